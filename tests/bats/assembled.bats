@@ -57,19 +57,7 @@ END
 
 # The ranks of m0 and m1 write all that they have; the model of it is model.dat.
 py_both() {
-    python <<'END'
-import numpy
-whole = numpy.fromfile("whole.dat", "<u8") * 3 + 1
-files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
-for rank, fd in enumerate(files):
-    data = whole[rank::4].tobytes()
-    for at in range(0, len(data), 300000):
-        os.pwrite(fd, data[at:at + 300000], at)
-os.fsync(files[3])
-whole.tofile("model.dat")
-for rank in range(4):
-    assert (numpy.fromfile(f"m{1 - rank % 2}/rank{rank}", "<u8") == whole[rank::4]).all()
-END
+    python py_both
 }
 
 @test "assembled: members that are other files on a host, or missing or shorter there, are named" {
@@ -155,25 +143,7 @@ END
     ln -s disk/T.0003.data T.0003.data
     start_nodes 2 -o flush_interval=0
     head -c 6M /dev/zero >disk/filler
-    python <<'END'
-parts = [slice_of(rank, 4 << 20, 7) for rank in range(4)]
-files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
-other = os.open("m0/rank3", os.O_RDWR)
-for rank in range(4):
-    os.pwrite(files[rank], parts[rank], 0)
-os.pwrite(other, b"x", 3 << 20)
-results = [fails(os.fsync, fd) for fd in files + [other]]
-assert results == [None, None, None, "ENOSPC", "ENOSPC"], results
-for rank in range(3):
-    assert open(f"T.000{rank}.data", "rb").read() == parts[rank], rank
-assert os.pread(files[3], 3 << 20, 0) == parts[3][:3 << 20], "what is not stored is kept"
-os.unlink("disk/filler")
-for fd in files + [other]:
-    os.fsync(fd)
-    os.close(fd)
-data = open("T.0003.data", "rb").read()
-assert data[:3 << 20] == parts[3][:3 << 20] and data[(3 << 20) + 1:] == parts[3][(3 << 20) + 1:]
-END
+    python a_full_disk_of_one_member
     stop_nodes
     run ! grep -q "not all is stored" log
 }
@@ -182,20 +152,7 @@ END
     tiles 8192 '"etype": "double", "datarep": "big-endian",
         "filetype": { "type": "scatter", "blocklength": 1, "oldtype": "double" }'
     start_nodes 2 -o flush_interval=0
-    python <<'END'
-import struct
-halves = [os.open(f"m{node}/rank1", os.O_RDWR) for node in range(2)]
-for index in range(0, 1024, 7):
-    whole = struct.pack("<d", index + 0.5)
-    os.pwrite(halves[0], whole[:3], 8 * index)
-    os.pwrite(halves[1], whole[3:], 8 * index + 3)
-for fd in halves:
-    os.fsync(fd)
-data = b"".join(open(f"T.000{member}.data", "rb").read() for member in range(4))
-for index in range(0, 1024, 7):
-    at = 8 * (4 * index + 1)
-    assert data[at:at + 8] == struct.pack(">d", index + 0.5), index
-END
+    python parts_of_values_of_two_nodes
     stop_nodes
 }
 
@@ -216,40 +173,7 @@ END
 # kill_and_sync WHAT: while three nodes have much to store, an engine or a daemon dies. What the others
 # have written, they sync.
 kill_and_sync() {
-    python "$1" <<'END'
-import numpy
-import random
-whole = numpy.fromfile("whole.dat", "<u8")
-lives = [0, 1] if sys.argv[1] == "node" else [0, 1, 2]
-mine = os.environ["MPIIO_TEST"].encode()
-def processes(name):
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if name in os.readlink(f"/proc/{pid}/exe") and \
-                    b"MPIIO_TEST=" + mine in open(f"/proc/{pid}/environ", "rb").read():
-                yield int(pid), open(f"/proc/{pid}/cmdline").read()
-        except OSError:
-            pass
-if sys.argv[1] == "node":
-    victim = next(pid for pid, line in processes("mpiio-fused") if "/m2" in line)
-else:
-    victim = next(pid for pid, line in processes("mpiio-engine"))
-files = {rank: os.open(f"m{rank}/rank{rank}", os.O_RDWR) for rank in lives}
-model = whole.copy()
-for rank, fd in files.items():
-    model[rank::4] = model[rank::4] * 5 + rank
-    os.pwrite(fd, model[rank::4].tobytes(), 0)
-thread = threading.Thread(target=lambda: os.fsync(files[0]))
-thread.start()
-time.sleep(random.random() / 10)
-os.kill(victim, signal.SIGKILL)
-thread.join()
-for fd in files.values():
-    os.fsync(fd)
-    os.close(fd)
-assert (numpy.fromfile("m0/whole", "<u8")[0::4] == model[0::4]).all()
-model.tofile("model.dat")
-END
+    python kill_and_sync "$1"
 }
 
 @test "assembled: atomic mode: no call sees a part of another, on any node, and programs' locks are theirs" {
@@ -257,37 +181,7 @@ END
     start_nodes 2 -o atomic
     [ "$(attribute m1 atomicity)" -eq 1 ]
     # A lock of another program's on the first member, whose bytes others write: it is not in the way.
-    python <<'END'
-import fcntl
-import struct
-own = os.open("T.0000.data", os.O_RDWR)
-fcntl.lockf(own, fcntl.LOCK_EX, 65536, 0)
-
-# The record lies in three members.
-START, LENGTH = 60000, 140000
-stop = time.monotonic() + 2
-def writer(node, value):
-    fd = os.open(f"m{node}/whole", os.O_RDWR)
-    count = 0
-    while time.monotonic() < stop or count < 20:
-        value = value % 250 + 2
-        assert os.pwrite(fd, bytes([value]) * LENGTH, START) == LENGTH
-        count += 1
-    return count
-def reader(node):
-    fd = os.open(f"m{node}/whole", os.O_RDONLY)
-    count = 0
-    os.pread(fd, LENGTH, START)
-    while time.monotonic() < stop or count < 20:
-        got = os.pread(fd, LENGTH, START)
-        assert len(got) == LENGTH and got == got[:1] * LENGTH, (node, set(got))
-        count += 1
-    return count
-os.pwrite(os.open("m0/whole", os.O_RDWR), b"x" * LENGTH, START)
-with concurrent.futures.ThreadPoolExecutor() as pool:
-    jobs = [pool.submit(writer, 0, 3), pool.submit(writer, 1, 2), pool.submit(reader, 0), pool.submit(reader, 1)]
-    assert all(job.result() >= 20 for job in jobs)
-END
+    python atomic_mode_no_call_sees
     [ "$(stat_sum .lock_waits)" -gt 0 ]
     stop_nodes
     # On one node, too; and it is in the members at once.
@@ -300,14 +194,7 @@ END
 cyclic() {
     mkdir -p f
     make_file f/whole.dat "$2"
-    python "$1" <<'END'
-import numpy
-import sys
-count = int(sys.argv[1])
-whole = numpy.fromfile("f/whole.dat", numpy.uint8).reshape(-1, 4096)
-for member in range(count):
-    whole[member::count].tofile(f"f/T.{member}")
-END
+    python cyclic "$1"
     cat >s.json <<END
 { "viewspec": 1, "members": { "count": $1, "file": "$tmp/f/T.{member}",
     "view": { "filetype": { "type": "scatter", "blocklength": 4096 } } },
@@ -354,47 +241,13 @@ END
     # Each of several members, on one node.
     cyclic 7 $((9 * 1048576)) 2
     mount_spec s.json -o pool=16M
-    python <<'END'
-import random
-import numpy
-whole = numpy.fromfile("f/whole.dat", numpy.uint8).reshape(-1, 4096)
-for round in range(30):
-    member = random.randrange(7)
-    part = whole[member::7]
-    row, byte = random.randrange(len(part)), random.randrange(4096)
-    part[row, byte] ^= 0x55
-    with open(f"f/T.{member}", "r+b") as out:
-        out.seek(4096 * row + byte)
-        out.write(part[row, byte].tobytes())
-    if round % 3 == 0:
-        time.sleep(0.05)
-    words = whole.ravel().view("<u8")
-    for rank in range(2):
-        assert (numpy.fromfile(f"mnt/rank{rank}", "<u8") == words[rank::2]).all(), round
-END
+    python pool_shows_what_is_closed
     [ "$(stat_of pool.served)" -gt 0 ]
 }
 
 # read_both NODES: all nodes read all slices, of 6, past the kernel's pages.
 read_both() {
-    python "$1" <<'END'
-import mmap
-import numpy
-import sys
-words = numpy.fromfile("f/whole.dat", "<u8")
-nodes = int(sys.argv[1])
-def read(node):
-    buffer = mmap.mmap(-1, 1 << 20)
-    for rank in range(node, 6, nodes):
-        fd = os.open(f"at/{node}/rank{rank}", os.O_RDONLY | os.O_DIRECT)
-        data = b""
-        while (got := os.readv(fd, [buffer])) > 0:
-            data += buffer[:got]
-        os.close(fd)
-        assert data == words[rank::6].tobytes(), (node, rank)
-with concurrent.futures.ThreadPoolExecutor() as pool:
-    list(pool.map(read, range(nodes)))
-END
+    python read_both "$1"
 }
 
 # Blocks of the pool are told by times that are not looked at each time.
@@ -403,25 +256,7 @@ END
     tiles
     for how in through back; do
         mpiio-mount -o "pool=16M,cache=$how,flush_interval=0" s.json "$mnt"
-        /usr/bin/python3 - "$mnt" 3>&- <<'END'
-import mmap
-import os
-import sys
-import time
-buffer = mmap.mmap(-1, 4096)
-at = os.open(sys.argv[1] + "/rank1", os.O_RDWR | os.O_DIRECT)
-time.sleep(0.1)  # until the times of the members have settled
-for i in range(30):
-    os.readv(at, [buffer])
-    data = bytes((i,)) * 4096
-    os.pwrite(at, data, 0)
-    if i % 2:
-        os.fsync(at)
-    assert os.preadv(at, [buffer], 0) == 4096
-    assert buffer[:] == data, (i, buffer[:8])
-    time.sleep(0.03 * (i % 3))
-    assert os.preadv(at, [buffer], 0) == 4096 and buffer[:] == data, i
-END
+        /usr/bin/python3 "$topic" pool_shows_what_is_written "$mnt" 3>&-
         mpiio-umount "$mnt"
     done
     nothing_left

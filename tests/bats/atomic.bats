@@ -17,28 +17,13 @@ load nodes
     setfattr -n user.mpiio.atomicity -v 1 m0
     [ "$(attribute m1 atomicity)" -eq 1 ]
     run -1 setfattr -n user.mpiio.atomicity -v 2 m0
-    python <<'END'
-import mmap
-one, other = os.open("m0/rank1", os.O_RDWR), os.open("m1/rank1", os.O_RDWR)
-for i in range(200):
-    part = slice_of(1, 800, i)
-    os.pwrite(one if i % 2 else other, part, 0)
-    assert os.pread(other if i % 2 else one, 800, 0) == part
-assert fails(mmap.mmap, one, 800) == "ENODEV"
-END
+    python atomicity
     # What was written is in the file, and moves no times any more.
     touch -d '2001-02-03 04:05:06' m0/rank1
     [ "$(stat -c %Y m0/rank1)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
     setfattr -n user.mpiio.atomicity -v 0 m1
     [ "$(attribute m0 atomicity)" -eq 0 ]
-    python <<'END'
-one = os.open("m0/rank1", os.O_RDWR)
-before = open("f.dat", "rb").read()
-os.pwrite(one, b"cached..", 0)
-assert open("f.dat", "rb").read() == before
-os.fsync(one)
-assert open("m1/rank1", "rb").read()[:8] == b"cached.."
-END
+    python writes_are_cached_again
     logged log "atomic mode is on"
     stop_nodes
 }
@@ -51,35 +36,7 @@ END
 END
     head -c 131072 /dev/zero >f.dat
     start_nodes 2
-    python <<'END'
-import fcntl, multiprocessing, struct
-SIZE, end = 131072, time.time() + 3
-def whole(node, letter):
-    fd = os.open(f"m{node}/all/rank0", os.O_RDWR)
-    while time.time() < end:
-        os.pwrite(fd, letter * SIZE, 0)
-        data = os.pread(fd, SIZE, 0)
-        assert data in (b"a" * SIZE, b"b" * SIZE, b"f" * SIZE), "torn"
-def foreign():
-    fd = os.open("f.dat", os.O_RDWR)
-    lock = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, SIZE, 0)
-    unlock = struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, SIZE, 0)
-    while time.time() < end:
-        fcntl.fcntl(fd, fcntl.F_SETLKW, lock)
-        for start in range(0, SIZE, 8192):
-            os.pwrite(fd, b"f" * 8192, start)
-        assert os.pread(fd, SIZE, 0) == b"f" * SIZE
-        fcntl.fcntl(fd, fcntl.F_SETLKW, unlock)
-        time.sleep(0.001)
-jobs = [multiprocessing.Process(target=whole, args=(node, letter))
-        for node, letter in ((0, b"a"), (1, b"b"), (0, b"b"))]
-jobs.append(multiprocessing.Process(target=foreign))
-for job in jobs:
-    job.start()
-for job in jobs:
-    job.join()
-assert [job.exitcode for job in jobs] == [0] * 4
-END
+    python no_call_sees_a_part
     [ "$(stat_sum .lock_waits)" -gt 0 ]
     stop_nodes
 }
@@ -121,16 +78,5 @@ END
 END
     : >l.dat
     mount_spec l.json -o atomic
-    python "$mnt" <<'END'
-import numpy
-m, = sys.argv[1:]
-values = numpy.array([1.5, -2.25, 3.75], dtype=numpy.longdouble).tobytes()
-for rank in 0, 1:
-    file = os.open(f"{m}/rank{rank}", os.O_RDWR)
-    assert os.pwrite(file, values, 0) == len(values)
-    assert os.pwrite(file, values[32:40], 16) == 8
-    assert os.pwrite(file, values[40:48], 24) == 8
-    assert os.pread(file, 48, 0) == values[:16] + values[32:] + values[32:]
-    os.close(file)
-END
+    python parts_of_converted_values "$mnt"
 }

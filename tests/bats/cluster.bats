@@ -28,18 +28,7 @@ sent() {
     spec_of 4 8
     mount_hosts x.json -o flush_interval=0
     before=$(sent)
-    /usr/bin/python3 - <<'END'
-import os
-import numpy
-size = 1 << 20
-parts = [(numpy.arange(size // 8, dtype="<u8") << 8) | rank for rank in range(4)]
-files = [os.open(f"at/{node}/rank{node}", os.O_RDWR) for node in range(4)]
-for fd, part in zip(files, parts):
-    assert os.pwrite(fd, part.tobytes(), 0) == size
-os.fsync(files[1])
-got = numpy.fromfile("x.dat", "<u8")
-assert (got.reshape(-1, 4).T == parts).all()
-END
+    /usr/bin/python3 "$topic" interleaved_slices_on_four_hosts
     [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
     [ "$(total stored_bytes)" -eq $((4 << 20)) ]
     # Four nodes, and 4 MiB that one of them is home of: in one run.
@@ -62,20 +51,7 @@ END
     make_hosts 2
     spec_of 2 8
     mount_hosts x.json
-    /usr/bin/python3 - <<'END'
-import os
-reader = [os.open(f"at/{node}/rank1", os.O_RDONLY) for node in (0, 1)]
-for round in range(10):
-    here, there = round % 2, 1 - round % 2
-    data = bytes((i * 7 + round) % 256 for i in range(1000 + 100 * round))
-    with open(f"at/{here}/rank1", "wb") as file:
-        file.write(data)
-    assert os.stat(f"at/{there}/rank1").st_size == len(data) // 8 * 8 or len(data) % 8
-    with open(f"at/{there}/rank1", "rb") as file:
-        assert file.read() == data
-    os.fsync(reader[there])
-    assert os.pread(reader[there], 10000, 0) == data
-END
+    /usr/bin/python3 "$topic" what_is_closed_or_synced
     mpiio-umount at/0
     nothing_left
 }
@@ -149,35 +125,7 @@ END
     spec_of 3 1048576 disk/x.dat
     fallocate -l 14M disk/ballast
     mount_hosts x.json -o flush_interval=0
-    /usr/bin/python3 - <<'END'
-import errno, os
-parts = [bytes((rank * 50 + i // 100) % 255 + 1 for i in range(5 << 20)) for rank in range(3)]
-files = [os.open(f"at/{node}/rank{node}", os.O_RDWR) for node in range(3)]
-# Ranks 0 and 2 need 5 MiB each, rank 1 only what fits.
-small = [parts[0], parts[1][:1 << 20], parts[2]]
-for fd, part in zip(files, small):
-    os.pwrite(fd, part, 0)
-def fsync(fd):
-    try:
-        os.fsync(fd)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-results = [fsync(fd) for fd in files]
-file = open("disk/x.dat", "rb").read()
-for node, (fd, part, result) in enumerate(zip(files, small, results)):
-    stored = all(file[(node + 3 * i) << 20:][:1 << 20] == part[i << 20:][:1 << 20]
-                 for i in range(len(part) >> 20))
-    assert (result is None) == stored, (node, result, stored)
-    assert os.pread(fd, len(part), 0) == part
-assert "ENOSPC" in results, results
-os.unlink("disk/ballast")
-os.pwrite(files[1], parts[1], 0)
-for fd in files:
-    os.fsync(fd)
-    os.close(fd)
-file = open("disk/x.dat", "rb").read()
-assert file == b"".join(part[i << 20:][:1 << 20] for i in range(5) for part in parts)
-END
+    /usr/bin/python3 "$topic" a_full_disk_in_a_flush
     mpiio-umount at/1
     nothing_left
     as_root umount disk

@@ -19,15 +19,7 @@ two_mounts() {
 
 # none_lost RUN SIZE: rank r has written r + 1 to all of its bytes.
 none_lost() {
-    python "$@" <<'END'
-import sys
-import numpy
-run, size = map(int, sys.argv[1:])
-data = numpy.fromfile("brick/x.dat", numpy.uint8).reshape(-1, 2, run)
-lost = [int((data[:, rank] != rank + 1).any(axis=1).sum()) for rank in range(2)]
-print(f"runs of {run}: of {data.shape[0]} records of each rank, lost are {lost}")
-assert data.size == size and lost == [0, 0]
-END
+    python none_lost "$@"
 }
 
 # write_both SIZE [COMMAND...]: both ranks at once write their halves of the file, of which both
@@ -97,29 +89,7 @@ END
             mpiio-umount m1
             mpiio-mount -o "$option" s1.json m1
         fi
-        python $option <<'END'
-import sys
-stale = {"slice": 0, "file": 0}
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-for round in range(1, 21):
-    value = bytes([round])
-    read("m1/rank0")
-    with open("m0/rank0", "r+b", buffering=0) as file:
-        file.write(value * 32768)
-    stale["slice"] += read("m1/rank0")[:32768] != value * 32768
-    # Another program, beside the mounts.
-    with open("dfs0/x.dat", "r+b", buffering=0) as file:
-        for run in range(64):
-            os.pwrite(file.fileno(), value * 512, run * 1024 + 512)
-    stale["file"] += read("m1/rank1")[:32768] != value * 32768
-    with open("dfs0/x.dat", "ab") as file:
-        file.write(b"x" * 1024)
-    stale["file"] += len(read("m1/rank1")) != 32768 + 512 * round
-print(sys.argv[1], stale)
-assert not any(stale.values())
-END
+        python opening_a_slice_shows_what_another $option
         mpiio-umount m0
         mpiio-umount m1
     done
@@ -162,28 +132,7 @@ reads_nothing() {
     make_distributed 3
     head -c 65536 /dev/zero >dfs0/x.dat
     two_mounts 512 atomic
-    python <<'END'
-import fcntl, struct
-fds = [os.open(f"m{node}/rank0", os.O_RDWR) for node in (0, 1)]
-foreign = os.open("dfs2/x.dat", os.O_RDWR)
-def locked(kind):
-    fcntl.fcntl(foreign, fcntl.F_SETLKW, struct.pack("hhqqi", kind, 0, 0, 65536, 0))
-stale = {"slice": 0, "foreign": 0, "size": 0}
-for round in range(1, 101):
-    value = bytes([round])
-    os.pwrite(fds[round % 2], value * 32768, 0)
-    stale["slice"] += os.pread(fds[1 - round % 2], 32768, 0) != value * 32768
-    locked(fcntl.F_WRLCK)
-    os.pwrite(foreign, value * 512, 65536 + (round - 1) * 1024)
-    os.pwrite(foreign, b"\xff" * 512, 1024)
-    os.fsync(foreign)
-    locked(fcntl.F_UNLCK)
-    for fd in fds:
-        stale["foreign"] += os.pread(fd, 512, 512) != b"\xff" * 512
-        stale["size"] += os.pread(fd, 1024, 32768 + (round - 1) * 512) != value * 512
-print(stale)
-assert not any(stale.values())
-END
+    python in_atomic_mode_each_read_returns
 }
 
 @test "distributed: programs under mpiio-run write beside each other, and read what others closed" {
@@ -201,22 +150,7 @@ END
         mpiio-umount m1
     done
     two_mounts 1024 rw
-    under /usr/bin/python3 - <<'END'
-import os
-stale = 0
-for round in range(3, 43):
-    value = bytes([round])
-    open("m1/rank0", "rb").read()
-    with open("dfs0/x.dat", "r+b", buffering=0) as file:
-        for record in range(32):
-            os.pwrite(file.fileno(), value * 1024, record * 2048)
-    stale += open("m1/rank0", "rb", buffering=0).read() != value * 32768
-    with open("m0/rank1", "r+b", buffering=0) as file:
-        file.write(value * 32768)
-    stale += open("m1/rank1", "rb", buffering=0).read() != value * 32768
-print("stale:", stale)
-assert stale == 0
-END
+    under /usr/bin/python3 "$topic" programs_under_mpiio_run_write_beside
     [ "$(counted writes)" -eq 40 ]
     [ "$(counted reads)" -ge 120 ]
 }
@@ -282,17 +216,7 @@ END
     make_distributed 2 --attribute-timeout=600 --entry-timeout=600 --fopen-keep-cache=yes
     head -c 65536 /dev/zero >dfs0/x.dat
     two_mounts 512 coherence=none
-    python <<'END'
-stale = 0
-for round in range(1, 31):
-    value = bytes([round])
-    open("m1/rank0", "rb").read()
-    with open("m0/rank0", "r+b", buffering=0) as file:
-        file.write(value * 32768)
-    stale += open("m1/rank0", "rb").read() != value * 32768
-print("stale:", stale)
-assert stale == 0
-END
+    python coherence_none_shows_closed_data_even
 }
 
 # whole_mounts OPTION: x.dat mounted over both clients, where rank 0 has it all.
@@ -309,63 +233,14 @@ whole_mounts() {
     make_distributed 3
     : >dfs2/x.dat
     whole_mounts atomic
-    python <<'END'
-import fcntl, struct
-def append(path):
-    fd = os.open(path, os.O_RDWR | os.O_APPEND)
-    for number in range(200):
-        os.write(fd, f"{path[:4]} {number:10}\n".encode())
-def foreign(path):
-    fd = os.open(path, os.O_RDWR)
-    for number in range(200):
-        fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
-        os.fchmod(fd, 0o644)  # refreshes the size, which the client may cache for a second
-        os.pwrite(fd, f"{path[:4]} {number:10}\n".encode(), os.lseek(fd, 0, os.SEEK_END))
-        os.fsync(fd)
-        fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, 0, 0))
-with concurrent.futures.ThreadPoolExecutor(3) as pool:
-    for done in [pool.submit(append, "m0/rank0"), pool.submit(append, "m1/rank0"),
-                 pool.submit(foreign, "dfs2/x.dat")]:
-        done.result()
-lines = open("brick/x.dat").read().splitlines()
-print(len(lines), "of 600")
-assert sorted(lines) == sorted(f"{who} {number:10}" for who in ("m0/r", "m1/r", "dfs2") for number in range(200))
-END
+    python in_atomic_mode_two_mounts
 }
 
 @test "distributed: opening a slice shows holes, reserved space and growth by other clients" {
     make_distributed 3
     truncate -s 1048576 dfs2/x.dat
     whole_mounts rw
-    python <<'END'
-def opened(path):
-    return os.open(path, os.O_RDWR)
-def data_at(path):
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        return os.lseek(fd, 0, os.SEEK_DATA)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    finally:
-        os.close(fd)
-assert data_at("m1/rank0") == "ENXIO", data_at("m1/rank0")
-fd = opened("m0/rank0")
-os.pwrite(fd, b"x" * 4096, 524288)
-os.close(fd)
-assert data_at("m1/rank0") == 524288, data_at("m1/rank0")
-fd = opened("dfs2/x.dat")
-os.pwrite(fd, b"x" * 4096, 65536)
-os.close(fd)
-assert data_at("m0/rank0") == data_at("m1/rank0") == 65536
-fd = opened("m1/rank0")
-os.posix_fallocate(fd, 0, 2097152)
-os.close(fd)
-assert os.path.getsize("brick/x.dat") == 2097152
-for path in ("m0/rank0", "m1/rank0"):
-    fd = opened(path)
-    assert os.fstat(fd).st_size == 2097152 and os.pread(fd, 4096, 524288) == b"x" * 4096
-    os.close(fd)
-END
+    python opening_a_slice_shows_holes
 }
 
 @test "distributed: delete_on_close removes the file for all clients" {

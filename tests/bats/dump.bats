@@ -5,202 +5,41 @@
 
 load helper
 
-# all_types: all.dat and all.json, rows of a value of every basic type; values.py has `types` and
-# read(name, text), the native bytes of a value's text, exactly.
+# all_types: all.dat and all.json, rows of a value of every basic type.
 all_types() {
-    cat >values.py <<'END'
-import struct
-from fractions import Fraction
-
-# name: kind and bytes. Kinds: i, u (integers), f (bytes a part), l, b (byte), c (char).
-types = {
-    "packed": ("b", 1), "byte": ("b", 1), "char": ("c", 1), "unsigned_char": ("u", 1),
-    "signed_char": ("i", 1), "wchar": ("u", 4), "short": ("i", 2), "unsigned_short": ("u", 2),
-    "int": ("i", 4), "unsigned": ("u", 4), "long": ("i", 8), "unsigned_long": ("u", 8),
-    "long_long_int": ("i", 8), "unsigned_long_long": ("u", 8), "float": ("f4", 4),
-    "double": ("f8", 8), "long_double": ("f10", 16), "c_bool": ("l", 1), "int8_t": ("i", 1),
-    "int16_t": ("i", 2), "int32_t": ("i", 4), "int64_t": ("i", 8), "uint8_t": ("u", 1),
-    "uint16_t": ("u", 2), "uint32_t": ("u", 4), "uint64_t": ("u", 8), "aint": ("i", 8),
-    "count": ("i", 8), "offset": ("i", 8), "c_complex": ("f4", 8), "c_double_complex": ("f8", 16),
-    "c_long_double_complex": ("f10", 32), "character": ("c", 1), "logical": ("l", 4),
-    "integer": ("i", 4), "real": ("f4", 4), "double_precision": ("f8", 8), "complex": ("f4", 8),
-    "double_complex": ("f8", 16), "integer1": ("i", 1), "integer2": ("i", 2),
-    "integer4": ("i", 4), "integer8": ("i", 8), "integer16": ("i", 16), "real2": ("f2", 2),
-    "real4": ("f4", 4), "real8": ("f8", 8), "real16": ("f16", 16), "complex4": ("f2", 4),
-    "complex8": ("f4", 8), "complex16": ("f8", 16), "complex32": ("f16", 32),
-    "cxx_bool": ("l", 1), "cxx_float_complex": ("f4", 8), "cxx_double_complex": ("f8", 16),
-    "cxx_long_double_complex": ("f10", 32),
-}
-# bits of exponent and significand, with the first one; bytes in memory
-formats = {"f2": (5, 11, 2), "f4": (8, 24, 4), "f8": (11, 53, 8), "f10": (15, 64, 16),
-           "f16": (15, 113, 16)}
-
-
-def real(kind, text):
-    """Decimal to binary, rounded to nearest even."""
-    bits, precision, size = formats[kind]
-    stored = precision if kind == "f10" else precision - 1
-    top, sign = (1 << bits) - 1, text.startswith("-")
-    text = text.lstrip("-")
-    if text in ("inf", "nan"):
-        exponent, significand = top, 1 << precision - 1
-        if text == "nan":
-            significand |= 1 << precision - 2
-    else:
-        value, exponent, least = Fraction(text), 0, 2 - (1 << bits - 1)
-        if value:
-            exponent = value.numerator.bit_length() - value.denominator.bit_length()
-            exponent -= value < Fraction(2) ** exponent
-        exponent = max(exponent, least)
-        significand = round(value / Fraction(2) ** (exponent - precision + 1))
-        if significand >> precision:
-            significand, exponent = significand >> 1, exponent + 1
-        exponent = exponent - least + 1 if significand >> precision - 1 else 0
-    significand &= (1 << stored) - 1
-    whole = (sign << bits | exponent) << stored | significand
-    return whole.to_bytes(size, "little")
-
-
-def parts(name):
-    kind, size = types[name]
-    return size // formats[kind][2] if kind[0] == "f" else 1
-
-
-def read(name, text):
-    """text: a list of one a part."""
-    kind, size = types[name]
-    if kind[0] == "f":
-        return b"".join(real(kind, part) for part in text)
-    (text,) = text
-    if kind in "iu":
-        return int(text).to_bytes(size, "little", signed=kind == "i")
-    if kind == "l":
-        return {"true": 1, "false": 0}[text].to_bytes(size, "little")
-    if kind == "b":
-        return bytes.fromhex(text)
-    return text.encode("latin1")
-END
-    /usr/bin/python3 - <<'END'
-import json, random
-from values import *
-random.seed(5)
-bits = lambda n: random.getrandbits(n)
-offsets, at = [], 0
-for name in types:
-    offsets.append(at)
-    at += types[name][1]
-extent = -(-at // 16) * 16
-
-
-def part(kind):
-    exponent_bits, precision, size = formats[kind]
-    top = (1 << exponent_bits) - 1
-    fraction = bits(precision - 1) >> random.choice([0, 0, precision // 2]) \
-        << random.choice([0, 0, precision // 2]) & (1 << precision - 1) - 1
-    exponent = random.choice([0, 1, top // 2, top // 2 + 3, top - 1, bits(exponent_bits) % top, top])
-    if exponent == top:
-        fraction = random.choice([0, 1 << precision - 2])
-    if kind == "f10" and exponent:
-        fraction |= 1 << 63
-    stored = precision if kind == "f10" else precision - 1
-    return ((bits(1) << exponent_bits | exponent) << stored | fraction).to_bytes(size, "little")
-
-
-def value(name):
-    kind, size = types[name]
-    if kind[0] == "f":
-        return b"".join(part(kind) for _ in range(parts(name)))
-    if kind == "l":
-        return bits(1).to_bytes(size, "little")
-    return random.choice([bits(8 * size), bits(7), 0, (1 << 8 * size) - 1]) \
-        .to_bytes(size, "little")
-
-
-rows = [b"".join(map(value, types)) for _ in range(300)]
-open("all.dat", "wb").write(b"".join(row.ljust(extent, b"\xaa") for row in rows))
-open("all.native", "wb").write(b"".join(rows))
-json.dump({"viewspec": 1, "file": "all.dat",
-           "view": {"etype": {"type": "struct", "types": list(types), "displacements": offsets,
-                              "blocklengths": [1] * len(types)}}}, open("all.json", "w"))
-END
+    /usr/bin/python3 "$topic" all_types
 }
 
 @test "dump: every basic type as text reads back bit for bit" {
     all_types
     mpiio-view dump all.json -r 0 >all.txt
     [ "$(wc -l <all.txt)" -eq 300 ]
-    /usr/bin/python3 - >got <<'END'
-import re, sys
-from values import *
-for line in open("all.txt", newline="\n"):
-    words = line[:-1].split(" ")
-    for name in types:
-        text = [words.pop(0) for _ in range(parts(name))]
-        if types[name][0] == "c":
-            text = [re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), text[0])]
-        sys.stdout.buffer.write(read(name, text))
-    assert not words
-END
+    /usr/bin/python3 "$topic" every_basic_type_as_text_reads >got
     cmp got all.native
 }
 
 @test "dump: every basic type as CSV reads back bit for bit" {
     all_types
     mpiio-view dump all.json -r 0 --format csv >all.csv
-    /usr/bin/python3 - >got <<'END'
-import csv, re, sys
-from values import *
-rows = csv.reader(open("all.csv", newline=""), strict=True)
-head = [f"f{i}{part}" for i, name in enumerate(types)
-        for part in ([".re", ".im"] if parts(name) == 2 else [""])]
-assert next(rows) == head
-for row in rows:
-    assert len(row) == len(head)
-    for name in types:
-        text = [row.pop(0) for _ in range(parts(name))]
-        if types[name][0] == "c":
-            text = [re.sub(r"\\([0-7]{3})", lambda m: chr(int(m[1], 8)), text[0])]
-        sys.stdout.buffer.write(read(name, text))
-END
+    /usr/bin/python3 "$topic" every_basic_type_as_csv_reads >got
     cmp got all.native
 }
 
 @test "dump: every basic type as JSON reads back bit for bit, with and without names" {
     local names
     all_types
-    names=$(/usr/bin/python3 -c 'from values import *; print(",".join(types))')
+    names=$(/usr/bin/python3 "$topic" names)
     mpiio-view dump all.json -r 0 --format json >arrays.json
     mpiio-view dump all.json -r 0 --format json --fields "$names" >objects.json
     jq -e 'length == 300' arrays.json
     for file in arrays objects; do
-        /usr/bin/python3 - "$file.json" >got <<'END'
-import json, sys
-from values import *
-for row in json.load(open(sys.argv[1]), parse_float=str, parse_int=str,
-                     parse_constant=lambda name: 1 / 0):
-    row = list(row.values()) if isinstance(row, dict) else row
-    assert len(row) == len(types)
-    for name, value in zip(types, row):
-        text = value if parts(name) == 2 else [value]
-        text = [{True: "true", False: "false"}.get(part, part) for part in text]
-        sys.stdout.buffer.write(read(name, text))
-END
+        /usr/bin/python3 "$topic" every_basic_type_as_json_reads "$file.json" >got
         cmp got all.native
     done
 }
 
 @test "dump: real numbers are the shortest, as python writes them" {
-    /usr/bin/python3 - <<'END'
-import json, random, struct
-random.seed(1)
-values = [struct.unpack("<d", random.randbytes(8))[0] for _ in range(20000)]
-values = [value for value in values if value == value]
-values += [random.uniform(-1e6, 1e6) for _ in range(20000)] + [10.0 ** i for i in range(-320, 308)]
-values += [2.0 ** i for i in range(-1074, 1024)] + [i / 100 for i in range(5000)]
-open("d.dat", "wb").write(struct.pack(f"<{len(values)}d", *values))
-open("expected", "w").writelines(f"{value!r}\n" for value in values)
-json.dump({"viewspec": 1, "file": "d.dat", "view": {"etype": "double"}}, open("d.json", "w"))
-END
+    /usr/bin/python3 "$topic" real_numbers_are_the_shortest
     mpiio-view dump d.json -r 0 | cmp - expected
     (
         echo f0
@@ -210,12 +49,7 @@ END
 
 # atoms: a file of five records: id, tag of 4 characters, position of three doubles, key of 3 bytes.
 atoms() {
-    /usr/bin/python3 - <<'END'
-import struct
-with open("atoms.dat", "wb") as out:
-    for i, tag in enumerate([b"H", b"He", b'a,"b', b"\\\n\xff ", b"Xe"]):
-        out.write(struct.pack("<i4s3d3s5x", i, tag, i, -i, i / 2, bytes([i, 255, 16])))
-END
+    /usr/bin/python3 "$topic" atoms
     cat >atoms.json <<'END'
 { "viewspec": 1, "file": "atoms.dat",
   "view": { "etype": { "type": "resized", "lb": 0, "extent": 40,
@@ -240,13 +74,7 @@ id,tag,at[0],at[1],at[2],key
 4,"Xe\000\000",4.0,-4.0,2.0,04ff10
 END
     mpiio-view dump atoms.json -r 0 --fields 'id,tag[4],x,y,z,key[3]' --format json >out.json
-    /usr/bin/python3 - <<'END'
-import json
-rows = json.load(open("out.json"))
-assert [row["id"] for row in rows] == [0, 1, 2, 3, 4]
-assert [row["tag"] for row in rows] == ["H\0\0\0", "He\0\0", 'a,"b', "\\\n\xff ", "Xe\0\0"]
-assert rows[3] == {"id": 3, "tag": "\\\n\xff ", "x": 3.0, "y": -3.0, "z": 1.5, "key": "03ff10"}
-END
+    /usr/bin/python3 "$topic" names_of_fields
     mpiio-view dump atoms.json -r 0 --fields 'id,tag[1],t[3],at[3],key[3]' --format json |
         jq -e '.[1].tag == "H" and .[1].t == "e\u0000\u0000" and .[1].at == [1, -1, 0.5]'
 }
@@ -303,13 +131,7 @@ END
 END
     mpiio-view dump f.json -r 0 >line
     [ "$(wc -l <line)" -eq 1 ]
-    /usr/bin/python3 - <<'END'
-import numpy
-data = numpy.fromfile("f.dat", dtype=[("a", "<u8"), ("b", "<u2"), ("gap", "V10")])
-words = open("line").read().split(" ")
-assert words[::2] == [str(value) for value in data["a"]]
-assert "\n".join(words[1::2]) == "\n".join(str(value) for value in data["b"]) + "\n"
-END
+    /usr/bin/python3 "$topic" an_etype_of_a_million_values
 }
 
 @test "dump: the values are the same in other representations" {

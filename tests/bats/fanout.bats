@@ -19,18 +19,7 @@ is_told_of_3() {
         # The one above, and those below; each hears of what is below in the end.
         [ "$(jq -c '[.cluster.peers[].node]' m0/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[1]' || echo '[1,2]')" ]
         [ "$(jq -c '[.cluster.peers[].node]' m1/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[0,2]' || echo '[0,3,4]')" ]
-        python <<'END'
-parts = [slice_of(rank, 80000, 9) for rank in range(5)]
-for turn, value in enumerate((b"1", b"0")):
-    os.setxattr(f"m{4 - turn}", "user.mpiio.atomicity", value)
-    for node in range(5):
-        assert os.getxattr(f"m{node}", "user.mpiio.atomicity") == value
-files = [os.open(f"m{rank}/rank{rank}", os.O_RDWR) for rank in range(5)]
-for rank in range(5):
-    os.write(files[rank], parts[rank])
-os.fsync(files[4])
-assert open("f.dat", "rb").read() == merged(parts, 8)
-END
+        python nodes_in_a_tree
         as_root umount m3
         above=m$((width == 1 ? 2 : 1)) await is_told_of_3
         mpiio-umount m4

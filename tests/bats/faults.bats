@@ -78,20 +78,7 @@ stores=pwrite64,pwritev,pwritev2
 # Starts a program that writes through three handles of four, and then does what ask has it do.
 start_asking() {
     mkfifo calls answers
-    cat >ask.py <<'EOF'
-import errno, os, sys
-files = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_RDWR) for rank in (0, 1, 1, 0)]
-for file in files[:3]:
-    os.pwrite(file, b"new", 0)
-for line in sys.stdin:
-    call, file = line.split()
-    try:
-        getattr(os, call)(files[int(file)])
-        print("0", flush=True)
-    except OSError as error:
-        print(errno.errorcode[error.errno], flush=True)
-EOF
-    /usr/bin/python3 ask.py "$mnt" <calls >answers 3>&- &
+    /usr/bin/python3 "$topic" ask "$mnt" <calls >answers 3>&- &
     exec 8>calls 9<answers
 }
 
@@ -175,16 +162,7 @@ limited() {
     : >x.dat
     spec_of 8 x.dat
     mount_spec x.json
-    run -0 /usr/bin/python3 - "$mnt/rank1" <<'EOF'
-import errno, os, sys
-fd = os.open(sys.argv[1], os.O_WRONLY)
-for offset in (1 << 62, (1 << 63) - 20):
-    try:
-        os.pwrite(fd, b"x" * 10, offset)
-        print("written")
-    except OSError as error:
-        print(errno.errorcode[error.errno])
-EOF
+    run -0 /usr/bin/python3 "$topic" an_offset_that_no_file_can "$mnt/rank1"
     [ "$output" = $'EFBIG\nEFBIG' ]
     [ "$(stat -c %s x.dat)" -eq 0 ]
 }
@@ -196,14 +174,7 @@ truncated_while_writing() {
     spec_of "$1" x.dat
     mount_spec x.json
     pid=$(daemon_pid)
-    /usr/bin/python3 - x.dat 3>&- <<'EOF' &
-import os, sys, time
-end = time.monotonic() + 3
-while time.monotonic() < end:
-    for size in (0, 5000, 1234567, 100):
-        os.truncate(sys.argv[1], size)
-        time.sleep(0.001)
-EOF
+    /usr/bin/python3 "$topic" truncated_while_writing x.dat 3>&- &
     cutter=$!
     while kill -0 "$cutter" 2>/dev/null; do
         run -0 writer "$mnt/rank0" stop=2000000 size=100000
@@ -274,14 +245,7 @@ memory: File too large" ]
     dealt w.dat 1 4096 >w.json
     prlimit --fsize=$((80 << 20)) mpiio-mount -o cache=back w.json "$mnt"
     # It has memory for 70 blocks.
-    python <<'END'
-fd = os.open("mnt/rank0", os.O_WRONLY)
-for block in range(79):
-    assert os.pwrite(fd, b"%4d" % block, block << 20) == 4
-os.fsync(fd)
-data = open("w.dat", "rb").read()
-assert all(data[block << 20:][:4] == b"%4d" % block for block in range(79))
-END
+    python write_back_goes_on_within
     mpiio-umount "$mnt"
 }
 

@@ -8,6 +8,8 @@
 #   $top             the source tree
 #   $tmp             the test's folder; the working folder at the start
 #   $mnt             $tmp/mnt, an empty folder to mount on
+#   $topic           the topic's programs in Python: tests/programs/TOPIC.py; each is a function, which common.py's
+#                    main() calls by its name
 #   $MPIIO_BUILD     the build folder
 #   $MPIIO_STAGE     where it was installed; $MPIIO_BIN, $MPIIO_SBIN: its bin and sbin
 #
@@ -27,11 +29,12 @@ begin_test() {
     top=$(cd -P -- "$BATS_TEST_DIRNAME/../.." && pwd)
     tmp=$(mktemp -d "${MPIIO_TEST_DIR:-/var/tmp}/mpiio-test.XXXXXX")
     mnt=$tmp/mnt
+    topic=$top/tests/programs/$(basename "$BATS_TEST_FILENAME" .bats).py
     chmod 755 "$tmp"
     mkdir "$mnt"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     # Every process that the test starts carries this mark, daemons too.
-    export MPIIO_TEST=$tmp top tmp mnt PATH
+    export MPIIO_TEST=$tmp top tmp mnt topic PATH
     # MPIIO_TEST_RUN=1: what the test starts is under mpiio-run.
     if [ -n "${MPIIO_TEST_RUN:-}" ]; then
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
@@ -274,65 +277,9 @@ except OSError as error:
 END
 }
 
-# python [ARGUMENT...]: runs the program on standard input, which has some words of its own; for
-# $limit seconds at most.
+# python FUNCTION [ARGUMENT...]: runs a function of $topic; for $limit seconds at most.
 python() {
-    {
-        cat <<'END'
-import concurrent.futures, errno, json, multiprocessing, os, signal, sys, threading, time
-
-def fails(call, *arguments):
-    try:
-        call(*arguments)
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    return None
-
-def await_true(condition):
-    for i in range(6000):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass")
-
-def stop_process(pid):
-    """Returns when each of its threads has stopped: kill(2) does not wait for them."""
-    os.kill(pid, signal.SIGSTOP)
-    def state(task):
-        try:
-            with open(f"/proc/{pid}/task/{task}/stat") as stat:
-                return stat.read().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError): # it has ended
-            return "T"
-    await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
-
-def at_once(work, arguments):
-    """A thread for each of the arguments. Raises what one of them raises."""
-    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
-        return list(pool.map(work, arguments))
-
-def in_processes(work, arguments):
-    """The same with a process for each."""
-    fork = multiprocessing.get_context("fork")
-    jobs = [fork.Process(target=work, args=(argument,)) for argument in arguments]
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
-    assert not any(job.exitcode for job in jobs), [job.exitcode for job in jobs]
-
-def slice_of(rank, length, seed):
-    """What a rank writes: no two ranks or seeds alike."""
-    pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
-    return (pattern * (length // 4096 + 1))[:length]
-
-def merged(parts, block):
-    """The file that slices dealt by blocks make up."""
-    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)
-END
-        cat
-    } >program.py
-    timeout -s KILL "${limit:-300}" /usr/bin/python3 program.py "$@"
+    timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
 }
 
 # stat_of KEY [MOUNTPOINT]: what stats.json tells.

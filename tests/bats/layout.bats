@@ -242,6 +242,14 @@ keeps_to() {
     tree '*.bats' | xargs shellcheck -x -P SCRIPTDIR -e SC2017,SC2030,SC2031,SC2154
 }
 
+@test "scripts: pyflakes has nothing to say" {
+    cd "$top"
+    {
+        tree '*.py' ':!scripts/examples/spack' # Spack's way is to import all
+        tree | xargs awk 'FNR == 1 && /^#!.*python/ { print FILENAME } { nextfile }'
+    } | sort -u | xargs /usr/bin/python3 -m pyflakes
+}
+
 @test "scripts: executable, and strict" {
     local file
     bash_files | grep -E '^(scripts|\.ci)/' | while read -r file; do

@@ -8,15 +8,7 @@ load helper
 # lie in turn in whole.dat; s.json assembles them. MORE: keys of the spec's "members".
 stripes() {
     make_file whole.dat $((${1:-16} * ${3:-4096}))
-    /usr/bin/python3 - "${1:-16}" "${2:-512}" <<'TEXT'
-import sys
-count, block = int(sys.argv[1]), int(sys.argv[2])
-whole = open("whole.dat", "rb").read()
-for member in range(count):
-    with open(f"T.{member:04}.data", "wb") as out:
-        for start in range(member * block, len(whole), count * block):
-            out.write(whole[start:start + block])
-TEXT
+    /usr/bin/python3 "$topic" stripes "${1:-16}" "${2:-512}"
     stripes_spec "$@" >s.json
 }
 
@@ -31,7 +23,7 @@ TEXT
 
 # py CODE: runs it, the mount being mnt.
 py() {
-    python <<<"mnt = os.environ['mnt']"$'\n'"$1"
+    timeout -s KILL 300 /usr/bin/python3 -c "import os; mnt = os.environ['mnt']"$'\n'"$1"
 }
 
 # halves DISP EXTENT: 256 of so many bytes of a member are its data, behind a header.
@@ -432,39 +424,7 @@ assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).al
     local seed=${MPIIO_SEED:-$RANDOM}
     echo "MPIIO_SEED=$seed"
     # Tiles of random rows and columns. The pattern must produce their names.
-    /usr/bin/python3 - "$seed" <<'END'
-import json, os, random, sys
-import numpy as np
-dice = random.Random(int(sys.argv[1]))
-for case in range(40):
-    counts = [dice.randint(1, 5) for _ in range(dice.randint(1, 3))]
-    shape = [dice.randint(1, 4) for _ in counts]
-    whole = np.random.default_rng(case).integers(0, 255, [c * s for c, s in zip(counts, shape)], dtype="u1")
-    names, pattern, numbers = "ijk", f"{case}", []
-    for name, count in zip(names, counts):
-        first, step, width = dice.randint(0, 12), dice.choice([1, 1, 2, 10, -1]), dice.randint(0, 4)
-        if step < 0:
-            first += count
-        numbers.append([first + step * n for n in range(count)])
-        last = numbers[-1][-1] + (dice.randint(0, abs(step) - 1) if step > 0 else 0)
-        by = f"..{step}" if step not in (1, -1) else dice.choice(["", f"..{step}"]) if count > 1 else "..1" if step == 1 else "..-1"
-        pattern += "_{%s%s=%d..%d%s}" % (name, f":{width}" if width else "", first, last, by)
-        numbers[-1] = [f"{n:0{width}}" for n in numbers[-1]]
-    if dice.random() < 0.5:
-        pattern += ".{i}"
-    for place in np.ndindex(*counts):
-        words = [n[p] for n, p in zip(numbers, place)]
-        name = f"{case}_" + "_".join(words)
-        if pattern.endswith(".{i}"):
-            name += f".{int(words[0])}"
-        box = tuple(slice(p * s, p * s + s) for p, s in zip(place, shape))
-        whole[box].tofile(name)
-    view = {"type": "subarray", "sizes": list(whole.shape), "subsizes": shape, "order": "C",
-            "starts": [f"{n} * {s}" for n, s in zip(names, shape)]}
-    spec = {"viewspec": 1, "members": {"file": pattern, "view": {"filetype": view}}}
-    json.dump(spec, open(f"s{case}.json", "w"))
-    whole.tofile(f"whole{case}")
-END
+    /usr/bin/python3 "$topic" names_count_from_any_number "$seed"
     local case
     for case in {0..39}; do
         mpiio-view cat "s$case.json" -r 0 | cmp - "whole$case" || {

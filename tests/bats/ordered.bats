@@ -83,25 +83,7 @@ waits() {
 @test "ordered: a share of one who is killed is what he had written" {
     common 3
     mount_spec s.json
-    python <<'END'
-def start(rank):
-    pid = os.fork()
-    if pid == 0:
-        fd = os.open(f"mnt/ordered/rank{rank}", os.O_WRONLY)
-        os.write(fd, b"half of rank %d\n" % rank)
-        os.write(1, b".")
-        signal.pause()
-    return pid
-pids = [start(2), start(0)]
-await_true(lambda: open("f.dat").read() == "half of rank 0\n")
-await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waiting_bytes"] == 15)
-for pid in pids:
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-with open("mnt/ordered/rank1", "w") as out:
-    out.write("rank 1\n")
-await_true(lambda: open("f.dat").read() == "half of rank 0\nrank 1\nhalf of rank 2\n")
-END
+    python a_share_of_one
 }
 
 @test "ordered: a writer without room waits, and can be killed; fsync waits until all is stored" {
@@ -118,12 +100,7 @@ END
     status=0
     wait "$writer" || status=$?
     [ "$status" -eq 143 ]
-    python <<'END' &
-fd = os.open("mnt/ordered/rank2", os.O_WRONLY)
-os.write(fd, b"two")
-os.fsync(fd)
-assert open("f.dat", "rb").read()[-3:] == b"two"
-END
+    python a_writer_without_room_waits &
     syncer=$!
     await waits 2
     echo zero >"$mnt/ordered/rank0"
@@ -204,33 +181,7 @@ END
     common 3 int
     seq -f %3.0f 0 299 >f.dat
     mount_spec s.json
-    python <<'END'
-data = open("f.dat", "rb").read()
-got = [None] * 3
-def read(rank, length):
-    fd = os.open(f"mnt/ordered/rank{rank}", os.O_RDONLY)
-    got[rank] = os.read(fd, length)
-    os.close(fd)
-threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
-for thread in threads:
-    thread.start()
-await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waits"] == 2)
-assert got == [None] * 3
-fd = os.open("mnt/ordered/rank0", os.O_RDONLY)
-assert fails(os.read, fd, 3) == "EINVAL"
-assert os.read(fd, 16) + os.read(fd, 5) == data[:20]
-os.close(fd)
-for thread in threads:
-    thread.join()
-assert got[1] == data[20:28] and got[2] == data[28:], got
-# In the next round there is nothing left; what is written comes behind it.
-for rank in range(3):
-    read(rank, 100)
-    assert got[rank] == b""
-with open("mnt/ordered/rank0", "wb") as out:
-    out.write(b"more")
-await_true(lambda: open("f.dat", "rb").read() == data + b"more")
-END
+    python ranks_read_one_after_the_other
 }
 
 @test "ordered: what cannot be stored is told by fsync and close, else by the log and at the end" {
@@ -239,15 +190,7 @@ END
     mv f.dat disk
     mpiio-mount -o "log=$tmp/log" -f disk/f.dat s.json "$mnt"
     fill_disk
-    python <<'END'
-one = os.open("mnt/ordered/rank1", os.O_WRONLY)
-os.write(one, bytes(1 << 20))
-zero = os.open("mnt/ordered/rank0", os.O_WRONLY)
-assert fails(os.write, zero, bytes(1 << 20)) == "ENOSPC"
-os.close(zero)
-assert fails(os.fsync, one) == "ENOSPC"
-assert fails(os.close, one) == "ENOSPC"
-END
+    python what_cannot_be_stored_is_told
     as_root umount "$mnt"
     logged log '1048576 bytes that could not be stored are lost'
 }

@@ -37,28 +37,7 @@ none_asked() {
     printf 'HEAD' | dd of="$mnt/rank1" bs=4 seek=5 conv=notrunc status=none
     printf 'first' >"$mnt/rank0"
     printf 'behind it' >>"$mnt/rank0"
-    /usr/bin/python3 - "$mnt/rank0" "$mnt/rank1" <<'END'
-import mmap, os, sys
-want = bytearray(open("before", "rb").read()) + b"behind it\0\0\0"
-want[:5], want[20:24] = b"first", b"HEAD"
-fd, other = (os.open(name, os.O_RDWR) for name in sys.argv[1:])
-assert os.fstat(fd).st_size == len(want)
-assert os.pread(other, len(want) + 1, 0) == want
-map = mmap.mmap(fd, len(want))
-map[70000:70004] = want[70000:70004] = b"mmap"
-map.flush()
-assert os.pread(other, 4, 70000) == b"mmap"
-os.pwrite(other, b"seen", 80000)
-want[80000:80004] = b"seen"
-os.fsync(fd)
-assert os.pread(fd, 4, 80000) == b"seen"
-try:
-    os.ftruncate(fd, 5)
-    sys.exit("a slice was truncated")
-except PermissionError:
-    pass
-assert open("i.dat", "rb").read() == want
-END
+    /usr/bin/python3 "$topic" all_ways_of_access "$mnt/rank0" "$mnt/rank1"
     none_asked
 }
 
@@ -87,13 +66,7 @@ END
     mount_spec i.json
     truncate -s 1048576 i.dat
     printf x | dd of="$mnt/rank0" bs=1 seek=1048579 conv=notrunc status=none
-    /usr/bin/python3 - "$mnt/rank0" <<'END'
-import os, sys
-fd, file = os.open(sys.argv[1], os.O_RDONLY), os.open("i.dat", os.O_RDONLY)
-for whence in os.SEEK_DATA, os.SEEK_HOLE:
-    for offset in 0, 50000, 100002, 200000, 1048577:
-        assert os.lseek(fd, offset, whence) == os.lseek(file, offset, whence), (whence, offset)
-END
+    /usr/bin/python3 "$topic" holes_are_the_file "$mnt/rank0"
     truncate -s 8 i.dat
     [ "$(stat -c %s "$mnt/rank0")" -eq 8 ]
     [ "$(wc -c <"$mnt/rank1")" -eq 8 ]

@@ -10,40 +10,7 @@ load pool
 # RANKS ranks, all nodes at once, past the kernel's pages. Prints the bytes whose home is another
 # node.
 read_slices() {
-    /usr/bin/python3 - "$@" <<'END'
-import mmap
-import os
-import sys
-import threading
-import numpy
-nodes, ranks = map(int, sys.argv[1:])
-block = 4 << 20
-file = numpy.fromfile("f/x.dat", "<u8")
-homes = (numpy.arange(len(file)) * 8 // block) % nodes
-foreign = 0
-wrong = []
-
-def read(node):
-    buffer = mmap.mmap(-1, 1 << 20)
-    for rank in range(node, ranks, nodes):
-        fd = os.open(f"at/{node}/rank{rank}", os.O_RDONLY | os.O_DIRECT)
-        data = b""
-        while (got := os.readv(fd, [buffer])) > 0:
-            data += buffer[:got]
-        os.close(fd)
-        if data != file[rank::ranks].tobytes():
-            wrong.append((node, rank, len(data)))
-
-threads = [threading.Thread(target=read, args=(node,)) for node in range(nodes)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-assert not wrong, wrong
-for rank in range(ranks):
-    foreign += 8 * int((homes[rank::ranks] != rank % nodes).sum())
-print(foreign)
-END
+    /usr/bin/python3 "$topic" read_slices "$@"
 }
 
 @test "pool: what two to four hosts read together is read from storage once, and not again" {

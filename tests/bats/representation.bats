@@ -21,21 +21,7 @@ record='{ "type": "struct", "blocklengths": [1, 1, 1, 1, 1, 1],
 # records: 100 of them, as they are here (r.native) and in external32 (r.external32). A long double
 # is made of an integer: its fraction is the number's bits behind the first.
 records() {
-    /usr/bin/python3 - <<'END'
-import struct
-native, external = b"", b""
-for i in range(100):
-    number = i * 7919 + 1
-    bits = number.bit_length() - 1
-    head = (i % 128, i - 50, (i - 50) * 10**7, 300 * i, i * 0.1 - 3)
-    exponent = 16383 + bits + (0x8000 if i % 2 else 0)
-    native += struct.pack("<bhqif", *head)
-    native += struct.pack("<QHxxxxxx", number << 63 - bits, exponent)
-    external += struct.pack(">bhiHf", *head)
-    external += struct.pack(">H", exponent) + ((number << 112 - bits) & (1 << 112) - 1).to_bytes(14, "big")
-open("r.native", "wb").write(native)
-open("r.external32", "wb").write(external)
-END
+    /usr/bin/python3 "$topic" records
 }
 
 # longs NUMBER...: as 8 bytes each.
@@ -87,16 +73,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     cp r.external32 x.dat
     mount_spec x.json
     cat "$mnt/rank0" "$mnt/rank1" >before
-    /usr/bin/python3 - "$mnt" <<'END'
-import mmap, sys
-native = open("r.native", "rb").read()
-for rank in (0, 1):
-    mine = b"".join(native[at:at + 35] for at in range(35 * (1 - rank), 3500, 70))
-    with open(f"{sys.argv[1]}/rank{rank}", "r+b") as file:
-        with mmap.mmap(file.fileno(), 0) as map:
-            map[:] = mine
-            map.flush()
-END
+    /usr/bin/python3 "$topic" two_ranks_records "$mnt"
     cat "$mnt/rank1" "$mnt/rank0" | cmp - before
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 1 | cmp - <(head -c 1750 before)
@@ -104,15 +81,7 @@ END
 
 @test "representation: every byte order through numpy's eyes" {
     local type
-    /usr/bin/python3 - <<'END'
-import numpy
-bits = numpy.array([0x7ff80000deadbeef, 0xfff0000000000001, 0x7ff0000000000000, 1 << 63, 1,
-                    0x3ff199999999999a], "<u8")
-bits.tofile("double.native")
-bits.byteswap().tofile("double.big")
-bits.view("<u4").byteswap().tofile("float.big")
-bits.view("<u2").byteswap().tofile("short.big")
-END
+    /usr/bin/python3 "$topic" every_byte_order_through_numpy_eyes
     for type in double float short; do
         view "\"$type\"" big-endian
         cp "$type.big" x.dat
@@ -192,58 +161,18 @@ END
     mkdir other
     mount_spec x.json
     mpiio-mount x.json "$tmp/other"
-    python "$mnt" "$tmp/other" <<'END'
-def writer(number):
-    fd = os.open(f"{sys.argv[1 + number % 2]}/rank0", os.O_RDWR)
-    file = os.open("x.dat", os.O_RDONLY)
-    for round in range(400):
-        byte = bytes([(round * 7 + number) % 128])
-        for at in (0, 16):
-            if number < 4:
-                os.pwrite(fd, byte, at + number)
-                assert os.pread(file, 1, at // 2 + 3 - number) == byte, round
-            else:
-                os.pwrite(fd, byte * 4 + bytes(4), at + 8)
-in_processes(writer, range(6))
-END
+    python writers_through_two_mounts_lose_nothing "$mnt" "$tmp/other"
     mpiio-umount "$mnt"
     mpiio-umount "$tmp/other"
     mpiio-view cat x.json -r 0 >got
-    /usr/bin/python3 - <<'END'
-last = 399 * 7
-want = bytes((last + number) % 128 for number in range(4)) + bytes(4)
-data = open("got", "rb").read()
-for at in (0, 16):
-    assert data[at:at + 8] == want, data[at:at + 8]
-    assert data[at + 8] in ((last + 4) % 128, (last + 5) % 128)
-    assert data[at + 8:at + 12] == data[at + 8:at + 9] * 4 and data[at + 12:at + 16] == bytes(4)
-assert data[32:] == bytes(len(data) - 32)
-END
+    /usr/bin/python3 "$topic" nothing_is_lost
 }
 
 @test "representation: a program with fcntl locks is waited for" {
     view '"long"' external32
     printf '\0\0\0\7\0\0\0\10' >x.dat
     mount_spec x.json
-    /usr/bin/python3 - "$mnt" <<'END'
-import fcntl, os, sys, threading
-file = os.open("x.dat", os.O_RDWR)
-fcntl.lockf(file, fcntl.LOCK_EX, 4, 4)
-def write(at, data):
-    fd = os.open(f"{sys.argv[1]}/rank0", os.O_WRONLY)
-    assert os.pwrite(fd, data, at) == len(data)
-# Another element, and a part of it, is not waited for.
-write(0, b"\1")
-# A part of the locked one, by read-modify-write, is; what the holder stores meanwhile stays.
-other = threading.Thread(target=write, args=(8, b"\x22"))
-other.start()
-other.join(0.5)
-assert other.is_alive()
-os.pwrite(file, b"\0\0\x11\0", 4)
-fcntl.lockf(file, fcntl.LOCK_UN, 4, 4)
-other.join()
-assert os.pread(file, 8, 0) == b"\0\0\0\1\0\0\x11\x22", os.pread(file, 8, 0)
-END
+    /usr/bin/python3 "$topic" a_program_with_fcntl_locks "$mnt"
 }
 
 @test "representation: a slice grows by whole records, wherever one writes" {
@@ -273,23 +202,7 @@ END
   "view": { "etype": "long_double", "filetype": { "type": "broadcast" }, "datarep": "external32" } }
 JSON
         mount_spec f.json -o "$options"
-        python <<'PYTHON'
-unnormal = (1).to_bytes(8, "little") + b"\xff\x3f"
-six = (6 << 61).to_bytes(8, "little") + b"\x01\x40"
-external = b"\x40\x01\x80" + bytes(13)
-first = os.open("mnt/rank0", os.O_RDWR)
-os.pwrite(first, unnormal, 0)
-os.fsync(first)
-second = os.open("mnt/rank1", os.O_RDWR)
-os.pwrite(second, six, 0)
-os.fsync(second)
-os.close(second)
-os.fsync(first)
-assert open("f.dat", "rb").read() == external
-os.close(first)
-with open("mnt/rank0", "rb") as again:
-    assert again.read(10) == six
-PYTHON
+        python a_number_stored_as_another_one
         mpiio-umount "$mnt"
         [ "$(od -An -tx1 -v f.dat | tr -d ' \n')" = 40018000000000000000000000000000 ]
     done

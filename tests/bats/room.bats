@@ -73,18 +73,7 @@ full_disk() {
     fill_disk
     spec_of 512
     mount_spec x.json
-    run -0 /usr/bin/python3 - "$mnt/rank0" <<'EOF'
-import errno, mmap, os, sys
-fd = os.open(sys.argv[1], os.O_RDWR)
-size = 1 << 20
-map = mmap.mmap(fd, size)
-map[:] = b"x" * size
-try:
-    map.flush()
-    print("stored")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-EOF
+    run -0 /usr/bin/python3 "$topic" stores_to_a_mapped_slice "$mnt/rank0"
     [ "$output" = ENOSPC ]
     rm disk/ballast
     run -0 writer "$mnt/rank0" stop=1000000
@@ -122,47 +111,7 @@ full_file() {
 # room for them, and prints what each step says. WHAT=fsync: then makes room and syncs again;
 # WHAT=over: writes over the first ones before that.
 held() {
-    /usr/bin/python3 - "$mnt" "$@" <<'EOF'
-import errno, json, mmap, os, sys
-mount, how, what = sys.argv[1:]
-size = 64 * 16384
-lines = b"".join(b"%063d\n" % i for i in range(size // 64))
-fd = os.open(mount + "/rank0", os.O_RDWR)
-def slice_reads():
-    return json.load(open(mount + "/.mpiio/stats.json"))["slice_reads"]
-def tell(call, *arguments):
-    try:
-        call(*arguments)
-        print("0", end=" ")
-    except OSError as error:
-        print(errno.errorcode[error.errno], end=" ")
-if how == "mapped":
-    map = mmap.mmap(fd, size)
-    map[:] = lines
-    tell(map.flush)
-    map.close()
-else:
-    os.pwrite(fd, lines, 0)
-tell(os.fsync, fd)
-tell(os.fsync, fd)
-other = os.open(mount + "/rank1", os.O_RDWR)
-tell(os.fsync, other)
-tell(os.close, other)
-tell(os.close, os.dup(fd))
-# The kernel forgets its pages; what was written is still there.
-os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-reads = slice_reads()
-assert os.pread(fd, size, 0) == lines
-assert os.pread(fd, 100, size - 100) == lines[-100:]
-assert slice_reads() > reads
-if what != "none":
-    os.remove("disk/ballast")
-if what == "over":
-    os.pwrite(fd, b"over" * 1600, 100)
-if what != "none":
-    tell(os.fsync, fd)
-tell(os.close, fd)
-EOF
+    /usr/bin/python3 "$topic" held "$mnt" "$@"
 }
 
 # stored_later HOW SIZE SAID [OPTION...]: the fsync that has room stores it, and says so.
@@ -256,58 +205,7 @@ room_comes_and_goes() {
     truncate -s 2M disk/x.dat
     spec_of 512
     mount_spec x.json "$@"
-    timeout 300 /usr/bin/python3 - "$mnt" <<'EOF'
-import mmap, os, random, sys, threading
-size, writers = 131072, 4
-errors, failed = [], [0]
-fd = os.open(sys.argv[1] + "/rank0", os.O_RDWR)
-def sync():
-    try:
-        os.fsync(fd)
-    except OSError:
-        failed[0] += 1
-def write(me):
-    chance = random.Random(me)
-    map = mmap.mmap(fd, size, offset=me * size)
-    want = bytearray(size)
-    while not done.is_set():
-        start = chance.randrange(size)
-        part = bytes([chance.randrange(1, 256)]) * chance.randrange(1, size - start + 1)
-        want[start:start + len(part)] = part
-        map[start:start + len(part)] = part
-        sync()
-        if chance.randrange(3) == 0:
-            os.posix_fadvise(fd, me * size, size, os.POSIX_FADV_DONTNEED)
-        if os.pread(fd, size, me * size) != want:
-            errors.append(me)
-    results[me] = bytes(want)
-results = [b""] * writers
-done = threading.Event()
-threads = [threading.Thread(target=write, args=(i,)) for i in range(writers)]
-for i in range(8):
-    with open("disk/ballast", "wb", 0) as out:
-        try:
-            while True:
-                out.write(bytes(65536))
-        except OSError:
-            pass
-    if i == 0:
-        for thread in threads:
-            thread.start()
-        while not failed[0]:
-            done.wait(0.01)
-    done.wait(0.2)
-    os.truncate("disk/ballast", i * 300000)
-    done.wait(0.05)
-os.remove("disk/ballast")
-done.set()
-for thread in threads:
-    thread.join()
-os.fsync(fd)
-assert not errors, errors
-assert failed[0]
-open("want", "wb").write(b"".join(results))
-EOF
+    timeout 300 /usr/bin/python3 "$topic" room_comes_and_goes "$mnt"
     [ "$(stat_of lost_bytes)" -eq 0 ]
     mpiio-umount "$mnt"
     mpiio-view cat x.json -r 0 | cmp - -n 524288 want
@@ -326,31 +224,7 @@ EOF
     dealt disk/f.dat 2 8 >f.json
     mount_spec f.json -o create
     head -c 1m /dev/urandom >disk/ballast
-    /usr/bin/python3 - "$mnt/rank1" <<'END'
-import errno, os, sys
-data = os.urandom(2 << 20)
-fd = os.open(sys.argv[1], os.O_RDWR)
-done, failed = 0, None
-try:
-    while done < len(data):
-        done += os.write(fd, data[done:done + 65536])
-except OSError as error:
-    failed = error.errno
-assert failed == errno.ENOSPC, failed
-assert 1000000 < done < len(data), done
-assert os.pread(fd, done, 0) == data[:done]
-os.fsync(fd)
-try:
-    os.posix_fallocate(fd, 0, 3 << 20)
-    raise SystemExit("room")
-except OSError as error:
-    assert error.errno == errno.ENOSPC
-os.unlink("disk/ballast")
-while done < 1800000:
-    done += os.pwrite(fd, data[done:min(done + 65536, 1800000)], done)
-os.close(fd)
-assert open(sys.argv[1], "rb").read(1800000) == data[:1800000]
-END
+    /usr/bin/python3 "$topic" a_full_disk_is_enospc "$mnt/rank1"
     mpiio-umount "$mnt"
 }
 
@@ -385,23 +259,7 @@ END
     fill_disk
     dealt disk/f.dat 2 64 >s.json
     mount_spec s.json -o cache=back,flush_interval=0
-    /usr/bin/python3 - <<'END'
-import errno, os
-fd = os.open("mnt/rank0", os.O_RDWR)
-data = b"".join(b"%063d\n" % i for i in range(8192))
-assert os.pwrite(fd, data, 0) == len(data)
-for _ in range(2):
-    try:
-        os.fsync(fd)
-        assert False, "stored without room"
-    except OSError as error:
-        assert error.errno == errno.ENOSPC, error
-os.unlink("disk/ballast")
-os.fsync(fd)
-stored = open("disk/f.dat", "rb").read()
-assert b"".join(stored[i:i + 64] for i in range(0, len(stored), 128)) == data
-assert not any(stored[i] for j in range(64, len(stored), 128) for i in range(j, j + 64))
-END
+    /usr/bin/python3 "$topic" a_hole_on_a_full_disk
     mpiio-umount "$mnt"
 }
 
@@ -418,46 +276,7 @@ END
     start_nodes 2 -o dirty_max=1M,flush_interval=0,peer_timeout=60
     head -c 4096 /dev/zero >disk/little
     fill_disk
-    engine=$(marked mpiio-engine | head -n 1) python <<'END'
-import mmap, signal
-def stat(key):
-    return json.load(open("m0/.mpiio/stats.json"))[key]
-def later(fd):
-    results = []
-    thread = threading.Thread(target=lambda: results.append(fails(os.fsync, fd)), daemon=True)
-    thread.start()
-    return thread, results
-files = [os.open(f"m0/rank{rank}", os.O_RDWR) for rank in range(2)]
-# A page that begins within a long: a part of a value goes to the file at once.
-page = mmap.mmap(files[0], 4096, offset=62 * 4096)
-page[:] = bytes(4) + b"\1" + bytes(4091)
-assert fails(page.flush) == "ENOSPC"
-assert stat("lost_bytes") == 4096
-places = iter(range(200))
-def fill():
-    while stat("dirty_memory") < 1 << 20:
-        os.pwrite(files[1], bytes(12000), next(places) * 12000)
-fill()
-assert fails(os.fsync, files[1]) == "ENOSPC"
-# One waits for a flush; another, when that long has room, for room for the rest of the page.
-engine = int(os.environ["engine"])
-stop_process(engine)
-fill() # of what found room after all
-waits, writes = stat("room_waits"), stat("slice_writes")
-first, told = later(files[1])
-# It has tried the page again, in vain: what is removed now, it does not see.
-await_true(lambda: stat("slice_writes") == writes + 1)
-os.unlink("disk/little")
-second, saved = later(files[0])
-await_true(lambda: stat("room_waits") > waits)
-os.kill(engine, signal.SIGCONT)
-first.join(300)
-assert told == ["ENOSPC"], told
-os.unlink("disk/ballast")
-second.join(300)
-assert saved == [None], saved
-assert stat("lost_bytes") == 0
-END
+    engine=$(marked mpiio-engine | head -n 1) python who_waits_for_it_to_store
     stop_nodes
 }
 

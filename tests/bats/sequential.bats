@@ -41,28 +41,7 @@ refuses() {
     [ "$(ls -A "$mnt")" = .mpiio ]
     [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
     [ "$(readlink "$mnt/.mpiio/file")" = "$tmp/f" ]
-    python <<'END'
-records = 5000
-def work(number):
-    with open("mnt/shared", "rb", buffering=0) as source, open(f"out{number}", "wb") as out:
-        while data := source.read(1000):
-            assert len(data) % 16 == 0
-            out.write(data)
-def feed(nothing):
-    text = b"".join(b"record %08d\n" % i for i in range(records))
-    with open("f", "wb", buffering=0) as out:
-        for start in range(0, len(text), 777):
-            out.write(text[start:start + 777])
-jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(4)]
-for job in jobs:
-    job.start()
-feed(None)
-for job in jobs:
-    job.join()
-    assert job.exitcode == 0
-got = sorted(b"".join(open(f"out{i}", "rb").read() for i in range(4)).splitlines())
-assert got == [b"record %08d" % i for i in range(records)]
-END
+    python processes_take_whole_records
     [ "$(error_of 'os.open(m + "/shared", os.O_WRONLY)')" = EROFS ]
     [ "$(error_of 'os.open(m + "/rank0", os.O_RDONLY)')" = ENOENT ]
     [[ $(error_of 'os.getxattr(m + "/shared", "user.mpiio.shared_position")') == E*NOTSUP* ]]
@@ -77,18 +56,7 @@ END
     cat f >got &
     reader=$!
     await has_open "$reader" f
-    python <<'END'
-def work(number):
-    with open("mnt/shared", "wb", buffering=0) as out:
-        for i in range(500):
-            out.write(b"%d: line %07d\n" % (number, i))
-        assert fails(out.write, b"short") == "EINVAL"
-in_processes(work, range(4))
-for rank in (2, 1, 0):
-    with open(f"mnt/ordered/rank{rank}", "wb") as out:
-        out.write(b"rank %d         \n" % rank)
-assert fails(os.open, "mnt/shared", os.O_RDONLY) == "EACCES"
-END
+    python records_that_processes_write_come_whole
     mpiio-umount "$mnt"
     wait "$reader"
     [ "$(wc -l <got)" -eq 2003 ]

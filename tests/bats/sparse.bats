@@ -17,15 +17,7 @@ scattered() {
 # sp, which is written to rank 0: data, holes, data that begins and ends within a page, and a hole
 # at the end; and archives of it.
 sources() {
-    /usr/bin/python3 - <<'END2'
-with open("sp", "wb") as f:
-    f.write(b"S" * 65536)
-    f.seek(200000)
-    f.write(b"T" * 5000)
-    f.seek(409600)
-    f.write(b"U" * 8192)
-    f.truncate(480000)
-END2
+    /usr/bin/python3 "$topic" sources
     tar -S -cf sp.tar --transform 's/^sp$/rank0/' sp
 }
 
@@ -179,21 +171,12 @@ model() {
 
 @test "sparse: a dense writer is granted, and a gap behind what it wrote is zeros" {
     scattered
-    cat >dense.py <<'END2'
-import os, sys
-with open(sys.argv[1], "wb", 0) as out:
-    for i in range(100):
-        assert out.write(b"%040d\n" % i) == 41
-    if len(sys.argv) > 2:
-        out.seek(9000)
-        out.write(b"behind")
-END2
-    MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 dense.py "$mnt/rank0"
+    MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 "$topic" dense "$mnt/rank0"
     # shellcheck disable=SC2154 # bats sets it
     [[ $stderr == *"writes=100"* && $stderr == *"fell_back=0"* ]]
     cmp -n 4100 "$mnt/rank0" <(seq -f %040.f 0 99)
     tail -c +4101 "$mnt/rank0" | cmp - <(head -c 520188 before)
-    mpiio-run /usr/bin/python3 dense.py "$mnt/rank0" gap
+    mpiio-run /usr/bin/python3 "$topic" dense "$mnt/rank0" gap
     cmp -n 9006 "$mnt/rank0" <(seq -f %040.f 0 99; head -c 4900 /dev/zero; printf behind)
     tail -c +9007 "$mnt/rank0" | cmp - <(head -c 515282 before)
 }
@@ -215,19 +198,7 @@ sys.stdout.buffer.write(want)')
 
 @test "sparse: threads that write far behind and near do not lose bytes" {
     scattered
-    /usr/bin/python3 - "$mnt/rank0" <<'END2'
-import os, random, sys
-from concurrent.futures import ThreadPoolExecutor
-for seed in range(10):
-    fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
-    places = list(range(0, 524288 - 4096, 8192))
-    random.Random(seed).shuffle(places)
-    with ThreadPoolExecutor(8) as pool:
-        assert all(n == 4096 for n in pool.map(lambda at: os.pwrite(fd, b"w" * 4096, at), places))
-    os.close(fd)
-    got = open(sys.argv[1], "rb").read()[:max(places) + 4096]
-    assert got == ((b"w" * 4096 + bytes(4096)) * 64)[:len(got)], seed
-END2
+    /usr/bin/python3 "$topic" threads_that_write_far_behind "$mnt/rank0"
 }
 
 @test "sparse: ranks that share bytes do not fill gaps in what others write" {
@@ -256,15 +227,7 @@ END2
     cp before f.dat
     spec 65536 1
     start_nodes 2
-    /usr/bin/python3 - <<'END2'
-import os
-a, b = (os.open(f"m{node}/rank0", os.O_WRONLY | os.O_TRUNC) for node in range(2))
-os.pwrite(a, b"a" * 100, 0)
-os.fsync(a)
-os.pwrite(b, b"b" * 100, 1000)
-os.close(a)
-os.close(b)
-END2
+    /usr/bin/python3 "$topic" several_nodes_fill_gaps
     stop_nodes
     cmp -n 1100 f.dat <(printf 'a%.0s' {1..100}; printf 'x%.0s' {1..900}; printf 'b%.0s' {1..100})
 }

@@ -15,22 +15,7 @@ under_way() {
     : >"done"
     mount_spec g.json
     pid=$(daemon_pid)
-    /usr/bin/python3 - "$mnt" 3>&- <<'END' &
-import os, sys
-fds = [os.open("%s/rank%d" % (sys.argv[1], rank), os.O_WRONLY) for rank in range(3)]
-done = open("done", "ab", 0)
-offset = 0
-try:
-    while True:
-        for rank, fd in enumerate(fds):
-            data = (b"%d:%06d" % (rank, offset)) * 50
-            if os.pwrite(fd, data, offset * 400) != 400:
-                break
-            done.write(b"%d %d\n" % (rank, offset))
-        offset += 1
-except OSError:
-    pass
-END
+    /usr/bin/python3 "$topic" what_was_acknowledged "$mnt" 3>&- &
     writer=$!
     await under_way
     kill -KILL "$pid"
@@ -38,41 +23,13 @@ END
     wait "$writer"
     umount -l "$mnt" 2>/dev/null || fusermount3 -u -z "$mnt"
     mount_spec g.json -o ro
-    /usr/bin/python3 - "$mnt" <<'END'
-import sys
-slices = [open("%s/rank%d" % (sys.argv[1], rank), "rb").read() for rank in range(3)]
-for line in open("done"):
-    rank, offset = map(int, line.split())
-    assert slices[rank][offset * 400:(offset + 1) * 400] == (b"%d:%06d" % (rank, offset)) * 50
-END
+    /usr/bin/python3 "$topic" acknowledged_is_stored "$mnt"
 }
 
 # dirty HOW: leaves 200000 bytes in the kernel that the daemon has not got yet, in a slice that a
 # process has open: by a mapping, or by writes that the kernel holds back. Then the daemon gets HOW.
 dirty() {
-    /usr/bin/python3 - "$mnt" "$1" "$2" <<'END'
-import json, mmap, os, signal, sys, time
-m, how, kind = sys.argv[1:]
-fd = os.open(m + "/rank1", os.O_RDWR)
-data = b"".join(b"%07d\n" % i for i in range(25000))
-stats = json.load(open(m + "/.mpiio/stats.json"))
-if kind == "mapped":
-    map = mmap.mmap(fd, len(data))
-    map[:] = data
-else:
-    for i in range(0, len(data), 8):
-        os.write(fd, data[i:i + 8])
-    assert stats["writeback"]
-    now = json.load(open(m + "/.mpiio/stats.json"))
-    assert now["slice_write_bytes"] < len(data), now
-if how == "umount":
-    os.close(fd)
-    assert os.system("mpiio-umount " + m) == 0
-else:
-    os.kill(stats["pid"], signal.SIGTERM)
-    while os.path.exists("/proc/%d" % stats["pid"]):
-        time.sleep(0.01)
-END
+    /usr/bin/python3 "$topic" dirty "$mnt" "$1" "$2"
     run ! is_mounted
     mpiio-view cat b.json -r 1 | cmp -n 200000 - <(seq -f %07.0f 0 24999)
 }
@@ -104,7 +61,7 @@ stop_under_load() {
         rm -f loaded
         "$@" "$MPIIO_BIN/mpiio-mount" b.json "$mnt" 3>&-
         pid=$("$@" jq .pid "$mnt/.mpiio/stats.json")
-        "$@" timeout 300 /usr/bin/python3 "$tmp/load.py" "$mnt/rank1" >loaded 3>&- &
+        "$@" timeout 300 /usr/bin/python3 "$tmp/stop.py" load "$mnt/rank1" >loaded 3>&- &
         load=$!
         until [ -s loaded ] || ! kill -0 "$load"; do
             sleep 0.01
@@ -119,21 +76,7 @@ stop_under_load() {
 # A slice to read, and the load on it.
 load_files() {
     blocks_spec 16777216
-    cat >load.py <<'EOF'
-import os, sys, threading
-file = os.open("b.dat", os.O_WRONLY)
-def work(fd):
-    try:
-        while True:
-            os.pwrite(file, os.urandom(8), 4096)
-            os.pread(fd, 1 << 20, 0)
-            os.fsync(fd)
-            print("goes on", flush=True)
-    except OSError:
-        pass
-for fd in [os.open(sys.argv[1], os.O_RDONLY) for i in range(6)]:
-    threading.Thread(target=work, args=(fd,)).start()
-EOF
+    cp "$topic" "$top/tests/programs/common.py" . # users may not see the source tree
 }
 
 @test "stop: a daemon is stopped while reads and fsyncs are under way" {

@@ -110,69 +110,26 @@ EOF
 @test "tools: python maps a slice" {
     thirds_spec
     mount_spec b.json
-    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
-import mmap, sys
-want = open("want1", "rb").read()
-with open(sys.argv[1], "rb") as slice:
-    for flags in (mmap.MAP_SHARED, mmap.MAP_PRIVATE):
-        map = mmap.mmap(slice.fileno(), 0, flags, mmap.PROT_READ)
-        assert len(map) == len(want)
-        assert map[777777:777797] == want[777777:777797]
-        assert map[:] == want
-EOF
+    /usr/bin/python3 "$topic" python_maps_a_slice "$mnt/rank1"
 }
 
 @test "tools: numpy maps a slice" {
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is missing"
     thirds_spec
     mount_spec b.json
-    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
-import numpy, sys
-have = numpy.memmap(sys.argv[1], dtype="<u8", mode="r")
-want = numpy.fromfile("want1", dtype="<u8")
-assert (have == want).all() and len(have) == len(want)
-assert (numpy.fromfile(sys.argv[1], dtype="<u8", count=10, offset=80) == want[10:20]).all()
-EOF
+    /usr/bin/python3 "$topic" numpy_maps_a_slice "$mnt/rank1"
 }
 
 @test "tools: sendfile and copy_file_range" {
     thirds_spec
     mount_spec b.json
-    /usr/bin/python3 - "$mnt/rank1" <<'EOF'
-import os, sys
-want = open("want1", "rb").read()
-slice = os.open(sys.argv[1], os.O_RDONLY)
-out = os.open("sent", os.O_RDWR | os.O_CREAT)
-while os.sendfile(out, slice, None, 300001):
-    pass
-assert os.pread(out, len(want) + 1, 0) == want
-assert os.sendfile(out, slice, 500000, 1000) == 1000
-assert os.pread(out, 1000, len(want)) == want[500000:501000]
-out = os.open("ranged", os.O_RDWR | os.O_CREAT)
-os.lseek(slice, 0, os.SEEK_SET)
-try:
-    while os.copy_file_range(slice, out, 1 << 20):
-        pass
-    assert os.pread(out, len(want) + 1, 0) == want
-except OSError as error:
-    assert error.errno in (18, 38, 95), error
-EOF
+    /usr/bin/python3 "$topic" sendfile_and_copy_file_range "$mnt/rank1"
 }
 
 @test "tools: reads at random places agree" {
     thirds_spec
     mount_spec b.json
-    /usr/bin/python3 - "$mnt" <<'EOF'
-import os, random, sys
-random.seed(20)
-for rank in range(3):
-    want = open("want%d" % rank, "rb").read()
-    fd = os.open("%s/rank%d" % (sys.argv[1], rank), os.O_RDONLY)
-    for i in range(500):
-        offset = random.randrange(len(want) + 100)
-        length = random.choice((1, 8, 999, 4096, 70000, 1500000))
-        assert os.pread(fd, length, offset) == want[offset:offset + length], (offset, length)
-EOF
+    /usr/bin/python3 "$topic" reads_at_random_places_agree "$mnt"
 }
 
 @test "tools: many readers at once" {
@@ -192,32 +149,7 @@ EOF
 @test "tools: SEEK_DATA and SEEK_HOLE" {
     huge_spec 8192 2000000008192
     mount_spec h.json
-    /usr/bin/python3 - "$mnt" <<'EOF'
-import errno, os, sys
-def seek(fd, offset, whence):
-    try:
-        return os.lseek(fd, offset, whence)
-    except OSError as error:
-        return -error.errno
-size = 1000000000000
-first = os.open(sys.argv[1] + "/rank1", os.O_RDONLY)
-assert os.fstat(first).st_size == size
-# Rank 1 has blocks of 8000 bytes, every 32000 from 8000 on; the filesystem's are of 4096 or less.
-assert seek(first, 0, os.SEEK_HOLE) == 0
-assert seek(first, 0, os.SEEK_DATA) == 192
-assert seek(first, 200, os.SEEK_DATA) == 200
-hole = seek(first, 192, os.SEEK_HOLE)
-assert 192 < hole <= 192 + 4096, hole
-assert seek(first, hole, os.SEEK_HOLE) == hole
-assert seek(first, hole, os.SEEK_DATA) == 500000000192
-assert seek(first, 500000005000, os.SEEK_DATA) == -errno.ENXIO
-assert seek(first, size - 1, os.SEEK_HOLE) == size - 1
-assert seek(first, size, os.SEEK_HOLE) == -errno.ENXIO
-assert seek(first, size, os.SEEK_DATA) == -errno.ENXIO
-none = os.open(sys.argv[1] + "/rank3", os.O_RDONLY)
-assert seek(none, 0, os.SEEK_HOLE) == 0
-assert seek(none, 0, os.SEEK_DATA) == -errno.ENXIO
-EOF
+    /usr/bin/python3 "$topic" seek_data_and_seek_hole "$mnt"
     [ "$(dd if="$mnt/rank1" bs=1 skip=192 count=12 status=none)" = "data at 8192" ]
 }
 

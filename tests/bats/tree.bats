@@ -27,31 +27,12 @@ EOF
 
 # errno_of CALL ARGUMENT...: the name of the error that a function of python's os gives, or "none".
 errno_of() {
-    /usr/bin/python3 - "$@" <<'EOF'
-import errno, os, sys
-call, *arguments = sys.argv[1:]
-arguments = [int(a, 0) if a.lstrip("-").isdigit() or a.startswith("0o") else a for a in arguments]
-try:
-    getattr(os, call)(*arguments)
-    print("none")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-EOF
+    /usr/bin/python3 "$topic" errno_of "$@"
 }
 
 # open_for PATH FLAG|FLAG...: the error of open(2) with those flags, or "none".
 open_for() {
-    /usr/bin/python3 - "$@" <<'EOF'
-import errno, os, sys
-flags = 0
-for name in sys.argv[2].split("|"):
-    flags |= getattr(os, name)
-try:
-    os.open(sys.argv[1], flags, 0o644)
-    print("none")
-except OSError as error:
-    print(errno.errorcode[error.errno])
-EOF
+    /usr/bin/python3 "$topic" open_for "$@"
 }
 
 @test "tree: the ranks and .mpiio are listed, and self for a process with a rank" {
@@ -289,22 +270,7 @@ EOF
     [ "$(errno_of getxattr "$mnt" user.mpiio.rank)" = ENODATA ]
     [ "$(errno_of getxattr "$mnt/.mpiio" user.mpiio.state)" = ENODATA ]
     # Sizes: 0 asks, too little is ERANGE.
-    /usr/bin/python3 - "$mnt/rank0" <<'EOF'
-import ctypes, errno, sys
-libc = ctypes.CDLL(None, use_errno=True)
-path = sys.argv[1].encode()
-buffer = ctypes.create_string_buffer(4096)
-assert libc.getxattr(path, b"user.mpiio.extent", None, 0) == 2
-assert libc.getxattr(path, b"user.mpiio.extent", buffer, 1) == -1
-assert ctypes.get_errno() == errno.ERANGE
-assert libc.getxattr(path, b"user.mpiio.extent", buffer, 2) == 2 and buffer.raw[:2] == b"32"
-size = libc.listxattr(path, None, 0)
-assert size > 0
-assert libc.listxattr(path, buffer, size - 1) == -1
-assert ctypes.get_errno() == errno.ERANGE
-assert libc.listxattr(path, buffer, size) == size
-assert buffer.raw[:size].count(b"\0") == 9
-EOF
+    /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
 
 @test "tree: a spec may ask for atomic mode" {
@@ -412,31 +378,7 @@ EOF
 @test "tree: a folder is read on from where it was left" {
     spec 5000
     mount_spec t.json
-    /usr/bin/python3 - "$mnt" <<'EOF'
-import ctypes, os, sys
-libc = ctypes.CDLL(None)
-libc.opendir.restype = ctypes.c_void_p
-libc.readdir.restype = ctypes.c_void_p
-for call in (libc.readdir, libc.telldir, libc.seekdir):
-    call.argtypes = [ctypes.c_void_p]
-libc.seekdir.argtypes = [ctypes.c_void_p, ctypes.c_long]
-libc.telldir.restype = ctypes.c_long
-folder = libc.opendir(sys.argv[1].encode())
-def read():
-    entry = libc.readdir(folder)
-    return ctypes.string_at(entry + 19) if entry else None
-places = []
-while True:
-    place = libc.telldir(folder)
-    name = read()
-    if name is None:
-        break
-    places.append((place, name))
-assert len(places) == 5003, len(places)
-for place, name in places[::-1][::97] + places[::101]:
-    libc.seekdir(folder, place)
-    assert read() == name
-EOF
+    /usr/bin/python3 "$topic" a_folder_is_read "$mnt"
 }
 
 @test "tree: a rank whose view does not compile gives EIO and a line in the log" {
@@ -533,28 +475,12 @@ listed_at_once() {
 
 @test "tree: what was listed is asked for again when it is opened" {
     listed 5000
-    python <<'END'
-sizes = [entry.stat().st_size for entry in os.scandir("mnt") if entry.name.startswith("rank")]
-assert sizes == [8] * 5000
-for size in range(2, 40):
-    entries = [entry for entry in os.scandir("mnt") if entry.name.startswith("rank")]
-    entries[4000].stat()
-    os.truncate("l.dat", 5000 * 8 * size)
-    for entry in entries[:4000:400]:
-        with open(entry.path, "rb") as file:
-            assert os.fstat(file.fileno()).st_size == 8 * size
-            assert len(file.read()) == 8 * size
-END
+    python what_was_listed_is_asked
 }
 
 @test "tree: in a small folder each answer is new" {
     listed 200
-    python <<'END'
-for size in range(1, 40):
-    names = [name for name in os.listdir("mnt") if name.startswith("rank")]
-    os.truncate("l.dat", 200 * 8 * size)
-    assert {os.stat("mnt/" + name).st_size for name in names} == {8 * size}
-END
+    python in_a_small_folder_each_answer
 }
 
 @test "tree: a name of more than 255 bytes is too long" {

@@ -7,17 +7,7 @@ load helper
 
 # Lays out every case: case/N/{spec.json,data.bin,rankM}.
 lay_out_cases() {
-    /usr/bin/python3 - "$top/tests/vectors/cases.jsonl" <<'END'
-import json, os, sys
-for line in open(sys.argv[1]):
-    case = json.loads(line)
-    folder = f"case/{case['case']}"
-    os.makedirs(folder)
-    json.dump(case["spec"], open(f"{folder}/spec.json", "w"))
-    open(f"{folder}/data.bin", "wb").write(bytes.fromhex(case["data"]))
-    for rank, slice in enumerate(case["slices"]):
-        open(f"{folder}/rank{rank}", "wb").write(bytes.fromhex(slice))
-END
+    /usr/bin/python3 "$topic" lay_out_cases "$top/tests/vectors/cases.jsonl"
     [ "$(find case -name spec.json | wc -l)" -eq 258 ]
 }
 

@@ -29,13 +29,7 @@ END
 
 # slice FILE DISP RANK: the slice of strided_spec, cut out by python.
 slice() {
-    /usr/bin/python3 - "$@" <<'END'
-import sys
-data = open(sys.argv[1], "rb").read()
-start = int(sys.argv[2]) + 8 * int(sys.argv[3])
-for at in range(start, len(data) - 7, 32):
-    sys.stdout.buffer.write(data[at : at + 8])
-END
+    /usr/bin/python3 "$topic" make_slice "$@"
 }
 
 @test "view: help and version" {
@@ -281,28 +275,5 @@ END
 
 # Each block of JSON in viewspec(5) is a spec; the commands behind it print what stands there.
 @test "view: the examples of viewspec(5) are true" {
-    /usr/bin/python3 - "$top/man/viewspec.5.scd" <<'END'
-import json, re, shlex, subprocess, sys
-text = open(sys.argv[1]).read()
-blocks = re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)
-examples = outputs = 0
-spec = None
-for block in blocks:
-    if block.startswith("{"):
-        json.loads(block)
-        spec = f"example{examples}.json"
-        open(spec, "w").write(block)
-        subprocess.run(["mpiio-view", "map", spec, "-r", "0", "--length", "1"], check=True,
-                       stdout=subprocess.DEVNULL)
-        examples += 1
-        continue
-    for command, expected in re.findall(r"^\$ mpiio-view (.*)\n((?:(?!\$).*\n)*)", block, re.M):
-        words = [spec if word == "SPEC" else word for word in shlex.split(command)]
-        got = subprocess.run(["mpiio-view"] + words, check=True, text=True,
-                             stdout=subprocess.PIPE).stdout
-        want = [line.split() for line in expected.splitlines()]
-        outputs += 1
-        assert [line.split() for line in got.splitlines()] == want, (spec, command, got)
-assert examples >= 18 and outputs >= examples, (examples, outputs)
-END
+    /usr/bin/python3 "$topic" examples_are_true "$top/man/viewspec.5.scd"
 }

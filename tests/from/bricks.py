@@ -9,13 +9,12 @@ Prints the number of slices that were compared.
 """
 import os
 import random
-import subprocess
 import sys
 
 import numpy
 
 import files
-from files import compare, fill, listing, native, type_names
+from files import compare, fill, listing, type_names
 
 DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 

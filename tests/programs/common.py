@@ -7,7 +7,7 @@ import sys
 import time
 
 
-def run(functions):
+def main(functions):
     """Runs the function that the command line names; the rest of it is in sys.argv[1:]."""
     functions[sys.argv.pop(1)]()
 

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Programs of tests/bats/ordered.bats."""
+import json
+import os
+import signal
+import threading
+
+from common import await_true, fails, main
+
+
+def a_share_of_one():
+    def start(rank):
+        pid = os.fork()
+        if pid == 0:
+            fd = os.open(f"mnt/ordered/rank{rank}", os.O_WRONLY)
+            os.write(fd, b"half of rank %d\n" % rank)
+            os.write(1, b".")
+            signal.pause()
+        return pid
+    pids = [start(2), start(0)]
+    await_true(lambda: open("f.dat").read() == "half of rank 0\n")
+    await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waiting_bytes"] == 15)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    with open("mnt/ordered/rank1", "w") as out:
+        out.write("rank 1\n")
+    await_true(lambda: open("f.dat").read() == "half of rank 0\nrank 1\nhalf of rank 2\n")
+
+
+def a_writer_without_room_waits():
+    fd = os.open("mnt/ordered/rank2", os.O_WRONLY)
+    os.write(fd, b"two")
+    os.fsync(fd)
+    assert open("f.dat", "rb").read()[-3:] == b"two"
+
+
+def ranks_read_one_after_the_other():
+    data = open("f.dat", "rb").read()
+    got = [None] * 3
+    def read(rank, length):
+        fd = os.open(f"mnt/ordered/rank{rank}", os.O_RDONLY)
+        got[rank] = os.read(fd, length)
+        os.close(fd)
+    threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
+    for thread in threads:
+        thread.start()
+    await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waits"] == 2)
+    assert got == [None] * 3
+    fd = os.open("mnt/ordered/rank0", os.O_RDONLY)
+    assert fails(os.read, fd, 3) == "EINVAL"
+    assert os.read(fd, 16) + os.read(fd, 5) == data[:20]
+    os.close(fd)
+    for thread in threads:
+        thread.join()
+    assert got[1] == data[20:28] and got[2] == data[28:], got
+    # In the next round there is nothing left; what is written comes behind it.
+    for rank in range(3):
+        read(rank, 100)
+        assert got[rank] == b""
+    with open("mnt/ordered/rank0", "wb") as out:
+        out.write(b"more")
+    await_true(lambda: open("f.dat", "rb").read() == data + b"more")
+
+
+def what_cannot_be_stored_is_told():
+    one = os.open("mnt/ordered/rank1", os.O_WRONLY)
+    os.write(one, bytes(1 << 20))
+    zero = os.open("mnt/ordered/rank0", os.O_WRONLY)
+    assert fails(os.write, zero, bytes(1 << 20)) == "ENOSPC"
+    os.close(zero)
+    assert fails(os.fsync, one) == "ENOSPC"
+    assert fails(os.close, one) == "ENOSPC"
+
+
+main(globals())

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Programs of tests/bats/shared.bats."""
+import errno
+import fcntl
+import json
+import mmap
+import os
+import subprocess
+import sys
+import time
+
+from common import main
+
+
+def reads_and_writes_whole_etypes():
+    def fails(code, call, *arguments):
+        try:
+            call(*arguments)
+        except OSError as error:
+            assert error.errno == code, error
+        else:
+            raise AssertionError(call)
+
+    def position():
+        return int(os.getxattr("mnt/shared", "user.mpiio.shared_position"))
+
+    file = os.open("mnt/shared", os.O_RDWR)
+    other = os.open("mnt/shared", os.O_RDWR | os.O_APPEND | os.O_TRUNC)
+    assert os.read(file, 23) == b"0000000\n0000001\n"
+    assert os.read(other, 8) == b"0000002\n"
+    assert position() == 3
+    fails(errno.EINVAL, os.read, file, 7)
+    fails(errno.EINVAL, os.write, file, b"1234567")
+    fails(errno.EINVAL, os.write, file, b"123456789")
+    fails(errno.ESPIPE, os.lseek, file, 0, os.SEEK_SET)
+    fails(errno.ESPIPE, os.pread, file, 8, 0)
+    fails(errno.ESPIPE, os.pwrite, file, b"12345678", 0)
+    assert position() == 3
+    assert os.write(other, b"aaaaaaa\nbbbbbbb\n") == 16
+    assert os.write(file, b"ccccccc\n") == 8
+    assert position() == 6
+    assert open("mnt/rank1", "rb").read(64)[16:] == b"0000002\naaaaaaa\nbbbbbbb\nccccccc\n0000006\n0000007\n"
+    for wrong in b"", b"-1", b"1x", b"99999999999999999999":
+        fails(errno.EINVAL, os.setxattr, "mnt/shared", "user.mpiio.shared_position", wrong)
+    os.setxattr("mnt/shared", "user.mpiio.shared_position", b"998")
+    assert os.read(file, 800) == b"0000998\n0000999\n"
+    assert os.read(file, 800) == b"" and position() == 1000
+    os.write(file, b"ddddddd\n")
+    assert os.path.getsize("mnt/rank3") == 8008 and position() == 1001
+    with mmap.mmap(file, 4096, mmap.MAP_PRIVATE, mmap.PROT_READ):
+        pass
+    assert position() == 1001
+
+
+def a_call_of_more():
+    def position():
+        return int(os.getxattr("mnt/shared", "user.mpiio.shared_position"))
+
+    record = os.urandom(1 << 20)
+    for flags in 0, os.O_APPEND:
+        file = os.open("mnt/shared", os.O_RDWR | flags)
+        before = position()
+        for size in 8, 65536, (1 << 20) - 4096:
+            assert os.write(file, record[:size]) == size
+        for many in 2, 5:
+            put = os.write(file, record * many)
+            assert (1 << 20) - 8192 < put <= 1 << 20 and put % 8 == 0, put
+            assert 8 * (position() - before) == size + 65536 + 8 + put
+            before += put // 8
+    os.setxattr("mnt/shared", "user.mpiio.shared_position", b"0")
+    file = os.open("mnt/shared", os.O_RDONLY)
+    end = 0
+    while (got := os.read(file, 3 << 20)):
+        assert len(got) <= 1 << 20
+        end += len(got)
+        assert 8 * position() == end
+    assert end == os.path.getsize("f.dat")
+    # splice(2) counts by itself.
+    before = position()
+    there = os.open("mnt/shared", os.O_WRONLY)
+    inlet, outlet = os.pipe()
+    for text in b"aaaaaaa\n", b"bbbbbbb\n":
+        os.write(outlet, text)
+        assert os.splice(inlet, there, 8) == 8
+    assert position() == before + 2
+
+
+def side():
+    def writes():
+        return json.load(open("mnt/.mpiio/stats.json"))["requests"]["write"]
+    lock = os.open("f.dat", os.O_RDWR)
+    before = writes()
+    fcntl.lockf(lock, fcntl.LOCK_EX) # writes wait for it in the daemon
+    writers = [subprocess.Popen([sys.executable, "-c", """import os, sys
+fd = os.open("mnt/shared", os.O_WRONLY)
+assert os.write(fd, b"record%s\\n" % sys.argv[1].encode()) == 8""", str(i)]) for i in range(2)]
+    end = time.monotonic() + 60
+    while writes() < before + 2 and time.monotonic() < end:
+        time.sleep(0.01)
+    there = writes() - before
+    os.close(lock)
+    assert [writer.wait() for writer in writers] == [0, 0]
+    assert there == 2, there
+    print(*sorted(open("f.dat").read(16).split()))
+
+
+main(globals())

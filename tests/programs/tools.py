@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Programs of tests/bats/tools.bats."""
+import errno
+import mmap
+import os
+import random
+import sys
+
+from common import main
+
+
+def python_maps_a_slice():
+    want = open("want1", "rb").read()
+    with open(sys.argv[1], "rb") as slice:
+        for flags in (mmap.MAP_SHARED, mmap.MAP_PRIVATE):
+            map = mmap.mmap(slice.fileno(), 0, flags, mmap.PROT_READ)
+            assert len(map) == len(want)
+            assert map[777777:777797] == want[777777:777797]
+            assert map[:] == want
+
+
+def numpy_maps_a_slice():
+    import numpy
+    have = numpy.memmap(sys.argv[1], dtype="<u8", mode="r")
+    want = numpy.fromfile("want1", dtype="<u8")
+    assert (have == want).all() and len(have) == len(want)
+    assert (numpy.fromfile(sys.argv[1], dtype="<u8", count=10, offset=80) == want[10:20]).all()
+
+
+def sendfile_and_copy_file_range():
+    want = open("want1", "rb").read()
+    slice = os.open(sys.argv[1], os.O_RDONLY)
+    out = os.open("sent", os.O_RDWR | os.O_CREAT)
+    while os.sendfile(out, slice, None, 300001):
+        pass
+    assert os.pread(out, len(want) + 1, 0) == want
+    assert os.sendfile(out, slice, 500000, 1000) == 1000
+    assert os.pread(out, 1000, len(want)) == want[500000:501000]
+    out = os.open("ranged", os.O_RDWR | os.O_CREAT)
+    os.lseek(slice, 0, os.SEEK_SET)
+    try:
+        while os.copy_file_range(slice, out, 1 << 20):
+            pass
+        assert os.pread(out, len(want) + 1, 0) == want
+    except OSError as error:
+        assert error.errno in (18, 38, 95), error
+
+
+def reads_at_random_places_agree():
+    random.seed(20)
+    for rank in range(3):
+        want = open("want%d" % rank, "rb").read()
+        fd = os.open("%s/rank%d" % (sys.argv[1], rank), os.O_RDONLY)
+        for i in range(500):
+            offset = random.randrange(len(want) + 100)
+            length = random.choice((1, 8, 999, 4096, 70000, 1500000))
+            assert os.pread(fd, length, offset) == want[offset:offset + length], (offset, length)
+
+
+def seek_data_and_seek_hole():
+    def seek(fd, offset, whence):
+        try:
+            return os.lseek(fd, offset, whence)
+        except OSError as error:
+            return -error.errno
+    size = 1000000000000
+    first = os.open(sys.argv[1] + "/rank1", os.O_RDONLY)
+    assert os.fstat(first).st_size == size
+    # Rank 1 has blocks of 8000 bytes, every 32000 from 8000 on; the filesystem's are of 4096 or less.
+    assert seek(first, 0, os.SEEK_HOLE) == 0
+    assert seek(first, 0, os.SEEK_DATA) == 192
+    assert seek(first, 200, os.SEEK_DATA) == 200
+    hole = seek(first, 192, os.SEEK_HOLE)
+    assert 192 < hole <= 192 + 4096, hole
+    assert seek(first, hole, os.SEEK_HOLE) == hole
+    assert seek(first, hole, os.SEEK_DATA) == 500000000192
+    assert seek(first, 500000005000, os.SEEK_DATA) == -errno.ENXIO
+    assert seek(first, size - 1, os.SEEK_HOLE) == size - 1
+    assert seek(first, size, os.SEEK_HOLE) == -errno.ENXIO
+    assert seek(first, size, os.SEEK_DATA) == -errno.ENXIO
+    none = os.open(sys.argv[1] + "/rank3", os.O_RDONLY)
+    assert seek(none, 0, os.SEEK_HOLE) == 0
+    assert seek(none, 0, os.SEEK_DATA) == -errno.ENXIO
+
+
+main(globals())
