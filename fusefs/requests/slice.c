@@ -18,6 +18,9 @@
 #include "put.h"
 #include "truncate.h"
 
+/* What each read calls: the call by the table of operations is enough. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* Reading. */
 
 /*
@@ -38,8 +41,8 @@ static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *
 }
 
 /* The file's bytes, and over them those that could not be stored in it. */
-static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                          size_t size, off_t offset)
+static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_slice *slice,
+                                        char *buffer, size_t size, off_t offset)
 {
     struct fs_losses *losses = &session->losses;
     struct mpiio_access memory, *access;
@@ -63,8 +66,8 @@ static ssize_t read_slice(struct fs_session *session, struct fs_slice *slice, ch
 }
 
 /* Reads bytes of the file that the slice is, header and all: how many, or a negative errno. */
-static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                         size_t size, off_t offset)
+static ALWAYS_INLINE ssize_t read_file(struct fs_session *session, struct fs_slice *slice,
+                                       char *buffer, size_t size, off_t offset)
 {
     size_t head = fs_npy_part(slice, offset, size);
     ssize_t got = 0;
@@ -79,6 +82,13 @@ static ssize_t read_file(struct fs_session *session, struct fs_slice *slice, cha
         got = read_slice(session, slice, buffer + head, size - head,
                          offset + (off_t)head - slice->header);
     return got < 0 ? got : (ssize_t)head + got;
+}
+
+/* Reads for fs_prefetch_new. */
+static ssize_t read_ahead(struct fs_session *session, struct fs_slice *slice, char *buffer,
+                          size_t size, off_t offset)
+{
+    return read_file(session, slice, buffer, size, offset);
 }
 
 /* Reads the slice for the kernel, which may keep the bytes as pages. */
@@ -265,7 +275,7 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     fs_grants_joined(session, handle);
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
-        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_file);
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_ahead);
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
     /* If others write through the pages that the kernel is to drop, it does so before the answer,
