@@ -20,7 +20,7 @@ void fs_fifo_free(struct fs_fifo *fifo)
 }
 
 /* Lock held. */
-static struct fs_task *take(struct fs_fifo *fifo, struct fs_task **link)
+static struct fs_task *take_task(struct fs_fifo *fifo, struct fs_task **link)
 {
     struct fs_task *task = *link;
 
@@ -30,7 +30,7 @@ static struct fs_task *take(struct fs_fifo *fifo, struct fs_task **link)
     return task;
 }
 
-static void *work(void *data)
+static void *run_tasks(void *data)
 {
     struct fs_fifo *fifo = data;
     struct fs_task *task;
@@ -41,7 +41,7 @@ static void *work(void *data)
             pthread_cond_wait(&fifo->changed, &fifo->lock);
             continue;
         }
-        task = take(fifo, &fifo->first);
+        task = take_task(fifo, &fifo->first);
         pthread_mutex_unlock(&fifo->lock);
         fifo->run(fifo->data, task);
         pthread_mutex_lock(&fifo->lock);
@@ -54,7 +54,7 @@ static void *work(void *data)
 
 int fs_fifo_start(struct fs_fifo *fifo)
 {
-    int error = mpiio_thread_start(&fifo->thread, work, fifo);
+    int error = mpiio_thread_start(&fifo->thread, run_tasks, fifo);
 
     fifo->started = error == 0;
     return error;
@@ -96,7 +96,7 @@ int fs_fifo_put(struct fs_fifo *fifo, struct fs_task *task)
 }
 
 /* Where the first task for which the test holds is linked; else the end. Lock held. */
-static struct fs_task **find(struct fs_fifo *fifo, fs_task_test *test, const void *data)
+static struct fs_task **find_task(struct fs_fifo *fifo, fs_task_test *test, const void *data)
 {
     struct fs_task **link = &fifo->first;
 
@@ -110,7 +110,7 @@ bool fs_fifo_has(struct fs_fifo *fifo, fs_task_test *test, const void *data)
     bool has;
 
     pthread_mutex_lock(&fifo->lock);
-    has = *find(fifo, test, data) != NULL;
+    has = *find_task(fifo, test, data) != NULL;
     pthread_mutex_unlock(&fifo->lock);
     return has;
 }
@@ -120,8 +120,8 @@ struct fs_task *fs_fifo_take(struct fs_fifo *fifo, fs_task_test *test, const voi
     struct fs_task **link, *task;
 
     pthread_mutex_lock(&fifo->lock);
-    link = find(fifo, test, data);
-    task = *link != NULL ? take(fifo, link) : NULL;
+    link = find_task(fifo, test, data);
+    task = *link != NULL ? take_task(fifo, link) : NULL;
     pthread_mutex_unlock(&fifo->lock);
     return task;
 }

@@ -24,7 +24,7 @@ static int open_standard(void)
     return 0;
 }
 
-static int add(struct fs_inherited *inherited, int fd)
+static int add_descriptor(struct fs_inherited *inherited, int fd)
 {
     int *fds = realloc(inherited->fds, (inherited->count + 1) * sizeof(*fds));
 
@@ -52,7 +52,7 @@ int fs_inherited_note(struct fs_inherited *inherited)
         int fd = atoi(entry->d_name);
 
         if (fd > STDERR_FILENO && fd != dirfd(folder))
-            error = add(inherited, fd);
+            error = add_descriptor(inherited, fd);
     }
     closedir(folder);
     return error;

@@ -62,7 +62,7 @@ static bool find_ours(unsigned long long mount, uid_t *owner)
 enum answer { DEGRADED = 'd', GONE = 'g' };
 
 /* The child's: says over the pipe what the daemon tells of itself. */
-static void ask(int folder, int pipe)
+static void ask_daemon(int folder, int pipe)
 {
     static const char wanted[] = "\"state\": \"degraded\",\n";
     char answer = 0;
@@ -90,7 +90,7 @@ static char answer_of(int folder)
         return 0;
     child = fork();
     if (child == 0)
-        ask(folder, ends[1]);
+        ask_daemon(folder, ends[1]);
     close(ends[1]);
     answered.fd = ends[0];
     if (child > 0 && (poll(&answered, 1, STATE_WAIT) != 1 || read(ends[0], &answer, 1) != 1))

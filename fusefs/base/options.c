@@ -226,7 +226,7 @@ static int pass_on(struct fs_options *options, const char *option)
 }
 
 /* Makes *text a copy of value. */
-static int keep(char **text, const char *value)
+static int keep_text(char **text, const char *value)
 {
     free(*text);
     *text = strdup(value);
@@ -259,7 +259,7 @@ static int set(struct fs_options *options, const struct mount_option *row, const
         *(bool *)field = true;
         return 0;
     case TEXT:
-        return strlen(value) < (size_t)row->low ? -EINVAL : keep(field, value);
+        return strlen(value) < (size_t)row->low ? -EINVAL : keep_text(field, value);
     case CHOICE:
         number = choice(row->value, value);
         if (number < 0)
@@ -394,11 +394,11 @@ static int command_option(struct fs_options *options, int key, char **argv)
         options->spec_digest = optarg;
         return 0;
     case OPTION_VIEW:
-        return keep(&options->shorthand, optarg);
+        return keep_text(&options->shorthand, optarg);
     case OPTION_MEMBERS:
-        return keep(&options->members, optarg);
+        return keep_text(&options->members, optarg);
     case OPTION_PIECES:
-        return keep(&options->pieces, optarg);
+        return keep_text(&options->pieces, optarg);
     case ':':
         return usage(options, "an argument is missing after ", argv[optind - 1]);
     default:
@@ -446,7 +446,7 @@ static int take_members(struct fs_options *options)
         return usage(options, "--members needs --pieces or --view, which say where they lie", "");
     if (options->overrides.file != NULL)
         return usage(options, "--members and -f exclude each other", "");
-    if (options->shorthand == NULL && keep(&options->shorthand, "") != 0)
+    if (options->shorthand == NULL && keep_text(&options->shorthand, "") != 0)
         return -ENOMEM;
     options->overrides.members = options->members;
     options->overrides.pieces = options->pieces;

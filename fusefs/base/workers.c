@@ -78,7 +78,7 @@ void fs_workers_waits(void *workers, bool waits)
 }
 
 /* Updates the state when a worker exits. got is the result of its last wait for a request. */
-static void leave(struct fs_worker *worker, int got)
+static void leave_worker(struct fs_worker *worker, int got)
 {
     struct fs_workers *workers = worker->workers;
     bool is_spare;
@@ -107,7 +107,7 @@ static void let_wake(void)
     pthread_sigmask(SIG_UNBLOCK, &wake, NULL);
 }
 
-static void *work(void *data)
+static void *run_worker(void *data)
 {
     struct fs_worker *worker = data;
     struct fs_workers *workers = worker->workers;
@@ -125,7 +125,7 @@ static void *work(void *data)
         set_idle(worker, true);
     }
     free(buffer.mem);
-    leave(worker, got);
+    leave_worker(worker, got);
     return NULL;
 }
 
@@ -138,7 +138,7 @@ static int start_worker(struct fs_workers *workers)
     if (worker == NULL)
         return -ENOMEM;
     *worker = (struct fs_worker){.next = workers->all, .workers = workers, .idle = true};
-    error = mpiio_thread_start(&worker->thread, work, worker);
+    error = mpiio_thread_start(&worker->thread, run_worker, worker);
     if (error != 0) {
         free(worker);
         return error;

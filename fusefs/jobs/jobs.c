@@ -6,7 +6,7 @@
 
 #include "core/base/thread.h"
 
-static void run(void *data, struct fs_task *task)
+static void run_job(void *data, struct fs_task *task)
 {
     struct fs_job *job = (struct fs_job *)task;
 
@@ -18,7 +18,7 @@ static void *work_apart(void *data)
 {
     struct fs_jobs *jobs = ((struct fs_job *)data)->jobs;
 
-    run(jobs->session, data);
+    run_job(jobs->session, data);
     pthread_mutex_lock(&jobs->lock);
     jobs->apart--;
     pthread_cond_signal(&jobs->left);
@@ -41,7 +41,7 @@ static bool start_apart(struct fs_jobs *jobs, struct fs_job *job)
 void fs_jobs_init(struct fs_jobs *jobs, struct fs_session *session)
 {
     *jobs = (struct fs_jobs){.session = session};
-    fs_fifo_init(&jobs->fifo, run, session);
+    fs_fifo_init(&jobs->fifo, run_job, session);
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->left, NULL);
 }

@@ -41,7 +41,7 @@ static struct sync *new_sync(void)
     return sync;
 }
 
-static void run(struct fs_session *session, struct fs_job *job)
+static void run_sync(struct fs_session *session, struct fs_job *job)
 {
     struct sync *sync = job->data;
     int error = fs_sync_all(session);
@@ -114,8 +114,8 @@ int fs_forced_sync(struct fs_session *session)
     bool over;
 
     if (sync != NULL)
-        error =
-            fs_jobs_run(&session->jobs, &(struct fs_job){.run = run, .apart = true, .data = sync});
+        error = fs_jobs_run(&session->jobs,
+                            &(struct fs_job){.run = run_sync, .apart = true, .data = sync});
     if (error != 0) {
         if (sync != NULL)
             free_sync(sync);

@@ -52,7 +52,7 @@ static struct part *next_wanted(struct fs_prefetch *prefetch)
 }
 
 /* Lock held, but for the time of the read. */
-static void fill(struct fs_prefetch *prefetch, struct part *part)
+static void fill_part(struct fs_prefetch *prefetch, struct part *part)
 {
     uint64_t forgotten = prefetch->forgotten;
     uint64_t stored = atomic_load(&prefetch->all->stored);
@@ -95,7 +95,7 @@ void fs_prefetch_put(struct fs_prefetch *prefetch)
     put_locked(prefetch);
 }
 
-static void run(void *data, struct fs_task *task)
+static void run_prefetch(void *data, struct fs_task *task)
 {
     struct fs_prefetch *prefetch = (struct fs_prefetch *)task;
     struct part *part;
@@ -103,7 +103,7 @@ static void run(void *data, struct fs_task *task)
     (void)data;
     pthread_mutex_lock(&prefetch->lock);
     while (prefetch->references > 1 && (part = next_wanted(prefetch)) != NULL)
-        fill(prefetch, part);
+        fill_part(prefetch, part);
     prefetch->working = false;
     put_locked(prefetch);
 }
@@ -117,7 +117,7 @@ int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
     all->slices = slices;
     all->most = most;
     while (all->count < FS_PREFETCH_THREADS && error == 0) {
-        fs_fifo_init(&all->fifos[all->count], run, NULL);
+        fs_fifo_init(&all->fifos[all->count], run_prefetch, NULL);
         error = fs_fifo_start(&all->fifos[all->count]);
         if (error != 0)
             fs_fifo_free(&all->fifos[all->count]);
@@ -221,7 +221,7 @@ static void go_on(struct fs_prefetch *prefetch, off_t next)
 }
 
 /* Waits until the first part is there, and looks whether it has the bytes. Lock held. */
-static const char *find(struct fs_prefetch *prefetch, size_t size, off_t offset)
+static const char *find_part(struct fs_prefetch *prefetch, size_t size, off_t offset)
 {
     struct part *part = &prefetch->parts[prefetch->first];
 
@@ -241,7 +241,7 @@ const char *fs_prefetch_take(struct fs_prefetch *prefetch, size_t size, off_t of
     pthread_mutex_lock(&prefetch->lock);
     prefetch->references++;
     if (!prefetch->busy && offset == prefetch->next)
-        bytes = find(prefetch, size, offset);
+        bytes = find_part(prefetch, size, offset);
     prefetch->busy |= bytes != NULL;
     atomic_fetch_add(&prefetch->all->taken, bytes != NULL);
     pthread_mutex_unlock(&prefetch->lock);

@@ -66,7 +66,7 @@ static void end_open(struct fs_slices *slices, struct fs_slice *slice)
 }
 
 /* Lock held. */
-static void leave(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
+static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
 {
     if (!handle->joined)
         return;
@@ -91,7 +91,7 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
     bool last;
 
     pthread_mutex_lock(&slices->lock);
-    leave(slices, handle->slice, handle);
+    leave_slice(slices, handle->slice, handle);
     last = handle->writes && handle->slice->writers == 0;
     pthread_mutex_unlock(&slices->lock);
     return last;

@@ -28,7 +28,7 @@ void fs_losses_init(struct fs_losses *losses)
 }
 
 /* Takes the part that link points to out of the list, and leaves its bytes alone. Lock held. */
-static struct fs_loss take(struct fs_losses *losses, struct fs_loss **link)
+static struct fs_loss take_loss(struct fs_losses *losses, struct fs_loss **link)
 {
     struct fs_loss *loss = *link;
     struct fs_loss taken = *loss;
@@ -45,7 +45,7 @@ static struct fs_loss take(struct fs_losses *losses, struct fs_loss **link)
 void fs_losses_free(struct fs_losses *losses)
 {
     while (losses->first != NULL)
-        free(take(losses, &losses->first).bytes);
+        free(take_loss(losses, &losses->first).bytes);
     pthread_mutex_destroy(&losses->lock);
     pthread_rwlock_destroy(&losses->storing);
 }
@@ -62,7 +62,7 @@ void fs_losses_end_write(struct fs_losses *losses, bool begun)
 }
 
 /* A copy of bytes, or NULL if there is no room for it. Lock held. */
-static char *keep(const struct fs_losses *losses, const char *bytes, size_t length)
+static char *keep_bytes(const struct fs_losses *losses, const char *bytes, size_t length)
 {
     char *copy = NULL;
 
@@ -78,7 +78,7 @@ static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int6
                    const char *bytes)
 {
     struct fs_loss *loss = losses->first;
-    char *copy = keep(losses, bytes, (size_t)(end - start));
+    char *copy = keep_bytes(losses, bytes, (size_t)(end - start));
 
     atomic_fetch_add(&losses->changes, 1);
     if (copy == NULL && loss != NULL && loss->bytes == NULL && loss->inode == inode &&
@@ -117,7 +117,7 @@ static void subtract(struct fs_losses *losses, uint64_t inode, int64_t start, in
             link = &(*link)->next;
             continue;
         }
-        old = take(losses, link);
+        old = take_loss(losses, link);
         if (old.start < start)
             insert(losses, inode, old.start, start, old.bytes);
         if (old.end > end)
@@ -199,7 +199,7 @@ static bool store_part(struct fs_losses *losses, const struct fs_loss *loss, fs_
 }
 
 /* Where the part with that number is, or the first one that is older. Lock held. */
-static struct fs_loss **find(struct fs_losses *losses, uint64_t number)
+static struct fs_loss **find_loss(struct fs_losses *losses, uint64_t number)
 {
     struct fs_loss **link = &losses->first;
 
@@ -222,11 +222,11 @@ void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *dat
         bool stored = (*link)->bytes != NULL && store_part(losses, *link, store, data);
 
         if (atomic_load(&losses->changes) != changes)
-            link = find(losses, number);
+            link = find_loss(losses, number);
         if (*link == NULL || (*link)->number != number)
             continue;
         if (stored)
-            free(take(losses, link).bytes);
+            free(take_loss(losses, link).bytes);
         else /* A part of it may be stored: it is the same there. */
             link = &(*link)->next;
     }

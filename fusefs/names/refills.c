@@ -50,7 +50,7 @@ static void take_in(struct fs_refilled *range, const struct fs_refilled *other)
 }
 
 /* Adds a range to a list of FS_REFILLS_MAX; to the last one where that is full. */
-static size_t add(struct fs_refilled *list, size_t count, const struct fs_refilled *range)
+static size_t add_refilled(struct fs_refilled *list, size_t count, const struct fs_refilled *range)
 {
     if (count == FS_REFILLS_MAX) {
         take_in(&list[count - 1], range);
@@ -200,7 +200,7 @@ void fs_refills_read_end(struct fs_refills *refills, struct fs_refill *read)
         link = &(*link)->next;
     *link = read->next;
     if (read->suspect && atomic_load(&refills->notes))
-        refills->count = add(refills->done, refills->count, &read->range);
+        refills->count = add_refilled(refills->done, refills->count, &read->range);
     pthread_mutex_unlock(&refills->lock);
 }
 
@@ -222,10 +222,10 @@ static size_t collect(const struct fs_refills *refills, const struct fs_refilled
 
     for (size_t i = 0; i < refills->count; i++)
         if (meet(&refills->done[i], written))
-            count = add(list, count, &refills->done[i]);
+            count = add_refilled(list, count, &refills->done[i]);
     for (struct fs_refill *read = refills->reading; read != NULL; read = read->next)
         if (read->suspect && meet(&read->range, written))
-            count = add(list, count, &read->range);
+            count = add_refilled(list, count, &read->range);
     return count;
 }
 

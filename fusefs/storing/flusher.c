@@ -130,7 +130,7 @@ bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs)
  * to be had any more, whoever waits is answered when this node has stored by itself. Lock held: an
  * epoch that is over meanwhile would not find who waits for it.
  */
-static void ask(struct fs_flusher *flusher, bool sync, uint64_t *after)
+static void ask_flush(struct fs_flusher *flusher, bool sync, uint64_t *after)
 {
     struct fs_cluster *cluster = &flusher->session->cluster;
 
@@ -148,7 +148,7 @@ int fs_flusher_hand_over(struct fs_flusher *flusher, struct fs_waiter *waiter)
     if (flusher->closed) {
         error = -ENOTCONN;
     } else {
-        ask(flusher, waiter->sync, &waiter->after);
+        ask_flush(flusher, waiter->sync, &waiter->after);
         if (flusher->first == NULL)
             flusher->first = waiter;
         else
@@ -405,14 +405,14 @@ static struct work look(struct fs_flusher *flusher, bool due)
     if (work.alone && flusher->first != NULL)
         work.store = true;
     if (work.store && !work.alone)
-        ask(flusher, false, &after);
+        ask_flush(flusher, false, &after);
     flusher->asked = flusher->begun.due = flusher->over.due = false;
     pthread_mutex_unlock(&flusher->lock);
     return work;
 }
 
 /* Waits for something to do, or until the time, in ms, has come; 0: there is none. */
-static void await(struct fs_flusher *flusher, int64_t deadline)
+static void await_flush(struct fs_flusher *flusher, int64_t deadline)
 {
     struct fs_session *session = flusher->session;
     struct pollfd files[] = {{.fd = flusher->wake, .events = POLLIN},
@@ -458,7 +458,7 @@ static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
     return true;
 }
 
-static void *work(void *data)
+static void *run_flusher(void *data)
 {
     struct fs_flusher *flusher = data;
     int64_t deadline = 0;
@@ -467,7 +467,7 @@ static void *work(void *data)
 
     while (!found.stop) {
         deadline = set_timer(flusher, deadline);
-        await(flusher, deadline);
+        await_flush(flusher, deadline);
         due = is_due(flusher, &deadline);
         flusher->aged = flusher->aged || due;
         found = look(flusher, due);
@@ -488,7 +488,7 @@ int fs_flusher_start(struct fs_flusher *flusher)
 
     if (!fs_flusher_is_on(flusher))
         return 0;
-    error = mpiio_thread_start(&flusher->thread, work, flusher);
+    error = mpiio_thread_start(&flusher->thread, run_flusher, flusher);
     flusher->started = error == 0;
     return error;
 }

@@ -53,8 +53,8 @@ static bool read_runs(struct mpiio_reader *reader, const struct mpiio_transfer *
 }
 
 /* Another node sees the same of a file that is not being changed, here or there. */
-static bool look(void *data, const struct mpiio_pool_version *seen,
-                 struct mpiio_pool_version *version)
+static bool look_at_version(void *data, const struct mpiio_pool_version *seen,
+                            struct mpiio_pool_version *version)
 {
     struct fs_session *session = data;
     struct fs_version now;
@@ -109,14 +109,15 @@ static int make(struct fs_session *session, int64_t size)
     const struct fs_cluster *cluster = &session->cluster;
     int first = cluster->node / MPIIO_POOL_NODES * MPIIO_POOL_NODES;
     int rest = cluster->nodes - first;
-    struct mpiio_pool_options options = {.file = {.look = look, .read = read_file, .data = session},
-                                         .size = size,
-                                         .node = cluster->node - first,
-                                         .nodes = rest < MPIIO_POOL_NODES ? rest : MPIIO_POOL_NODES,
-                                         .local = cluster->local,
-                                         .timeout = (int)session->options->peer_timeout,
-                                         .wait = fs_workers_waits,
-                                         .data = &session->workers};
+    struct mpiio_pool_options options = {
+        .file = {.look = look_at_version, .read = read_file, .data = session},
+        .size = size,
+        .node = cluster->node - first,
+        .nodes = rest < MPIIO_POOL_NODES ? rest : MPIIO_POOL_NODES,
+        .local = cluster->local,
+        .timeout = (int)session->options->peer_timeout,
+        .wait = fs_workers_waits,
+        .data = &session->workers};
 
     /* Where there are too few of them, this node reads more by itself. */
     if (options.nodes > 1)

@@ -102,7 +102,7 @@ void fs_settling_free(struct fs_settling *self)
  * Starts the thread's wait for the writers of version. Lock held. Returns false if the thread has
  * ended.
  */
-static bool begin(struct fs_settling *self, const struct fs_version *version)
+static bool begin_wait(struct fs_settling *self, const struct fs_version *version)
 {
     self->wanted = *version;
     self->waiting = fs_fifo_put(&self->fifo, &self->task) == 0;
@@ -141,7 +141,7 @@ bool fs_settling_await(struct fs_settling *self, const struct fs_version *versio
     else if (self->waiting)
         waits = waits && fs_version_same(&self->wanted, &only);
     else
-        waits = begin(self, &only) && waits;
+        waits = begin_wait(self, &only) && waits;
     pthread_mutex_unlock(&self->lock);
     return waits ? await_thread(self, &only) : passed;
 }

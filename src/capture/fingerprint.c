@@ -17,7 +17,7 @@ static uint64_t mix_numbers(uint64_t hash, const struct capture_contents *conten
 }
 
 /* What is nested too deeply to be decoded need not be told apart. */
-static uint64_t look(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
+static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
 {
     struct capture_contents contents;
     int error;
@@ -33,12 +33,12 @@ static uint64_t look(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
         hash = mix_numbers(hash, &contents);
     *work -= capture_contents_numbers(&contents);
     for (MPI_Count i = 0; !error && i < contents.type_count && *work >= 0; i++)
-        hash = look(hash, contents.types[i], depth + 1, work);
+        hash = look_at_type(hash, contents.types[i], depth + 1, work);
     capture_contents_free(&contents);
     return hash;
 }
 
 uint64_t capture_fingerprint(uint64_t hash, MPI_Datatype type, int64_t *work)
 {
-    return look(hash, type, 0, work);
+    return look_at_type(hash, type, 0, work);
 }

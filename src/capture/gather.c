@@ -17,7 +17,7 @@
 #include "tiles.h"
 
 /* One rank's text as JSON; where it has none, why is said, once a view. */
-static json_t *parse(const struct capture_file *file, const char *text, size_t rank)
+static json_t *parse_text(const struct capture_file *file, const char *text, size_t rank)
 {
     json_t *json = *text == '!' ? NULL : json_loads(text, 0, NULL);
 
@@ -38,7 +38,7 @@ static json_t *merge_texts(const struct capture_file *file, const char *texts, s
     size_t parsed = 0, different = common ? 1 : count;
 
     for (; views && parsed < count; parsed++, texts += strlen(texts) + 1) {
-        if (!(views[parsed] = parse(file, texts, parsed)))
+        if (!(views[parsed] = parse_text(file, texts, parsed)))
             break;
         capture_tiles_take(views[parsed], ends);
     }

@@ -238,7 +238,8 @@ static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *
 }
 
 /* Returns merged, with the ranks' parts if they differ, and frees the rest. NULL if result < 0. */
-static json_t *finish(json_t *merged, json_t *per_rank, json_t **values, int result, bool differ)
+static json_t *finish_merge(json_t *merged, json_t *per_rank, json_t **values, int result,
+                            bool differ)
 {
     if (result >= 0 && differ)
         result = json_object_set(merged, "per_rank", per_rank);
@@ -267,7 +268,7 @@ json_t *capture_merge(json_t *const *views, size_t count)
         for (size_t i = 0; i < count; i++)
             json_decref(values[i]);
     }
-    return finish(merged, per_rank, values, result, differ > 0);
+    return finish_merge(merged, per_rank, values, result, differ > 0);
 }
 
 json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
@@ -288,5 +289,5 @@ json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
     }
     if (!result)
         result = merge_key(merged, per_rank, "tiles", values, count);
-    return finish(merged, per_rank, values, result, result > 0);
+    return finish_merge(merged, per_rank, values, result, result > 0);
 }

@@ -129,7 +129,7 @@ static bool find_array(json_t *const *views, size_t count, struct array *array)
     return array->dims > 1;
 }
 
-static json_t *list(const int64_t *numbers, int count)
+static json_t *list_numbers(const int64_t *numbers, int count)
 {
     json_t *json = json_array();
 
@@ -152,9 +152,9 @@ void capture_subarrays(json_t *const *views, size_t count)
         find_part(&array, views[i], &part);
         json_object_set_new(views[i], "filetype",
                             json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
-                                      list(array.size, array.dims), "subsizes",
-                                      list(part.size, array.dims), "starts",
-                                      list(part.start, array.dims), "order", "C"));
+                                      list_numbers(array.size, array.dims), "subsizes",
+                                      list_numbers(part.size, array.dims), "starts",
+                                      list_numbers(part.start, array.dims), "order", "C"));
         json_object_set_new(views[i], "disp", json_integer(array.disp));
     }
 }

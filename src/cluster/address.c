@@ -172,7 +172,7 @@ int mpiio_address_listen(const struct mpiio_local_address *local, int *fd, char 
 }
 
 /* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
-static socklen_t parse(char *text, struct sockaddr_storage *address)
+static socklen_t parse_address(char *text, struct sockaddr_storage *address)
 {
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
     struct sockaddr_in *four = (struct sockaddr_in *)address;
@@ -253,7 +253,7 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
         return -ENOENT;
     snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : 0), *addresses);
     *addresses += length;
-    size = parse(text, &address);
+    size = parse_address(text, &address);
     if (size == 0)
         return -EINVAL;
     fd = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

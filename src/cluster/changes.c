@@ -34,7 +34,7 @@ void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_fra
 }
 
 /* The next one's: here at node 0, elsewhere further up, with the time that is left for it. */
-static void begin(struct mpiio_peers *peers, struct mpiio_peer *peer, int64_t now)
+static void begin_change(struct mpiio_peers *peers, struct mpiio_peer *peer, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
     struct mpiio_peer_frame frame = {.flag = peer->change_value};
@@ -72,11 +72,11 @@ static void begin_next(struct mpiio_peers *peers)
             continue;
         }
         self->change_peer = index;
-        begin(peers, peer, now);
+        begin_change(peers, peer, now);
     }
 }
 
-static void end(struct mpiio_peers *peers, int status)
+static void end_change(struct mpiio_peers *peers, int status)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
@@ -133,7 +133,7 @@ void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer
         self->change.missing != 0)
         return;
     if (peers->node == 0)
-        end(peers, self->change.status);
+        end_change(peers, self->change.status);
     else
         mpiio_branch_pass_on(peers,
                              &(struct mpiio_peer_frame){.type = MPIIO_SETTLED, .number = number});
@@ -142,7 +142,7 @@ void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer
 void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     if (peers->rounds.changing && peers->rounds.change_call == frame->number)
-        end(peers, frame->status);
+        end_change(peers, frame->status);
 }
 
 /* What is asked for is not agreed to yet, and may still be given up. */

@@ -31,7 +31,7 @@ void mpiio_connection_close(struct mpiio_connection *link)
     mpiio_queue_free(&link->out);
 }
 
-static void fail(struct mpiio_connection *link, int error)
+static void fail_connection(struct mpiio_connection *link, int error)
 {
     if (link->error == 0)
         link->error = error;
@@ -53,7 +53,7 @@ void mpiio_connection_flush(struct mpiio_connection *link)
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
         } else if (errno != EINTR) {
-            fail(link, -errno);
+            fail_connection(link, -errno);
         }
     }
 }
@@ -66,7 +66,7 @@ void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size
         return;
     error = mpiio_queue_put(&link->out, bytes, size);
     if (error != 0)
-        fail(link, error);
+        fail_connection(link, error);
     mpiio_connection_flush(link);
 }
 
@@ -86,13 +86,13 @@ bool mpiio_connection_fill(struct mpiio_connection *link)
             error = mpiio_queue_put(&link->in, bytes, (size_t)got);
             if (error == 0)
                 continue;
-            fail(link, error);
+            fail_connection(link, error);
         } else if (got == 0) {
-            fail(link, -ENOTCONN);
+            fail_connection(link, -ENOTCONN);
         } else if (errno == EINTR) {
             continue;
         } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
-            fail(link, -errno);
+            fail_connection(link, -errno);
         }
         return false;
     }

@@ -35,13 +35,13 @@ static void unlist(struct mpiio_peers *peers, const struct mpiio_peer *peer)
     peers->greetings.pending_count--;
 }
 
-static void drop(struct mpiio_peers *peers, struct mpiio_peer *peer)
+static void drop_peer(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     unlist(peers, peer);
     mpiio_roster_bury(peers, peer);
 }
 
-static void ask(struct mpiio_peers *peers, int fd)
+static void ask_to_join(struct mpiio_peers *peers, int fd)
 {
     struct mpiio_peer_frame hello = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
@@ -58,7 +58,7 @@ static void ask(struct mpiio_peers *peers, int fd)
     if (mpiio_connection_open(&peer->link, fd) != 0 ||
         mpiio_random(peer->nonce, sizeof(peer->nonce)) != 0 ||
         mpiio_roster_watch(peers, fd, peer) != 0) {
-        drop(peers, peer);
+        drop_peer(peers, peer);
         return;
     }
     memcpy(hello.nonce, peer->nonce, sizeof(hello.nonce));
@@ -74,7 +74,7 @@ void mpiio_greet(struct mpiio_peers *peers)
     while (self->fd >= 0 && self->pending_count < PENDING_MAX) {
         fd = accept4(self->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
-            ask(peers, fd);
+            ask_to_join(peers, fd);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             self->waiting = false;
             return;
@@ -85,8 +85,8 @@ void mpiio_greet(struct mpiio_peers *peers)
 }
 
 /* 0, or why the connection may not join. */
-static int check(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
-                 const struct mpiio_peer_frame *frame)
+static int check_greeting(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
+                          const struct mpiio_peer_frame *frame)
 {
     struct mpiio_claim claim = {.by = frame->node, .node = frame->node, .nodes = frame->nodes};
 
@@ -135,7 +135,7 @@ void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
     int got = mpiio_connection_next(&peer->link, &frame);
 
     if (got == 1 && frame.type == MPIIO_JOIN) {
-        refused.status = check(peers, peer, &frame);
+        refused.status = check_greeting(peers, peer, &frame);
         if (refused.status == 0) {
             welcome(peers, peer, &frame);
             return;
@@ -147,7 +147,7 @@ void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer)
                mpiio_queue_size(&peer->link.in) <= PENDING_BYTES) {
         return;
     }
-    drop(peers, peer);
+    drop_peer(peers, peer);
 }
 
 void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
@@ -157,7 +157,7 @@ void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now)
     for (struct mpiio_peer *peer = peers->greetings.pending; peer != NULL; peer = next) {
         next = peer->next;
         if (now >= peer->expires)
-            drop(peers, peer);
+            drop_peer(peers, peer);
     }
 }
 
@@ -166,7 +166,7 @@ void mpiio_greet_end(struct mpiio_peers *peers)
     struct mpiio_greetings *self = &peers->greetings;
 
     while (self->pending != NULL)
-        drop(peers, self->pending);
+        drop_peer(peers, self->pending);
     if (self->fd >= 0)
         close(self->fd);
     self->fd = -1;

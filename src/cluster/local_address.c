@@ -29,7 +29,7 @@ static int parse_bits(const char *text, int most)
     return *text >= '0' && *text <= '9' && *end == '\0' && bits <= most ? (int)bits : -1;
 }
 
-static int parse(const char *where, struct wanted *wanted)
+static int parse_wanted(const char *where, struct wanted *wanted)
 {
     char text[INET6_ADDRSTRLEN];
     size_t length = strcspn(where, "/");
@@ -81,8 +81,8 @@ static bool fits(const struct wanted *wanted, const struct ifaddrs *entry, int f
     return begins_alike(six->s6_addr, wanted->bytes, wanted->bits);
 }
 
-static int find(const struct wanted *wanted, const struct ifaddrs *all, int family,
-                struct mpiio_local_address *local)
+static int find_address(const struct wanted *wanted, const struct ifaddrs *all, int family,
+                        struct mpiio_local_address *local)
 {
     socklen_t size = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 
@@ -107,14 +107,14 @@ int mpiio_local_address_find(const char *where, struct mpiio_local_address *loca
     memset(local, 0, sizeof(*local));
     if (where == NULL)
         return 0;
-    error = parse(where, &wanted);
+    error = parse_wanted(where, &wanted);
     if (error != 0)
         return error;
     if (getifaddrs(&all) != 0)
         return -errno;
-    error = find(&wanted, all, AF_INET, local);
+    error = find_address(&wanted, all, AF_INET, local);
     if (error != 0)
-        error = find(&wanted, all, AF_INET6, local);
+        error = find_address(&wanted, all, AF_INET6, local);
     freeifaddrs(all);
     return error;
 }

@@ -27,7 +27,7 @@ static int watch(struct mpiio_peers *peers)
                : mpiio_roster_watch(peers, peers->wake, &peers->wake);
 }
 
-static int start(struct mpiio_peers *peers)
+static int start_peers(struct mpiio_peers *peers)
 {
     int error = mpiio_thread_start(&peers->thread, mpiio_peers_run, peers);
 
@@ -61,7 +61,7 @@ int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_pee
     if (error == 0 && peers->peers > 1)
         error = listen_for_others(peers, addresses, token);
     if (error == 0 && peers->node == 0)
-        error = start(peers);
+        error = start_peers(peers);
     if (error != 0) {
         free(*addresses);
         *addresses = NULL;
@@ -84,7 +84,7 @@ int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
     if (error != 0)
         return error;
     mpiio_roster_set_timeout(peers, peers->timeout);
-    return start(peers);
+    return start_peers(peers);
 }
 
 int mpiio_peers_wait(struct mpiio_peers *peers, int timeout)

@@ -91,7 +91,7 @@ static void linger(struct mpiio_peers *peers)
     }
 }
 
-static void finish(struct mpiio_peers *peers)
+static void finish_loop(struct mpiio_peers *peers)
 {
     if (peers->leaving != MPIIO_PEERS_STOPPED)
         linger(peers);
@@ -117,6 +117,6 @@ void *mpiio_peers_run(void *data)
         mpiio_turn_look(peers);
         handle(peers, events, count < 0 ? 0 : count);
     }
-    finish(peers);
+    finish_loop(peers);
     return NULL;
 }

@@ -108,7 +108,7 @@ struct search {
     size_t size, length;
 };
 
-static const struct mpiio_stall_node *find(const struct search *search, uint32_t node)
+static const struct mpiio_stall_node *find_node(const struct search *search, uint32_t node)
 {
     for (uint32_t i = 0; i < search->stall->count; i++)
         if (search->stall->nodes[i].node == node)
@@ -124,7 +124,7 @@ static bool has(const struct search *search, uint32_t from, uint32_t to)
     return false;
 }
 
-static void add(struct search *search, uint32_t from, uint32_t to)
+static void add_pair(struct search *search, uint32_t from, uint32_t to)
 {
     if (has(search, from, to))
         return;
@@ -137,7 +137,7 @@ static void add(struct search *search, uint32_t from, uint32_t to)
 /* Whether other, whom somebody waits for in that step, has come to it. */
 static bool has_come(const struct search *search, uint32_t other, uint64_t step)
 {
-    const struct mpiio_stall_node *node = find(search, other);
+    const struct mpiio_stall_node *node = find_node(search, other);
 
     return node == NULL || node->progress.step >= step;
 }
@@ -148,16 +148,16 @@ static void look_at(struct search *search, const struct mpiio_stall_node *node)
 
     for (uint32_t k = 0; k < progress->from_count; k++)
         if (has_come(search, progress->from[k], progress->step))
-            add(search, progress->from[k], node->node);
+            add_pair(search, progress->from[k], node->node);
     for (uint32_t k = 0; k < progress->to_count; k++)
         if (has_come(search, progress->to[k], progress->step))
-            add(search, node->node, progress->to[k]);
+            add_pair(search, node->node, progress->to[k]);
 }
 
 /* "node A (HOST)", as far as the name of the host is known. */
 static const char *name(const struct search *search, uint32_t node, char *text, size_t size)
 {
-    const struct mpiio_stall_node *listed = find(search, node);
+    const struct mpiio_stall_node *listed = find_node(search, node);
     const char *host = listed != NULL ? listed->host : search->host(search->data, node);
 
     if (host != NULL)

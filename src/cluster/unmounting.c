@@ -51,7 +51,7 @@ void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_
 }
 
 /* Once nobody is awaited: tells the node above, or those who asked, and all if it is the end. */
-static void finish(struct mpiio_peers *peers)
+static void finish_unmounting(struct mpiio_peers *peers)
 {
     struct mpiio_rounds *self = &peers->rounds;
     struct mpiio_peer_frame frame = {.type = peers->node == 0 ? MPIIO_RESULT : MPIIO_UNMOUNTED,
@@ -102,7 +102,7 @@ void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force)
         if (peers->peer[i]->all_unmounted)
             mpiio_branch_answer(&self->unmount, peers->peer[i], MPIIO_AWAIT_UNMOUNT, 0, 0);
     say_unmount(peers);
-    finish(peers);
+    finish_unmounting(peers);
 }
 
 /*
@@ -173,7 +173,7 @@ void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer 
         add_unsaved(self, frame->text, frame->text_size);
     else if (error != 0)
         add_own(peers, frame);
-    finish(peers);
+    finish_unmounting(peers);
 }
 
 void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all)
@@ -192,5 +192,5 @@ void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *p
         mpiio_branch_pass_on(
             peers, &(struct mpiio_peer_frame){.type = MPIIO_GOODBYE, .flag = all_unmounted(peers)});
     if (answered || peers->node == 0)
-        finish(peers);
+        finish_unmounting(peers);
 }

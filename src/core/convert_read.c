@@ -17,7 +17,7 @@ struct converted_read {
     bool stopped;
 };
 
-static void fail(struct converted_read *reading, int error)
+static void fail_read(struct converted_read *reading, int error)
 {
     reading->transfer->error = error;
     reading->stopped = true;
@@ -35,7 +35,7 @@ static size_t read_part(struct converted_read *reading, int64_t position, size_t
     if (part.end < whole->end)
         whole->end = part.end;
     if (part.bytes < length)
-        fail(reading, part.error);
+        fail_read(reading, part.error);
     return part.bytes;
 }
 
@@ -47,7 +47,7 @@ static void in_place(struct converted_read *reading, int64_t offset, size_t leng
     int error = mpiio_to_native(conversion, buffer, buffer, count);
 
     if (error != 0)
-        fail(reading, error);
+        fail_read(reading, error);
     else
         reading->transfer->bytes += count * conversion->native;
 }
@@ -96,14 +96,14 @@ static size_t apart(struct converted_read *reading, int64_t offset, size_t lengt
     length = fit(codec, offset, length, &span);
     file = malloc((size_t)span.length);
     if (file == NULL) {
-        fail(reading, -ENOMEM);
+        fail_read(reading, -ENOMEM);
         return length;
     }
     bytes = read_part(reading, span.position, (size_t)span.length, file);
     reading->transfer->bytes +=
         mpiio_codec_decode(codec, offset, length, buffer, file, bytes, &error);
     if (error != 0)
-        fail(reading, error);
+        fail_read(reading, error);
     free(file);
     return length;
 }

@@ -10,7 +10,7 @@
 
 #define BUFFER_BYTES 65536
 
-static uint32_t add(uint32_t sum, const unsigned char *bytes, size_t length)
+static uint32_t add_to_sum(uint32_t sum, const unsigned char *bytes, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         sum ^= bytes[i];
@@ -32,7 +32,7 @@ static int sum_of(int fd, int64_t at, int64_t size, uint32_t *sum)
             continue;
         if (n <= 0)
             return n < 0 ? -errno : -ENODATA;
-        *sum = add(*sum, buffer, (size_t)n);
+        *sum = add_to_sum(*sum, buffer, (size_t)n);
         at += n;
         size -= n;
     }

@@ -20,7 +20,7 @@ void mpiio_partial_destroy(struct mpiio_partial *partial)
 }
 
 /* The number of the first element at or behind offset. Lock held. */
-static size_t find(const struct mpiio_partial *partial, int64_t offset)
+static size_t find_element(const struct mpiio_partial *partial, int64_t offset)
 {
     return (size_t)VS_FIRST(i, 0, (int64_t)partial->count, partial->list[i].offset >= offset);
 }
@@ -33,7 +33,7 @@ bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
 
     if (!mpiio_partial_hold(partial))
         return false;
-    i = find(partial, offset);
+    i = find_element(partial, offset);
     if (i < partial->count) {
         *element = partial->list[i];
         found = true;
@@ -66,7 +66,7 @@ int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_
     size_t i;
 
     pthread_mutex_lock(&partial->lock);
-    i = find(partial, element->offset);
+    i = find_element(partial, element->offset);
     if (i == partial->count || partial->list[i].offset != element->offset) {
         error = make_room(partial);
         if (error == 0) {
@@ -87,8 +87,8 @@ void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t en
 
     if (!mpiio_partial_hold(partial))
         return;
-    first = find(partial, start);
-    behind = find(partial, end);
+    first = find_element(partial, start);
+    behind = find_element(partial, end);
     memmove(partial->list + first, partial->list + behind,
             (partial->count - behind) * sizeof(*partial->list));
     partial->count -= behind - first;
@@ -113,7 +113,7 @@ void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, 
 {
     unsigned char *to = bytes;
 
-    for (size_t i = find(partial, offset - MPIIO_ELEMENT_NATIVE); i < partial->count; i++) {
+    for (size_t i = find_element(partial, offset - MPIIO_ELEMENT_NATIVE); i < partial->count; i++) {
         const struct mpiio_partial_element *element = &partial->list[i];
         int64_t skew = element->offset - offset;
 

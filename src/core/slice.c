@@ -111,7 +111,8 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
  * How many of the bytes from offset on are there by a size of the file that goes to *size: one that
  * was seen some time ago where it says that all are, else the present one. Negative errno.
  */
-static int64_t find(struct mpiio_slice *slice, int64_t offset, size_t length, int64_t *size)
+static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t length,
+                             int64_t *size)
 {
     int64_t there;
 
@@ -156,7 +157,7 @@ static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
 static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     int64_t size, bytes, offset = transfer->position;
-    int64_t there = find(slice, offset, transfer->length, &size);
+    int64_t there = count_present(slice, offset, transfer->length, &size);
 
     if (there <= 0 || transfer->length == 0)
         return there < 0 ? there : 0;

@@ -144,8 +144,8 @@ static void put(struct parcels *parcels, struct parcel parcel)
 }
 
 /* Takes those out of kept that have the bit reach in how far they have to go. */
-static void take(struct engine_collective *self, struct parcels *kept, int reach,
-                 struct parcels *taken)
+static void take_parcels(struct engine_collective *self, struct parcels *kept, int reach,
+                         struct parcels *taken)
 {
     int left = 0;
 
@@ -226,7 +226,7 @@ int engine_collective_transpose(struct engine_collective *self, const struct eng
         if (out[i].count != 0)
             put(&kept, (struct parcel){out[i].node, self->node, out[i].count});
     for (int reach = 1; reach < self->nodes; reach *= 2) {
-        take(self, &kept, reach, &taken);
+        take_parcels(self, &kept, reach, &taken);
         hand_on(self, &taken, reach, &kept);
     }
     *in = parts_of(&kept);

@@ -56,7 +56,7 @@ static void begin_epoch(void)
 }
 
 /* Collective, but for the waiting. */
-static void run(struct engine *engine, const struct mpiio_message_flush *message)
+static void run_epoch(struct engine *engine, const struct mpiio_message_flush *message)
 {
     struct mpiio_flush_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
     int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
@@ -90,7 +90,7 @@ static void serve(struct engine *engine)
             return;
         if (message.type != MPIIO_MESSAGE_FLUSH)
             give_up();
-        run(engine, &message.flush);
+        run_epoch(engine, &message.flush);
     }
 }
 

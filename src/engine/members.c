@@ -41,7 +41,7 @@ static char *read_text(int fd, size_t *length)
     return NULL;
 }
 
-static int parse(int fd, struct vs_spec **spec, struct vs_error *why)
+static int parse_members(int fd, struct vs_spec **spec, struct vs_error *why)
 {
     size_t length;
     char *text = read_text(fd, &length);
@@ -66,7 +66,7 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
 
     *spec = NULL;
     *file = NULL;
-    error = parse(hello->members, spec, &why);
+    error = parse_members(hello->members, spec, &why);
     if (error == 0)
         error = mpiio_assemble(vs_spec_members(*spec), MPIIO_ASSEMBLE_WRITABLE,
                                (struct mpiio_fills){0}, file, &why);
@@ -132,8 +132,8 @@ static void note_place(struct summary *summary, uint64_t devices[PLACES], uint64
 }
 
 /* Looks at each member that holds something. */
-static void look(const struct vs_members *members, const struct mpiio_file *file,
-                 struct digest *digests, struct summary *summary)
+static void look_at_members(const struct vs_members *members, const struct mpiio_file *file,
+                            struct digest *digests, struct summary *summary)
 {
     struct engine_identifier identifier = {0};
     uint64_t devices[PLACES];
@@ -252,7 +252,7 @@ bool engine_members_same(struct engine_collective *group, const struct vs_member
     struct summary mine, first;
     bool same;
 
-    look(members, file, digests, &mine);
+    look_at_members(members, file, digests, &mine);
     first = mine;
     engine_collective_share(group, &first, sizeof(first), 0);
     same = !differs(group, members, digests, &mine, &first, text, size) &&

@@ -97,7 +97,7 @@ void engine_messages_step(struct engine_messages *self)
 }
 
 /* The next request, of a message to or from peer. */
-static MPI_Request *add(struct engine_messages *self, int peer)
+static MPI_Request *add_peer(struct engine_messages *self, int peer)
 {
     if (self->count == self->room) {
         self->room = self->room * 2 + 16;
@@ -114,7 +114,7 @@ static MPI_Request *add(struct engine_messages *self, int peer)
     return &self->requests[self->count++];
 }
 
-static void list(uint32_t *nodes, uint32_t *count, int node)
+static void add_node(uint32_t *nodes, uint32_t *count, int node)
 {
     for (uint32_t i = 0; i < *count; i++)
         if (nodes[i] == (uint32_t)node)
@@ -132,9 +132,9 @@ static void tell(const struct engine_messages *self)
         if (self->requests[i] == MPI_REQUEST_NULL && i != self->broken)
             continue;
         if (self->peers[i] >= 0)
-            list(what.from, &what.from_count, self->peers[i]);
+            add_node(what.from, &what.from_count, self->peers[i]);
         else
-            list(what.to, &what.to_count, -1 - self->peers[i]);
+            add_node(what.to, &what.to_count, -1 - self->peers[i]);
     }
     mpiio_progress_wait(self->page, &what);
 }
@@ -159,7 +159,7 @@ static _Noreturn void wait_for_end(struct engine_messages *self, int index)
 void engine_messages_receive(struct engine_messages *self, void *bytes, size_t length, int from)
 {
     for (size_t at = 0, part; at < length; at += part) {
-        MPI_Request *request = add(self, from);
+        MPI_Request *request = add_peer(self, from);
 
         part = length - at < MESSAGE ? length - at : MESSAGE;
         self->unannounced |= part > SHORT || !engine_bells_reach(&self->bells, from);
@@ -172,7 +172,7 @@ void engine_messages_receive(struct engine_messages *self, void *bytes, size_t l
 void engine_messages_send(struct engine_messages *self, const void *bytes, size_t length, int to)
 {
     for (size_t at = 0, part; at < length; at += part) {
-        MPI_Request *request = add(self, -1 - to);
+        MPI_Request *request = add_peer(self, -1 - to);
 
         part = length - at < MESSAGE ? length - at : MESSAGE;
         self->unannounced |= part > SHORT;

@@ -22,10 +22,10 @@ struct failure {
     char text[1024];
 };
 
-static void fail(struct failure *failure, int status, const char *format, ...)
+static void fail_start(struct failure *failure, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void fail(struct failure *failure, int status, const char *format, ...)
+static void fail_start(struct failure *failure, int status, const char *format, ...)
 {
     va_list arguments;
 
@@ -63,8 +63,8 @@ static void close_hello(struct mpiio_message_hello *hello)
 }
 
 /* Waits for a message of the type that is due. */
-static void await(struct engine *engine, enum mpiio_message_type type,
-                  struct mpiio_message *message, struct failure *failure)
+static void await_message(struct engine *engine, enum mpiio_message_type type,
+                          struct mpiio_message *message, struct failure *failure)
 {
     int error = mpiio_channel_receive(engine->daemon.channel, message);
 
@@ -72,13 +72,13 @@ static void await(struct engine *engine, enum mpiio_message_type type,
         failure->status =
             engine_daemon_reason(&engine->daemon, failure->text, sizeof(failure->text));
     } else if (error != 0) {
-        fail(failure, 1, "cannot talk to %s: %s", engine->daemon.program, strerror(-error));
+        fail_start(failure, 1, "cannot talk to %s: %s", engine->daemon.program, strerror(-error));
     } else if (message->type == MPIIO_MESSAGE_FAILED) {
-        fail(failure, message->failed.status, "%s", message->failed.text);
+        fail_start(failure, message->failed.status, "%s", message->failed.text);
     } else if (message->type != type) {
         if (message->type == MPIIO_MESSAGE_HELLO)
             close_hello(&message->hello);
-        fail(failure, 1, "%s does not speak as this version does", engine->daemon.program);
+        fail_start(failure, 1, "%s does not speak as this version does", engine->daemon.program);
     }
 }
 
@@ -91,18 +91,19 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
     int error = engine_daemon_start(&engine->daemon, engine->options, engine->node);
 
     if (error != 0) {
-        fail(failure, 1, "cannot start %s: %s", engine->daemon.program, mpiio_rlimit_text(error));
+        fail_start(failure, 1, "cannot start %s: %s", engine->daemon.program,
+                   mpiio_rlimit_text(error));
         return;
     }
     /* A daemon that is gone already is noticed by what it does not answer. */
     mpiio_channel_send(engine->daemon.channel, &node);
-    await(engine, MPIIO_MESSAGE_HELLO, hello, failure);
+    await_message(engine, MPIIO_MESSAGE_HELLO, hello, failure);
     if (failure->status != 0)
         return;
     error = mpiio_slots_map(&engine->slots, hello->hello.memory);
     if (error != 0)
-        fail(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
-             strerror(-error));
+        fail_start(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
+                   strerror(-error));
     if (engine->options->report)
         engine_report("met", engine->node);
 }
@@ -115,11 +116,11 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
 
     engine_collective_share(&engine->group, first, sizeof(first), 0);
     if (first[0] != hello->hello.spec)
-        fail(failure, 2, "the spec is not the same here as on node 0");
+        fail_start(failure, 2, "the spec is not the same here as on node 0");
     else if (first[1] != hello->hello.fanout)
-        fail(failure, 2, "fanout is not the same here as on node 0");
+        fail_start(failure, 2, "fanout is not the same here as on node 0");
     else if (first[2] != hello->hello.held)
-        fail(failure, 1, "members have not as much data here as on node 0");
+        fail_start(failure, 1, "members have not as much data here as on node 0");
 }
 
 /* Collective: homes follow the stripes that node 0 knows of. */
@@ -171,7 +172,7 @@ static void introduce(struct engine *engine, const struct mpiio_message *hello,
     peers.peers.pools = pools;
     mpiio_channel_send(engine->daemon.channel, &peers);
     free(pools);
-    await(engine, MPIIO_MESSAGE_READY, &ready, failure);
+    await_message(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
         engine_report("mounted", engine->node);
 }
@@ -187,10 +188,10 @@ static void start_daemon(struct engine *engine, struct failure *failure)
     error = mpiio_channel_send(engine->daemon.channel, &start);
     free(texts);
     if (error != 0)
-        fail(failure, 1, "%s ended: %s", engine->daemon.program, strerror(-error));
+        fail_start(failure, 1, "%s ended: %s", engine->daemon.program, strerror(-error));
 }
 
-static int start(struct engine *engine, struct failure *failure)
+static int start_engine(struct engine *engine, struct failure *failure)
 {
     struct mpiio_message hello;
 
@@ -228,7 +229,7 @@ int engine_start(struct engine *engine)
     int status;
 
     engine->file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
-    status = start(engine, &failure);
+    status = start_engine(engine, &failure);
     if (status != 0) {
         engine_daemon_end(&engine->daemon);
         engine_file_close(&engine->file);

@@ -191,12 +191,12 @@ static bool has_key(const struct from_bytes *head, const char *key)
     return at && (at == head->bytes || at[-1] == '\n');
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_bov(const struct from_bytes *head)
 {
     return has_key(head, "DATA_FILE:") && has_key(head, "DATA_SIZE:");
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_bov(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     struct reader r = {.lines = from_lines_of(head, "BOV", error),
                        .brick = {.path = head->path, .file = file},
@@ -214,6 +214,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_bov = {
     .name = "BOV",
-    .is_it = is_it,
-    .parse = parse,
+    .is_it = is_bov,
+    .parse = parse_bov,
 };

@@ -209,7 +209,7 @@ static int make_members(struct from_brick *brick, char **reason)
 }
 
 /* Adds the block's displacement to those of the variables, or refuses them. */
-static int move(struct from_brick *brick, int64_t at, const char *reason)
+static int move_variables(struct from_brick *brick, int64_t at, const char *reason)
 {
     for (size_t i = 0; i < brick->file->count; i++) {
         struct from_variable *variable = &brick->file->variables[i];
@@ -221,7 +221,8 @@ static int move(struct from_brick *brick, int64_t at, const char *reason)
     return 0;
 }
 
-static int place(struct from_brick *brick, int64_t header, int64_t size, struct vs_error *error)
+static int place_brick(struct from_brick *brick, int64_t header, int64_t size,
+                       struct vs_error *error)
 {
     const char *path = brick->path;
     char *reason = NULL;
@@ -243,7 +244,7 @@ static int place(struct from_brick *brick, int64_t header, int64_t size, struct 
     }
     if (code || (at < 0 && reason == NULL))
         code = from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
-    else if (move(brick, at, reason))
+    else if (move_variables(brick, at, reason))
         code = from_fail(error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
     free(reason);
     return code;
@@ -255,7 +256,7 @@ int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_
     if (code)
         from_fail(error, code, brick->path, "%s", strerror(-code));
     if (!error->code)
-        place(brick, header, size, error);
+        place_brick(brick, header, size, error);
     from_brick_free(brick);
     return error->code;
 }

@@ -132,7 +132,8 @@ static int find_data(struct reader *r)
 }
 
 /* Sets the properties that all variables have. */
-static int finish(struct reader *r, struct from_variable *variable, json_t *etype, int64_t size)
+static int finish_variable(struct reader *r, struct from_variable *variable, json_t *etype,
+                           int64_t size)
 {
     variable->etype = etype;
     variable->datarep = size == 1 ? NULL : r->order ? "big-endian" : "little-endian";
@@ -158,7 +159,7 @@ static int add_whole(struct reader *r, char kind, int64_t size)
     if (values < 0)
         from_lines_fail(&r->lines, "more than 2^63-1 bytes");
     r->brick.bytes = values * size;
-    return finish(r, variable, from_number(kind, size), size);
+    return finish_variable(r, variable, from_number(kind, size), size);
 }
 
 /* Adds a band, whose values may be interleaved with those of others. */
@@ -187,7 +188,7 @@ static int add_band(struct reader *r, char kind, int64_t size, int64_t band, str
         variable->gap = (bands - 1) * size;
         etype = bands > 1 ? from_spaced(etype, bands * size) : etype;
     }
-    return finish(r, variable, etype, size);
+    return finish_variable(r, variable, etype, size);
 }
 
 static bool is_taken(const struct from_file *file, struct from_span name)
@@ -236,13 +237,13 @@ static int add_variables(struct reader *r)
     return 0;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_envi(const struct from_bytes *head)
 {
     return head->length > 4 && !memcmp(head->bytes, "ENVI", 4) &&
            strchr("\r\n \t", head->bytes[4]) && head->bytes[4];
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_envi(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
     struct reader r = {.lines = from_lines_of(head, "ENVI", error),
@@ -265,6 +266,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_envi = {
     .name = "ENVI",
-    .is_it = is_it,
-    .parse = parse,
+    .is_it = is_envi,
+    .parse = parse_envi,
 };

@@ -47,7 +47,7 @@ struct reader {
     struct column *columns;
 };
 
-static void fail(struct reader *r, const char *what)
+static void fail_fits(struct reader *r, const char *what)
 {
     from_fail(r->error, -EINVAL, r->path, "damaged FITS header at byte %lld: %s",
               (long long)r->at - CARD, what);
@@ -71,7 +71,7 @@ static void read_string(struct reader *r, struct from_span value, char *text, si
     size_t length = 0, i = 1;
 
     if (!value.length || *value.at != '\'') {
-        fail(r, "expected a string");
+        fail_fits(r, "expected a string");
         return;
     }
     for (; i < value.length; i++) {
@@ -91,7 +91,7 @@ static void read_number(struct reader *r, struct from_span value, int64_t *numbe
 
     from_span_split(value, "/", &value, &rest);
     if (!from_span_number(value, number))
-        fail(r, "expected a number");
+        fail_fits(r, "expected a number");
 }
 
 static bool is_true(struct from_span value)
@@ -119,7 +119,7 @@ static void read_axis(struct reader *r, int64_t axis, struct from_span value)
 
     read_number(r, value, &length);
     if (length < 0 || axis > r->axes || axis != ++r->seen) {
-        fail(r, "an axis is unknown or out of order");
+        fail_fits(r, "an axis is unknown or out of order");
         return;
     }
     if (axis <= FROM_DIMENSIONS_MAX)
@@ -128,7 +128,7 @@ static void read_axis(struct reader *r, int64_t axis, struct from_span value)
         r->first = length;
     if (__builtin_mul_overflow(r->values, length, &r->values) ||
         (axis > 1 && __builtin_mul_overflow(r->behind, length, &r->behind)))
-        fail(r, "more than 2^63-1 values");
+        fail_fits(r, "more than 2^63-1 values");
 }
 
 static void read_value(struct reader *r, struct from_span key, struct from_span value)
@@ -193,7 +193,7 @@ static bool read_card(struct reader *r, bool is_first)
 
 /* Checks the header that was read. Returns the number of bytes of its data, or -1 with error
    filled. */
-static int64_t check(struct reader *r)
+static int64_t check_unit(struct reader *r)
 {
     int64_t values = r->has_groups && !r->first ? r->behind : r->values, bytes;
 
@@ -201,7 +201,7 @@ static int64_t check(struct reader *r)
         r->parameters < 0 ||
         (r->bits != 8 && r->bits != 16 && r->bits != 32 && r->bits != 64 && r->bits != -32 &&
          r->bits != -64)) {
-        fail(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
+        fail_fits(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
         return -1;
     }
     if (r->axes == 0)
@@ -209,7 +209,7 @@ static int64_t check(struct reader *r)
     if (__builtin_add_overflow(values, r->parameters, &bytes) ||
         __builtin_mul_overflow(bytes, r->groups, &bytes) ||
         __builtin_mul_overflow(bytes, labs(r->bits) / 8, &bytes) || bytes > INT64_MAX - BLOCK) {
-        fail(r, "more than 2^63-1 bytes");
+        fail_fits(r, "more than 2^63-1 bytes");
         return -1;
     }
     return bytes;
@@ -217,7 +217,7 @@ static int64_t check(struct reader *r)
 
 /* Adds a variable for a unit. It is named by EXTNAME, and EXTVER if there is one; a primary unit
    without EXTNAME is PRIMARY. Without a name, or if it is taken, it is named by its number. */
-static struct from_variable *add(struct reader *r)
+static struct from_variable *add_unit(struct reader *r)
 {
     char text[2 * TEXT_MAX];
 
@@ -306,7 +306,7 @@ static void add_table(struct reader *r, struct from_variable *variable)
 
 static void add_variable(struct reader *r)
 {
-    struct from_variable *variable = add(r);
+    struct from_variable *variable = add_unit(r);
 
     if (variable == NULL) {
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
@@ -326,7 +326,7 @@ static void add_variable(struct reader *r)
     if (!variable->reason && !variable->etype)
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
     if (!variable->reason && from_end(variable) < 0)
-        fail(r, "more than 2^63-1 bytes");
+        fail_fits(r, "more than 2^63-1 bytes");
 }
 
 /* Reads a unit. The header becomes a part of the file's, because the next unit's place depends on
@@ -338,8 +338,8 @@ static void read_unit(struct reader *r)
     start_unit(r);
     for (bool is_first = true; read_card(r, is_first); is_first = false)
         if (r->at - begin > HEADER_MAX)
-            fail(r, "the header is too long");
-    if (r->ended || r->error->code || (bytes = check(r)) < 0)
+            fail_fits(r, "the header is too long");
+    if (r->ended || r->error->code || (bytes = check_unit(r)) < 0)
         return;
     r->at += (BLOCK - r->at % BLOCK) % BLOCK;
     if (r->at > r->source->size)
@@ -354,7 +354,7 @@ static void read_unit(struct reader *r)
     r->unit++;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_fits(const struct from_bytes *head)
 {
     return head->length >= 9 && !memcmp(head->bytes, "SIMPLE  =", 9);
 }
@@ -378,6 +378,6 @@ static int scan(const struct from_source *source, const char *path, struct from_
 
 const struct from_format from_fits = {
     .name = "FITS",
-    .is_it = is_it,
+    .is_it = is_fits,
     .scan = scan,
 };

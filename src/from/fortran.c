@@ -23,7 +23,7 @@ static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t 
 }
 
 /* Searches for the markers of the first records. Opens the file, because head may be too short. */
-static bool is_it(const struct from_bytes *head)
+static bool is_fortran(const struct from_bytes *head)
 {
     int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct from_source source = {read_descriptor, &fd, head->size};
@@ -201,6 +201,6 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
 
 const struct from_format from_fortran = {
     .name = format_name,
-    .is_it = is_it,
+    .is_it = is_fortran,
     .scan = scan,
 };

@@ -10,7 +10,7 @@
 
 static const char source[] = "DECOMPOSITION";
 
-static int fail(struct vs_error *error, const char *what)
+static int fail_grid(struct vs_error *error, const char *what)
 {
     return from_fail(error, -EINVAL, source, "%s", what);
 }
@@ -57,16 +57,16 @@ static int read_dimension(const json_t *form, size_t d, const json_t *size, int6
 
     grid->psizes[d] = 1;
     if (size && !read_number(size, ranks, &grid->psizes[d]))
-        return fail(error, "expected numbers of ranks, 1 .. 2147483647, behind \"on\"");
+        return fail_grid(error, "expected numbers of ranks, 1 .. 2147483647, behind \"on\"");
     if (!json_is_null(block) && !read_number(block, 0, &grid->blocks[d]))
-        return fail(error, "expected the length of a block, 1 .. 2147483647");
+        return fail_grid(error, "expected the length of a block, 1 .. 2147483647");
     grid->distributions[d] = !strcmp(name, "none")    ? FROM_NONE
                              : !strcmp(name, "block") ? FROM_BLOCK
                                                       : FROM_CYCLIC;
     if (grid->distributions[d] == FROM_NONE && grid->psizes[d] != 1)
-        return fail(error, "a dimension that is not distributed is split");
+        return fail_grid(error, "a dimension that is not distributed is split");
     grid->ranks *= grid->psizes[d];
-    return grid->ranks <= INT32_MAX ? 0 : fail(error, "more than 2147483647 ranks");
+    return grid->ranks <= INT32_MAX ? 0 : fail_grid(error, "more than 2147483647 ranks");
 }
 
 /* How many of the dimensions are distributed. */
@@ -89,7 +89,7 @@ static int read_dimensions(const json_t *form, int64_t ranks, struct from_grid *
     size_t next = 0;
 
     if (!each && json_array_size(sizes) != count_distributed(form))
-        return fail(error, "the grid of ranks has other dimensions");
+        return fail_grid(error, "the grid of ranks has other dimensions");
     for (size_t d = 0; d < (size_t)grid->dimensions; d++) {
         const char *name = json_string_value(json_array_get(json_object_get(form, "distribs"), d));
         bool has = each || strcmp(name, "none") != 0;
@@ -110,7 +110,7 @@ static int read_form(const json_t *root, int64_t ranks, struct from_grid *grid,
 
     if (json_object_size(view) != 1 || order == NULL || strcmp(order, "C") != 0 ||
         !json_object_get(form, "psizes"))
-        return fail(error, "only the distribution and the ranks can be said (... on ...)");
+        return fail_grid(error, "only the distribution and the ranks can be said (... on ...)");
     ranks = ranks ? ranks : json_is_integer(all) ? json_integer_value(all) : 1;
     grid->dimensions = (int)dimensions;
     if (read_dimensions(form, ranks, grid, error))
@@ -134,7 +134,7 @@ int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs
     size_t dimensions = json_array_size(json_object_get(form, "distribs"));
 
     if (root && dimensions > FROM_DIMENSIONS_MAX) {
-        fail(error, "too many dimensions");
+        fail_grid(error, "too many dimensions");
     } else if (root && dimensions > 1) {
         json_decref(root);
         root = translate(text, (int)dimensions, error);

@@ -20,7 +20,7 @@ static const char signature[] = "\x89HDF\r\n\x1a\n";
 #define SIGNATURE_LENGTH 8
 
 /* A user's own block may precede the file: of 512 bytes, or a power of two more. */
-static bool is_it(const struct from_bytes *head)
+static bool is_hdf5(const struct from_bytes *head)
 {
     for (size_t at = 0; at + SIGNATURE_LENGTH <= head->length; at = at ? 2 * at : 512)
         if (!memcmp(head->bytes + at, signature, SIGNATURE_LENGTH))
@@ -106,13 +106,13 @@ int from_hdf5_list(const char *path, const struct from_source *source, struct fr
     return module_list(path, source, file, error);
 }
 
-static int list(const char *path, struct from_file *file, struct vs_error *error)
+static int list_hdf5(const char *path, struct from_file *file, struct vs_error *error)
 {
     return from_hdf5_list(path, NULL, file, error);
 }
 
 const struct from_format from_hdf5 = {
     .name = "HDF5",
-    .is_it = is_it,
-    .list = list,
+    .is_it = is_hdf5,
+    .list = list_hdf5,
 };

@@ -110,7 +110,7 @@ static void read_entry(struct reader *r)
 }
 
 /* Whether what was read makes sense; the number of dimensions, the size of a value. */
-static void check(struct reader *r)
+static void check_meta(struct reader *r)
 {
     struct from_meta *meta = r->meta;
     int64_t values = 1;
@@ -143,7 +143,7 @@ int from_meta(const char *text, size_t length, const char *path, struct from_met
         return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
     while (from_words_peek(&r.words))
         read_entry(&r);
-    check(&r);
+    check_meta(&r);
     if (r.words.wrong)
         return from_fail(error, -EINVAL, path, "damaged .meta file at byte %zu: %s",
                          (size_t)(r.words.at - text), r.words.wrong);

@@ -190,7 +190,7 @@ static int add_variable(struct reader *r)
     return variable->etype ? 0 : -ENOMEM;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_metaimage(const struct from_bytes *head)
 {
     static const char *const starts[] = {"ObjectType", "NDims", "Comment"};
 
@@ -211,7 +211,8 @@ static bool is_enough(const struct from_bytes *head)
            (line && memchr(line, '\n', head->length - (size_t)(line - head->bytes)));
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_metaimage(const struct from_bytes *head, struct from_file *file,
+                           struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
     struct reader r = {.lines = from_lines_of(head, "MetaImage", error),
@@ -236,6 +237,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_metaimage = {
     .name = "MetaImage",
-    .is_it = is_it,
-    .parse = parse,
+    .is_it = is_metaimage,
+    .parse = parse_metaimage,
 };

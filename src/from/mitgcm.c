@@ -12,8 +12,8 @@
 #include "pieces.h"
 
 /* A variable of some records, from one on. */
-static int add(const struct from_meta *meta, struct from_file *file, const char *name,
-               size_t length, int64_t first, int64_t records)
+static int add_records(const struct from_meta *meta, struct from_file *file, const char *name,
+                       size_t length, int64_t first, int64_t records)
 {
     struct from_variable *variable = from_add(file, name, length);
     int64_t values = 1;
@@ -44,14 +44,14 @@ static int add_variables(const struct from_meta *meta, struct from_file *file, c
                          size_t length)
 {
     if (meta->field_count != meta->records)
-        return add(meta, file, name, length, 0, meta->records);
+        return add_records(meta, file, name, length, 0, meta->records);
     for (int64_t i = 0; i < meta->records; i++)
-        if (add(meta, file, meta->fields[i], strlen(meta->fields[i]), i, 1))
+        if (add_records(meta, file, meta->fields[i], strlen(meta->fields[i]), i, 1))
             return -ENOMEM;
     return 0;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_mitgcm(const struct from_bytes *head)
 {
     size_t length = strlen(head->path);
 
@@ -60,7 +60,7 @@ static bool is_it(const struct from_bytes *head)
 }
 
 /* Programs that read such files take NAME for NAME.meta, or for all tiles of NAME. */
-static char *find(const char *name)
+static char *find_meta(const char *name)
 {
     char *path = NULL;
 
@@ -95,7 +95,8 @@ static int describe(const struct from_bytes *head, const struct from_meta *meta,
     return 0;
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_mitgcm(const struct from_bytes *head, struct from_file *file,
+                        struct vs_error *error)
 {
     struct from_meta meta;
     int code;
@@ -111,7 +112,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_mitgcm = {
     .name = ".meta",
-    .is_it = is_it,
-    .parse = parse,
-    .find = find,
+    .is_it = is_mitgcm,
+    .parse = parse_mitgcm,
+    .find = find_meta,
 };

@@ -49,7 +49,8 @@ static int complete(const struct from_bytes *head, struct from_file *file, int64
     return code ? code : from_add_part(file, 0, header_bytes);
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
+                        struct vs_error *error)
 {
     struct from_nc_header header;
     int code = from_nc_read(head, file, &header, error);
@@ -65,6 +66,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 const struct from_format from_netcdf = {
     .name = "netCDF classic",
     .is_it = from_nc_is_it,
-    .parse = parse,
+    .parse = parse_netcdf,
     .find = from_nc_set_find,
 };

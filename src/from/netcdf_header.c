@@ -79,7 +79,7 @@ static bool stopped(const struct reader *r)
 }
 
 /* Takes the next length bytes. Returns NULL if there are fewer. */
-static const unsigned char *take(struct reader *r, int64_t length)
+static const unsigned char *take_bytes(struct reader *r, int64_t length)
 {
     const unsigned char *bytes = r->head->bytes + r->at;
 
@@ -98,7 +98,7 @@ static const unsigned char *take(struct reader *r, int64_t length)
 /* Reads an unsigned big-endian number of 4 or 8 bytes. Returns 0 if there is none. */
 static int64_t number(struct reader *r, int bytes)
 {
-    const unsigned char *from = take(r, bytes);
+    const unsigned char *from = take_bytes(r, bytes);
     uint64_t value = 0;
 
     for (int i = 0; from && i < bytes; i++)
@@ -130,7 +130,7 @@ static const unsigned char *values(struct reader *r, int64_t length, int size)
         damaged(r, "a count is too large");
         return NULL;
     }
-    return take(r, padded(bytes));
+    return take_bytes(r, padded(bytes));
 }
 
 static const unsigned char *name(struct reader *r, int64_t *length)
@@ -140,7 +140,7 @@ static const unsigned char *name(struct reader *r, int64_t *length)
 }
 
 /* Reads the tag and the count of a list. Returns the count. */
-static int64_t list(struct reader *r, int64_t wanted)
+static int64_t read_list(struct reader *r, int64_t wanted)
 {
     int64_t tag = number(r, 4), items = count(r);
 
@@ -192,7 +192,7 @@ static void keep_attribute(struct reader *r, const struct from_nc_attribute *att
 /* Reads the attributes of a variable, or of the file (-1). */
 static void read_attributes(struct reader *r, long variable)
 {
-    int64_t items = list(r, TAG_ATTRIBUTE), length;
+    int64_t items = read_list(r, TAG_ATTRIBUTE), length;
 
     for (int64_t i = 0; i < items && !stopped(r); i++) {
         const unsigned char *bytes = name(r, &length);
@@ -212,7 +212,7 @@ static void read_attributes(struct reader *r, long variable)
 static void read_dimensions(struct reader *r)
 {
     struct from_nc_header *header = r->header;
-    int64_t items = list(r, TAG_DIMENSION), length;
+    int64_t items = read_list(r, TAG_DIMENSION), length;
 
     for (int64_t i = 0; i < items && !stopped(r); i++) {
         const unsigned char *bytes = name(r, &length);
@@ -298,7 +298,8 @@ static void read_variable(struct reader *r)
     read_shape(r, variable);
     read_attributes(r, (long)r->file->count - 1);
     int kind = type(r);
-    take(r, r->version == 5 ? 8 : 4); /* vsize is redundant, and too small for large variables */
+    take_bytes(r,
+               r->version == 5 ? 8 : 4); /* vsize is redundant, and too small for large variables */
     variable->at = number(r, r->version == 1 ? 4 : 8);
     variable->size = type_sizes[kind];
     variable->etype = element(kind);
@@ -382,7 +383,7 @@ static void check_places(struct reader *r)
 
 static void read_header(struct reader *r)
 {
-    const unsigned char *magic = take(r, 4);
+    const unsigned char *magic = take_bytes(r, 4);
 
     if (magic == NULL)
         return;
@@ -399,7 +400,7 @@ static void read_header(struct reader *r)
     }
     read_dimensions(r);
     read_attributes(r, -1);
-    int64_t items = list(r, TAG_VARIABLE);
+    int64_t items = read_list(r, TAG_VARIABLE);
     for (int64_t i = 0; i < items && !stopped(r); i++)
         read_variable(r);
 }

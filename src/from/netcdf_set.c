@@ -131,7 +131,7 @@ static int add_tile(struct from_nc_members *set, const char *path, size_t base, 
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_tiles(const void *a, const void *b)
 {
     const struct from_nc_member *one = a, *other = b;
 
@@ -157,7 +157,7 @@ static int find_tiles(struct from_nc_members *set, const char *path, struct vs_e
     if (code)
         return from_fail(error, code, path, "%s", strerror(-code));
     if (set->count)
-        qsort(set->tiles, set->count, sizeof(*set->tiles), compare);
+        qsort(set->tiles, set->count, sizeof(*set->tiles), compare_tiles);
     return 0;
 }
 

@@ -210,7 +210,7 @@ static void read_dictionary(struct reader *r)
         from_words_fail(&r->words, "a key is missing");
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_npy(const struct from_bytes *head)
 {
     return head->length >= MAGIC_LENGTH && !memcmp(head->bytes, magic, MAGIC_LENGTH);
 }
@@ -226,7 +226,7 @@ static struct from_variable *add_variable(const char *path, struct from_file *fi
     return from_add(file, name, length);
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_npy(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const unsigned char *bytes = head->bytes;
     size_t start = MAGIC_LENGTH + 4;
@@ -262,6 +262,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_npy = {
     .name = ".npy",
-    .is_it = is_it,
-    .parse = parse,
+    .is_it = is_npy,
+    .parse = parse_npy,
 };

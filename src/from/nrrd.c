@@ -202,7 +202,7 @@ static void check_files(struct reader *r)
         from_lines_fail(&r->lines, "%lld data files do not make up the array", (long long)given);
 }
 
-static void check(struct reader *r)
+static void check_nrrd(struct reader *r)
 {
     if (!r->kind || !r->sizes || !r->encoding.length)
         from_lines_fail(&r->lines, "%s is missing",
@@ -241,7 +241,7 @@ static int add_variable(struct reader *r)
     return variable->etype || variable->reason ? 0 : -ENOMEM;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_nrrd(const struct from_bytes *head)
 {
     return head->length > 8 && !memcmp(head->bytes, "NRRD000", 7);
 }
@@ -253,7 +253,7 @@ static bool has_end(const struct from_bytes *head)
            memmem(head->bytes, head->length, "\n\r\n", 3);
 }
 
-static int parse(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_nrrd(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
     struct reader r = {.lines = from_lines_of(head, "NRRD", error),
@@ -266,7 +266,7 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
     from_lines_next(&r.lines, &line); /* NRRD000N */
     int code = read_lines(&r);
     if (!code && !error->code)
-        check(&r);
+        check_nrrd(&r);
     if (!code && !error->code && !r.is_detached && !has_end(head))
         from_lines_fail(&r.lines, "the file ends in the header");
     r.brick.start = r.is_detached ? 0 : r.lines.at - text;
@@ -277,6 +277,6 @@ static int parse(const struct from_bytes *head, struct from_file *file, struct v
 
 const struct from_format from_nrrd = {
     .name = "NRRD",
-    .is_it = is_it,
-    .parse = parse,
+    .is_it = is_nrrd,
+    .parse = parse_nrrd,
 };

@@ -18,7 +18,7 @@ struct input {
 };
 
 /* Finds the format of the header, and parses the header with it. */
-static int parse(void *argument, const struct from_bytes *head, struct vs_error *error)
+static int parse_head(void *argument, const struct from_bytes *head, struct vs_error *error)
 {
     const struct input *input = argument;
     struct from_file *file = input->file;
@@ -107,7 +107,7 @@ int from_open(const char *name, struct from_wanted wanted, struct from_file **re
     }
     if (!code) {
         head.size = source.size = st.st_size;
-        code = from_head(&source, &head, parse, &input, &file->format, error);
+        code = from_head(&source, &head, parse_head, &input, &file->format, error);
         if (!code) {
             refuse_disorder(file);
             refuse_cut(file, head.size);

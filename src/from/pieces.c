@@ -118,7 +118,7 @@ static int make_whole(struct pieces *pieces, const struct from_meta *meta, const
 }
 
 /* Where the piece lies, by its .meta file. */
-static void place(struct piece *piece, const struct from_meta *meta)
+static void place_piece(struct piece *piece, const struct from_meta *meta)
 {
     int at = 0;
 
@@ -139,7 +139,7 @@ static int read_piece(struct piece *piece, const struct from_meta *meta, const c
 
     if (text && !from_meta(text, length, piece->path, &own, error)) {
         piece->bytes = (int64_t)length;
-        place(piece, &own);
+        place_piece(piece, &own);
         if (!is_same_array(&own, meta))
             from_fail(error, -EINVAL, piece->path, "its array is not that of %s", path);
     }
@@ -186,7 +186,7 @@ static int read_all(struct pieces *pieces, const struct from_meta *meta, const c
 }
 
 /* By where they begin in the whole; pieces that begin together by their names. */
-static int compare(const void *a, const void *b)
+static int compare_starts(const void *a, const void *b)
 {
     const struct piece *one = a, *other = b;
 
@@ -294,8 +294,8 @@ static json_t *subarrays(const struct pieces *pieces)
 }
 
 /* The members, and the parts of the header that their .meta files are. */
-static int fill(const struct pieces *pieces, json_t *view, struct from_file *file,
-                struct vs_error *error)
+static int fill_file(const struct pieces *pieces, json_t *view, struct from_file *file,
+                     struct vs_error *error)
 {
     json_t *names = json_array();
     int failed = 0;
@@ -323,12 +323,12 @@ int from_pieces(const char *path, const struct from_meta *meta, struct from_file
     if (!code)
         code = read_all(&pieces, meta, path, error);
     if (!code) {
-        qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare);
+        qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare_starts);
         if (find_grid(&pieces, &grid))
             view = from_view(&pieces.whole, &grid, error);
         else if (!check_cover(&pieces, error))
             view = subarrays(&pieces);
-        code = error->code ? error->code : fill(&pieces, view, file, error);
+        code = error->code ? error->code : fill_file(&pieces, view, file, error);
     }
     for (size_t i = 0; i < pieces.count; i++)
         free(pieces.all[i].path);

@@ -65,7 +65,7 @@ static char *find_config(const char *path)
     return found;
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_subfiling(const struct from_bytes *head)
 {
     char *config = from_hdf5.is_it(head) ? find_config(head->path) : NULL;
     bool has_config = config != NULL;
@@ -323,7 +323,7 @@ static int list_stripes(struct stripes *stripes, const char *path, struct from_f
     return code;
 }
 
-static int list(const char *path, struct from_file *file, struct vs_error *error)
+static int list_subfiling(const char *path, struct from_file *file, struct vs_error *error)
 {
     size_t length = strlen(path), suffix = strlen(SUFFIX);
     struct stripes stripes = {.stripe = -1, .count = -1, .fd = -1};
@@ -347,6 +347,6 @@ static int list(const char *path, struct from_file *file, struct vs_error *error
 
 const struct from_format from_subfiling = {
     .name = "HDF5 subfiles",
-    .is_it = is_it,
-    .list = list,
+    .is_it = is_subfiling,
+    .list = list_subfiling,
 };

@@ -38,7 +38,7 @@ struct reader {
     int64_t fields;         /* arrays of a FIELD that have not been read yet */
 };
 
-static void fail(struct reader *r, const char *what)
+static void fail_vtk(struct reader *r, const char *what)
 {
     from_fail(r->error, -EINVAL, r->path, "damaged VTK file at byte %lld: %s", (long long)r->start,
               what);
@@ -58,7 +58,7 @@ static bool next_line(struct reader *r)
         return false;
     char *end = memchr(r->line, '\n', (size_t)length);
     if (end == NULL && length == sizeof(r->line)) {
-        fail(r, "a line has more than 1023 bytes");
+        fail_vtk(r, "a line has more than 1023 bytes");
         return false;
     }
     r->at += end ? end - r->line + 1 : length;
@@ -90,7 +90,7 @@ static int64_t number(struct reader *r, int word, int64_t least)
     errno = 0;
     long long value = text ? strtoll(text, &end, 10) : 0;
     if (text == NULL || errno || end == text || *end || value < least) {
-        fail(r, "expected a number");
+        fail_vtk(r, "expected a number");
         return 0;
     }
     return value;
@@ -141,7 +141,7 @@ static void decode(char *name)
 }
 
 /* Adds the variable "section/name". */
-static struct from_variable *add(struct reader *r, const char *section, const char *name)
+static struct from_variable *add_named(struct reader *r, const char *section, const char *name)
 {
     char text[LINE_MAX_BYTES + 32];
     int length = name ? snprintf(text, sizeof(text), "%s/%s", section, name)
@@ -159,7 +159,7 @@ static void skip_values(struct reader *r, int64_t bytes)
     if (from_add_part(r->file, r->text, r->at - r->text))
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
     if (__builtin_add_overflow(r->at, bytes, &r->at))
-        fail(r, "more than 2^63-1 bytes");
+        fail_vtk(r, "more than 2^63-1 bytes");
     r->text = r->at;
 }
 
@@ -181,7 +181,7 @@ static void skip_strings(struct reader *r, int64_t count)
         /* VTK stores a length in 8 bytes only if 4 are too few. */
         if (got < width || (width == 8 && length < 1 << 30) ||
             length > (uint64_t)(r->source->size - r->at - width))
-            fail(r, "a string is missing");
+            fail_vtk(r, "a string is missing");
         else
             r->at += width + (int64_t)length;
     }
@@ -189,16 +189,16 @@ static void skip_strings(struct reader *r, int64_t count)
 }
 
 /* Adds an array whose values begin here. */
-static void take(struct reader *r, const char *section, const char *name, const char *type,
-                 int64_t tuples, int64_t components)
+static void add_array(struct reader *r, const char *section, const char *name, const char *type,
+                      int64_t tuples, int64_t components)
 {
-    struct from_variable *variable = r->error->code ? NULL : add(r, section, name);
+    struct from_variable *variable = r->error->code ? NULL : add_named(r, section, name);
     size_t kind = 0, count = sizeof(types) / sizeof(*types);
 
     while (kind < count && strcasecmp(types[kind].name, type) != 0)
         kind++;
     if (kind == count)
-        fail(r, "unknown type");
+        fail_vtk(r, "unknown type");
     if (variable == NULL || r->error->code)
         return;
     from_vtk_shape(variable, section, r->dimensions, tuples, components);
@@ -206,7 +206,7 @@ static void take(struct reader *r, const char *section, const char *name, const 
     variable->size = vs_max(types[kind].size, 1);
     int64_t values = from_elements(variable);
     if (values < 0 || from_end(variable) < 0) {
-        fail(r, "more than 2^63-1 bytes");
+        fail_vtk(r, "more than 2^63-1 bytes");
         return;
     }
     if (types[kind].kind) {
@@ -227,7 +227,7 @@ static void take(struct reader *r, const char *section, const char *name, const 
 static const char *word(struct reader *r, int i)
 {
     if (!r->words[i])
-        fail(r, "a word is missing");
+        fail_vtk(r, "a word is missing");
     return r->words[i] ? r->words[i] : "";
 }
 
@@ -242,21 +242,21 @@ static void read_dimensions(struct reader *r)
         else if (__builtin_sub_overflow(number(r, 2 + 2 * d, INT64_MIN),
                                         number(r, 1 + 2 * d, INT64_MIN), &end) ||
                  end < 0 || end == INT64_MAX)
-            fail(r, "invalid extent");
+            fail_vtk(r, "invalid extent");
         else
             r->dimensions[d] = end + 1;
 }
 
 static void read_points(struct reader *r)
 {
-    take(r, "Points", NULL, word(r, 2), number(r, 1, 0), 3);
+    add_array(r, "Points", NULL, word(r, 2), number(r, 1, 0), 3);
 }
 
 static void read_coordinates(struct reader *r)
 {
     const char name[2] = {(char)tolower((unsigned char)r->words[0][0]), '\0'};
 
-    take(r, "Coordinates", name, word(r, 2), number(r, 1, 0), 1);
+    add_array(r, "Coordinates", name, word(r, 2), number(r, 1, 0), 1);
 }
 
 /* Reads cells. Before version 5.1, one array has the number of points and the points of each cell.
@@ -275,21 +275,21 @@ static void read_cells(struct reader *r)
         if (!strcasecmp(r->words[0], names[i][0]))
             section = names[i][1];
     if (!r->has_offsets) {
-        take(r, section, NULL, "int", counts[1], 1);
+        add_array(r, section, NULL, "int", counts[1], 1);
         return;
     }
     for (int i = 0; i < 2 && counts[0] > 0; i++) {
         if (!next_words(r) || strcasecmp(r->words[0], i ? "CONNECTIVITY" : "OFFSETS") != 0) {
-            fail(r, i ? "expected CONNECTIVITY" : "expected OFFSETS");
+            fail_vtk(r, i ? "expected CONNECTIVITY" : "expected OFFSETS");
             return;
         }
-        take(r, section, i ? "connectivity" : "offsets", word(r, 1), counts[i], 1);
+        add_array(r, section, i ? "connectivity" : "offsets", word(r, 1), counts[i], 1);
     }
 }
 
 static void read_cell_types(struct reader *r)
 {
-    take(r, "CellTypes", NULL, "int", number(r, 1, 0), 1);
+    add_array(r, "CellTypes", NULL, "int", number(r, 1, 0), 1);
 }
 
 static void read_section(struct reader *r)
@@ -316,8 +316,8 @@ static void read_scalars(struct reader *r)
     if (r->error->code)
         return;
     if (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0)
-        fail(r, "expected LOOKUP_TABLE");
-    take(r, r->section, name, type, r->tuples, components);
+        fail_vtk(r, "expected LOOKUP_TABLE");
+    add_array(r, r->section, name, type, r->tuples, components);
 }
 
 /* Reads COLOR_SCALARS name components, or LOOKUP_TABLE name size, which has four components. */
@@ -329,9 +329,9 @@ static void read_colors(struct reader *r)
 
     decode(strcpy(name, word(r, 1)));
     if (is_table)
-        take(r, "LookupTable", name, "unsigned_char", count, 4);
+        add_array(r, "LookupTable", name, "unsigned_char", count, 4);
     else
-        take(r, r->section, name, "unsigned_char", r->tuples, count);
+        add_array(r, r->section, name, "unsigned_char", r->tuples, count);
 }
 
 /* Reads KEYWORD name type, or KEYWORD name components type if the keyword does not imply the number
@@ -354,7 +354,7 @@ static void read_attribute(struct reader *r)
     if (is_given)
         components = number(r, 2, 1);
     decode(strcpy(name, word(r, 1)));
-    take(r, r->section, name, word(r, is_given ? 3 : 2), r->tuples, components);
+    add_array(r, r->section, name, word(r, is_given ? 3 : 2), r->tuples, components);
 }
 
 /* Reads an array of a FIELD: name components tuples type. */
@@ -364,7 +364,7 @@ static void read_array(struct reader *r)
 
     r->fields--;
     decode(r->words[0]);
-    take(r, r->section, r->words[0], word(r, 3), tuples, components);
+    add_array(r, r->section, r->words[0], word(r, 3), tuples, components);
 }
 
 /* Skips the metadata of the previous array, up to an empty line. */
@@ -423,7 +423,7 @@ static void read_keyword(struct reader *r)
             keywords[i].read(r);
             return;
         }
-    fail(r, "unknown keyword");
+    fail_vtk(r, "unknown keyword");
 }
 
 /* Reads the first four lines of a file: version, title, kind of values, kind of data. */
@@ -439,15 +439,15 @@ static void read_start(struct reader *r)
     bool is_known = false;
 
     if (!next_words(r) || !next_line(r) || !next_words(r)) {
-        fail(r, "the file ends in the header");
+        fail_vtk(r, "the file ends in the header");
         return;
     }
     if (!strcasecmp(r->words[0], "ASCII"))
         from_fail(r->error, -EINVAL, r->path, "a VTK file whose values are text (ASCII)");
     else if (strcasecmp(r->words[0], "BINARY") != 0)
-        fail(r, "expected BINARY");
+        fail_vtk(r, "expected BINARY");
     if (!next_words(r)) {
-        fail(r, "expected DATASET");
+        fail_vtk(r, "expected DATASET");
         return;
     }
     if (!strcasecmp(r->words[0], "FIELD")) { /* a file without a dataset */
@@ -455,7 +455,7 @@ static void read_start(struct reader *r)
         return;
     }
     if (strcasecmp(r->words[0], "DATASET") != 0)
-        fail(r, "expected DATASET");
+        fail_vtk(r, "expected DATASET");
     const char *kind = word(r, 1);
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         is_known = is_known || !strcasecmp(kind, known[i]);
@@ -463,7 +463,7 @@ static void read_start(struct reader *r)
         from_fail(r->error, -EINVAL, r->path, "a VTK file of an unknown kind (%s)", kind);
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_vtk(const struct from_bytes *head)
 {
     static const char magic[] = "# vtk DataFile Version ";
 
@@ -492,6 +492,6 @@ static int scan(const struct from_source *source, const char *path, struct from_
 
 const struct from_format from_vtk_legacy = {
     .name = "VTK",
-    .is_it = is_it,
+    .is_it = is_vtk,
     .scan = scan,
 };

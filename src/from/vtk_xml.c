@@ -50,7 +50,7 @@ struct reader {
     bool is_raw;
 };
 
-static void fail(struct reader *r, const char *what)
+static void fail_xml(struct reader *r, const char *what)
 {
     from_fail(r->error, -EINVAL, r->path, "damaged VTK file at line %lu: %s",
               (unsigned long)XML_GetCurrentLineNumber(r->parser), what);
@@ -74,7 +74,7 @@ static int64_t number(struct reader *r, const char **attributes, const char *nam
     int64_t value = otherwise;
 
     if (text && (!from_span_number(from_span_of(text), &value) || value < least)) {
-        fail(r, "an attribute is not a number, or too small");
+        fail_xml(r, "an attribute is not a number, or too small");
         return least;
     }
     return value;
@@ -89,9 +89,9 @@ static void read_file(struct reader *r, const char **attributes)
     r->header = header && !strcmp(header, "UInt64") ? 8 : 4;
     r->is_compressed = attribute(attributes, "compressor");
     if (order && r->order == '<' && strcmp(order, "LittleEndian") != 0)
-        fail(r, "byte_order must be LittleEndian or BigEndian");
+        fail_xml(r, "byte_order must be LittleEndian or BigEndian");
     if (header && r->header == 4 && strcmp(header, "UInt32") != 0)
-        fail(r, "header_type must be UInt32 or UInt64");
+        fail_xml(r, "header_type must be UInt32 or UInt64");
 }
 
 /* Reads a piece. It is a grid if it has an extent. */
@@ -103,13 +103,13 @@ static void read_piece(struct reader *r, const char **attributes)
     r->pieces++;
     memset(points, 0, sizeof(r->piece.points));
     if (extent && from_span_numbers(from_span_of(extent), ends, 6) != 6) {
-        fail(r, "Extent must be six numbers");
+        fail_xml(r, "Extent must be six numbers");
         return;
     }
     for (int d = 0; d < 3 && extent; d++)
         if (__builtin_sub_overflow(ends[2 * d + 1], ends[2 * d], &points[d]) ||
             __builtin_add_overflow(points[d], 1, &points[d]) || points[d] < 0) {
-            fail(r, "invalid Extent");
+            fail_xml(r, "invalid Extent");
             return;
         }
 }
@@ -134,9 +134,10 @@ static const char *reason_of(const struct reader *r, const char **attributes)
     return r->is_compressed ? "values are compressed" : NULL;
 }
 
-/* Adds the variable "section/name". place sets its displacement after all of the XML has been read.
+/* Adds the variable "section/name". place_array sets its displacement after all of the XML has been
+ * read.
  */
-static struct from_variable *add(struct reader *r, const char **attributes)
+static struct from_variable *add_named(struct reader *r, const char **attributes)
 {
     struct array *more = vs_list_grow(r->arrays, r->file->count, &r->room, sizeof(*more));
     const char *name = attribute(attributes, "Name"), *section = r->piece.section;
@@ -162,7 +163,7 @@ static struct from_variable *add(struct reader *r, const char **attributes)
 static void read_array(struct reader *r, const char **attributes)
 {
     const char *type = attribute(attributes, "type"), *reason = reason_of(r, attributes);
-    struct from_variable *variable = add(r, attributes);
+    struct from_variable *variable = add_named(r, attributes);
 
     if (variable == NULL) {
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
@@ -186,7 +187,7 @@ static void read_array(struct reader *r, const char **attributes)
         from_refuse(variable, "values of type %s", type ? type : "unknown");
 }
 
-static void start(void *self, const char *name, const char **attributes)
+static void start_element(void *self, const char *name, const char **attributes)
 {
     static const char *const sections[] = {"FieldData",   "PointData", "CellData", "Points",
                                            "Coordinates", "Cells",     "Verts",    "Lines",
@@ -218,7 +219,7 @@ static void refuse_doctype(void *self, const char *name, const char *system, con
                            int internal)
 {
     (void)name, (void)system, (void)public, (void)internal;
-    fail(self, "it has a document type");
+    fail_xml(self, "it has a document type");
 }
 
 /* Parses the XML with expat, up to <AppendedData> or its end. */
@@ -237,10 +238,10 @@ static void read_xml(struct reader *r)
         at += length;
         status = XML_ParseBuffer(r->parser, (int)length, length == 0);
         if (at > XML_BYTES && !r->xml)
-            fail(r, "the XML does not end");
+            fail_xml(r, "the XML does not end");
     }
     if (status != XML_STATUS_OK && !r->xml)
-        fail(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
+        fail_xml(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
     if (!r->error->code && !r->file->count)
         from_fail(r->error, -EINVAL, r->path, "a VTK file without arrays of its own");
 }
@@ -280,8 +281,8 @@ static bool read_block(struct reader *r, struct from_variable *variable, int64_t
 }
 
 /* Sets the displacement of a variable in its block, and its shape from the size of the block. */
-static void place(struct reader *r, struct from_variable *variable, const struct array *array,
-                  int64_t blocks)
+static void place_array(struct reader *r, struct from_variable *variable, const struct array *array,
+                        int64_t blocks)
 {
     int64_t at = 0, bytes = 0, tuple = 0;
 
@@ -310,7 +311,7 @@ static void place(struct reader *r, struct from_variable *variable, const struct
         from_refuse(variable, "its block ends behind byte 2^63-1");
 }
 
-static bool is_it(const struct from_bytes *head)
+static bool is_vtk_xml(const struct from_bytes *head)
 {
     size_t i = 0;
 
@@ -334,13 +335,13 @@ static int scan(const struct from_source *source, const char *path, struct from_
     if (r.parser == NULL)
         return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
     XML_SetUserData(r.parser, &r);
-    XML_SetStartElementHandler(r.parser, start);
+    XML_SetStartElementHandler(r.parser, start_element);
     XML_SetStartDoctypeDeclHandler(r.parser, refuse_doctype);
     read_xml(&r);
     if (!error->code && r.xml)
         blocks = r.is_raw ? find_blocks(&r) : r.xml;
     for (size_t i = 0; i < file->count && !error->code; i++)
-        place(&r, &file->variables[i], &r.arrays[i], blocks);
+        place_array(&r, &file->variables[i], &r.arrays[i], blocks);
     if (!error->code && from_add_part(file, 0, blocks ? blocks : source->size))
         from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
     free(r.arrays);
@@ -350,6 +351,6 @@ static int scan(const struct from_source *source, const char *path, struct from_
 
 const struct from_format from_vtk_xml = {
     .name = "VTK XML",
-    .is_it = is_it,
+    .is_it = is_vtk_xml,
     .scan = scan,
 };

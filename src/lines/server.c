@@ -241,7 +241,7 @@ static void hear(const struct worker *worker, struct mpiio_server_caller *caller
         forget(server, caller);
 }
 
-static void *work(void *data)
+static void *run_server(void *data)
 {
     struct worker *worker = data;
     struct mpiio_server *server = worker->server;
@@ -270,7 +270,7 @@ static int start_thread(struct mpiio_server *server)
     if (worker != NULL)
         *worker = (struct worker){.server = server, .desk = malloc(server->calls.desk)};
     if (worker != NULL && worker->desk != NULL)
-        error = mpiio_thread_start(&server->thread[server->threads], work, worker);
+        error = mpiio_thread_start(&server->thread[server->threads], run_server, worker);
     if (error == 0) {
         server->threads++;
         return 0;

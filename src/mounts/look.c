@@ -65,7 +65,7 @@ static int open_root(const struct look *look, struct mounts_mount *mount)
     return error != 0 ? error : mounts_open(mount);
 }
 
-static int look(void *data, int out)
+static int look_at_mount(void *data, int out)
 {
     const struct look *look = data;
     struct answer answer = {.error = 0};
@@ -81,7 +81,7 @@ static int look(void *data, int out)
     return write(out, &answer, length) == (ssize_t)length ? 0 : 1;
 }
 
-static int finish(struct mounts_child *child, int limit, char *text)
+static int finish_look(struct mounts_child *child, int limit, char *text)
 {
     struct answer answer = {.error = 0};
     size_t length;
@@ -96,12 +96,12 @@ static int finish(struct mounts_child *child, int limit, char *text)
     return answer.error >= 0 && answer.error < 4096 ? -answer.error : -EIO;
 }
 
-static int run(const struct look *wanted, int limit, char *text)
+static int run_look(const struct look *wanted, int limit, char *text)
 {
     struct mounts_child child;
-    int error = mounts_child_start(&child, look, (void *)wanted, wanted->mount->parent);
+    int error = mounts_child_start(&child, look_at_mount, (void *)wanted, wanted->mount->parent);
 
-    return error != 0 ? error : finish(&child, limit, text);
+    return error != 0 ? error : finish_look(&child, limit, text);
 }
 
 /* Opens .mpiio/stats.json, a regular file, and follows no link. A descriptor, or -1 and errno. */
@@ -164,7 +164,7 @@ int mounts_look_stats(const struct mounts_mount *mount, int limit, char *text)
     const struct look wanted = {.mount = mount, .look = read_stats};
 
     *text = '\0';
-    return run(&wanted, limit, text);
+    return run_look(&wanted, limit, text);
 }
 
 int mounts_look_attribute(const struct mounts_mount *mount, const char *name, int limit, char *text)
@@ -172,21 +172,21 @@ int mounts_look_attribute(const struct mounts_mount *mount, const char *name, in
     const struct look wanted = {.mount = mount, .look = read_attribute, .name = name};
 
     *text = '\0';
-    return run(&wanted, limit, text);
+    return run_look(&wanted, limit, text);
 }
 
 int mounts_look_sync(const struct mounts_mount *mount, int limit)
 {
     const struct look wanted = {.mount = mount, .look = sync_root, .name = "."};
 
-    return run(&wanted, limit, NULL);
+    return run_look(&wanted, limit, NULL);
 }
 
 int mounts_look_start(struct mounts_look *started, const char *place)
 {
     const struct look wanted = {.place = place, .look = read_stats};
 
-    return mounts_child_start(&started->child, look, (void *)&wanted, -1);
+    return mounts_child_start(&started->child, look_at_mount, (void *)&wanted, -1);
 }
 
 int mounts_look_take(struct mounts_look *started, char *text)
@@ -196,7 +196,7 @@ int mounts_look_take(struct mounts_look *started, char *text)
      * the user may have stopped it in the middle.
      */
     *text = '\0';
-    return mounts_child_ends_within(&started->child, 0) ? finish(&started->child, 0, text)
+    return mounts_child_ends_within(&started->child, 0) ? finish_look(&started->child, 0, text)
                                                         : -EINPROGRESS;
 }
 

@@ -52,7 +52,7 @@ static bool keeper_is_gone(struct mpiio_asking *asking)
     return has_ended(asking, keeper);
 }
 
-static void ask(struct election *election, int other, int timeout)
+static void ask_node(struct election *election, int other, int timeout)
 {
     struct mpiio_asking *asking = election->asking;
     struct mpiio_pointers_answer answer;
@@ -117,7 +117,7 @@ static void ask_failed(struct election *election, const bool *failed, int timeou
 
         if (!failed[i] || election->gone[i])
             continue;
-        ask(election, i, timeout);
+        ask_node(election, i, timeout);
         election->next = i + 1;
     }
 }
@@ -136,7 +136,7 @@ static void ask_round(struct election *election, int timeout)
         failed[i] = mpiio_lines_failed(&election->asking->lines, i);
     for (int i = 0; i < keeping->nodes && !is_over(election); i++)
         if (i != keeping->node && !failed[i] && !election->gone[i])
-            ask(election, i, timeout);
+            ask_node(election, i, timeout);
     ask_failed(election, failed, timeout);
 }
 

@@ -27,8 +27,8 @@ void mpiio_given_free(struct mpiio_given *given)
     mpiio_given_since(given, UINT64_MAX, 0);
 }
 
-static struct mpiio_given_answer *find(const struct mpiio_given *given, uint32_t node,
-                                       uint64_t number)
+static struct mpiio_given_answer *find_given(const struct mpiio_given *given, uint32_t node,
+                                             uint64_t number)
 {
     struct mpiio_given_answer *answer = given->first[node];
 
@@ -43,11 +43,12 @@ const struct mpiio_pointers_answer *mpiio_given_find(struct mpiio_given *given,
     const struct mpiio_given_answer *answer;
 
     forget(given, request->node, request->settled, 0);
-    answer = find(given, request->node, request->number);
+    answer = find_given(given, request->node, request->number);
     return answer != NULL ? &answer->given.answer : NULL;
 }
 
-static struct mpiio_given_answer *add(struct mpiio_given *given, uint32_t node, uint64_t number)
+static struct mpiio_given_answer *add_given(struct mpiio_given *given, uint32_t node,
+                                            uint64_t number)
 {
     struct mpiio_given_answer *room = malloc(sizeof(*room));
 
@@ -62,13 +63,13 @@ static struct mpiio_given_answer *add(struct mpiio_given *given, uint32_t node, 
 
 int mpiio_given_reserve(struct mpiio_given *given, const struct mpiio_pointers_request *request)
 {
-    return add(given, request->node, request->number) != NULL ? 0 : -ENOMEM;
+    return add_given(given, request->node, request->number) != NULL ? 0 : -ENOMEM;
 }
 
 void mpiio_given_put(struct mpiio_given *given, const struct mpiio_pointers_request *request,
                      const struct mpiio_pointers_answer *answer)
 {
-    find(given, request->node, request->number)->given.answer = *answer;
+    find_given(given, request->node, request->number)->given.answer = *answer;
 }
 
 void mpiio_given_drop(struct mpiio_given *given, const struct mpiio_pointers_request *request)
@@ -83,12 +84,12 @@ void mpiio_given_drop(struct mpiio_given *given, const struct mpiio_pointers_req
 
 int mpiio_given_learn(struct mpiio_given *given, const struct mpiio_pointers_given *other)
 {
-    struct mpiio_given_answer *own = find(given, other->node, other->number);
+    struct mpiio_given_answer *own = find_given(given, other->node, other->number);
 
     if (own != NULL && own->given.answer.term >= other->answer.term)
         return 0;
     if (own == NULL)
-        own = add(given, other->node, other->number);
+        own = add_given(given, other->node, other->number);
     if (own == NULL)
         return -ENOMEM;
     own->given = *other;

@@ -186,7 +186,7 @@ static bool has_shares(struct mpiio_herald *herald, size_t view)
     return has;
 }
 
-static void look(struct mpiio_herald *herald, size_t view)
+static void look_for_turn(struct mpiio_herald *herald, size_t view)
 {
     struct mpiio_pointers_answer answer;
 
@@ -198,7 +198,7 @@ static void look(struct mpiio_herald *herald, size_t view)
 }
 
 /* Waits until there is something to do. True: all turns are to be asked for. Lock held. */
-static bool await(struct mpiio_herald *herald, int64_t *due)
+static bool await_stir(struct mpiio_herald *herald, int64_t *due)
 {
     const size_t *held = &keeping_of(herald)->turns.node[keeping_of(herald)->node].held;
     pthread_mutex_t *lock = &asking_of(herald)->lock;
@@ -218,7 +218,7 @@ static bool await(struct mpiio_herald *herald, int64_t *due)
     return looks;
 }
 
-static void *work(void *data)
+static void *run_herald(void *data)
 {
     struct mpiio_herald *herald = data;
     size_t views = keeping_of(herald)->count;
@@ -227,13 +227,13 @@ static void *work(void *data)
 
     while (!over) {
         pthread_mutex_lock(&asking_of(herald)->lock);
-        looks = await(herald, &due);
+        looks = await_stir(herald, &due);
         over = herald->over;
         pthread_mutex_unlock(&asking_of(herald)->lock);
         for (size_t i = 0; i < views && !over; i++)
             tell_next(herald, i);
         for (size_t i = 0; i < views && !over && looks; i++)
-            look(herald, i);
+            look_for_turn(herald, i);
         if (looks)
             due = mpiio_clock() + herald->interval;
     }
@@ -242,7 +242,7 @@ static void *work(void *data)
 
 int mpiio_herald_start(struct mpiio_herald *herald)
 {
-    int error = mpiio_thread_start(&herald->thread, work, herald);
+    int error = mpiio_thread_start(&herald->thread, run_herald, herald);
 
     herald->started = error == 0;
     return error;

@@ -31,8 +31,8 @@ static int64_t pledge_end(const struct mpiio_keeping *keeping, int64_t now)
     return now + keeping->lease + keeping->lease / 8;
 }
 
-static void take(struct mpiio_keeping *keeping, const struct mpiio_pointers_request *request,
-                 struct mpiio_pointers_answer *answer)
+static void take_etypes(struct mpiio_keeping *keeping, const struct mpiio_pointers_request *request,
+                        struct mpiio_pointers_answer *answer)
 {
     struct mpiio_pointers_value *value = &keeping->values[request->pointer];
 
@@ -82,7 +82,7 @@ static void give(struct mpiio_keeping *keeping, const struct mpiio_pointers_requ
     else if (request->type == MPIIO_POINTERS_OPEN)
         open_share(keeping, request, answer);
     else
-        take(keeping, request, answer);
+        take_etypes(keeping, request, answer);
     keeping->given = keeping->given || request->type != MPIIO_POINTERS_OPEN;
 }
 

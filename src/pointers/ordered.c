@@ -154,7 +154,7 @@ static ssize_t write_through(struct mpiio_share *share, const void *buffer, size
 }
 
 /* Keeps bytes until their turn comes. Lock held. */
-static ssize_t keep(struct mpiio_share *share, const void *buffer, size_t length)
+static ssize_t keep_share(struct mpiio_share *share, const void *buffer, size_t length)
 {
     int error = mpiio_share_bytes_keep(&share->bytes, buffer, length);
 
@@ -189,7 +189,7 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
         } else if (is_due(share)) {
             put = write_through(share, buffer, length, waiter);
         } else if (has_room(share, length)) {
-            put = keep(share, buffer, length);
+            put = keep_share(share, buffer, length);
         } else {
             ordered->stats.waits += !waited;
             waited = true;
@@ -262,7 +262,7 @@ static bool has_ending(const struct mpiio_ordered *ordered)
     return false;
 }
 
-static void *work(void *data)
+static void *run_ordered(void *data)
 {
     struct mpiio_ordered *ordered = data;
 
@@ -286,7 +286,7 @@ void mpiio_ordered_show(struct mpiio_ordered *ordered, _Atomic int64_t *bytes)
 
 int mpiio_ordered_start(struct mpiio_ordered *ordered)
 {
-    int error = mpiio_thread_start(&ordered->thread, work, ordered);
+    int error = mpiio_thread_start(&ordered->thread, run_ordered, ordered);
 
     ordered->started = error == 0;
     return error;

@@ -54,7 +54,7 @@ void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_
     pthread_cond_broadcast(&ordered->changed);
 }
 
-static int place(const struct mpiio_share_place *self, const void *buffer, size_t length)
+static int place_share(const struct mpiio_share_place *self, const void *buffer, size_t length)
 {
     const struct mpiio_placing *placing = (const struct mpiio_placing *)self;
     const struct mpiio_ordered_options *options = &placing->share->ordered->options;
@@ -68,7 +68,7 @@ struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
                                          struct mpiio_ordered_waiter *waiter)
 {
     share->placing = true;
-    return (struct mpiio_placing){.place = {place},
+    return (struct mpiio_placing){.place = {place_share},
                                   .share = share,
                                   .turn = share->ordered->unordered ? MPIIO_ORDERED_NO_TURN
                                                                     : share->number,

@@ -116,7 +116,7 @@ static void await_work(struct mpiio_pointers *self)
         continue;
 }
 
-static void *keep(void *data)
+static void *run_keeper(void *data)
 {
     struct mpiio_pointers *self = data;
     struct mpiio_keeping *keeping = &self->asking.keeping;
@@ -290,7 +290,7 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
     int error = mpiio_server_start(&pointers->server);
 
     if (error == 0 && pointers->options.nodes > 1) {
-        error = mpiio_thread_start(&pointers->thread, keep, pointers);
+        error = mpiio_thread_start(&pointers->thread, run_keeper, pointers);
         pointers->has_thread = error == 0;
     }
     if (error == 0 && pointers->options.nodes > 1 && pointers->options.ranks > 0)
@@ -335,8 +335,8 @@ static int resolve_waiting(struct mpiio_pointers *self, struct mpiio_search *sea
     return error;
 }
 
-static int64_t take(struct mpiio_pointers *self, size_t pointer, uint64_t share, int64_t count,
-                    int64_t limit, int64_t *position)
+static int64_t take_etypes(struct mpiio_pointers *self, size_t pointer, uint64_t share,
+                           int64_t count, int64_t limit, int64_t *position)
 {
     struct mpiio_search search = mpiio_search_of(&self->searching, MPIIO_POINTERS_TAKE, pointer);
     int error;
@@ -352,7 +352,7 @@ static int64_t take(struct mpiio_pointers *self, size_t pointer, uint64_t share,
 /* For several takers (together.h). */
 static int64_t take_all(void *data, size_t pointer, int64_t count, int64_t limit, int64_t *position)
 {
-    return take(data, pointer, MPIIO_POINTERS_ANYBODY, count, limit, position);
+    return take_etypes(data, pointer, MPIIO_POINTERS_ANYBODY, count, limit, position);
 }
 
 int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
@@ -365,7 +365,7 @@ int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uin
         got = mpiio_together_take(&pointers->together, take_all, pointers, pointer, count, limit,
                                   position);
     else
-        got = take(pointers, pointer, share, count, limit, position);
+        got = take_etypes(pointers, pointer, share, count, limit, position);
     end_wait(pointers, waits);
     if (got <= 0)
         return got;

@@ -49,7 +49,7 @@ static int ask_self(struct mpiio_searching *self, struct mpiio_search *search)
     return 0;
 }
 
-static int ask(struct mpiio_searching *self, struct mpiio_search *search)
+static int ask_keeper(struct mpiio_searching *self, struct mpiio_search *search)
 {
     struct mpiio_asking *asking = self->asking;
 
@@ -99,14 +99,14 @@ static bool is_found(const struct mpiio_search *search)
            search->answer.verdict == MPIIO_POINTERS_STALE;
 }
 
-static int find(struct mpiio_searching *self, struct mpiio_search *search)
+static int find_keeper(struct mpiio_searching *self, struct mpiio_search *search)
 {
     int error;
 
     search->silent = -1;
     search->pause = PAUSE;
     search->until = mpiio_lease_clock() + (int64_t)PATIENCE * self->timeout;
-    while ((error = ask(self, search)) != 0 || !is_found(search)) {
+    while ((error = ask_keeper(self, search)) != 0 || !is_found(search)) {
         if (atomic_load(&self->over))
             return -ENOTCONN;
         if (mpiio_lease_clock() >= search->until)
@@ -117,7 +117,7 @@ static int find(struct mpiio_searching *self, struct mpiio_search *search)
 }
 
 /* Numbers the request, which may have to be asked again. */
-static void enter(struct mpiio_searching *self, struct mpiio_search *search)
+static void enter_search(struct mpiio_searching *self, struct mpiio_search *search)
 {
     pthread_mutex_lock(&self->asking->lock);
     search->request.number = ++self->number;
@@ -128,7 +128,7 @@ static void enter(struct mpiio_searching *self, struct mpiio_search *search)
     pthread_mutex_unlock(&self->asking->lock);
 }
 
-static void leave(struct mpiio_searching *self, struct mpiio_search *search)
+static void leave_search(struct mpiio_searching *self, struct mpiio_search *search)
 {
     pthread_mutex_lock(&self->asking->lock);
     *(search->before != NULL ? &search->before->next : &self->first) = search->next;
@@ -141,8 +141,8 @@ int mpiio_searching_resolve(struct mpiio_searching *searching, struct mpiio_sear
     int error;
 
     search->before = search->next = NULL;
-    enter(searching, search);
-    error = find(searching, search);
-    leave(searching, search);
+    enter_search(searching, search);
+    error = find_keeper(searching, search);
+    leave_search(searching, search);
     return error;
 }

@@ -86,7 +86,7 @@ static void ring(const struct mpiio_stream_waiter *waiter)
 
 /* Becomes the user, or waits to be, behind those who came before. 0 or a negative errno; leave is
    due in either case. */
-static int enter(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
+static int enter_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
 {
     struct mpiio_stream_waiter **last = &stream->waiters;
     int error = 0;
@@ -116,7 +116,7 @@ static int enter(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter
     return error;
 }
 
-static void leave(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
+static void leave_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter *waiter)
 {
     struct mpiio_stream_waiter **link = &stream->waiters;
 
@@ -147,8 +147,8 @@ static int is_over(struct mpiio_stream *stream, const struct mpiio_stream_waiter
 }
 
 /* The user waits until the file may be read or written. finishes: it cannot be interrupted. */
-static int await(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
-                 short events, bool finishes)
+static int await_stream(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
+                        short events, bool finishes)
 {
     struct pollfd both[] = {{.fd = stream->fd, .events = events},
                             {.fd = waiter->bell, .events = POLLIN}};
@@ -182,7 +182,7 @@ static ssize_t read_etypes(struct mpiio_stream *stream, char *buffer, size_t len
 
     do {
         size_t kept = stream->part_length;
-        int error = await(stream, waiter, POLLIN, false);
+        int error = await_stream(stream, waiter, POLLIN, false);
 
         if (error != 0)
             return error;
@@ -208,10 +208,10 @@ ssize_t mpiio_stream_read(struct mpiio_stream *stream, void *buffer, size_t leng
     length -= length % stream->etype;
     if (length == 0)
         return -EINVAL;
-    got = enter(stream, waiter);
+    got = enter_stream(stream, waiter);
     if (got == 0)
         got = read_etypes(stream, buffer, length, waiter);
-    leave(stream, waiter);
+    leave_stream(stream, waiter);
     return got;
 }
 
@@ -232,7 +232,7 @@ static ssize_t write_etypes(struct mpiio_stream *stream, const char *buffer, siz
     while (done < length && error == 0) {
         ssize_t put;
 
-        error = await(stream, waiter, POLLOUT, done % etype != 0);
+        error = await_stream(stream, waiter, POLLOUT, done % etype != 0);
         if (error != 0)
             break;
         put = write(stream->fd, buffer + done, next_write(stream, length - done));
@@ -248,11 +248,11 @@ static ssize_t write_etypes(struct mpiio_stream *stream, const char *buffer, siz
 ssize_t mpiio_stream_write(struct mpiio_stream *stream, const void *buffer, size_t length,
                            struct mpiio_stream_waiter *waiter)
 {
-    ssize_t put = enter(stream, waiter);
+    ssize_t put = enter_stream(stream, waiter);
 
     if (put == 0)
         put = write_etypes(stream, buffer, length, waiter);
-    leave(stream, waiter);
+    leave_stream(stream, waiter);
     return put;
 }
 

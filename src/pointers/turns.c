@@ -40,7 +40,8 @@ static struct mpiio_turns_share **bucket(const struct mpiio_turns *turns, size_t
     return &turns->buckets[(rank + view * 31) % turns->room];
 }
 
-static struct mpiio_turns_share *find(const struct mpiio_turns *turns, size_t view, uint64_t number)
+static struct mpiio_turns_share *find_share(const struct mpiio_turns *turns, size_t view,
+                                            uint64_t number)
 {
     struct mpiio_turns_share *share = *bucket(turns, view, number);
 
@@ -49,7 +50,7 @@ static struct mpiio_turns_share *find(const struct mpiio_turns *turns, size_t vi
     return share;
 }
 
-static void enter(struct mpiio_turns *turns, struct mpiio_turns_share *share)
+static void enter_share(struct mpiio_turns *turns, struct mpiio_turns_share *share)
 {
     struct mpiio_turns_share **place = bucket(turns, share->view, share->number);
 
@@ -69,10 +70,10 @@ static void grow(struct mpiio_turns *turns)
     turns->room *= 2;
     for (size_t i = 0; i < turns->views; i++)
         for (size_t j = 0; j < turns->view[i].shares.count; j++)
-            enter(turns, turns->view[i].shares.items[j].item);
+            enter_share(turns, turns->view[i].shares.items[j].item);
 }
 
-static int add(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node)
+static int add_share(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node)
 {
     struct mpiio_heap *shares = &turns->view[view].shares;
     struct mpiio_turns_share *share;
@@ -81,7 +82,7 @@ static int add(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t
         return -ENOMEM;
     *share = (struct mpiio_turns_share){.number = number, .view = (uint32_t)view, .node = node};
     mpiio_heap_put(shares, number, share);
-    enter(turns, share);
+    enter_share(turns, share);
     turns->view[view].own += (int)node == turns->self;
     turns->node[node].held++;
     if (++turns->count > turns->room)
@@ -124,9 +125,9 @@ int mpiio_turns_hold(struct mpiio_turns *turns, size_t view, uint64_t number, ui
 
     if (number < turns->view[view].turn)
         return -ESTALE;
-    share = find(turns, view, number);
+    share = find_share(turns, view, number);
     if (share == NULL)
-        return add(turns, view, number, node);
+        return add_share(turns, view, number, node);
     return share->node == node ? 0 : -ESTALE;
 }
 
@@ -203,7 +204,7 @@ int mpiio_turns_open(struct mpiio_turns *turns, size_t view, int64_t rank, uint3
                      uint64_t *number)
 {
     *number = next_number(turns, view, (uint64_t)rank);
-    return add(turns, view, *number, node);
+    return add_share(turns, view, *number, node);
 }
 
 int mpiio_turns_use(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node)

@@ -18,7 +18,7 @@ void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_mem
 }
 
 /* Waits, with lock held, and gives back memory when it was long. */
-static void await(struct mpiio_pool_ahead *ahead)
+static void await_block(struct mpiio_pool_ahead *ahead)
 {
     if (mpiio_wait_until(&ahead->changed, &ahead->lock, mpiio_clock() + IDLE))
         return;
@@ -34,7 +34,7 @@ static bool next(struct mpiio_pool_ahead *ahead, int64_t *number)
 
     pthread_mutex_lock(&ahead->lock);
     while (!ahead->stop && ahead->count == 0)
-        await(ahead);
+        await_block(ahead);
     found = !ahead->stop;
     if (found) {
         *number = ahead->queue[ahead->first];
@@ -45,7 +45,7 @@ static bool next(struct mpiio_pool_ahead *ahead, int64_t *number)
     return found;
 }
 
-static void *work(void *data)
+static void *run_ahead(void *data)
 {
     struct mpiio_pool_ahead *ahead = data;
     struct mpiio_pool_memory *memory = ahead->memory;
@@ -75,7 +75,7 @@ int mpiio_pool_ahead_start(struct mpiio_pool_ahead *ahead)
     int error = 0;
 
     while (ahead->threads < MPIIO_POOL_AHEAD_THREADS && error == 0) {
-        error = mpiio_thread_start(&ahead->thread[ahead->threads], work, ahead);
+        error = mpiio_thread_start(&ahead->thread[ahead->threads], run_ahead, ahead);
         ahead->threads += error == 0;
     }
     return error;

@@ -52,7 +52,7 @@ static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_bloc
 }
 
 /* It cannot be found any more; its memory is free for others, with its last reference. */
-static void drop(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
+static void drop_block(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
     mpiio_lru_remove(&memory->listed, &block->entry);
     block->listed = false;
@@ -97,8 +97,8 @@ static struct mpiio_pool_block *new_block(void)
 }
 
 /* A block for that number, to be filled by the caller, who has a reference. */
-static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t number,
-                                    const struct mpiio_pool_version *version)
+static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int64_t number,
+                                          const struct mpiio_pool_version *version)
 {
     struct mpiio_pool_block *block = NULL;
 
@@ -122,8 +122,8 @@ static struct mpiio_pool_block *add(struct mpiio_pool_memory *memory, int64_t nu
 }
 
 /* Waits until it is filled or has failed. It has a reference, which goes where it is not there. */
-static struct mpiio_pool_block *await(struct mpiio_pool_memory *memory,
-                                      struct mpiio_pool_block *block)
+static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
+                                            struct mpiio_pool_block *block)
 {
     mpiio_lru_get(&memory->listed, block->entry.key);
     while (block->state == MPIIO_POOL_FILLING)
@@ -137,8 +137,8 @@ static struct mpiio_pool_block *await(struct mpiio_pool_memory *memory,
 }
 
 /* Lock held, but for the time of the read. */
-static struct mpiio_pool_block *fill(struct mpiio_pool_memory *memory,
-                                     struct mpiio_pool_block *block)
+static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
+                                           struct mpiio_pool_block *block)
 {
     int64_t start = block->number * MPIIO_POOL_BLOCK;
     int64_t rest = block->version.size - start;
@@ -159,7 +159,7 @@ static struct mpiio_pool_block *fill(struct mpiio_pool_memory *memory,
     if (got == length)
         return block;
     if (block->listed)
-        drop(memory, block);
+        drop_block(memory, block);
     let_go(memory, block);
     return NULL;
 }
@@ -175,16 +175,16 @@ struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory,
     memory->used = mpiio_clock();
     block = mpiio_lru_find(&memory->listed, (uint64_t)number);
     if (block != NULL && !mpiio_pool_version_same(&block->version, version)) {
-        drop(memory, block);
+        drop_block(memory, block);
         block = NULL;
     }
     if (block != NULL) {
-        block = await(memory, block);
+        block = await_block(memory, block);
     } else {
-        block = add(memory, number, version);
+        block = add_block(memory, number, version);
         if (block != NULL) {
             *fresh = true;
-            block = fill(memory, block);
+            block = fill_block(memory, block);
         }
     }
     pthread_mutex_unlock(&memory->lock);

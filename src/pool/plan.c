@@ -28,7 +28,7 @@ static int64_t touched(const struct mpiio_batch_part *part)
     return ((part->count - 1) * stride + part->length) / PIECE + 1;
 }
 
-static void add(struct mpiio_pool_plan *plan, const struct mpiio_batch_part *part)
+static void add_to_plan(struct mpiio_pool_plan *plan, const struct mpiio_batch_part *part)
 {
     struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
 
@@ -72,7 +72,7 @@ static bool visit(struct mpiio_block_walk *walk)
             .block = block, .memory = walk->part[0].memory, .first = plan->parts};
     }
     for (int i = 0; i < walk->count; i++) {
-        add(plan, &walk->part[i]);
+        add_to_plan(plan, &walk->part[i]);
         making->taken = walk->part[i].memory + walk->part[i].length * walk->part[i].count;
     }
     count_touched(plan, walk);

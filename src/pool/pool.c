@@ -167,7 +167,7 @@ static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
 }
 
 /* Asks for portions of a home's, as many as may be unanswered, and one at least. */
-static int ask(struct round *round, struct exchange *exchange)
+static int ask_home(struct round *round, struct exchange *exchange)
 {
     int error = 0;
 
@@ -190,7 +190,7 @@ static int ask(struct round *round, struct exchange *exchange)
 }
 
 /* Takes one answer: 0, or a negative errno where nothing more is to be expected of the line. */
-static int take(struct round *round, struct exchange *exchange)
+static int take_answer(struct round *round, struct exchange *exchange)
 {
     const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->answered];
     int fd = exchange->line->fd, timeout = round->pool->options.timeout;
@@ -216,14 +216,14 @@ static int take(struct round *round, struct exchange *exchange)
     return error;
 }
 
-static void end(struct round *round, int home, struct exchange *exchange, int error)
+static void end_exchange(struct round *round, int home, struct exchange *exchange, int error)
 {
     mpiio_lines_put(&round->pool->homes, home, exchange->line, error == 0);
     round->failed = round->failed || error != 0;
     exchange->line = NULL;
 }
 
-static void begin(struct round *round, int home, struct exchange *exchange)
+static void begin_exchange(struct round *round, int home, struct exchange *exchange)
 {
     int error;
 
@@ -233,21 +233,21 @@ static void begin(struct round *round, int home, struct exchange *exchange)
         return;
     exchange->asked = exchange->answered = round->first[home];
     exchange->unanswered = 0;
-    error = ask(round, exchange);
+    error = ask_home(round, exchange);
     if (error != 0)
-        end(round, home, exchange, error);
+        end_exchange(round, home, exchange, error);
 }
 
-static void finish(struct round *round, int home, struct exchange *exchange)
+static void finish_exchange(struct round *round, int home, struct exchange *exchange)
 {
     int error = 0;
 
     while (error == 0 && exchange->answered >= 0) {
-        error = take(round, exchange);
+        error = take_answer(round, exchange);
         if (error == 0)
-            error = ask(round, exchange);
+            error = ask_home(round, exchange);
     }
-    end(round, home, exchange, error);
+    end_exchange(round, home, exchange, error);
 }
 
 static void say(const struct mpiio_pool_options *options, bool waits)
@@ -257,7 +257,7 @@ static void say(const struct mpiio_pool_options *options, bool waits)
 }
 
 /* Asks the others first, reads what this node is home of meanwhile, and takes their answers. */
-static bool run(struct round *round)
+static bool run_round(struct round *round)
 {
     const struct mpiio_pool_options *options = &round->pool->options;
     struct exchange exchange[MPIIO_POOL_NODES];
@@ -267,13 +267,13 @@ static bool run(struct round *round)
     for (int home = 0; home < options->nodes; home++) {
         exchange[home].line = NULL;
         if (home != options->node && round->first[home] >= 0 && !round->failed)
-            begin(round, home, &exchange[home]);
+            begin_exchange(round, home, &exchange[home]);
     }
     for (int i = round->first[options->node]; i >= 0 && !round->failed; i = round->follows[i])
         fetch(round, &round->plan.portion[i]);
     for (int home = 0; home < options->nodes; home++)
         if (exchange[home].line != NULL)
-            finish(round, home, &exchange[home]);
+            finish_exchange(round, home, &exchange[home]);
     say(options, false);
     return !round->failed;
 }
@@ -339,7 +339,7 @@ static bool read_all(struct round *round, const struct mpiio_transfer *transfer)
             return false;
         if (rest.length == transfer->length && stream)
             tell_all(pool, transfer);
-        if (!run(round))
+        if (!run_round(round))
             return false;
         mpiio_transfer_pass(&rest, taken);
     }

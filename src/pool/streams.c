@@ -18,8 +18,8 @@ void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams)
 }
 
 /* Lock held. */
-static struct mpiio_pool_stream *find(struct mpiio_pool_streams *streams, const struct vs_map *map,
-                                      int64_t position)
+static struct mpiio_pool_stream *find_stream(struct mpiio_pool_streams *streams,
+                                             const struct vs_map *map, int64_t position)
 {
     for (int i = 0; i < MPIIO_POOL_STREAMS; i++) {
         struct mpiio_pool_stream *stream = &streams->stream[i];
@@ -38,7 +38,7 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
     bool goes_on;
 
     pthread_mutex_lock(&streams->lock);
-    stream = find(streams, map, position);
+    stream = find_stream(streams, map, position);
     goes_on = position == 0 || stream != NULL;
     if (stream == NULL) {
         stream = &streams->stream[streams->turn++ % MPIIO_POOL_STREAMS];
@@ -73,7 +73,7 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
     size_t found = 0;
 
     pthread_mutex_lock(&streams->lock);
-    stream = find(streams, map, end);
+    stream = find_stream(streams, map, end);
     told = stream != NULL ? stream->told : INT64_MAX;
     pthread_mutex_unlock(&streams->lock);
     for (size_t i = 0; i < count && end >= 0; i++) {
@@ -88,7 +88,7 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
     if (found == 0)
         return 0;
     pthread_mutex_lock(&streams->lock);
-    stream = find(streams, map, position + length);
+    stream = find_stream(streams, map, position + length);
     if (stream != NULL && stream->told < told)
         stream->told = told;
     pthread_mutex_unlock(&streams->lock);

@@ -88,7 +88,7 @@ static int join(struct run_open *open)
 }
 
 /* What stands in the table, with a user for the caller. */
-static struct run_open *look(int fd)
+static struct run_open *look_at_descriptor(int fd)
 {
     struct run_open *open;
 
@@ -112,7 +112,7 @@ bool run_may_be_granted(int fd)
 
 struct run_open *run_acquire(int fd)
 {
-    struct run_open *open = look(fd);
+    struct run_open *open = look_at_descriptor(fd);
     int error = errno;
 
     if (open == NULL || RUN_NEXT(fcntl)(fd, F_GETSIG) == open->tag)
@@ -174,7 +174,7 @@ int run_duplicated(int fd, int made_fd)
 
     if (made_fd < 0 || made_fd == fd)
         return made_fd;
-    open = look(fd);
+    open = look_at_descriptor(fd);
     if (open != NULL && run_is_home()) {
         set(made_fd, open);
     } else {
@@ -190,7 +190,7 @@ void run_withdraw(int fd, int flags)
 
     if ((flags & RUN_FOREIGN_FLAGS) == 0)
         return;
-    open = look(fd);
+    open = look_at_descriptor(fd);
     if (open != NULL)
         atomic_store(&open->rights, 0);
     else

@@ -233,7 +233,7 @@ static void put_file(struct run_file *file)
 }
 
 /* Gives up what an open slice of no users has. */
-static void drop(struct run_open *open)
+static void drop_slice(struct run_open *open)
 {
     if (open->slice == NULL)
         return;
@@ -305,8 +305,8 @@ static const char *judge(int fd, const struct mpiio_grant_request *answer, uint6
 }
 
 /* NULL: fd is granted; else why it is not. */
-static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t nonce,
-                         const struct known *known)
+static const char *enter_grant(int fd, struct mpiio_grant_request *answer, uint64_t nonce,
+                               const struct known *known)
 {
     struct run_open *open;
     const char *why;
@@ -314,7 +314,7 @@ static const char *enter(int fd, struct mpiio_grant_request *answer, uint64_t no
     answer->why[sizeof(answer->why) - 1] = '\0';
     if (*answer->why)
         return answer->why;
-    open = run_open_new(drop);
+    open = run_open_new(drop_slice);
     if (open == NULL)
         return "no memory";
     pthread_mutex_lock(&lock);
@@ -346,7 +346,7 @@ bool run_grant_ask(int fd)
     }
     request.nonce = nonce;
     if (ioctl(fd, MPIIO_GRANT_ASK, &request) == 0) {
-        why = enter(fd, &request, nonce, &known);
+        why = enter_grant(fd, &request, nonce, &known);
         run_stats_add(RUN_OPENS, 1);
         if (why == NULL)
             run_stats_add(RUN_GRANTED, 1);

@@ -42,7 +42,7 @@ bool run_locks_any(void)
     return count > 0;
 }
 
-static void add(const struct stat *st)
+static void add_file(const struct stat *st)
 {
     if (count == MANY) {
         overflown = true;
@@ -62,7 +62,7 @@ void run_locks_note(int fd)
         run_hold(&held);
         run_locks_freeze();
         if (!run_locks_has(st.st_dev, st.st_ino))
-            add(&st);
+            add_file(&st);
         run_locks_thaw();
         run_let_go(&held);
     }

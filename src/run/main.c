@@ -40,7 +40,7 @@ static const struct option long_options[] = {
 /* The message, and the status that goes with it. */
 #define FAIL(status, ...) (mpiio_complain("mpiio-run", __VA_ARGS__), (status))
 
-static int run(char **command)
+static int run_command(char **command)
 {
     const char *wrong = mpiio_preload(MPIIO_RUN_LIBRARY, "libmpiio-run.so");
 
@@ -74,5 +74,5 @@ int main(int argc, char **argv)
     }
     if (optind == argc)
         return FAIL(EXIT_USAGE, "COMMAND is missing (see mpiio-run --help)");
-    return run(argv + optind);
+    return run_command(argv + optind);
 }

@@ -15,7 +15,7 @@
    blocked meanwhile, because a handler may write to the same slice, or leave by siglongjmp(3). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static int64_t ask(struct run_open *open, int fd)
+static int64_t ask_daemon(struct run_open *open, int fd)
 {
     struct run_held held;
     int64_t mark;
@@ -44,7 +44,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
     if (__builtin_add_overflow(offset, length, &end))
         return false;
     if (mark == RUN_MARK_UNASKED)
-        mark = ask(open, fd);
+        mark = ask_daemon(open, fd);
     /* Counts the bytes before they are written, so that filling a gap behind never covers them. */
     while (mark >= offset && mark < end && !atomic_compare_exchange_weak(&open->mark, &mark, end))
         continue;

@@ -85,7 +85,7 @@ void run_signals_after_exec(void)
 }
 
 /* The guard's own jump, out of its handler of SIGBUS, ends in the library and abandons nothing. */
-static void leave(const struct __jmp_buf_tag *back)
+static void leave_call(const struct __jmp_buf_tag *back)
 {
     if (run_inside > 0 && !mpiio_guard_returns_to(back))
         run_call_abandon();
@@ -94,7 +94,7 @@ static void leave(const struct __jmp_buf_tag *back)
 #define CATCH_JUMP(name)                                                                           \
     CATCH void name(struct __jmp_buf_tag back[1], int value)                                       \
     {                                                                                              \
-        leave(back);                                                                               \
+        leave_call(back);                                                                          \
         RUN_NEXT(name)(back, value);                                                               \
         abort();                                                                                   \
     }

@@ -42,8 +42,8 @@ static size_t length_of(const struct iovec *parts, int count)
 }
 
 /* How many bytes were moved, from the first on; an error where none was. */
-static ssize_t move(const struct run_open *open, const struct iovec *parts, int count,
-                    int64_t offset, bool writing)
+static ssize_t move_bytes(const struct run_open *open, const struct iovec *parts, int count,
+                          int64_t offset, bool writing)
 {
     ssize_t moved = 0;
 
@@ -77,7 +77,7 @@ static bool move_at(const struct run_call *call, ssize_t *result)
         run_stats_fell_back(RUN_NOT_GIVEN);
         return false;
     }
-    *result = move(open, call->parts, call->count, call->offset, call->writing);
+    *result = move_bytes(open, call->parts, call->count, call->offset, call->writing);
     if (*result < 0) {
         run_stats_fell_back(RUN_FAILED);
         return false;

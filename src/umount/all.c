@@ -13,7 +13,7 @@ struct places {
     size_t count;
 };
 
-static int add(struct places *places, const char *place)
+static int add_place(struct places *places, const char *place)
 {
     char **more = realloc(places->place, (places->count + 1) * sizeof(*more));
 
@@ -43,7 +43,7 @@ static int find_places(uid_t owner, struct places *places)
 
     while (error == 0 && mounts_entry_next(table, &entry))
         if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
-            error = add(places, entry.place);
+            error = add_place(places, entry.place);
     if (table != NULL)
         fclose(table);
     return error;

@@ -47,7 +47,7 @@ static struct unmount job_of(const struct worker *worker)
 }
 
 /* Runs in the worker's process; its lines go to out. */
-static int work(void *data, int out)
+static int run_work(void *data, int out)
 {
     const struct worker *worker = data;
     struct unmount job = job_of(worker);
@@ -67,7 +67,7 @@ static int work(void *data, int out)
     return status == 0 && job.lost ? UNMOUNT_LOST : status;
 }
 
-static void start(struct worker *worker)
+static void start_worker(struct worker *worker)
 {
     struct unmount job = job_of(worker);
     int ends[2] = {-1, -1};
@@ -75,7 +75,7 @@ static void start(struct worker *worker)
 
     worker->turn = ends[0];
     if (error == 0)
-        error = mounts_child_start(&worker->child, work, worker, ends[0]);
+        error = mounts_child_start(&worker->child, run_work, worker, ends[0]);
     worker->runs = error == 0;
     worker->turn = ends[1];
     if (ends[0] >= 0)
@@ -93,7 +93,7 @@ static void give_turn(struct worker *worker)
     worker->turn = -1;
 }
 
-static void end(struct worker *worker, int status)
+static void end_worker(struct worker *worker, int status)
 {
     give_turn(worker);
     worker->runs = false;
@@ -124,7 +124,7 @@ static void collect(struct worker *worker)
     hear(worker);
     status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
     fwrite(worker->said, 1, worker->length, stderr);
-    end(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
+    end_worker(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
 }
 
 /*
@@ -188,7 +188,7 @@ static void give_up(struct crew *crew, bool unanswered_only)
             continue;
         fwrite(worker->said, 1, worker->length, stderr);
         mounts_child_abandon(&worker->child);
-        end(worker, 1);
+        end_worker(worker, 1);
         unmount_say(&job, "no answer; still mounted");
     }
 }
@@ -199,7 +199,7 @@ static void lead(struct crew *crew, bool force)
     long long sequence;
 
     for (size_t i = crew->count; i > 0; i--)
-        start(&crew->workers[i - 1]);
+        start_worker(&crew->workers[i - 1]);
     attend(crew, has_asked, 0, mounts_now() + ASK + MARGIN);
     if (!force)
         give_up(crew, true);

@@ -117,7 +117,7 @@ static bool prepare(struct run *run)
     return true;
 }
 
-static void start(struct host *host, const struct run *run, bool force)
+static void start_host(struct host *host, const struct run *run, bool force)
 {
     const char *argv[WORDS_MAX];
     size_t count = 0;
@@ -158,7 +158,7 @@ static bool is_lost(pid_t mpiexec)
 }
 
 /* Waits for the host's end, or until none is to be expected. */
-static void await(const struct host *host, bool force)
+static void await_host(const struct host *host, bool force)
 {
     long long begun = mounts_now(), lost = -1;
 
@@ -203,7 +203,7 @@ static int report(const struct host *host, char *output, int error, bool *mounte
     return error != 0 && (said || !absent);
 }
 
-static int finish(struct host *host, bool force, bool *mounted)
+static int finish_host(struct host *host, bool force, bool *mounted)
 {
     char output[OUTPUT_MAX];
     size_t length;
@@ -212,7 +212,7 @@ static int finish(struct host *host, bool force, bool *mounted)
 
     if (!host->started)
         return 1;
-    await(host, force);
+    await_host(host, force);
     error = mounts_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
     if (error < 0)
         kill(-pid, SIGKILL); /* what it has started, too */
@@ -235,11 +235,11 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
          name = strtok_r(NULL, "\n", &save)) {
         hosts[count].name = name;
         if (place_of(mountpoint, count, hosts[count].place, sizeof(hosts->place)))
-            start(&hosts[count], run, force);
+            start_host(&hosts[count], run, force);
         count++;
     }
     for (size_t i = 0; i < count; i++)
-        status = umount_worse(status, finish(&hosts[i], force, &mounted));
+        status = umount_worse(status, finish_host(&hosts[i], force, &mounted));
     free(hosts);
     if (status != 0 || mounted)
         return status;

@@ -116,7 +116,7 @@ static int find_user(struct request *request)
 }
 
 /* Whether options and operands go together: -1, or the status to exit with. */
-static int check(struct request *request, int operands, const char *operand)
+static int check_request(struct request *request, int operands, const char *operand)
 {
     if (request->is_all && (operands > 0 || request->one.alone || request->one.hosts != NULL))
         return refuse("--all goes with no mount point, --node or --hosts");
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     while (status < 0 && (option = getopt_long(argc, argv, "hVf", long_options, NULL)) >= 0)
         status = take_option(&request, option);
     if (status < 0)
-        status = check(&request, argc - optind, argv[optind]);
+        status = check_request(&request, argc - optind, argv[optind]);
     if (status >= 0)
         return status;
     if (request.is_all)

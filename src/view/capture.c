@@ -270,7 +270,7 @@ static int capture(const char *output, char **command)
     return status;
 }
 
-static int start(int argc, char **argv)
+static int start_capture(int argc, char **argv)
 {
     const char *output = NULL;
     int option;
@@ -301,6 +301,6 @@ static int start(int argc, char **argv)
 
 const struct view_command view_capture = {
     .name = "capture",
-    .start = start,
+    .start = start_capture,
     .summary = "run an MPI program and write specs of the views that it sets",
 };

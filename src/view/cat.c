@@ -205,7 +205,7 @@ static int64_t choose_end(const struct view_args *args, struct mpiio_slice *slic
     return end > args->offset ? end : args->offset;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_cat(const struct view_args *args, const struct vs_spec *spec)
 {
     struct mpiio_store *store;
     struct mpiio_slice *slice;
@@ -230,7 +230,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_cat = {
     .name = "cat",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE,
-    .run = run,
+    .run = run_cat,
     .summary = "the bytes of a slice, to standard output",
     .help = "Usage: mpiio-view cat SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
             "Copies a slice to standard output, without a mount.\n"

@@ -303,7 +303,7 @@ static void print_filesystem(const struct vs_spec *spec)
     mpiio_store_close(store);
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_check(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_error why = {0};
     int64_t file_size = view_file_size(spec, &why);
@@ -337,7 +337,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 
 const struct view_command view_check = {
     .name = "check",
-    .run = run,
+    .run = run_check,
     .summary = "whether a spec can be used, what each rank gets, and what is suspicious",
     .help =
         "Usage: mpiio-view check SPEC\n"

@@ -89,7 +89,7 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
 }
 
 /* Fills a new file that is open as fd. */
-static int fill(const struct view_sweep *files, int fd)
+static int fill_output(const struct view_sweep *files, int fd)
 {
     struct view_sweep own = *files;
     char self[MPIIO_FD_LINK_SIZE];
@@ -113,7 +113,7 @@ static int put_files(const struct view_args *args, const struct view_sweep *file
     if (!status && args->output_spec)
         status = view_output_open(&spec, args->output_spec, args->force);
     if (!status)
-        status = fill(files, data.fd);
+        status = fill_output(files, data.fd);
     if (!status)
         status = view_output_commit(&data, mode, args->force);
     if (!status && args->output_spec)
@@ -158,7 +158,7 @@ static int convert(const struct view_args *args, const struct view_sweep *files)
     return status ? status : put_files(args, files, S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0600);
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_convert(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_spec *target = NULL;
     struct mpiio_store *store = NULL;
@@ -183,7 +183,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_convert = {
     .name = "convert",
     .options = VIEW_TAKES_TARGET | VIEW_TAKES_NARROW | VIEW_BY_FILE,
-    .run = run,
+    .run = run_convert,
     .summary = "the shared file again in another data representation",
     .help =
         "Usage: mpiio-view convert SPEC --to DATAREP -o FILE [--force] [--spec FILE]\n"

@@ -33,7 +33,7 @@ static bool wants_color(const struct view_args *args)
     return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_draw(const struct view_args *args, const struct vs_spec *spec)
 {
     struct draw_model model = {.spec = spec};
     struct vs_error why = {0};       /* a picture does not need the file */
@@ -60,7 +60,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_draw = {
     .name = "draw",
     .options = VIEW_TAKES_PICTURE | VIEW_NEEDS_NO_FILE | VIEW_BY_FILE,
-    .run = run,
+    .run = run_draw,
     .summary = "a picture of who owns what: on the terminal or as SVG",
     .help =
         "Usage: mpiio-view draw SPEC [-v VIEW] [--offset O] [--window W] [--svg FILE]\n"

@@ -306,7 +306,7 @@ static int put_value(struct dump *dump, const struct vs_basic *basic, const char
 }
 
 /* Reads the slice from a packed offset on, at least `least` bytes. */
-static int fill(struct dump *dump, const char *file, int64_t offset, int64_t least)
+static int fill_chunk(struct dump *dump, const char *file, int64_t offset, int64_t least)
 {
     ssize_t got = mpiio_slice_read_packed(dump->slice, dump->in, CHUNK, offset);
 
@@ -336,7 +336,7 @@ static int put_values(struct dump *dump, const char *file, int64_t end)
         for (int64_t i = 0; i < run.count && !status; i++, run.offset += run.native) {
             bool last = run.offset + run.native == etype_end;
             if (run.offset + run.native > dump->offset + dump->have)
-                status = fill(dump, file, run.offset, run.native);
+                status = fill_chunk(dump, file, run.offset, run.native);
             if (!status)
                 status = put_value(dump, run.basic, dump->in + (run.offset - dump->offset), last);
             etype_end += last ? etype_size : 0;
@@ -409,7 +409,7 @@ static int settle(const struct view_args *args, struct dump *dump)
     return status;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_dump(const struct view_args *args, const struct vs_spec *spec)
 {
     struct dump dump = {.format = args->format};
     struct mpiio_store *store;
@@ -444,7 +444,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_dump = {
     .name = "dump",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE | VIEW_TAKES_FORMAT,
-    .run = run,
+    .run = run_dump,
     .summary = "the values of a slice, as text, CSV or JSON",
     .help =
         "Usage: mpiio-view dump SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"

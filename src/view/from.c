@@ -52,7 +52,7 @@ static void print_variable(const struct from_variable *variable)
     printf("\n");
 }
 
-static int list(const struct from_file *file)
+static int list_variables(const struct from_file *file)
 {
     for (size_t i = 0; i < file->count; i++)
         print_variable(&file->variables[i]);
@@ -61,7 +61,7 @@ static int list(const struct from_file *file)
 
 /* Returns the number of the variable with that name. If there is none, or it cannot be a view,
    prints a message and returns -1. */
-static long find(struct from_file *file, const char *name)
+static long find_variable(struct from_file *file, const char *name)
 {
     struct vs_error error = {0};
     long found = from_find(file, name);
@@ -99,7 +99,7 @@ static int choose(const struct view_args *args, struct from_file *file, size_t *
     if (args->all)
         return choose_all(file, chosen, count);
     for (size_t i = 0; i < args->var_count; i++) {
-        long found = find(file, args->vars[i]);
+        long found = find_variable(file, args->vars[i]);
         if (found < 0)
             return VIEW_USAGE;
         chosen[(*count)++] = (size_t)found;
@@ -277,7 +277,7 @@ int view_from(const struct view_args *args)
     if (args->all || args->var_count)
         status = make_spec(args, file);
     else
-        status = list(file);
+        status = list_variables(file);
     from_free(file);
     return status;
 }

@@ -37,7 +37,7 @@ static int help(void)
     return VIEW_DONE;
 }
 
-static int run(int argc, char **argv)
+static int run_subcommand(int argc, char **argv)
 {
     if (argc < 2) {
         view_message("a subcommand is missing (see mpiio-view --help)");
@@ -59,5 +59,5 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    return view_close_output(run(argc, argv));
+    return view_close_output(run_subcommand(argc, argv));
 }

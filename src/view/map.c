@@ -136,7 +136,7 @@ static struct mpiio_store *open_members(const struct vs_spec *spec)
     return store;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_map(const struct view_args *args, const struct vs_spec *spec)
 {
     struct mpiio_store *members;
     struct vs_view *view = NULL;
@@ -158,7 +158,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_map = {
     .name = "map",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE | VIEW_NEEDS_NO_FILE,
-    .run = run,
+    .run = run_map,
     .summary = "where each byte of a slice lies in the file",
     .help = "Usage: mpiio-view map SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
             "Prints a line for each run of a slice: slice offset, displacement in the file and\n"

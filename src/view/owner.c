@@ -37,7 +37,7 @@ struct search {
     struct vs_error error; /* guarded by lock */
 };
 
-static int keep(struct search *search, const struct vs_owner *owner)
+static int keep_owner(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
     struct vs_owner *list;
@@ -55,7 +55,7 @@ static int keep(struct search *search, const struct vs_owner *owner)
     return error;
 }
 
-static void fail(struct search *search, const struct vs_error *error, int code)
+static void fail_search(struct search *search, const struct vs_error *error, int code)
 {
     pthread_mutex_lock(&search->lock);
     if (!search->error.code) {
@@ -77,12 +77,12 @@ static void search_portion(struct search *search, int64_t from, int64_t to)
 
     while ((result = vs_owner_next(&search->query, from, to, &owner, &error)) > 0) {
         from = owner.rank + 1;
-        result = keep(search, &owner);
+        result = keep_owner(search, &owner);
         if (result)
             break;
     }
     if (result < 0)
-        fail(search, &error, result);
+        fail_search(search, &error, result);
 }
 
 static bool take_portion(struct search *search)
@@ -204,7 +204,7 @@ static int find_member(const struct vs_spec *spec, int64_t place, char *text, si
     return error ? VIEW_FAILED : VIEW_DONE;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_owner(const struct view_args *args, const struct vs_spec *spec)
 {
     struct vs_error why = {0};
     int64_t file_size = view_file_size(spec, &why);
@@ -231,7 +231,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_owner = {
     .name = "owner",
     .options = VIEW_TAKES_PLACE | VIEW_NEEDS_NO_FILE,
-    .run = run,
+    .run = run_owner,
     .summary = "whose slices hold a byte of the file",
     .help =
         "Usage: mpiio-view owner SPEC DISP\n"

@@ -138,7 +138,7 @@ static int put(const struct view_args *args, const char *file, struct mpiio_stor
     return status;
 }
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_put(const struct view_args *args, const struct vs_spec *spec)
 {
     struct mpiio_store *store;
     struct mpiio_slice *slice;
@@ -155,7 +155,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_put = {
     .name = "put",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_OFFSET | VIEW_TAKES_NARROW,
-    .run = run,
+    .run = run_put,
     .summary = "standard input into a slice",
     .help = "Usage: mpiio-view put SPEC -r RANK [-v VIEW] [--offset O]\n"
             "                      [--narrow=refuse|truncate]\n"

@@ -9,7 +9,7 @@
 
 /* mpiio-view spec: the spec as it was resolved, and shorthand as JSON. */
 
-static int run(const struct view_args *args, const struct vs_spec *spec)
+static int run_spec(const struct view_args *args, const struct vs_spec *spec)
 {
     char *text = vs_spec_resolved(spec, true);
 
@@ -26,7 +26,7 @@ static int run(const struct view_args *args, const struct vs_spec *spec)
 const struct view_command view_spec = {
     .name = "spec",
     .options = VIEW_NEEDS_NO_FILE | VIEW_TAKES_SOURCE,
-    .run = run,
+    .run = run_spec,
     .run_from = view_from,
     .summary = "the JSON of a view in shorthand, a spec as it is resolved, or one of a file that "
                "describes itself",

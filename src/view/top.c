@@ -178,7 +178,7 @@ static int write_metrics(const struct top *top, const struct view_mounts *mounts
     return status;
 }
 
-static int look(const struct top *top, struct view_mounts *mounts)
+static int look_at_mounts(const struct top *top, struct view_mounts *mounts)
 {
     const char *missing = NULL;
     int error = view_mounts_find(mounts, top->places, top->count, &missing);
@@ -196,7 +196,7 @@ static int watch(const struct top *top)
 {
     struct view_mounts mounts = {0};
     struct timespec pause = {.tv_sec = (time_t)top->interval};
-    int status = look(top, &mounts);
+    int status = look_at_mounts(top, &mounts);
 
     pause.tv_nsec = (long)((top->interval - (double)pause.tv_sec) * 1e9);
     if (!status && top->prometheus)
@@ -204,7 +204,7 @@ static int watch(const struct top *top)
     for (long round = 0; !status && !top->prometheus && (!top->rounds || round < top->rounds);
          round++) {
         nanosleep(&pause, NULL);
-        status = look(top, &mounts);
+        status = look_at_mounts(top, &mounts);
         if (!status)
             print_table(&mounts);
     }
@@ -212,7 +212,7 @@ static int watch(const struct top *top)
     return status;
 }
 
-static int start(int argc, char **argv)
+static int start_top(int argc, char **argv)
 {
     static const struct option options[] = {
         {"interval", required_argument, NULL, 'd'},
@@ -247,7 +247,7 @@ static int start(int argc, char **argv)
 
 const struct view_command view_top = {
     .name = "top",
-    .start = start,
+    .start = start_top,
     .summary = "what the mounts of this host do now; --prometheus",
     .help =
         "Usage: mpiio-view top [OPTION]... [MOUNTPOINT]...\n"

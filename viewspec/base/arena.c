@@ -15,7 +15,7 @@ struct vs_arena_block {
 #define MIN_BLOCK 256
 #define MAX_BLOCK 4096
 
-static void fail(struct vs_arena *arena, int code)
+static void fail_arena(struct vs_arena *arena, int code)
 {
     if (!arena->failure)
         arena->failure = code;
@@ -25,7 +25,7 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
 {
     size_t align = _Alignof(max_align_t);
     if (size > SIZE_MAX / 2) {
-        fail(arena, -ENOMEM);
+        fail_arena(arena, -ENOMEM);
         return NULL;
     }
     size = (size ? size + align - 1 : align) / align * align;
@@ -37,7 +37,7 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
             room = size;
         struct vs_arena_block *block = calloc(1, sizeof(*block) + room);
         if (block == NULL) {
-            fail(arena, -ENOMEM);
+            fail_arena(arena, -ENOMEM);
             return NULL;
         }
         block->next = arena->blocks;
@@ -58,7 +58,7 @@ void *vs_arena_array(struct vs_arena *arena, int64_t count, size_t size)
 {
     size_t bytes;
     if (count < 0 || __builtin_mul_overflow((uint64_t)count, size, &bytes)) {
-        fail(arena, -ENOMEM);
+        fail_arena(arena, -ENOMEM);
         return NULL;
     }
     return vs_arena_alloc(arena, bytes);
@@ -86,7 +86,7 @@ int64_t vs_add(struct vs_arena *arena, int64_t a, int64_t b)
     int64_t result;
     if (!__builtin_add_overflow(a, b, &result))
         return result;
-    fail(arena, -EOVERFLOW);
+    fail_arena(arena, -EOVERFLOW);
     return 0;
 }
 
@@ -95,7 +95,7 @@ int64_t vs_sub(struct vs_arena *arena, int64_t a, int64_t b)
     int64_t result;
     if (!__builtin_sub_overflow(a, b, &result))
         return result;
-    fail(arena, -EOVERFLOW);
+    fail_arena(arena, -EOVERFLOW);
     return 0;
 }
 
@@ -104,6 +104,6 @@ int64_t vs_mul(struct vs_arena *arena, int64_t a, int64_t b)
     int64_t result;
     if (!__builtin_mul_overflow(a, b, &result))
         return result;
-    fail(arena, -EOVERFLOW);
+    fail_arena(arena, -EOVERFLOW);
     return 0;
 }

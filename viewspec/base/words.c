@@ -80,7 +80,7 @@ struct expression {
     int tokens, nesting;
 };
 
-static void add(struct vs_words *w, struct expression *e, const char *token, size_t length)
+static void add_token(struct vs_words *w, struct expression *e, const char *token, size_t length)
 {
     if (length >= sizeof(e->text) - e->length) {
         vs_words_fail(w, w->at, "the expression is longer than %d characters", MAX_EXPRESSION - 1);
@@ -117,7 +117,7 @@ static void number(struct vs_words *w, struct expression *e)
         return;
     }
     char digits[24];
-    add(w, e, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
+    add_token(w, e, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
     e->literal = value;
 }
 
@@ -140,17 +140,17 @@ static void in_parentheses(struct vs_words *w, struct expression *e, int values)
     }
     if (!vs_words_accept(w, '('))
         vs_words_expected(w, "'('");
-    add(w, e, "(", 1);
+    add_token(w, e, "(", 1);
     terms(w, e);
     if (values == 2) {
         if (!vs_words_accept(w, ','))
             vs_words_expected(w, "','");
-        add(w, e, ", ", 2);
+        add_token(w, e, ", ", 2);
         terms(w, e);
     }
     if (!vs_words_accept(w, ')'))
         vs_words_expected(w, "')'");
-    add(w, e, ")", 1);
+    add_token(w, e, ")", 1);
     e->nesting--;
 }
 
@@ -166,7 +166,7 @@ static void unknown_name(struct vs_words *w, const char *name, int length)
 static void operand(struct vs_words *w, struct expression *e)
 {
     while (vs_words_accept(w, '-'))
-        add(w, e, "-", 1);
+        add_token(w, e, "-", 1);
     char next = vs_words_peek(w);
     const char *start = w->at;
     if (isdigit((unsigned char)next)) {
@@ -174,13 +174,13 @@ static void operand(struct vs_words *w, struct expression *e)
     } else if (next == '(') {
         in_parentheses(w, e, 1);
     } else if (vs_words_accept_word(w, "min") || vs_words_accept_word(w, "max")) {
-        add(w, e, start, 3);
+        add_token(w, e, start, 3);
         in_parentheses(w, e, 2);
     } else if (isalpha((unsigned char)next) || next == '_') {
         size_t length = vs_words_length(w);
         if (!is_defined(w, start, length))
             unknown_name(w, start, length > 128 ? 128 : (int)length);
-        add(w, e, start, length);
+        add_token(w, e, start, length);
         w->at += length;
     } else {
         vs_words_expected(w, "a number, a name or '('");
@@ -191,7 +191,7 @@ static void terms(struct vs_words *w, struct expression *e)
 {
     operand(w, e);
     while (vs_words_peek(w) && strchr("+-*/%", *w->at)) {
-        add(w, e, (char[]){' ', *w->at, ' '}, 3);
+        add_token(w, e, (char[]){' ', *w->at, ' '}, 3);
         w->at++;
         operand(w, e);
     }

@@ -108,7 +108,7 @@ static int64_t held_below(const struct member *member, int64_t displacement)
     return vs_min(below(member, displacement), member->bytes);
 }
 
-static int64_t place(const struct member *member, int64_t position)
+static int64_t place_in_member(const struct member *member, int64_t position)
 {
     const struct vs_shape *tile = member->tiles->child;
 
@@ -118,7 +118,7 @@ static int64_t place(const struct member *member, int64_t position)
 
 int64_t vs_assembly_place(const struct vs_assembly *assembly, size_t member, int64_t position)
 {
-    return place(&assembly->members[member], position);
+    return place_in_member(&assembly->members[member], position);
 }
 
 int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, int64_t bytes)
@@ -154,7 +154,7 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         return -ENOMEM;
     assembly->members = members;
     if (bytes)
-        member.end = place(&member, bytes - 1) + 1;
+        member.end = place_in_member(&member, bytes - 1) + 1;
     assembly->bytes += bytes;
     assembly->members[assembly->count++] = member;
     return 0;
@@ -171,11 +171,11 @@ static int64_t full_end(const struct member *member, int64_t arrays)
 {
     int64_t positions = member->bytes;
 
-    if (member->limit < ENDLESS && place(member, member->limit - 1) < ENDLESS)
+    if (member->limit < ENDLESS && place_in_member(member, member->limit - 1) < ENDLESS)
         positions = member->limit;
     else if (member->is_array)
         positions = vs_min(arrays * member->tiles->child->size, member->limit);
-    return positions ? place(member, positions - 1) + 1 : 0;
+    return positions ? place_in_member(member, positions - 1) + 1 : 0;
 }
 
 void vs_assembly_finish(struct vs_assembly *assembly)
@@ -251,7 +251,7 @@ static int select_members(const struct vs_assembly *assembly, const struct list 
 }
 
 /* Stores a list, and drops others of its level to make room. The lock is held. */
-static void keep(struct vs_assembly *assembly, int level, struct list *slot, struct list *list)
+static void keep_list(struct vs_assembly *assembly, int level, struct list *slot, struct list *list)
 {
     size_t most = VS_ASSEMBLY_KNOWN / sizeof(*list->members);
 
@@ -279,7 +279,7 @@ static int find_list(struct vs_assembly *assembly, int level, int64_t block,
     if (!error)
         error = select_members(assembly, among, level, &list);
     if (!error)
-        keep(assembly, level, slot, &list);
+        keep_list(assembly, level, slot, &list);
     return error;
 }
 
@@ -336,7 +336,7 @@ static struct vs_item item_of(const struct member *member, int64_t positions, in
         .shape = member->tiles,
         .origin = member->first,
         .count = (positions - 1) / member->tiles->child->size + 1,
-        .hi = vs_min(place(member, positions - 1) + 1, end),
+        .hi = vs_min(place_in_member(member, positions - 1) + 1, end),
     };
 }
 
@@ -414,7 +414,7 @@ static int lacks_next(struct vs_assembly *assembly, const struct member *member)
 {
     struct vs_assembly_part *parts;
     size_t count;
-    int64_t next = place(member, member->bytes);
+    int64_t next = place_in_member(member, member->bytes);
     int error = vs_assembly_parts(assembly, next, next + 1, &parts, &count);
 
     free(parts);
@@ -475,7 +475,7 @@ static bool is_complete(const struct vs_assembly *assembly)
     return true;
 }
 
-static int check(struct vs_assembly *assembly, struct vs_assembly_fault *fault)
+static int check_assembly(struct vs_assembly *assembly, struct vs_assembly_fault *fault)
 {
     struct vs_tally held = {0}, needed = {0};
     bool complete = is_complete(assembly);
@@ -498,7 +498,7 @@ int vs_assembly_check(struct vs_assembly *assembly, struct vs_assembly_fault *fa
     int error;
 
     *fault = (struct vs_assembly_fault){.kind = VS_ASSEMBLY_SOUND};
-    error = check(assembly, fault);
+    error = check_assembly(assembly, fault);
     if (error == -ENOMEM)
         return error;
     if (error)
@@ -517,7 +517,7 @@ static int64_t next_data(const struct vs_assembly *assembly, int64_t start)
         int64_t position = held_below(member, start);
 
         if (position < member->bytes)
-            next = vs_min(next, place(member, position));
+            next = vs_min(next, place_in_member(member, position));
     }
     return next;
 }

@@ -22,7 +22,7 @@ static void push(struct vs_cursor *cursor, const struct vs_node *node, int64_t o
 }
 
 /* Pushes a frame for the current child of the top frame. */
-static void enter(struct vs_cursor *cursor)
+static void enter_node(struct vs_cursor *cursor)
 {
     const struct vs_cursor_frame *frame = top(cursor);
     const struct vs_node *node = frame->node;
@@ -74,7 +74,7 @@ void vs_cursor_start(struct vs_cursor *cursor, const struct vs_map *map, int64_t
     push(cursor, root, 0);
     while (!is_leaf(top(cursor)->node)) {
         position = aim(top(cursor), position);
-        enter(cursor);
+        enter_node(cursor);
     }
     cursor->done = position;
     if (top(cursor)->node->kind == VS_BLOCKS)
@@ -101,7 +101,7 @@ static void next_leaf(struct vs_cursor *cursor)
         cursor->depth--;
     while (cursor->depth && !step(top(cursor)));
     while (cursor->depth && !is_leaf(top(cursor)->node))
-        enter(cursor);
+        enter_node(cursor);
 }
 
 /* Makes the batch at byte number `rest` of count runs of length bytes, clipped to max bytes. */

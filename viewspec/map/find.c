@@ -27,7 +27,8 @@ static bool may_go_on(struct search *search)
     return search->steps > 0 && search->steps-- > 0;
 }
 
-static int64_t find(struct search *search, const struct vs_node *node, int64_t displacement);
+static int64_t find_in_node(struct search *search, const struct vs_node *node,
+                            int64_t displacement);
 
 static int64_t lesser(int64_t a, int64_t b)
 {
@@ -117,7 +118,7 @@ static int64_t find_in_instances(struct search *search, const struct vs_node *ch
         return find_by_runs(search, &whole, child, 0, 0);
     }
     for (int64_t i = first; i <= last && search->steps > 0; i++) {
-        int64_t position = find(search, child, target - i * stride);
+        int64_t position = find_in_node(search, child, target - i * stride);
         if (position >= 0)
             return i * child->size + position;
     }
@@ -150,7 +151,7 @@ static int64_t find_in_sequence(struct search *search, const struct vs_node *nod
     if (!node->disjoint)
         search->steps -= vs_min(search->steps, first / QUICK_STEPS);
     for (int64_t b = first; b < node->count && may_go_on(search); b++) {
-        int64_t found = find(search, node->children[b], target);
+        int64_t found = find_in_node(search, node->children[b], target);
         if (found >= 0)
             return node->before[b] + found;
         if (node->disjoint && node->children[b]->lo > target)
@@ -159,7 +160,7 @@ static int64_t find_in_sequence(struct search *search, const struct vs_node *nod
     return -1;
 }
 
-static int64_t find(struct search *search, const struct vs_node *node, int64_t displacement)
+static int64_t find_in_node(struct search *search, const struct vs_node *node, int64_t displacement)
 {
     if (displacement < node->lo || displacement >= node->hi || !may_go_on(search))
         return -1;
@@ -180,7 +181,7 @@ static int64_t find(struct search *search, const struct vs_node *node, int64_t d
 int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps)
 {
     struct search search = {.steps = *steps};
-    int64_t position = find(&search, node, displacement);
+    int64_t position = find_in_node(&search, node, displacement);
 
     *steps = search.steps;
     return search.steps > 0 ? position : VS_FIND_GAVE_UP;

@@ -110,8 +110,8 @@ static struct made make_nest(const struct ordering *o, const struct vs_piece *pi
     return made;
 }
 
-static const struct vs_node *place(const struct ordering *o, const struct vs_node *nest,
-                                   const int64_t *displacements, int64_t count)
+static const struct vs_node *place_blocks(const struct ordering *o, const struct vs_node *nest,
+                                          const int64_t *displacements, int64_t count)
 {
     return nest ? vs_node_blocks(o->arena, count, NULL, 1, displacements, 1, nest->size, nest)
                 : NULL;
@@ -131,9 +131,9 @@ static struct made make_alike(const struct ordering *o, const struct vs_piece *p
         file[i] = pieces[i].file;
         memory[i] = pieces[i].memory;
     }
-    made.file = place(o, made.file, file, count);
-    made.origins = place(o, made.origins, file, count);
-    made.memory = place(o, made.memory, memory, count);
+    made.file = place_blocks(o, made.file, file, count);
+    made.origins = place_blocks(o, made.origins, file, count);
+    made.memory = place_blocks(o, made.memory, memory, count);
     return made;
 }
 

@@ -45,7 +45,7 @@ int vs_pieces_add(struct vs_pieces *pieces, const struct vs_piece *piece)
 }
 
 /* Descends through sequences to the child that holds the element. */
-static struct side look(struct place at)
+static struct side look_at_place(struct place at)
 {
     while (at.node->kind == VS_SEQ) {
         int64_t index = vs_node_entry(at.node->before, at.node->count, at.start);
@@ -76,10 +76,10 @@ static int64_t rest_of(const struct side *side)
 /* Descends as long as one instance holds count elements, or all that are left. */
 static struct side narrow(struct place at, int64_t count)
 {
-    struct side side = look(at);
+    struct side side = look_at_place(at);
     while (side.at.node->kind != VS_RUN && vs_min(count, side.left) <= rest_of(&side)) {
         int64_t instance = side.at.start / side.size;
-        side = look((struct place){
+        side = look_at_place((struct place){
             .node = side.at.node->child,
             .origin = side.first + instance * side.stride,
             .start = side.at.start - instance * side.size,

@@ -23,10 +23,10 @@ struct parser {
 
 static int64_t sum(struct parser *p);
 
-static int64_t fail(struct parser *p, const char *format, ...)
+static int64_t fail_expr(struct parser *p, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int64_t fail(struct parser *p, const char *format, ...)
+static int64_t fail_expr(struct parser *p, const char *format, ...)
 {
     if (p->failed)
         return 0;
@@ -59,9 +59,9 @@ static void expect(struct parser *p, char wanted)
     if (accept(p, wanted))
         return;
     if (found)
-        fail(p, "expected '%c', found '%.20s'", wanted, p->at);
+        fail_expr(p, "expected '%c', found '%.20s'", wanted, p->at);
     else
-        fail(p, "expected '%c' at the end", wanted);
+        fail_expr(p, "expected '%c' at the end", wanted);
 }
 
 static int64_t number(struct parser *p)
@@ -73,8 +73,8 @@ static int64_t number(struct parser *p)
         overflow |= __builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, *p->at - '0', &value);
     if (isalpha((unsigned char)*p->at) || *p->at == '_')
-        return fail(p, "'%.20s' is neither a number nor a name", start);
-    return overflow ? fail(p, "%.*s exceeds 2^63-1", (int)(p->at - start), start) : value;
+        return fail_expr(p, "'%.20s' is neither a number nor a name", start);
+    return overflow ? fail_expr(p, "%.*s exceeds 2^63-1", (int)(p->at - start), start) : value;
 }
 
 static int64_t extreme(struct parser *p, bool smallest)
@@ -94,7 +94,7 @@ static int64_t name(struct parser *p)
     while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
         length++;
     if (length >= sizeof(text))
-        return fail(p, "unknown name \"%.20s...\"", p->at);
+        return fail_expr(p, "unknown name \"%.20s...\"", p->at);
     memcpy(text, p->at, length);
     text[length] = '\0';
     p->at += length;
@@ -103,7 +103,7 @@ static int64_t name(struct parser *p)
     int64_t value = 0;
     int result = p->lookup(p->context, text, &value);
     if (result == -ENOENT)
-        return fail(p, "unknown name \"%s\"", text);
+        return fail_expr(p, "unknown name \"%s\"", text);
     if (result)
         p->failed = true;
     return value;
@@ -121,19 +121,19 @@ static int64_t factor(struct parser *p)
     if (isdigit((unsigned char)next)) {
         value = number(p);
     } else if (isalpha((unsigned char)next) || next == '_') {
-        value = ++p->nesting > MAX_NESTING ? fail(p, "nested too deep") : name(p);
+        value = ++p->nesting > MAX_NESTING ? fail_expr(p, "nested too deep") : name(p);
         p->nesting--;
     } else if (accept(p, '(')) {
-        value = ++p->nesting > MAX_NESTING ? fail(p, "nested too deep") : sum(p);
+        value = ++p->nesting > MAX_NESTING ? fail_expr(p, "nested too deep") : sum(p);
         p->nesting--;
         expect(p, ')');
     } else if (next) {
-        return fail(p, "expected a number, a name or '(', found '%.20s'", p->at);
+        return fail_expr(p, "expected a number, a name or '(', found '%.20s'", p->at);
     } else {
-        return fail(p, "expected a number, a name or '(' at the end");
+        return fail_expr(p, "expected a number, a name or '(' at the end");
     }
     if (negative && __builtin_sub_overflow((int64_t)0, value, &value))
-        return fail(p, "the result exceeds 64 bits");
+        return fail_expr(p, "the result exceeds 64 bits");
     return value;
 }
 
@@ -142,13 +142,13 @@ static int64_t divide(struct parser *p, int64_t a, int64_t b, bool rest)
     if (p->failed)
         return 0;
     if (!b)
-        return fail(p, "division by zero");
+        return fail_expr(p, "division by zero");
     if (b == -1) {
         int64_t negated;
         if (rest)
             return 0;
         if (__builtin_sub_overflow((int64_t)0, a, &negated))
-            return fail(p, "the result exceeds 64 bits");
+            return fail_expr(p, "the result exceeds 64 bits");
         return negated;
     }
     int64_t quotient = a / b, remainder = a % b;
@@ -165,7 +165,7 @@ static int64_t product(struct parser *p)
     for (;;) {
         if (accept(p, '*')) {
             if (__builtin_mul_overflow(value, factor(p), &value))
-                fail(p, "the result exceeds 64 bits");
+                fail_expr(p, "the result exceeds 64 bits");
         } else if (accept(p, '/')) {
             value = divide(p, value, factor(p), false);
         } else if (accept(p, '%')) {
@@ -188,7 +188,7 @@ static int64_t sum(struct parser *p)
         else
             return value;
         if (overflow)
-            fail(p, "the result exceeds 64 bits");
+            fail_expr(p, "the result exceeds 64 bits");
     }
 }
 
@@ -200,6 +200,6 @@ int vs_expr_evaluate(const char *text, vs_expr_lookup *lookup, void *context, in
     reason[0] = '\0';
     *result = sum(&p);
     if (!p.failed && peek(&p))
-        fail(&p, "unexpected '%.20s'", p.at);
+        fail_expr(&p, "unexpected '%.20s'", p.at);
     return p.failed ? -EINVAL : 0;
 }

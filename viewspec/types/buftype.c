@@ -17,7 +17,7 @@ static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *e
 }
 
 /* Notes the failure of the arena or the scope, if there is one. */
-static int check(const struct vs_buftype_source *from, const struct vs_place *place)
+static int check_buftype(const struct vs_buftype_source *from, const struct vs_place *place)
 {
     struct vs_error *error = from->source->scope->error;
     return error->code ? error->code
@@ -64,13 +64,13 @@ static int build_etype(const struct vs_buftype_source *from, struct vs_type *ety
     else
         *etype = vs_type_basic(from->arena, vs_basic_find("byte"), b.representation);
     vs_builder_free(&b);
-    if (check(from, from->etype.place))
+    if (check_buftype(from, from->etype.place))
         return from->source->scope->error->code;
     if (!etype->node->disjoint)
         return fail(from, from->etype.place, "the etype overlaps itself in memory");
     *grain = grain_of(etype);
     etype->node = vs_node_unit(from->arena, etype->node);
-    return check(from, from->etype.place);
+    return check_buftype(from, from->etype.place);
 }
 
 /* Finds the places of the etypes of a type, whose etypes have the extent of `etype`. */
@@ -90,7 +90,7 @@ static int build_origins(const struct vs_buftype_source *from, const char *whole
     json_decref(byte);
     if (byte == NULL)
         from->arena->failure = -ENOMEM;
-    return check(from, member->place);
+    return check_buftype(from, member->place);
 }
 
 static int64_t size_of(const struct vs_node *node)
@@ -127,7 +127,7 @@ static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *til
     tile->order.extent = end_in_memory(both);
     tile->tiles = 1;
     tile->memory = NULL;
-    return check(from, from->buftype.place);
+    return check_buftype(from, from->buftype.place);
 }
 
 static int find_order(const struct vs_buftype_source *from, const struct vs_place *place,
@@ -149,7 +149,7 @@ static int find_order(const struct vs_buftype_source *from, const struct vs_plac
                     (long long)VS_PIECES_MAX);
     if (result == -ENOMEM)
         return vs_fail_memory(from->source->scope->error, from->source->text);
-    return check(from, place);
+    return check_buftype(from, place);
 }
 
 /* Returns the array that a buftype is, if its only gaps in memory are those of the array; else
@@ -189,7 +189,7 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     both.file_etype = vs_node_unit(from->arena, both.file_etype);
     tile->order.extent = vs_type_extent(from->arena, &memory);
     tile->memory = array_in_memory(from->arena, &memory, etype.node->size);
-    if ((error = check(from, place)) || (error = unite_tiles(from, tile, &both)))
+    if ((error = check_buftype(from, place)) || (error = unite_tiles(from, tile, &both)))
         return error;
     int64_t first = both.memory->lo + etype.node->lo;
     if (first < 0)
@@ -254,7 +254,7 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
     bool fortran = strcmp(word, "Fortran") == 0;
     tile->memory = local_array(arena, part, fortran);
     if (fortran == part->fortran || !from->file_type->node)
-        return check(from, from->memory.place);
+        return check_buftype(from, from->memory.place);
     if (build_origins(from, "filetype", from->representation, &from->filetype, from->file_etype,
                       &file))
         return from->source->scope->error->code;
@@ -264,7 +264,7 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
         .file_etype = vs_node_unit(arena, from->file_etype->node),
         .memory_etype = vs_node_run(arena, etype_size),
     };
-    int error = check(from, from->memory.place);
+    int error = check_buftype(from, from->memory.place);
     return error ? error : find_order(from, from->memory.place, &both, tile);
 }
 

@@ -66,7 +66,7 @@ void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *v
 }
 
 /* Makes the part of the top frame the current one, from its first instance on. */
-static void enter(struct vs_element_cursor *cursor)
+static void enter_run(struct vs_element_cursor *cursor)
 {
     for (;;) {
         struct vs_element_frame *frame = &cursor->frames[cursor->depth - 1];
@@ -95,7 +95,7 @@ static void advance(struct vs_element_cursor *cursor)
         cursor->depth--;
         frame--;
     }
-    enter(cursor);
+    enter_run(cursor);
 }
 
 bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run)

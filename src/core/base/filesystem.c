@@ -61,7 +61,7 @@ static const struct mpiio_filesystem filesystems[] = {
     {0, "an unknown filesystem", OPENS, false, false, false},
 };
 
-static const struct mpiio_filesystem *find(uint32_t type)
+static const struct mpiio_filesystem *find_filesystem(uint32_t type)
 {
     const struct mpiio_filesystem *row = filesystems;
 
@@ -74,14 +74,14 @@ const struct mpiio_filesystem *mpiio_filesystem_at(const char *path)
 {
     struct statfs fs;
 
-    return find(statfs(path, &fs) == 0 ? (uint32_t)fs.f_type : 0);
+    return find_filesystem(statfs(path, &fs) == 0 ? (uint32_t)fs.f_type : 0);
 }
 
 const struct mpiio_filesystem *mpiio_filesystem_of(int fd)
 {
     struct statfs fs;
 
-    return find(fstatfs(fd, &fs) == 0 ? (uint32_t)fs.f_type : 0);
+    return find_filesystem(fstatfs(fd, &fs) == 0 ? (uint32_t)fs.f_type : 0);
 }
 
 const char *mpiio_coherence_name(enum mpiio_coherence coherence)

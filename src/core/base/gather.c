@@ -128,8 +128,8 @@ static ALWAYS_INLINE void move_odd(char *to, ptrdiff_t to_step, const char *from
 }
 
 /* Packs from the strided side, or unpacks to it; callers pass `pack` as a constant. */
-static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t count,
-                               ptrdiff_t stride, bool pack)
+static ALWAYS_INLINE void move_runs(char *to, const char *from, size_t length, size_t count,
+                                    ptrdiff_t stride, bool pack)
 {
 #define ARGUMENTS(bytes)                                                                           \
     to, pack ? (ptrdiff_t)(bytes) : stride, from, pack ? stride : (ptrdiff_t)(bytes), bytes, count
@@ -176,13 +176,13 @@ static ALWAYS_INLINE void move(char *to, const char *from, size_t length, size_t
 void mpiio_gather(void *destination, const void *source, size_t length, size_t count,
                   ptrdiff_t stride)
 {
-    move(destination, source, length, count, stride, true);
+    move_runs(destination, source, length, count, stride, true);
 }
 
 void mpiio_scatter(void *destination, const void *source, size_t length, size_t count,
                    ptrdiff_t stride)
 {
-    move(destination, source, length, count, stride, false);
+    move_runs(destination, source, length, count, stride, false);
 }
 
 /* The size of a cache line. */

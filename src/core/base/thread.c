@@ -39,7 +39,7 @@ static void take_arena(void)
     free(first);
 }
 
-static void *begin(void *data)
+static void *begin_thread(void *data)
 {
     struct beginning *beginning = data;
     void *(*work)(void *argument) = beginning->work;
@@ -55,7 +55,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attributes, struct be
     int error;
 
     sem_init(&beginning->begun, 0, 0);
-    error = pthread_create(thread, attributes, begin, beginning);
+    error = pthread_create(thread, attributes, begin_thread, beginning);
     while (error == 0 && sem_wait(&beginning->begun) != 0)
         continue;
     sem_destroy(&beginning->begun);

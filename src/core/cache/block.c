@@ -47,7 +47,7 @@ void mpiio_blocks_add(struct mpiio_blocks *blocks, struct mpiio_block *block)
     blocks->list[blocks->count++] = block;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_blocks(const void *a, const void *b)
 {
     int64_t first = (*(struct mpiio_block *const *)a)->number;
     int64_t second = (*(struct mpiio_block *const *)b)->number;
@@ -57,7 +57,7 @@ static int compare(const void *a, const void *b)
 
 void mpiio_blocks_sort(struct mpiio_blocks *blocks)
 {
-    qsort(blocks->list, blocks->count, sizeof(struct mpiio_block *), compare);
+    qsort(blocks->list, blocks->count, sizeof(struct mpiio_block *), compare_blocks);
 }
 
 void mpiio_blocks_clear(struct mpiio_blocks *blocks)

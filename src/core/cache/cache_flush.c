@@ -93,7 +93,7 @@ static void merge_under(struct mpiio_cache *cache, struct mpiio_block *active,
 }
 
 /* Returns true where the block is active again, false where its slot is free. */
-static bool keep(struct mpiio_cache *cache, struct mpiio_block *block)
+static bool keep_block(struct mpiio_cache *cache, struct mpiio_block *block)
 {
     struct mpiio_block *active = mpiio_blocks_find(cache->active, block->number);
 
@@ -185,7 +185,7 @@ static struct mpiio_block *split(struct mpiio_cache *cache)
     for (size_t i = 0; i < count; i++) {
         struct mpiio_block *block = blocks->list[i];
 
-        if (block->error != 0 && keep(cache, block))
+        if (block->error != 0 && keep_block(cache, block))
             continue;
         cache->memory -= mpiio_cache_memory(cache, block);
         block->next = dropped;

@@ -19,7 +19,7 @@ static bool is_full(const struct mpiio_cache *cache)
 }
 
 /* Asks for a flush where that makes sense now. Lock: state, which is let go meanwhile. */
-static bool ask(struct mpiio_cache *cache)
+static bool ask_flush(struct mpiio_cache *cache)
 {
     if (cache->full == NULL || cache->asked || cache->busy ||
         (cache->failing && mpiio_clock() < cache->retry))
@@ -46,7 +46,7 @@ static bool wait_for_room(struct mpiio_cache *cache)
     pthread_mutex_lock(&cache->state);
     cache->waits++;
     while ((waits = is_full(cache) && !cache->through) && !cache->stopped) {
-        if (ask(cache))
+        if (ask_flush(cache))
             continue;
         mpiio_wait_until(&cache->changed, &cache->state,
                          cache->full != NULL && cache->failing && !cache->asked && !cache->busy
@@ -277,7 +277,7 @@ static void put_all(struct put *put)
         transfer->error = rest.error;
     } else if (cache->memory >= cache->dirty_max / 2) {
         pthread_mutex_lock(&cache->state);
-        ask(cache);
+        ask_flush(cache);
         pthread_mutex_unlock(&cache->state);
     }
 }

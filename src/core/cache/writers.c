@@ -7,7 +7,7 @@
 
 #include "viewspec/base/search.h"
 
-static int compare(const void *a, const void *b)
+static int compare_writers(const void *a, const void *b)
 {
     uint64_t first = ((const struct mpiio_writer *)a)->id;
     uint64_t second = ((const struct mpiio_writer *)b)->id;
@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
 struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id)
 {
     const struct mpiio_writer key = {.id = id};
-    struct mpiio_writer **found = tfind(&key, tree, compare);
+    struct mpiio_writer **found = tfind(&key, tree, compare_writers);
 
     return found != NULL ? *found : NULL;
 }
@@ -33,7 +33,7 @@ struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id)
     if (writer == NULL)
         return NULL;
     writer->id = id;
-    if (tsearch(writer, tree, compare) == NULL) {
+    if (tsearch(writer, tree, compare_writers) == NULL) {
         free(writer);
         return NULL;
     }

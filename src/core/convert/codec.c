@@ -11,8 +11,8 @@ static const struct mpiio_conversion *conversion_of(const struct mpiio_codec *co
     return &codec->conversions[codec->uniform ? 0 : vs_basic_number(basic)];
 }
 
-static int find(const struct mpiio_codec *codec, const struct vs_basic *basic,
-                enum mpiio_narrow narrow, struct mpiio_conversion *conversion)
+static int find_conversion(const struct mpiio_codec *codec, const struct vs_basic *basic,
+                           enum mpiio_narrow narrow, struct mpiio_conversion *conversion)
 {
     int error = mpiio_conversion_find(basic, vs_view_facts(codec->view), narrow, conversion);
 
@@ -27,7 +27,7 @@ static int find(const struct mpiio_codec *codec, const struct vs_basic *basic,
 static int find_all(struct mpiio_codec *codec, enum mpiio_narrow narrow)
 {
     for (size_t i = 0; i < VS_BASICS; i++) {
-        int error = find(codec, vs_basic_at(i), narrow, &codec->conversions[i]);
+        int error = find_conversion(codec, vs_basic_at(i), narrow, &codec->conversions[i]);
 
         if (error != 0 && error != -ENOTSUP)
             return error;
@@ -51,7 +51,7 @@ int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
     *new = (struct mpiio_codec){.view = view, .uniform = facts->basic != NULL};
     if (__builtin_mul_overflow(etypes, facts->etype_size, &new->limit))
         new->limit = INT64_MAX / facts->etype_size * facts->etype_size;
-    error = new->uniform ? find(new, facts->basic, narrow, &new->conversions[0])
+    error = new->uniform ? find_conversion(new, facts->basic, narrow, &new->conversions[0])
                          : find_all(new, narrow);
     if (error != 0) {
         free(new);

@@ -8,7 +8,7 @@
 
 #include "core/datarep.h"
 
-static int fail(struct vs_error *error, int code, const char *path)
+static int fail_load(struct vs_error *error, int code, const char *path)
 {
     *error = (struct vs_error){.code = code};
     snprintf(error->source, sizeof(error->source), "%s", path);
@@ -82,9 +82,9 @@ static char *absolute_file(const char *file)
 }
 
 /* Parses text, with defaults for missing overrides and with absolute paths in them. */
-static int parse(const char *text, size_t length, bool shorthand, const char *path,
-                 const struct vs_overrides *overrides, struct vs_spec **spec,
-                 struct vs_error *error)
+static int parse_spec(const char *text, size_t length, bool shorthand, const char *path,
+                      const struct vs_overrides *overrides, struct vs_spec **spec,
+                      struct vs_error *error)
 {
     struct vs_overrides resolved = {0};
     char *file = NULL, *library = NULL, *folder = folder_of(path);
@@ -101,7 +101,7 @@ static int parse(const char *text, size_t length, bool shorthand, const char *pa
     int code;
     if (folder == NULL || (resolved.file && file == NULL) ||
         (resolved.datarep_library && !library)) {
-        code = fail(error, -ENOMEM, path);
+        code = fail_load(error, -ENOMEM, path);
     } else {
         resolved.file = file;
         resolved.datarep_library = library;
@@ -121,9 +121,9 @@ int mpiio_spec_load(const char *path, const struct vs_overrides *overrides, stru
     size_t length = 0;
     int code = read_all(path, &text, &length);
     if (code != 0)
-        fail(error, code, path);
+        fail_load(error, code, path);
     else
-        code = parse(text, length, false, path, overrides, spec, error);
+        code = parse_spec(text, length, false, path, overrides, spec, error);
     free(text);
     return code;
 }
@@ -133,8 +133,8 @@ int mpiio_spec_load_shorthand(const char *text, const struct vs_overrides *overr
 {
     bool from_options = overrides && overrides->from_options;
 
-    return parse(text, strlen(text), true, from_options ? "--view" : "view", overrides, spec,
-                 error);
+    return parse_spec(text, strlen(text), true, from_options ? "--view" : "view", overrides, spec,
+                      error);
 }
 
 int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
@@ -144,5 +144,5 @@ int mpiio_spec_reload(const struct vs_spec *spec, const char *path,
     bool shorthand;
     size_t length;
     const char *text = vs_spec_text(spec, &length, &shorthand);
-    return parse(text, length, shorthand, path, overrides, again, error);
+    return parse_spec(text, length, shorthand, path, overrides, again, error);
 }

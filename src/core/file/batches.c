@@ -89,7 +89,8 @@ void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *
 }
 
 /* Adds the first runs of part, which is inside the present window. */
-static void add(struct mpiio_batches *batches, const struct mpiio_batch_part *part, int64_t runs)
+static void add_part(struct mpiio_batches *batches, const struct mpiio_batch_part *part,
+                     int64_t runs)
 {
     if (batches->count == MPIIO_BATCHES_MAX)
         mpiio_batches_flush(batches);
@@ -118,7 +119,7 @@ static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part 
         struct mpiio_batch_part part = mpiio_batch_part_cut(&run, MPIIO_WINDOW_SIZE);
 
         enter_window(batches, part.displacement);
-        add(batches, &part, 1);
+        add_part(batches, &part, 1);
     }
 }
 
@@ -130,7 +131,7 @@ void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part pa
         enter_window(batches, part.displacement);
         runs = mpiio_batch_part_runs_inside(&part, batches->window_start, MPIIO_WINDOW_SIZE);
         if (runs > 0) {
-            add(batches, &part, runs);
+            add_part(batches, &part, runs);
         } else {
             runs = 1;
             add_long_run(batches, part);

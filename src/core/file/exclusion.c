@@ -297,7 +297,7 @@ static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *s
     }
 }
 
-static void leave(struct mpiio_exclusion *accesses, struct mpiio_access *access)
+static void leave_access(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     pthread_mutex_lock(&accesses->lock);
     leave_list(accesses, access);
@@ -321,7 +321,7 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
     if (access->start < access->end && access->shared_lock == NULL)
         error = lock_file(accesses, access);
     if (error != 0)
-        leave(accesses, access);
+        leave_access(accesses, access);
     return error;
 }
 
@@ -330,7 +330,7 @@ void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *
 {
     if (access->shared_lock != NULL)
         let_go(accesses, access->shared_lock);
-    leave(accesses, access);
+    leave_access(accesses, access);
 }
 
 void mpiio_exclusion_stats(struct mpiio_exclusion *accesses, struct mpiio_exclusion_stats *stats)

@@ -103,7 +103,7 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
     return (int64_t)have;
 }
 
-static void add(atomic_uint_fast64_t *counter, uint64_t value)
+static void add_to_counter(atomic_uint_fast64_t *counter, uint64_t value)
 {
     if (value != 0)
         atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
@@ -111,16 +111,16 @@ static void add(atomic_uint_fast64_t *counter, uint64_t value)
 
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done)
 {
-    add(&file->slice_reads, done->slice_reads);
-    add(&file->slice_read_bytes, done->slice_read_bytes);
-    add(&file->store_reads, done->store_reads);
-    add(&file->store_read_bytes, done->store_read_bytes);
-    add(&file->store_map_bytes, done->store_map_bytes);
-    add(&file->slice_writes, done->slice_writes);
-    add(&file->slice_write_bytes, done->slice_write_bytes);
-    add(&file->store_writes, done->store_writes);
-    add(&file->store_write_bytes, done->store_write_bytes);
-    add(&file->store_map_write_bytes, done->store_map_write_bytes);
+    add_to_counter(&file->slice_reads, done->slice_reads);
+    add_to_counter(&file->slice_read_bytes, done->slice_read_bytes);
+    add_to_counter(&file->store_reads, done->store_reads);
+    add_to_counter(&file->store_read_bytes, done->store_read_bytes);
+    add_to_counter(&file->store_map_bytes, done->store_map_bytes);
+    add_to_counter(&file->slice_writes, done->slice_writes);
+    add_to_counter(&file->slice_write_bytes, done->slice_write_bytes);
+    add_to_counter(&file->store_writes, done->store_writes);
+    add_to_counter(&file->store_write_bytes, done->store_write_bytes);
+    add_to_counter(&file->store_map_write_bytes, done->store_map_write_bytes);
 }
 
 static uint64_t get(const atomic_uint_fast64_t *counter)

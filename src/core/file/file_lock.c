@@ -66,7 +66,7 @@ static int set(int fd, int command, int64_t start, int64_t end, int kind)
 }
 
 /* Moves a range behind base, clipped to the space from base to 2 * base. */
-static void move(int64_t base, int64_t *start, int64_t *end)
+static void move_range(int64_t base, int64_t *start, int64_t *end)
 {
     if (base == 0)
         return;
@@ -87,7 +87,7 @@ static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, i
 
     if (fd < 0)
         return fd;
-    move(locks->base, &start, &end);
+    move_range(locks->base, &start, &end);
     error = set(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
     if (error != 0) {
         give_description(locks, fd);
@@ -120,7 +120,7 @@ int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, 
 {
     int kind = exclusive ? F_WRLCK : F_RDLCK;
 
-    move(lock->base, &start, &end);
+    move_range(lock->base, &start, &end);
     return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
 }
 

@@ -111,7 +111,7 @@ static int first_slot(const struct mpiio_windows *windows, int64_t start)
 }
 
 /* Takes a use of the kept window at start; NULL if there is none. The lock is held. */
-static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
+static struct mpiio_window *find_window(struct mpiio_windows *windows, int64_t start)
 {
     for (int i = 0; i < windows->count; i++) {
         int slot = (first_slot(windows, start) + i) % windows->count;
@@ -130,7 +130,7 @@ static struct mpiio_window *find(struct mpiio_windows *windows, int64_t start)
  * Keeps window in a free slot or in place of the one used longest ago, which is returned if its
  * last user was the set: the caller unmaps it. The lock is held.
  */
-static struct mpiio_window *keep(struct mpiio_windows *windows, struct mpiio_window *window)
+static struct mpiio_window *keep_window(struct mpiio_windows *windows, struct mpiio_window *window)
 {
     int slot = first_slot(windows, window->start);
     struct mpiio_window *old;
@@ -155,7 +155,7 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     if (is_set(&windows->refused))
         return NULL;
     pthread_mutex_lock(&windows->lock);
-    found = find(windows, start);
+    found = find_window(windows, start);
     pthread_mutex_unlock(&windows->lock);
     if (found != NULL)
         return found;
@@ -164,8 +164,8 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
         return NULL;
     /* Another thread may have mapped it meanwhile: then that one is used and this is the spare. */
     pthread_mutex_lock(&windows->lock);
-    found = find(windows, start);
-    spare = found != NULL ? window : keep(windows, window);
+    found = find_window(windows, start);
+    spare = found != NULL ? window : keep_window(windows, window);
     pthread_mutex_unlock(&windows->lock);
     unmap(spare);
     return found != NULL ? found : window;

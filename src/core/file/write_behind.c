@@ -73,7 +73,7 @@ static void enqueue(struct mpiio_write_behind *behind, int64_t number)
 }
 
 /* Returns the entry of a block; a new one replaces another. The lock is held. */
-static struct mpiio_filling *find(struct mpiio_write_behind *behind, int64_t number)
+static struct mpiio_filling *find_block(struct mpiio_write_behind *behind, int64_t number)
 {
     struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];
 
@@ -82,12 +82,12 @@ static struct mpiio_filling *find(struct mpiio_write_behind *behind, int64_t num
     return filling;
 }
 
-static void fill(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
+static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
 {
     struct mpiio_filling *filling;
 
     pthread_mutex_lock(&behind->lock);
-    filling = find(behind, number);
+    filling = find_block(behind, number);
     if (filling->bytes >= 0)
         filling->bytes += bytes;
     if (filling->bytes >= MPIIO_WRITE_BEHIND_BLOCK - SLACK) {
@@ -108,7 +108,7 @@ void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, 
         int64_t part = end - start < room ? end - start : room;
         int64_t share = (int64_t)((double)bytes * ((double)part / (double)(end - start)));
 
-        fill(behind, number, share);
+        fill_block(behind, number, share);
         start += part;
         bytes -= share;
     }

@@ -54,7 +54,7 @@ static int sync_member(struct sync *sync, size_t number)
     return error;
 }
 
-static void *work(void *argument)
+static void *run_sync(void *argument)
 {
     struct sync *sync = argument;
     size_t number;
@@ -94,9 +94,9 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only)
     pthread_mutex_init(&sync.lock, NULL);
     pthread_mutex_lock(&self->syncing);
     wanted = count_marked(&sync) - 1;
-    while (count < wanted && mpiio_thread_start(&helpers[count], work, &sync) == 0)
+    while (count < wanted && mpiio_thread_start(&helpers[count], run_sync, &sync) == 0)
         count++;
-    work(&sync);
+    run_sync(&sync);
     while (count > 0)
         pthread_join(helpers[--count], NULL);
     pthread_mutex_unlock(&self->syncing);

@@ -98,8 +98,8 @@ static int make_file(const char *path, int64_t length)
     return error;
 }
 
-static int fail(const struct vs_members *members, int64_t member, const char *path, int error,
-                struct vs_error *why)
+static int fail_create(const struct vs_members *members, int64_t member, const char *path,
+                       int error, struct vs_error *why)
 {
     return vs_members_fail(
         members, error, why, "member %" PRId64 ", %s: cannot be made: %s", member, path,
@@ -125,7 +125,7 @@ static int create(const struct vs_members *members, int64_t member, int64_t size
         error =
             ends(view) ? make_file(path, length_of(local, vs_view_positions(view, size))) : -EINVAL;
     if (error != 0)
-        fail(members, member, path != NULL ? path : "?", error, why);
+        fail_create(members, member, path != NULL ? path : "?", error, why);
     free(path);
     return error != 0 ? error : 1;
 }

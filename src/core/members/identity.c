@@ -13,7 +13,8 @@ static struct timespec time_of(struct statx_timestamp time)
     return (struct timespec){.tv_sec = time.tv_sec, .tv_nsec = time.tv_nsec};
 }
 
-static void take(const struct statx *from, struct stat *st, struct mpiio_member_identity *identity)
+static void take_statx(const struct statx *from, struct stat *st,
+                       struct mpiio_member_identity *identity)
 {
     *st = (struct stat){.st_dev = makedev(from->stx_dev_major, from->stx_dev_minor),
                         .st_ino = from->stx_ino,
@@ -39,14 +40,15 @@ static void take(const struct statx *from, struct stat *st, struct mpiio_member_
 }
 
 /* Gets the state and identity of a file. An empty path means the file of the descriptor. */
-static int look(int fd, const char *path, struct stat *st, struct mpiio_member_identity *identity)
+static int look_at_file(int fd, const char *path, struct stat *st,
+                        struct mpiio_member_identity *identity)
 {
     struct statx found;
 
     if (statx(fd, path, *path == '\0' ? AT_EMPTY_PATH : AT_NO_AUTOMOUNT,
               STATX_BASIC_STATS | STATX_BTIME, &found) != 0)
         return -errno;
-    take(&found, st, identity);
+    take_statx(&found, st, identity);
     return 0;
 }
 
@@ -68,7 +70,7 @@ int mpiio_member_identify(const char *path, struct stat *st, struct mpiio_member
 
     if (fd < 0)
         return -errno;
-    error = look(fd, "", st, identity);
+    error = look_at_file(fd, "", st, identity);
     if (error == 0 && !identity->known)
         error = -EINVAL;
     if (error != 0) {
@@ -92,7 +94,7 @@ int mpiio_member_look(const char *path, const struct mpiio_member_identity *iden
                       struct stat *st)
 {
     struct mpiio_member_identity now;
-    int error = look(AT_FDCWD, path, st, &now);
+    int error = look_at_file(AT_FDCWD, path, st, &now);
 
     return error == 0 && !is_same(identity, &now) ? -ESTALE : error;
 }
@@ -106,7 +108,7 @@ int mpiio_member_find(const char *path, const struct mpiio_member_identity *iden
 
     if (fd < 0)
         return -errno;
-    error = look(fd, "", &st, &now);
+    error = look_at_file(fd, "", &st, &now);
     if (error == 0 && !is_same(identity, &now))
         error = -ESTALE;
     if (error == 0)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int compare(const void *left, const void *right)
+static int compare_identities(const void *left, const void *right)
 {
     const struct mpiio_member_identity *a = *(const struct mpiio_member_identity *const *)left;
     const struct mpiio_member_identity *b = *(const struct mpiio_member_identity *const *)right;
@@ -28,7 +28,7 @@ int mpiio_member_find_twins(const struct mpiio_member_identity *identities, int6
     for (int64_t i = 0; i < count; i++)
         if (identities[i].known)
             sorted[known++] = &identities[i];
-    qsort(sorted, known, sizeof(*sorted), compare);
+    qsort(sorted, known, sizeof(*sorted), compare_identities);
     for (size_t i = 1; i < known; i++) {
         const struct mpiio_member_identity *a = sorted[i - 1], *b = sorted[i];
 

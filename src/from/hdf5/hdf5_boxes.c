@@ -38,7 +38,7 @@ int from_boxes_add(struct from_boxes *boxes, int64_t at, const int64_t *start,
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_boxes(const void *a, const void *b)
 {
     const int64_t *x = a, *y = b;
 
@@ -74,7 +74,7 @@ int from_boxes_keep(struct from_boxes *boxes, struct from_variable *variable)
     struct from_chunks *chunks = &variable->chunks;
     size_t n = (size_t)boxes->dimensions;
 
-    qsort(boxes->records, boxes->count, width_of(boxes) * sizeof(*boxes->records), compare);
+    qsort(boxes->records, boxes->count, width_of(boxes) * sizeof(*boxes->records), compare_boxes);
     for (size_t i = 1; i < boxes->count && !boxes->even; i++)
         if (end_of(boxes, from_boxes_record(boxes, i - 1), variable->size) >
             *from_boxes_record(boxes, i)) {

@@ -201,7 +201,7 @@ static herr_t visit_link(hid_t from, const char *link, const H5L_info_t *info, v
     return visit->error->code ? -1 : 0;
 }
 
-static int list(struct visit *visit)
+static int list_datasets(struct visit *visit)
 {
     struct group group = {.visit = visit, .name = ""};
     H5O_info_t object;
@@ -223,7 +223,7 @@ static void list_all(struct visit *visit)
     if (code)
         from_fail(visit->error, code, visit->in.path, "%s", strerror(-code));
     else
-        list(visit);
+        list_datasets(visit);
     for (size_t i = 0; i < file->count && !visit->error->code && !file->assembly; i++)
         if (file->variables[i].is_assembled &&
             !(file->assembly = from_whole_members(&visit->whole)))

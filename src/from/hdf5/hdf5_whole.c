@@ -18,7 +18,7 @@
 #define WHOLE_MAX (INT64_MAX / 2)
 
 /* Extends the whole by that many bytes. Returns their displacement, or -EFBIG. */
-static int64_t take(struct from_whole *whole, int64_t bytes)
+static int64_t extend_whole(struct from_whole *whole, int64_t bytes)
 {
     int64_t at = whole->end + (ALIGNMENT - whole->end % ALIGNMENT) % ALIGNMENT;
 
@@ -53,8 +53,8 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
     if (more == NULL)
         return -ENOMEM;
     whole->files = more;
-    file =
-        (struct from_whole_file){NULL, st.st_dev, st.st_ino, take(whole, st.st_size), st.st_size};
+    file = (struct from_whole_file){NULL, st.st_dev, st.st_ino, extend_whole(whole, st.st_size),
+                                    st.st_size};
     file.path = file.at < 0 ? NULL : strdup(path);
     if (file.path == NULL)
         return file.at < 0 ? (int)file.at : -ENOMEM;
@@ -87,7 +87,7 @@ static int add_fill(struct from_whole *whole, int64_t at, int64_t size, int64_t 
 int64_t from_whole_hole(struct from_whole *whole, int64_t bytes, const unsigned char *value,
                         size_t length)
 {
-    int64_t at = take(whole, bytes);
+    int64_t at = extend_whole(whole, bytes);
     int code = 0;
 
     if (at >= 0 && length <= VS_FILL_BYTES)

@@ -17,7 +17,7 @@ static int64_t now(void)
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
 
-static void start(struct view_mount *mount)
+static void start_look(struct view_mount *mount)
 {
     mount->look = malloc(sizeof(*mount->look));
     mount->error = mount->look != NULL ? mounts_look_start(mount->look, mount->place) : -ENOMEM;
@@ -28,7 +28,7 @@ static void start(struct view_mount *mount)
 }
 
 /* Makes the text that has been read the newest statistics. */
-static void keep(struct view_mount *mount, const char *text)
+static void keep_stats(struct view_mount *mount, const char *text)
 {
     json_t *stats = json_loads(text, 0, NULL);
 
@@ -44,7 +44,7 @@ static void keep(struct view_mount *mount, const char *text)
 }
 
 /* Returns true once the look has brought something, or failed. */
-static bool take(struct view_mount *mount)
+static bool take_look(struct view_mount *mount)
 {
     char text[MOUNTS_TEXT_MAX];
     int error;
@@ -58,7 +58,7 @@ static bool take(struct view_mount *mount)
     mount->look = NULL;
     mount->error = error;
     if (error == 0)
-        keep(mount, text);
+        keep_stats(mount, text);
     return true;
 }
 
@@ -71,11 +71,11 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
     mounts_child_make_room(mounts->count);
     for (size_t i = 0; i < mounts->count; i++)
         if (!mounts->list[i].look)
-            start(&mounts->list[i]);
+            start_look(&mounts->list[i]);
     while (left) {
         left = 0;
         for (size_t i = 0; i < mounts->count; i++)
-            left += !take(&mounts->list[i]);
+            left += !take_look(&mounts->list[i]);
         if (left && now() > end)
             break;
         if (left)
@@ -98,7 +98,7 @@ static void release(struct view_mount *mount)
 }
 
 /* Moves what is known of a mount from old, or begins anew. */
-static int add(struct view_mounts *mounts, struct view_mounts *old, const char *place)
+static int add_mount(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     struct view_mount *list = realloc(mounts->list, (mounts->count + 1) * sizeof(*list));
 
@@ -154,7 +154,7 @@ static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
     if (strcmp(entry->mnt_type, "fuse.mpiio") != 0 || is_known(mounts, entry->mnt_dir) ||
         (wanted && strcmp(entry->mnt_dir, wanted) != 0))
         return 0;
-    return add(mounts, old, entry->mnt_dir);
+    return add_mount(mounts, old, entry->mnt_dir);
 }
 
 /* Adds the mounts of the table, or the one at a place: -ENOENT where it is not there. */
