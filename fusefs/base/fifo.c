@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 
 void fs_fifo_init(struct fs_fifo *fifo, fs_task_run *run, void *data)
@@ -107,12 +108,7 @@ static struct fs_task **find_task(struct fs_fifo *fifo, fs_task_test *test, cons
 
 bool fs_fifo_has(struct fs_fifo *fifo, fs_task_test *test, const void *data)
 {
-    bool has;
-
-    pthread_mutex_lock(&fifo->lock);
-    has = *find_task(fifo, test, data) != NULL;
-    pthread_mutex_unlock(&fifo->lock);
-    return has;
+    return MPIIO_LOCKED(&fifo->lock, *find_task(fifo, test, data) != NULL);
 }
 
 struct fs_task *fs_fifo_take(struct fs_fifo *fifo, fs_task_test *test, const void *data)

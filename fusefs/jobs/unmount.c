@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/locked.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/kernel/forced.h"
@@ -159,12 +160,7 @@ void fs_unmount_on_unmount(void *data, bool force)
 
 char *fs_unmount_unsaved(struct fs_jobs *jobs)
 {
-    char *text;
-
-    pthread_mutex_lock(&jobs->lock);
-    text = jobs->unsaved != NULL ? strdup(jobs->unsaved) : NULL;
-    pthread_mutex_unlock(&jobs->lock);
-    return text;
+    return MPIIO_LOCKED(&jobs->lock, jobs->unsaved != NULL ? strdup(jobs->unsaved) : NULL);
 }
 
 void fs_unmount_all(struct fs_session *session, struct fs_job *job)

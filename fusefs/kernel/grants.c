@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/probe.h"
+#include "core/base/locked.h"
 #include "core/slice_access.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
@@ -115,12 +116,9 @@ static void take_back(struct fs_session *session, const struct fs_slice *slice, 
 bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handle)
 {
     const struct fs_slice *slice = handle->slice;
-    bool bare;
 
-    pthread_mutex_lock(&session->slices.lock);
-    bare = atomic_load(&slice->paged) == FS_UNPAGED && slice->handles > handle->joined;
-    pthread_mutex_unlock(&session->slices.lock);
-    return bare;
+    return MPIIO_LOCKED(&session->slices.lock, atomic_load(&slice->paged) == FS_UNPAGED &&
+                                                   slice->handles > handle->joined);
 }
 
 void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)

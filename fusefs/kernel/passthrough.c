@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/capability.h"
+#include "core/base/locked.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
 
@@ -84,14 +85,10 @@ bool fs_passthrough_is_on(const struct fs_session *session)
 bool fs_passthrough_is_used(struct fs_session *session)
 {
     struct fs_passthrough *passthrough = &session->passthrough;
-    bool used;
 
     if (!fs_passthrough_is_on(session))
         return false;
-    pthread_mutex_lock(&passthrough->lock);
-    used = passthrough->passed > 0;
-    pthread_mutex_unlock(&passthrough->lock);
-    return used;
+    return MPIIO_LOCKED(&passthrough->lock, passthrough->passed > 0);
 }
 
 /* Registers the shared file with the kernel, once; passthrough ends where the kernel refuses it.

@@ -2,6 +2,7 @@
 #include "cut.h"
 
 #include "core/base/grant.h"
+#include "core/base/locked.h"
 #include "handle.h"
 
 void fs_cut_init(struct fs_cut *cut)
@@ -108,12 +109,7 @@ void fs_cut_left(struct fs_handle *handle)
 
 bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
 {
-    bool part;
-
-    pthread_mutex_lock(&slices->lock);
-    part = takes_part(handle) && handle->slice->cut.unseen == 0;
-    pthread_mutex_unlock(&slices->lock);
-    return part;
+    return MPIIO_LOCKED(&slices->lock, takes_part(handle) && handle->slice->cut.unseen == 0);
 }
 
 /* A cut may start or end at any moment, so a mark that has changed is read again. */

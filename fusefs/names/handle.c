@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/locked.h"
+
 /* How long a release that may be under way is waited for, in ns: steps that double. */
 #define RELEASE_PAUSE     20000
 #define RELEASE_PAUSE_MAX 5000000
@@ -144,42 +146,22 @@ void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle)
 
 bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
 {
-    bool found;
-
-    pthread_mutex_lock(&slices->lock);
-    found = slice->readers > 0;
-    pthread_mutex_unlock(&slices->lock);
-    return found;
+    return MPIIO_LOCKED(&slices->lock, slice->readers > 0);
 }
 
 bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    bool found;
-
-    pthread_mutex_lock(&slices->lock);
-    found = slice->updaters > 0;
-    pthread_mutex_unlock(&slices->lock);
-    return found;
+    return MPIIO_LOCKED(&slices->lock, slice->updaters > 0);
 }
 
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice)
 {
-    bool found;
-
-    pthread_mutex_lock(&slices->lock);
-    found = slice->holders > 0;
-    pthread_mutex_unlock(&slices->lock);
-    return found;
+    return MPIIO_LOCKED(&slices->lock, slice->holders > 0);
 }
 
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    bool found;
-
-    pthread_mutex_lock(&slices->lock);
-    found = fs_slices_open(slices, slice)->read > (slice->readers > 0);
-    pthread_mutex_unlock(&slices->lock);
-    return found;
+    return MPIIO_LOCKED(&slices->lock, fs_slices_open(slices, slice)->read > (slice->readers > 0));
 }
 
 /* Counts the slices that fs_handle_readers lists; takes a reference to each of the first room. Lock
@@ -231,12 +213,7 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
 
 static bool may_be_released(struct fs_slices *slices, struct fs_slice *slice)
 {
-    bool all;
-
-    pthread_mutex_lock(&slices->lock);
-    all = slice->handles > 0 && slice->flushed == slice->handles;
-    pthread_mutex_unlock(&slices->lock);
-    return all;
+    return MPIIO_LOCKED(&slices->lock, slice->handles > 0 && slice->flushed == slice->handles);
 }
 
 static void await_release(struct fs_slices *slices, struct fs_slice *slice)
@@ -263,12 +240,7 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
 
 bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    bool sole;
-
-    pthread_mutex_lock(&slices->lock);
-    sole = slice->handles == 1;
-    pthread_mutex_unlock(&slices->lock);
-    return sole;
+    return MPIIO_LOCKED(&slices->lock, slice->handles == 1);
 }
 
 /* Forgets that thread has just opened slice. Returns the handle; NULL: it had not. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slices.h"
 
+#include "core/base/locked.h"
 #include "handle.h"
 #include "version.h"
 
@@ -155,12 +156,7 @@ void fs_slices_renumber(struct fs_slices *slices)
 
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    bool written;
-
-    pthread_mutex_lock(&slices->lock);
-    written = slice->writers > 0;
-    pthread_mutex_unlock(&slices->lock);
-    return written;
+    return MPIIO_LOCKED(&slices->lock, slice->writers > 0);
 }
 
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice)
@@ -237,12 +233,7 @@ int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list)
 
 struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    struct fs_version version;
-
-    pthread_mutex_lock(&slices->lock);
-    version = slice->filled;
-    pthread_mutex_unlock(&slices->lock);
-    return version;
+    return MPIIO_LOCKED(&slices->lock, slice->filled);
 }
 
 void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "core/base/locked.h"
 #include "core/cache/cache.h"
 #include "core/store_members.h"
 #include "durable.h"
@@ -243,14 +244,11 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
 
 int fs_cluster_engine(struct fs_cluster *cluster)
 {
-    bool lost;
-
     if (cluster->channel == NULL)
         return -1;
-    pthread_mutex_lock(&cluster->lock);
-    lost = cluster->lost || cluster->ended;
-    pthread_mutex_unlock(&cluster->lock);
-    return lost ? -1 : mpiio_channel_fd(cluster->channel);
+    return MPIIO_LOCKED(&cluster->lock, cluster->lost || cluster->ended)
+               ? -1
+               : mpiio_channel_fd(cluster->channel);
 }
 
 void fs_cluster_engine_lost(struct fs_session *session, const char *why)

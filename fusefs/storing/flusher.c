@@ -12,6 +12,7 @@
 #include "core/cache/cache.h"
 #include "core/base/clock.h"
 #include "core/base/probe.h"
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 #include "engine_client.h"
 #include "fusefs/session.h"
@@ -91,12 +92,8 @@ void fs_flusher_times(struct fs_flusher *flusher, struct stat *file)
 bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync)
 {
     uint64_t writes = atomic_load(&flusher->writes);
-    bool clean;
 
-    pthread_mutex_lock(&flusher->lock);
-    clean = (sync ? flusher->synced : flusher->flushed) >= writes;
-    pthread_mutex_unlock(&flusher->lock);
-    return clean;
+    return MPIIO_LOCKED(&flusher->lock, (sync ? flusher->synced : flusher->flushed) >= writes);
 }
 
 uint64_t fs_flusher_epochs(struct fs_flusher *flusher)

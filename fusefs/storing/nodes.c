@@ -11,6 +11,7 @@
 #include "cluster/handshake_proof.h"
 #include "cluster/tree.h"
 #include "core/base/complain.h"
+#include "core/base/locked.h"
 #include "core/base/rlimit.h"
 #include "core/cache/cache.h"
 #include "core/store_fence.h"
@@ -479,22 +480,12 @@ int fs_nodes_await_start(struct fs_session *session)
 
 bool fs_nodes_is_degraded(struct fs_cluster *cluster)
 {
-    bool degraded;
-
-    pthread_mutex_lock(&cluster->lock);
-    degraded = cluster->degraded;
-    pthread_mutex_unlock(&cluster->lock);
-    return degraded;
+    return MPIIO_LOCKED(&cluster->lock, cluster->degraded);
 }
 
 bool fs_nodes_all_unmounted(struct fs_cluster *cluster)
 {
-    bool ended;
-
-    pthread_mutex_lock(&cluster->lock);
-    ended = cluster->ended;
-    pthread_mutex_unlock(&cluster->lock);
-    return ended || !fs_cluster_is_on(cluster);
+    return MPIIO_LOCKED(&cluster->lock, cluster->ended) || !fs_cluster_is_on(cluster);
 }
 
 void fs_nodes_leave(struct fs_session *session)

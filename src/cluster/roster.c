@@ -9,6 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "core/base/locked.h"
 #include "tree.h"
 #include "viewspec/base/line.h"
 
@@ -56,12 +57,7 @@ int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_
 
 int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    int error;
-
-    pthread_mutex_lock(&peers->lock);
-    error = mpiio_roster_tell_locked(peers, frame);
-    pthread_mutex_unlock(&peers->lock);
-    return error;
+    return MPIIO_LOCKED(&peers->lock, mpiio_roster_tell_locked(peers, frame));
 }
 
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state)

@@ -9,6 +9,7 @@
 
 #include "cluster/address.h"
 #include "core/base/clock.h"
+#include "core/base/locked.h"
 #include "frame.h"
 #include "talk.h"
 
@@ -219,20 +220,10 @@ void mpiio_lines_put(struct mpiio_lines *lines, int number, struct mpiio_line *l
 
 bool mpiio_lines_refused(struct mpiio_lines *lines, int number)
 {
-    bool refused;
-
-    pthread_mutex_lock(&lines->lock);
-    refused = lines->others[number].refused;
-    pthread_mutex_unlock(&lines->lock);
-    return refused;
+    return MPIIO_LOCKED(&lines->lock, lines->others[number].refused);
 }
 
 bool mpiio_lines_failed(struct mpiio_lines *lines, int number)
 {
-    bool failed;
-
-    pthread_mutex_lock(&lines->lock);
-    failed = lines->others[number].failed;
-    pthread_mutex_unlock(&lines->lock);
-    return failed;
+    return MPIIO_LOCKED(&lines->lock, lines->others[number].failed);
 }

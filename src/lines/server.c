@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cluster/address.h"
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 #include "frame.h"
 #include "talk.h"
@@ -201,33 +202,18 @@ static bool admit(struct mpiio_server *server, struct mpiio_server_caller *calle
 
 static bool is_over(struct mpiio_server *server)
 {
-    bool over;
-
-    pthread_mutex_lock(&server->lock);
-    over = server->over;
-    pthread_mutex_unlock(&server->lock);
-    return over;
+    return MPIIO_LOCKED(&server->lock, server->over);
 }
 
 static bool is_known(struct mpiio_server *server, const struct mpiio_server_caller *caller)
 {
-    bool known;
-
-    pthread_mutex_lock(&server->lock);
-    known = caller->known;
-    pthread_mutex_unlock(&server->lock);
-    return known;
+    return MPIIO_LOCKED(&server->lock, caller->known);
 }
 
 /* Under the lock, by which whoever is told of the connection next comes after this thread. */
 static bool watch_again(struct mpiio_server *server, struct mpiio_server_caller *caller)
 {
-    int error;
-
-    pthread_mutex_lock(&server->lock);
-    error = watch(server, caller->fd, caller, EPOLL_CTL_MOD);
-    pthread_mutex_unlock(&server->lock);
-    return error == 0;
+    return MPIIO_LOCKED(&server->lock, watch(server, caller->fd, caller, EPOLL_CTL_MOD)) == 0;
 }
 
 static void hear(const struct worker *worker, struct mpiio_server_caller *caller)

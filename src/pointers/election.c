@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/base/lease.h"
+#include "core/base/locked.h"
 
 /* ms: what a node is given to answer in the first round, and between two rounds. */
 #define FIRST 250
@@ -44,12 +45,7 @@ static bool has_ended(struct mpiio_asking *asking, int node)
 /* The same of who keeps the pointers, as far as is known. */
 static bool keeper_is_gone(struct mpiio_asking *asking)
 {
-    int keeper;
-
-    pthread_mutex_lock(&asking->lock);
-    keeper = asking->keeping.keeper;
-    pthread_mutex_unlock(&asking->lock);
-    return has_ended(asking, keeper);
+    return has_ended(asking, MPIIO_LOCKED(&asking->lock, asking->keeping.keeper));
 }
 
 static void ask_node(struct election *election, int other, int timeout)

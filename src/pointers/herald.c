@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/lease.h"
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 
 /* ms that a node may take to hear that its turn has come. */
@@ -178,12 +179,8 @@ static void tell_next(struct mpiio_herald *herald, size_t view)
 /* Whether this node has a share in a view, as far as it knows. */
 static bool has_shares(struct mpiio_herald *herald, size_t view)
 {
-    bool has;
-
-    pthread_mutex_lock(&asking_of(herald)->lock);
-    has = keeping_of(herald)->turns.view[view].own > 0 || herald->view[view].doubts;
-    pthread_mutex_unlock(&asking_of(herald)->lock);
-    return has;
+    return MPIIO_LOCKED(&asking_of(herald)->lock,
+                        keeping_of(herald)->turns.view[view].own > 0 || herald->view[view].doubts);
 }
 
 static void look_for_turn(struct mpiio_herald *herald, size_t view)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 #include "placing.h"
 
@@ -227,12 +228,8 @@ uint64_t mpiio_share_number(const struct mpiio_share *share)
 int mpiio_share_error(const struct mpiio_share *share)
 {
     struct mpiio_ordered *ordered = share->ordered;
-    int error;
 
-    pthread_mutex_lock(&ordered->lock);
-    error = share->error;
-    pthread_mutex_unlock(&ordered->lock);
-    return error;
+    return MPIIO_LOCKED(&ordered->lock, share->error);
 }
 
 void mpiio_ordered_interrupt(struct mpiio_ordered *ordered, struct mpiio_ordered_waiter *waiter)

@@ -2,6 +2,7 @@
 #include "ahead.h"
 
 #include "core/base/clock.h"
+#include "core/base/locked.h"
 #include "core/base/thread.h"
 
 /* ms after which memory that nobody uses is given back. */
@@ -113,10 +114,5 @@ void mpiio_pool_ahead_want(struct mpiio_pool_ahead *ahead, const int64_t *blocks
 
 uint64_t mpiio_pool_ahead_blocks(struct mpiio_pool_ahead *ahead)
 {
-    uint64_t blocks;
-
-    pthread_mutex_lock(&ahead->lock);
-    blocks = ahead->blocks;
-    pthread_mutex_unlock(&ahead->lock);
-    return blocks;
+    return MPIIO_LOCKED(&ahead->lock, ahead->blocks);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
+#include "core/base/locked.h"
 #include "core/base/rlimit.h"
 #include "core/base/rwlock.h"
 
@@ -147,22 +148,14 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
 
 struct mpiio_writer *mpiio_cache_writer(struct mpiio_cache *cache, uint64_t id, bool make)
 {
-    struct mpiio_writer *writer;
-
-    pthread_mutex_lock(&cache->table);
-    writer = make ? mpiio_writer_get(&cache->writers, id) : mpiio_writer_find(&cache->writers, id);
-    pthread_mutex_unlock(&cache->table);
-    return writer;
+    return MPIIO_LOCKED(&cache->table, make ? mpiio_writer_get(&cache->writers, id)
+                                            : mpiio_writer_find(&cache->writers, id));
 }
 
 int64_t mpiio_cache_end(struct mpiio_cache *cache)
 {
-    int64_t end;
-
-    pthread_mutex_lock(&cache->state);
-    end = cache->active_end > cache->frozen_end ? cache->active_end : cache->frozen_end;
-    pthread_mutex_unlock(&cache->state);
-    return end;
+    return MPIIO_LOCKED(&cache->state, cache->active_end > cache->frozen_end ? cache->active_end
+                                                                             : cache->frozen_end);
 }
 
 /* What is not dirty any more when the file's size is looked at is in the file. */
