@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/list.h"
+
 #define MAX_LIST (1 << 19) /* progressions that are kept */
 #define MAX_PIECES                                                                                 \
     (1 << 21) /* that are sorted one by one, where progressions lie within each other */
@@ -134,22 +136,17 @@ static void tidy(struct capture_extents *extents)
 
 static void make_room(struct capture_extents *extents)
 {
-    size_t room = extents->room ? 2 * extents->room : 64;
     struct capture_progression *list;
 
     if (extents->count >= MAX_LIST) {
         tidy(extents);
         extents->given_up = extents->given_up || extents->count > MAX_LIST / 4 * 3;
     }
-    if (extents->given_up || extents->count < extents->room)
+    if (extents->given_up)
         return;
-    list = realloc(extents->list, room * sizeof(*list));
-    if (list == NULL) {
-        extents->given_up = true;
-        return;
-    }
-    extents->list = list;
-    extents->room = room;
+    list = vs_list_grow(extents->list, extents->count, &extents->room, sizeof(*list));
+    extents->given_up = list == NULL;
+    extents->list = list != NULL ? list : extents->list;
 }
 
 /* The piece that grew is complete. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 
 void mpiio_partial_init(struct mpiio_partial *partial)
@@ -45,18 +46,13 @@ bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
 /* Lock held. */
 static int make_room(struct mpiio_partial *partial)
 {
-    size_t room = partial->room > 0 ? 2 * partial->room : 16;
-    struct mpiio_partial_element *list;
+    struct mpiio_partial_element *list = NULL;
 
-    if (partial->count < partial->room)
-        return 0;
-    if (partial->room == MPIIO_PARTIAL_MAX)
-        return -ENOMEM;
-    list = reallocarray(partial->list, room, sizeof(*list));
+    if (partial->count < MPIIO_PARTIAL_MAX)
+        list = vs_list_grow(partial->list, partial->count, &partial->room, sizeof(*list));
     if (list == NULL)
         return -ENOMEM;
     partial->list = list;
-    partial->room = room;
     return 0;
 }
 

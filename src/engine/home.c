@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 #include "core/cache/mask.h"
 #include "piece.h"
@@ -411,15 +412,12 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
 /* Keeps a long run for the collective call: false where there is no memory for it. */
 static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_mask_run run)
 {
-    if (home->long_count == home->long_room) {
-        size_t room = home->long_room * 2 + 64;
-        struct long_run *runs = reallocarray(home->long_runs, room, sizeof(*runs));
+    struct long_run *runs =
+        vs_list_grow(home->long_runs, home->long_count, &home->long_room, sizeof(*runs));
 
-        if (runs == NULL)
-            return false;
-        home->long_runs = runs;
-        home->long_room = room;
-    }
+    if (runs == NULL)
+        return false;
+    home->long_runs = runs;
     home->long_runs[home->long_count++] = (struct long_run){group, run};
     return true;
 }

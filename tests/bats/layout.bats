@@ -101,7 +101,7 @@ viewspec/members: viewspec viewspec/base viewspec/text
 viewspec: viewspec/base viewspec/text viewspec/map viewspec/types viewspec/members
 src/core/base: viewspec/base/line.h
 src/core/file: src/core/base src/core/counters.h viewspec
-src/core/cache: src/core/base src/core/file viewspec viewspec/base/search.h
+src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/map/cover.h
@@ -109,7 +109,7 @@ src/cluster: src/core/base viewspec/base/line.h
 src/lines: src/core/base src/cluster
 src/pool: src/core/base src/core/cache src/core/file src/cluster src/lines viewspec
 src/pointers: src/core/base src/cluster src/lines
-src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/base/hash.h viewspec/base/search.h viewspec/members
+src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
 src/view/top: src/mounts

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 
 static int compare_writers(const void *a, const void *b)
@@ -55,20 +56,17 @@ static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_w
 void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer)
 {
     size_t place = place_of(writers, writer);
+    struct mpiio_writer **more;
 
     if (place < writers->count && writers->writer[place] == writer)
         return;
-    if (writers->count == writers->room) {
-        size_t room = writers->room == 0 ? 4 : 2 * writers->room;
-        struct mpiio_writer **more = realloc(writers->writer, room * sizeof(struct mpiio_writer *));
-
-        if (more == NULL) {
-            writers->everyone = true;
-            return;
-        }
-        writers->writer = more;
-        writers->room = room;
+    more = vs_list_grow(writers->writer, writers->count, &writers->room,
+                        sizeof(struct mpiio_writer *));
+    if (more == NULL) {
+        writers->everyone = true;
+        return;
     }
+    writers->writer = more;
     memmove(writers->writer + place + 1, writers->writer + place,
             (writers->count - place) * sizeof(struct mpiio_writer *));
     writers->writer[place] = writer;
