@@ -16,7 +16,6 @@
 #include "core/header.h"
 #include "core/load.h"
 #include "core/store_members.h"
-#include "core/store_wait.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/atomic_change.h"
 #include "fusefs/jobs/removal.h"

@@ -12,7 +12,7 @@
 
 #include "core/cache/cache.h"
 #include "core/store.h"
-#include "core/store_cache.h"
+#include "core/store_layers.h"
 #include "pointers/ordered.h"
 #include "pointers/stream.h"
 #include "viewspec/spec.h"

@@ -7,7 +7,6 @@
 
 #include "core/base/rlimit.h"
 #include "core/store_members.h"
-#include "core/store_reader.h"
 #include "fusefs/base/free_memory.h"
 #include "fusefs/names/version.h"
 #include "fusefs/session.h"

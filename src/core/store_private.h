@@ -22,7 +22,7 @@ struct mpiio_store {
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
-    void (*wait)(void *argument, bool waits); /* store_wait.h; NULL: none */
+    void (*wait)(void *argument, bool waits); /* store_layers.h; NULL: none */
     void *wait_argument;
 };
 

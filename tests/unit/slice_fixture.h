@@ -11,8 +11,7 @@
 #include "spec_fixture.h"
 #include "core/base/guard.h"
 #include "core/slice_access.h"
-#include "core/store_cache.h"
-#include "core/store_cache.h"
+#include "core/store_layers.h"
 #include "core/store_private.h"
 
 /* An unlinked file in $TMPDIR or /tmp. */

@@ -6,7 +6,6 @@
 #include "core/cache/cache.h"
 #include "convert_model.h"
 #include "core/cache/cache_flush.h"
-#include "core/store_wait.h"
 
 TEST(random_reads)
 {

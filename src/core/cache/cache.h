@@ -13,7 +13,7 @@
 /*
  * Write-back: what was written and is not stored yet, in blocks of the file with exact masks
  * (slots.h). Slices of a store that has one write to it instead of the file, and read the file
- * with its bytes laid over (store_cache.h).
+ * with its bytes laid over (store_layers.h).
  *
  * There are two generations. Writers add to the active one. A flush freezes it: it becomes the
  * frozen one, which nobody changes while it is being stored, and an empty one becomes active. When
@@ -33,7 +33,7 @@ struct mpiio_cache;
  * dirty_max > 0 bounds
  * the memory that dirty data takes, in bytes, both generations together and in pages of 4 KiB of
  * data and of mask; it may be exceeded by a block a thread, and memory kept for reuse comes to it,
- * half of it at most. 0 or a negative errno. (store_cache.h puts it under a store.)
+ * half of it at most. 0 or a negative errno. (store_layers.h puts it under a store.)
  */
 int mpiio_cache_new(struct mpiio_file *file, const struct mpiio_source_ops *ops, int64_t dirty_max,
                     struct mpiio_cache **cache);

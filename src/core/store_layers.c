@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store_cache.h"
+#include "store_layers.h"
 
 #include "core/cache/cache_read.h"
 #include "core/cache/cache_write.h"
@@ -33,4 +33,27 @@ void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache
 void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache)
 {
     store->top = cache != NULL ? (struct mpiio_source *)cache : &store->file->source;
+}
+
+void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader)
+{
+    store->file->ops->be_exact(store->file);
+    store->file->reader = reader;
+}
+
+int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t length,
+                              int64_t displacement)
+{
+    struct mpiio_counters done = {0};
+    int64_t got = store->file->ops->pread_exactly(store->file, buffer, length, displacement, &done);
+
+    mpiio_file_count(store->file, &done);
+    return got;
+}
+
+void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
+                         void *argument)
+{
+    store->wait = wait;
+    store->wait_argument = argument;
 }
