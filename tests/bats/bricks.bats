@@ -10,14 +10,6 @@ bricks() {
     /usr/bin/python3 "$top/tests/from/bricks.py" "$@" 3>&-
 }
 
-# py CODE: runs python with numpy as np.
-py() {
-    /usr/bin/python3 - 3>&- <<CODE
-import os, struct, numpy as np
-$1
-CODE
-}
-
 # compared FORMAT COUNT LEAST: compares COUNT files, which must have at least LEAST slices.
 compared() {
     run -0 bricks "$1" 7 "$2"

@@ -15,14 +15,6 @@ ocean() {
     /usr/bin/python3 "$top/tests/from/ocean.py"
 }
 
-# py CODE: runs python with netCDF4, h5py, numpy as np.
-py() {
-    /usr/bin/python3 - 3>&- <<CODE
-import h5py, netCDF4, os, numpy as np
-$1
-CODE
-}
-
 @test "from: variables of netCDF files are what netCDF reads, by ranks, too" {
     run -0 files netcdf 7 30
     echo "$output"

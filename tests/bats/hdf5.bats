@@ -9,14 +9,6 @@ files() {
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
 
-# py CODE: runs Python code that can use h5py, os and np.
-py() {
-    /usr/bin/python3 - 3>&- <<CODE
-import h5py, os, numpy as np
-$1
-CODE
-}
-
 @test "hdf5: datasets of HDF5 files are what h5py reads, by ranks, too" {
     run -0 files hdf5 7 25
     echo "$output"

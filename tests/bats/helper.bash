@@ -282,6 +282,16 @@ python() {
     timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
 }
 
+# py CODE: runs Python code that can use os, struct and np (NumPy); h5py and netCDF4, which are slow to load, where
+# it names them.
+py() {
+    local module modules=os,struct
+    for module in h5py netCDF4; do
+        [[ $1 != *"$module."* ]] || modules+=,$module
+    done
+    /usr/bin/python3 -c "import $modules, numpy as np"$'\n'"$1" 3>&-
+}
+
 # stat_of KEY [MOUNTPOINT]: what stats.json tells.
 stat_of() {
     jq ".$1" "${2:-$mnt}/.mpiio/stats.json"

@@ -4,14 +4,6 @@
 
 load helper
 
-# py CODE: runs python with numpy as np.
-py() {
-    /usr/bin/python3 - 3>&- <<CODE
-import numpy as np
-$1
-CODE
-}
-
 # fortran NAME OPTION...: compiles tests/from/records.f90 with the options, and has it write NAME.
 fortran() {
     gfortran "${@:2}" "$top/tests/from/records.f90" -o "write_$1"

@@ -10,14 +10,6 @@ sets() {
     /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
 }
 
-# py CODE: runs python with netCDF4, numpy as np.
-py() {
-    /usr/bin/python3 - 3>&- <<CODE
-import netCDF4, os, numpy as np
-$1
-CODE
-}
-
 @test "sets: whole variables are what the tiles were cut from, by ranks, too" {
     run -0 sets random 11 60
     echo "$output"
