@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "core/base/held.h"
+
 /* The kernel does not wait for a release: for those that may be under way, in steps of ns. */
 #define RELEASE_PAUSE 10000000
 #define RELEASE_STEPS 100
@@ -31,6 +33,7 @@ bool fs_atomic_is_on(const struct fs_atomic *atomic)
 /* Waits until no change is under way, which other nodes may have to agree to. Lock held. */
 static void await_change(struct fs_atomic *atomic)
 {
+    assert(mpiio_is_held(&atomic->lock));
     fs_workers_pause(atomic->workers);
     while (atomic->changing)
         pthread_cond_wait(&atomic->changed, &atomic->lock);

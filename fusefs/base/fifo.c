@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/base/locked.h"
+#include "core/base/held.h"
 #include "core/base/thread.h"
 
 void fs_fifo_init(struct fs_fifo *fifo, fs_task_run *run, void *data)
@@ -25,6 +26,7 @@ static struct fs_task *take_task(struct fs_fifo *fifo, struct fs_task **link)
 {
     struct fs_task *task = *link;
 
+    assert(mpiio_is_held(&fifo->lock));
     *link = task->next;
     if (*link == NULL)
         fifo->end = link;
@@ -101,6 +103,7 @@ static struct fs_task **find_task(struct fs_fifo *fifo, fs_task_test *test, cons
 {
     struct fs_task **link = &fifo->first;
 
+    assert(mpiio_is_held(&fifo->lock));
     while (*link != NULL && !test(data, *link))
         link = &(*link)->next;
     return link;

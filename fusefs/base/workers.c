@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/held.h"
 #include "core/base/thread.h"
 
 /* Wakes a worker from its wait for a request; it has no other use. */
@@ -34,6 +35,7 @@ static int start_worker(struct fs_workers *workers);
    held. */
 static void add_worker(struct fs_workers *workers)
 {
+    assert(mpiio_is_held(&workers->lock));
     if (workers->idle == 0 && !workers->stop && workers->count < workers->most + workers->paused)
         start_worker(workers);
 }
@@ -65,6 +67,7 @@ void fs_workers_resume(struct fs_workers *workers)
     if (!takes_requests)
         return;
     pthread_mutex_lock(&workers->lock);
+    assert(workers->paused > 0);
     workers->paused--;
     pthread_mutex_unlock(&workers->lock);
 }
@@ -85,6 +88,7 @@ static void leave_worker(struct fs_worker *worker, int got)
 
     pthread_mutex_lock(&workers->lock);
     is_spare = got == -ENOMEM && workers->count > 1; /* the others continue */
+    assert(workers->idle > 0 && workers->count >= workers->idle);
     worker->idle = false;
     workers->idle--;
     workers->count--;
@@ -135,6 +139,7 @@ static int start_worker(struct fs_workers *workers)
     struct fs_worker *worker = calloc(1, sizeof(*worker));
     int error;
 
+    assert(mpiio_is_held(&workers->lock));
     if (worker == NULL)
         return -ENOMEM;
     *worker = (struct fs_worker){.next = workers->all, .workers = workers, .idle = true};
@@ -176,6 +181,7 @@ void fs_workers_end(struct fs_workers *workers)
 /* Lock held. Those who work are left alone: a signal could cut short what they do. */
 static void wake_idle(struct fs_workers *workers)
 {
+    assert(mpiio_is_held(&workers->lock));
     for (struct fs_worker *worker = workers->all; worker != NULL; worker = worker->next)
         if (atomic_load(&worker->idle))
             pthread_kill(worker->thread, WAKE_SIGNAL);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/held.h"
 #include "core/base/thread.h"
 
 static void run_job(void *data, struct fs_task *task)
@@ -29,6 +30,7 @@ static void *work_apart(void *data)
 /* Lock held. False where there is no thread for it: the job is to wait for its turn. */
 static bool start_apart(struct fs_jobs *jobs, struct fs_job *job)
 {
+    assert(mpiio_is_held(&jobs->lock));
     pthread_t thread;
 
     if (mpiio_thread_start(&thread, work_apart, job) != 0)
@@ -70,6 +72,7 @@ static bool is_due(const void *data, const struct fs_task *task)
     const struct fs_jobs *jobs = data;
     const struct fs_job *job = (const struct fs_job *)task;
 
+    assert(mpiio_is_held(&jobs->lock));
     return job->meanwhile != NULL && jobs->call >= job->during;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "drop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -38,6 +39,7 @@ int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t
                                .end = length == 0 ? INT64_MAX : offset + (int64_t)length};
     int error, tries = 0;
 
+    assert(offset >= 0);
     fs_refills_drop_begin(&slice->refills, &drop);
     do {
         off_t all = drop.end == INT64_MAX ? 0 : drop.end - drop.start;

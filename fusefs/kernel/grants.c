@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/held.h"
 #include "core/base/probe.h"
 #include "core/base/locked.h"
 #include "core/slice_access.h"
@@ -92,6 +93,7 @@ static uint32_t possible(struct fs_session *session, struct fs_slice *slice)
     bool apart = is_apart(session, slice);
     struct fs_slice *other = NULL;
 
+    assert(mpiio_is_held(&session->slices.lock));
     while ((rights & MPIIO_GRANT_WRITE) != 0 &&
            (other = fs_slices_related(&session->slices, slice, apart, other)) != NULL)
         if (atomic_load(&other->paged) != FS_UNPAGED)
@@ -104,6 +106,7 @@ static void take_back(struct fs_session *session, const struct fs_slice *slice, 
 {
     _Atomic uint32_t *word;
 
+    assert(mpiio_is_held(&session->slices.lock));
     if (slice->granted == 0)
         return;
     word = &session->grants.page->words[slice->grant];
@@ -142,6 +145,7 @@ static void mark_watched(struct fs_session *session, const struct fs_slice *slic
 {
     _Atomic uint32_t *word;
 
+    assert(mpiio_is_held(&session->slices.lock));
     if (slice->granted == 0)
         return;
     word = &session->grants.page->words[slice->grant];
@@ -223,6 +227,7 @@ static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t 
         slice->grant = grants->spare[--grants->spares];
     }
     word = &grants->page->words[slice->grant];
+    assert(slice->grant < MPIIO_GRANT_WORDS);
     value = atomic_load(word);
     if ((rights & ~value) != 0)
         atomic_store(word, (value & ~MPIIO_GRANT_FLAGS) + MPIIO_GRANT_ROUND + rights);
@@ -296,16 +301,20 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     uint32_t wanted =
         (handle->reads ? MPIIO_GRANT_READ : 0) | (handle->writes ? MPIIO_GRANT_WRITE : 0);
 
+    assert(mpiio_is_held(&session->slices.lock));
     if ((rights & wanted) == 0)
         return session->tree.whole ? "members are only read" : "it is open in another way";
     if (!set_word(grants, slice, rights))
         return "too many slices are granted";
     if (handle->rights == 0) {
+        assert(slice->ungranted > 0);
         slice->granted++;
         slice->ungranted--;
     }
     handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;
+    /* No page that somebody sees may hide what is written past the kernel. */
+    assert((handle->rights & MPIIO_GRANT_WRITE) == 0 || !may_hold(slice));
     fs_cut_granted(handle);
     mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/held.h"
 #include "fusefs/base/buffer.h"
 #include "fusefs/base/options.h"
 
@@ -42,6 +43,7 @@ struct fs_prefetch {
 /* The part that is to be read first, or NULL. Lock held. */
 static struct part *next_wanted(struct fs_prefetch *prefetch)
 {
+    assert(mpiio_is_held(&prefetch->lock));
     for (unsigned i = 0; i < PARTS; i++) {
         struct part *part = &prefetch->parts[(prefetch->first + i) % PARTS];
 
@@ -159,6 +161,7 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
 /* Memory, unless as many have some as requests are served at once. Lock held. */
 static bool has_memory(struct fs_prefetch *prefetch)
 {
+    assert(mpiio_is_held(&prefetch->lock));
     if (prefetch->memory != NULL)
         return true;
     if (atomic_fetch_add(&prefetch->all->active, 1) < prefetch->all->most)
@@ -175,6 +178,7 @@ static bool has_memory(struct fs_prefetch *prefetch)
 /* No request has taken bytes. Lock held. */
 static void forget(struct fs_prefetch *prefetch)
 {
+    assert(mpiio_is_held(&prefetch->lock));
     prefetch->forgotten++;
     for (unsigned i = 0; i < PARTS; i++)
         prefetch->parts[i].state = UNUSED;
@@ -184,6 +188,7 @@ static void forget(struct fs_prefetch *prefetch)
 /* Has the parts that are wanted read. Lock held. */
 static void go(struct fs_prefetch *prefetch)
 {
+    assert(mpiio_is_held(&prefetch->lock));
     if (prefetch->working)
         return;
     prefetch->working = true;
@@ -198,6 +203,7 @@ static void go(struct fs_prefetch *prefetch)
 /* The parts from offset on are wanted. Lock held. */
 static void want(struct fs_prefetch *prefetch, off_t offset)
 {
+    assert(mpiio_is_held(&prefetch->lock));
     forget(prefetch);
     prefetch->first = 0;
     for (unsigned i = 0; i < PARTS; i++) {
@@ -212,6 +218,7 @@ static void go_on(struct fs_prefetch *prefetch, off_t next)
 {
     struct part *part = &prefetch->parts[prefetch->first];
 
+    assert(mpiio_is_held(&prefetch->lock));
     if (next < part->offset + PART_SIZE)
         return;
     part->state = WANTED;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cut.h"
 
+#include <assert.h>
+
 #include "core/base/grant.h"
 #include "core/base/locked.h"
 #include "handle.h"
@@ -44,6 +46,7 @@ static void keep(struct fs_handle *handle)
     handle->part.kept = handle->slice->cut.number;
     handle->slice->cut.keepers++;
     handle->slice->cut.closed += handle->flushed;
+    assert(handle->slice->cut.closed <= handle->slice->cut.keepers);
 }
 
 static bool is_unseen(const struct fs_handle *handle)
@@ -96,12 +99,15 @@ void fs_cut_left(struct fs_handle *handle)
     struct fs_cut *cut = &handle->slice->cut;
     bool unseen = is_unseen(handle);
 
+    assert(cut->unseen >= unseen && cut->granted >= handle->part.granted);
     cut->unseen -= unseen;
     cut->granted -= handle->part.granted;
     handle->part.granted = false;
     if (keeps(handle)) {
+        assert(cut->keepers > 0 && cut->closed >= handle->flushed);
         cut->keepers--;
         cut->closed -= handle->flushed;
+        assert(cut->closed <= cut->keepers);
     }
     if (unseen || (is_cut(handle) && cut->keepers == 0))
         atomic_store(&cut->mark, FS_UNCUT);
@@ -118,6 +124,7 @@ int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fi
     int64_t mark;
     int error = 0;
 
+    assert(start <= end);
     if (end <= fs_cut_mark(cut))
         return 0;
     pthread_mutex_lock(&cut->lock);
@@ -157,6 +164,7 @@ static bool hide(struct fs_handle *handle)
     if (!is_unseen(handle)) {
         handle->part.seen = cut->number - 1;
         cut->unseen++;
+        assert(cut->unseen <= cut->granted);
     }
     return true;
 }

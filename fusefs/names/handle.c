@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "core/base/locked.h"
+#include "core/base/held.h"
 
 /* How long a release that may be under way is waited for, in ns: steps that double. */
 #define RELEASE_PAUSE     20000
@@ -18,6 +19,7 @@ static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
 {
     struct fs_handle **link = &slices->openers[(unsigned)thread % FS_OPENERS];
 
+    assert(mpiio_is_held(&slices->lock));
     while (*link != NULL && (*link)->opener != thread + 1)
         link = &(*link)->next_opened;
     return link;
@@ -37,6 +39,7 @@ static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, 
 {
     struct fs_handle **link = find_opened(slices, thread);
 
+    assert(mpiio_is_held(&slices->lock));
     if (*link != NULL)
         forget_opener(link);
     link = &slices->openers[(unsigned)thread % FS_OPENERS];
@@ -50,6 +53,7 @@ static void begin_open(struct fs_slices *slices, struct fs_slice *slice)
 {
     struct fs_open *open = fs_slices_open(slices, slice);
 
+    assert(mpiio_is_held(&slices->lock));
     slice->prev_open = NULL;
     slice->next_open = open->first;
     if (open->first != NULL)
@@ -62,6 +66,8 @@ static void end_open(struct fs_slices *slices, struct fs_slice *slice)
 {
     struct fs_open *open = fs_slices_open(slices, slice);
 
+    assert(slice->handles == 0);
+    assert(mpiio_is_held(&slices->lock));
     *(slice->prev_open != NULL ? &slice->prev_open->next_open : &open->first) = slice->next_open;
     if (slice->next_open != NULL)
         slice->next_open->prev_open = slice->prev_open;
@@ -70,12 +76,16 @@ static void end_open(struct fs_slices *slices, struct fs_slice *slice)
 /* Lock held. */
 static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
 {
+    assert(mpiio_is_held(&slices->lock));
     if (!handle->joined)
         return;
     fs_cut_left(handle);
     handle->joined = false;
     if (handle->opener != 0)
         forget_opener(find_opened(slices, handle->opener - 1));
+    assert(slice->handles > 0 && slice->writers >= handle->writes);
+    assert(slice->holders >= handle->holds && slice->readers >= handle->reads);
+    assert(slice->granted + slice->ungranted <= slice->handles);
     slice->writers -= handle->writes;
     slice->updaters -= handle->reads && handle->writes;
     slice->holders -= handle->holds;
@@ -139,6 +149,7 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
 void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle)
 {
     pthread_mutex_lock(&slices->lock);
+    assert(handle->joined && !handle->holds);
     handle->holds = true;
     handle->slice->holders++;
     pthread_mutex_unlock(&slices->lock);
@@ -172,6 +183,7 @@ static size_t collect_readers(struct fs_slices *slices, struct fs_slice *slice, 
     struct fs_slice *other = NULL;
     size_t count = 0;
 
+    assert(mpiio_is_held(&slices->lock));
     while ((other = fs_slices_related(slices, slice, apart, other)) != NULL) {
         if (other->readers == 0)
             continue;

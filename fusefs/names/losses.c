@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/rwlock.h"
+#include "core/base/held.h"
 
 /* Parts that are kept in mind: a few MiB. */
 #define LOSSES_MAX 65536
@@ -34,9 +35,12 @@ static struct fs_loss take_loss(struct fs_losses *losses, struct fs_loss **link)
     struct fs_loss taken = *loss;
 
     *link = loss->next;
-    if (loss->bytes != NULL)
+    if (loss->bytes != NULL) {
+        assert(losses->kept >= (size_t)(loss->end - loss->start));
         losses->kept -= (size_t)(loss->end - loss->start);
+    }
     free(loss);
+    assert(atomic_load(&losses->count) > 0);
     atomic_fetch_sub(&losses->count, 1);
     atomic_fetch_add(&losses->changes, 1);
     return taken;
@@ -66,6 +70,7 @@ static char *keep_bytes(const struct fs_losses *losses, const char *bytes, size_
 {
     char *copy = NULL;
 
+    assert(losses->kept <= LOSSES_KEPT);
     if (bytes != NULL && length <= LOSSES_KEPT - losses->kept)
         copy = malloc(length);
     if (copy != NULL)
@@ -80,6 +85,8 @@ static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int6
     struct fs_loss *loss = losses->first;
     char *copy = keep_bytes(losses, bytes, (size_t)(end - start));
 
+    assert(mpiio_is_held(&losses->lock));
+    assert(start < end);
     atomic_fetch_add(&losses->changes, 1);
     if (copy == NULL && loss != NULL && loss->bytes == NULL && loss->inode == inode &&
         loss->end == start) {
@@ -109,6 +116,7 @@ static void subtract(struct fs_losses *losses, uint64_t inode, int64_t start, in
 {
     struct fs_loss **link = &losses->first;
 
+    assert(mpiio_is_held(&losses->lock));
     while (*link != NULL) {
         const struct fs_loss *loss = *link;
         struct fs_loss old;
@@ -186,6 +194,7 @@ static bool store_part(struct fs_losses *losses, const struct fs_loss *loss, fs_
     char *copy = malloc(length);
     int error = -ENOMEM;
 
+    assert(mpiio_is_held(&losses->lock));
     if (copy != NULL) {
         memcpy(copy, loss->bytes, length);
         pthread_mutex_unlock(&losses->lock);
@@ -203,6 +212,7 @@ static struct fs_loss **find_loss(struct fs_losses *losses, uint64_t number)
 {
     struct fs_loss **link = &losses->first;
 
+    assert(mpiio_is_held(&losses->lock));
     while (*link != NULL && (*link)->number > number)
         link = &(*link)->next;
     return link;

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "core/base/held.h"
 
 /* The kernel drops pages by itself when it has read our answer: within so many ms. */
 #define SOON 100
@@ -17,6 +18,7 @@ void fs_refills_init(struct fs_refills *refills)
 
 void fs_refills_free(struct fs_refills *refills)
 {
+    assert(refills->reading == NULL && refills->running == 0);
     pthread_cond_destroy(&refills->changed);
     pthread_mutex_destroy(&refills->lock);
 }
@@ -52,6 +54,8 @@ static void take_in(struct fs_refilled *range, const struct fs_refilled *other)
 /* Adds a range to a list of FS_REFILLS_MAX; to the last one where that is full. */
 static size_t add_refilled(struct fs_refilled *list, size_t count, const struct fs_refilled *range)
 {
+    assert(count <= FS_REFILLS_MAX);
+    assert(range->start < range->end);
     if (count == FS_REFILLS_MAX) {
         take_in(&list[count - 1], range);
         return count;
@@ -65,6 +69,7 @@ static void begin_window(struct fs_refills *refills, int64_t now)
 {
     bool dropping = refills->running > 0 || now < refills->expected;
 
+    assert(mpiio_is_held(&refills->lock));
     for (struct fs_refill *read = refills->reading; read != NULL; read = read->next)
         read->suspect = false;
     refills->count = 0;
@@ -85,6 +90,7 @@ void fs_refills_join(struct fs_refills *refills, int64_t now)
 void fs_refills_leave(struct fs_refills *refills)
 {
     pthread_mutex_lock(&refills->lock);
+    assert(refills->writers > 0);
     if (--refills->writers == 0) {
         refills->count = 0;
         atomic_store(&refills->notes, false);
@@ -107,6 +113,7 @@ bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now)
 /* A drop begins: its number. Lock held. */
 static uint64_t number_drop(struct fs_refills *refills)
 {
+    assert(mpiio_is_held(&refills->lock));
     refills->drops++;
     if (refills->writers > 0)
         atomic_store(&refills->notes, true);
@@ -131,6 +138,7 @@ static void forget_dropped(struct fs_refills *refills, const struct fs_refilled 
 {
     size_t kept = 0;
 
+    assert(mpiio_is_held(&refills->lock));
     *again = (struct fs_refilled){.start = INT64_MAX};
     for (size_t i = 0; i < refills->count; i++) {
         struct fs_refilled *range = &refills->done[i];
@@ -153,6 +161,7 @@ bool fs_refills_drop_end(struct fs_refills *refills, struct fs_refilled *drop, b
     bool repeat;
 
     pthread_mutex_lock(&refills->lock);
+    assert(refills->running > 0 && drop->drops <= refills->drops);
     forget_dropped(refills, drop, &again);
     repeat = !last && again.end > 0;
     if (repeat) {
@@ -220,6 +229,7 @@ static size_t collect(const struct fs_refills *refills, const struct fs_refilled
 {
     size_t count = 0;
 
+    assert(mpiio_is_held(&refills->lock));
     for (size_t i = 0; i < refills->count; i++)
         if (meet(&refills->done[i], written))
             count = add_refilled(list, count, &refills->done[i]);

@@ -2,6 +2,7 @@
 #include "slices.h"
 
 #include "core/base/locked.h"
+#include "core/base/held.h"
 #include "handle.h"
 #include "version.h"
 
@@ -111,6 +112,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
 struct fs_slice *fs_slices_ref(struct fs_slices *slices, struct fs_slice *slice)
 {
     pthread_mutex_lock(&slices->lock);
+    assert(slice->entry.users > 0);
     slice->entry.users++;
     pthread_mutex_unlock(&slices->lock);
     return slice;
@@ -170,6 +172,7 @@ static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slic
     struct fs_node node = fs_tree_node(slices->tree, slice->inode);
     struct fs_slice *twin;
 
+    assert(mpiio_is_held(&slices->lock));
     if (!slices->tree->npy)
         return NULL;
     node.npy = !node.npy;
@@ -184,6 +187,7 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
     const struct fs_open *open = last != NULL ? fs_slices_open(slices, last) : slices->open;
     struct fs_slice *next = NULL;
 
+    assert(mpiio_is_held(&slices->lock));
     if (last == NULL)
         next = open == own && apart ? slice : open->first;
     else if (open != own || !apart)
@@ -203,12 +207,14 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
 {
     size_t count = 0;
 
+    assert(mpiio_is_held(&slices->lock));
     for (size_t view = 0; view <= slices->tree->views; view++) {
         for (struct fs_slice *slice = slices->open[view].first; slice != NULL;
              slice = slice->next_open) {
             if (slice->writers == 0)
                 continue;
             if (count < room) {
+                assert(slice->entry.users > 0);
                 slice->entry.users++; /* it has its handles' already: it is not idle */
                 list[count] = slice;
             }

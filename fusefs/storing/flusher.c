@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/held.h"
 #include "core/cache/cache.h"
 #include "core/base/clock.h"
 #include "core/base/probe.h"
@@ -131,6 +132,7 @@ static void ask_flush(struct fs_flusher *flusher, bool sync, uint64_t *after)
 {
     struct fs_cluster *cluster = &flusher->session->cluster;
 
+    assert(mpiio_is_held(&flusher->lock));
     *after = UINT64_MAX;
     if (!flusher->alone && mpiio_peers_request_flush(cluster->peers, sync, after) != 0)
         *after = UINT64_MAX;
@@ -181,6 +183,7 @@ void fs_flusher_full(void *data)
 void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
 {
     pthread_mutex_lock(&flusher->lock);
+    assert(epoch > flusher->begun.number); /* one epoch at a time */
     flusher->begun = (struct fs_epoch){.due = true, .number = epoch, .sync = sync};
     MPIIO_PROBE(epoch_begin, epoch, sync);
     pthread_mutex_unlock(&flusher->lock);
@@ -190,6 +193,7 @@ void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
 void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error)
 {
     pthread_mutex_lock(&flusher->lock);
+    assert(epoch == flusher->begun.number);
     flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .error = error};
     MPIIO_PROBE(epoch_end, epoch, error);
     pthread_mutex_unlock(&flusher->lock);
@@ -251,6 +255,7 @@ static struct fs_waiter *take_waiters(struct fs_flusher *flusher, uint64_t epoch
 {
     struct fs_waiter *taken = NULL, **end = &taken, **link = &flusher->first;
 
+    assert(mpiio_is_held(&flusher->lock));
     flusher->last = NULL;
     while (*link != NULL) {
         struct fs_waiter *waiter = *link;
@@ -280,6 +285,7 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
         waiter = next;
     }
     pthread_mutex_lock(&flusher->lock);
+    assert(flusher->pending >= count);
     flusher->pending -= count;
     if (flusher->pending == 0)
         pthread_cond_broadcast(&flusher->done);
@@ -300,6 +306,8 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     /* Before this node rests, so that no version of before the stores passes for one of after. */
     atomic_fetch_add(&flusher->changes, 1);
     pthread_mutex_lock(&flusher->lock);
+    assert(epoch->number == 0 || epoch->number > flusher->epochs);
+    assert(flusher->taken >= flusher->flushed && flusher->flushed >= flusher->synced);
     if (all)
         flusher->flushed = flusher->taken;
     if (all && epoch->error == 0 && epoch->sync)
@@ -350,6 +358,7 @@ static bool wants_sync(const struct fs_flusher *flusher)
 {
     const struct fs_waiter *waiter = flusher->first;
 
+    assert(mpiio_is_held(&flusher->lock));
     while (waiter != NULL && !waiter->sync)
         waiter = waiter->next;
     return waiter != NULL;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "core/base/held.h"
 #include "core/base/clock.h"
 #include "core/store_members.h"
 #include "settling.h"
@@ -30,6 +31,7 @@ static void sample(struct fs_members_version *self, struct mpiio_store *store)
     struct timespec before, times[2];
     struct stat st = {0};
 
+    assert(mpiio_is_held(&self->lock));
     self->writes = mpiio_store_members_writes(store);
     clock_gettime(CLOCK_REALTIME, &before);
     self->digest = mpiio_store_members_state(store, times);
@@ -53,6 +55,7 @@ static bool prove(struct fs_members_version *self, struct fs_settling *settling)
     uint64_t number = self->samples;
     bool settled;
 
+    assert(mpiio_is_held(&self->lock));
     pthread_mutex_unlock(&self->lock);
     settled = fs_settling_await(settling, &version, true);
     pthread_mutex_lock(&self->lock);
@@ -71,6 +74,7 @@ static bool is_due(struct fs_members_version *self, const struct mpiio_store *st
     bool differs = seen != NULL && seen->times[0] != (int64_t)self->digest;
     int64_t age = now - self->looked;
 
+    assert(mpiio_is_held(&self->lock));
     return again || self->epoch != epoch || self->writes != mpiio_store_members_writes(store) ||
            age >= STAYS || (age >= REPEATS && (differs || !self->settled));
 }

@@ -5,6 +5,7 @@
 
 #include "core/file/freshness.h"
 #include "core/base/clock.h"
+#include "core/base/held.h"
 #include "core/store_members.h"
 #include "flusher.h"
 #include "fusefs/base/workers.h"
@@ -49,6 +50,7 @@ static bool may_settle(const struct fs_settling *self, const struct fs_version *
 /* Lock held. */
 static bool has_passed(const struct fs_settling *self, const struct fs_version *version)
 {
+    assert(mpiio_is_held(&self->lock));
     return fs_version_same(&self->passed[0], version) || fs_version_same(&self->passed[1], version);
 }
 
@@ -104,6 +106,7 @@ void fs_settling_free(struct fs_settling *self)
  */
 static bool begin_wait(struct fs_settling *self, const struct fs_version *version)
 {
+    assert(mpiio_is_held(&self->lock));
     self->wanted = *version;
     self->waiting = fs_fifo_put(&self->fifo, &self->task) == 0;
     self->give_up = mpiio_clock() + PATIENCE;

@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/base/held.h"
 #include "address.h"
 #include "viewspec/base/line.h"
 #include "core/base/clock.h"
@@ -138,6 +139,7 @@ int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status)
 /* With lock held: why a call cannot go on. */
 static int call_error(const struct mpiio_peers *peers)
 {
+    assert(mpiio_is_held(&peers->lock));
     return peers->status.state == MPIIO_PEERS_TOGETHER ? -ETIMEDOUT : -ENOTCONN;
 }
 
@@ -148,6 +150,7 @@ static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, 
     struct mpiio_call *call = &peers->call;
     int error;
 
+    assert(mpiio_is_held(&peers->lock));
     while (call->busy && peers->status.state == MPIIO_PEERS_TOGETHER &&
            mpiio_wait_until(&peers->changed, &peers->lock, end))
         continue;

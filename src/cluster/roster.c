@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/locked.h"
+#include "core/base/held.h"
 #include "tree.h"
 #include "viewspec/base/line.h"
 
@@ -46,6 +47,7 @@ int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_
     enum mpiio_peers_state state = peers->status.state;
     int error;
 
+    assert(mpiio_is_held(&peers->lock));
     if (state != MPIIO_PEERS_TOGETHER &&
         !(state == MPIIO_PEERS_DEGRADING && frame->type == MPIIO_FENCED))
         return -ENOTCONN;
@@ -63,6 +65,7 @@ int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state)
 {
     pthread_mutex_lock(&peers->lock);
+    assert(state > peers->status.state); /* states change in one direction */
     peers->status.state = state;
     pthread_cond_broadcast(&peers->changed);
     pthread_mutex_unlock(&peers->lock);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/held.h"
 #include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 
@@ -23,6 +24,7 @@ void mpiio_partial_destroy(struct mpiio_partial *partial)
 /* The number of the first element at or behind offset. Lock held. */
 static size_t find_element(const struct mpiio_partial *partial, int64_t offset)
 {
+    assert(mpiio_is_held(&partial->lock));
     return (size_t)VS_FIRST(i, 0, (int64_t)partial->count, partial->list[i].offset >= offset);
 }
 
@@ -81,6 +83,7 @@ void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t en
 {
     size_t first, behind;
 
+    assert(start <= end);
     if (!mpiio_partial_hold(partial))
         return;
     first = find_element(partial, start);

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/held.h"
 #include "cluster/address.h"
 #include "core/base/clock.h"
 #include "core/base/locked.h"
@@ -130,6 +131,7 @@ static int dial(const struct mpiio_lines *lines, int other)
 /* A node did not answer. Lock held. */
 static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other)
 {
+    assert(mpiio_is_held(&lines->lock));
     other->failed = true;
     other->rests = mpiio_clock() + lines->options.rest;
 }
@@ -140,6 +142,8 @@ static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number)
     struct mpiio_lines_node *other = &lines->others[number];
     struct mpiio_line *line = malloc(sizeof(*line));
 
+    assert(mpiio_is_held(&lines->lock));
+    assert(!other->connecting);
     other->connecting = true;
     other->count++;
     pthread_mutex_unlock(&lines->lock);

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/held.h"
 #include "cluster/address.h"
 #include "core/base/locked.h"
 #include "core/base/thread.h"
@@ -89,6 +90,7 @@ static void drop_stranger(struct mpiio_server *server)
 {
     struct mpiio_server_caller *oldest = NULL;
 
+    assert(mpiio_is_held(&server->lock));
     for (struct mpiio_server_caller *caller = server->callers; caller != NULL;
          caller = caller->next)
         if (!caller->known)

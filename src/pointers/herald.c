@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/held.h"
 #include "core/base/clock.h"
 #include "core/base/lease.h"
 #include "core/base/locked.h"
@@ -72,6 +73,7 @@ void mpiio_herald_announce(struct mpiio_herald *herald)
 /* Lock held. */
 static void stir(struct mpiio_herald *herald)
 {
+    assert(mpiio_is_held(&asking_of(herald)->lock));
     herald->stirred = true;
     pthread_cond_signal(&herald->stir);
 }

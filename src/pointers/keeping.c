@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keeping.h"
 
+#include <assert.h>
 #include <errno.h>
 
 void mpiio_keeping_init(struct mpiio_keeping *keeping, int node, int nodes, int lease)
@@ -48,6 +49,7 @@ static void take_etypes(struct mpiio_keeping *keeping, const struct mpiio_pointe
     answer->got = request->limit - value->position;
     if (answer->got > request->count)
         answer->got = request->count;
+    assert(answer->got > 0 && answer->got <= request->limit - value->position);
     value->position += answer->got;
 }
 
@@ -204,6 +206,7 @@ static void answer_pledge(struct mpiio_keeping *keeping,
         answer->verdict = MPIIO_POINTERS_BUSY;
         return;
     }
+    assert(request->term >= keeping->term);
     keeping->term = request->term;
     keeping->keeper = (int)request->node;
     keeping->serves = false;
@@ -323,6 +326,7 @@ void mpiio_keeping_got(struct mpiio_keeping *keeping, const struct mpiio_pointer
         return;
     }
     keeping->serves = keeping->serves && answer->term == keeping->term;
+    assert(answer->term >= keeping->term);
     keeping->term = answer->term;
     keeping->keeper = from;
     learn_answer(keeping, request, answer);

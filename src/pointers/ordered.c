@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "core/base/held.h"
 #include "core/base/clock.h"
 #include "core/base/locked.h"
 #include "core/base/thread.h"
@@ -57,6 +58,7 @@ void mpiio_ordered_free(struct mpiio_ordered *ordered)
 /* Lock held. */
 static void tell_news(struct mpiio_ordered *ordered)
 {
+    assert(mpiio_is_held(&ordered->lock));
     ordered->has_news = true;
     pthread_cond_signal(&ordered->news);
 }
@@ -127,6 +129,7 @@ static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter
 {
     const struct mpiio_ordered_options *options = &ordered->options;
 
+    assert(mpiio_is_held(&ordered->lock));
     if (!waiter->ended && !ordered->stopped) {
         if (options->waits != NULL)
             options->waits(options->waits_data, true);
@@ -253,6 +256,7 @@ void mpiio_ordered_stop(struct mpiio_ordered *ordered)
 /* Whether a share is over, and who keeps the turns could not be told. Lock held. */
 static bool has_ending(const struct mpiio_ordered *ordered)
 {
+    assert(mpiio_is_held(&ordered->lock));
     for (size_t i = 0; i < ordered->options.views; i++)
         if (ordered->views[i].ending)
             return true;
@@ -307,6 +311,7 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered)
 /* Whether nothing is left to be placed or told. Lock held. */
 static bool is_finished(const struct mpiio_ordered *ordered)
 {
+    assert(mpiio_is_held(&ordered->lock));
     for (size_t i = 0; i < ordered->options.views; i++)
         if (ordered->views[i].shares.count > 0 || ordered->views[i].ending)
             return false;

@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "core/base/held.h"
+
 /* Passed over or over: frees it once nobody uses it any more. Lock held. */
 void mpiio_placing_let_go(struct mpiio_share *share)
 {
@@ -26,12 +28,14 @@ void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
     struct mpiio_chunk *chunk;
 
+    assert(mpiio_is_held(&ordered->lock));
     mpiio_heap_drop(&view->shares);
     share->passed = true;
     if (share->error == 0)
         share->error = -ESTALE;
     while ((chunk = mpiio_share_bytes_next(&share->bytes)) != NULL) {
         ordered->stats.waiting -= (int64_t)chunk->length;
+        assert(ordered->stats.waiting >= 0);
         ordered->stats.lost += (int64_t)chunk->length;
         free(chunk);
     }
@@ -45,6 +49,7 @@ void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_
 {
     const struct mpiio_share *share;
 
+    assert(mpiio_is_held(&ordered->lock));
     if (turn <= view->turn)
         return;
     view->turn = turn;
@@ -119,6 +124,8 @@ static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *vie
 {
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
 
+    assert(share->closed && !share->placing);
+    assert(mpiio_is_held(&ordered->lock));
     mpiio_heap_drop(&view->shares);
     share->passed = true;
     ordered->stats.shares++;
@@ -135,6 +142,7 @@ static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *v
     uint64_t ended = view->ended, turn = ended + 1;
     int error;
 
+    assert(mpiio_is_held(&ordered->lock));
     if (view->asking || ordered->unordered)
         return false;
     view->asking = true;
@@ -170,6 +178,7 @@ struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
 {
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
 
+    assert(mpiio_is_held(&ordered->lock));
     if (share == NULL || share->placing || view->ending)
         return NULL;
     return share->number == view->turn || ordered->unordered ? share : NULL;
@@ -181,6 +190,7 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
     struct mpiio_share *share;
     struct mpiio_chunk *chunk;
 
+    assert(mpiio_is_held(&ordered->lock));
     view->ending = view->ending && !ordered->unordered;
     end_stray(view);
     while ((view->ending && tell_end(ordered, view)) ||

@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 
+#include "core/base/held.h"
+
 /* One who takes; in the memory of its thread. */
 struct mpiio_taker {
     struct mpiio_taker *next;
@@ -31,6 +33,7 @@ void mpiio_together_free(struct mpiio_together *together)
  */
 static void wait_in_line(struct mpiio_together *together, struct mpiio_taker *taker)
 {
+    assert(mpiio_is_held(&together->lock));
     *together->last = taker;
     together->last = &taker->next;
     while (!taker->asks && !taker->done)
@@ -44,6 +47,7 @@ static int64_t gather(struct mpiio_together *together, struct mpiio_taker **grou
     struct mpiio_taker **link = &together->first, **end = group, *taker;
     int64_t count = 0, sum;
 
+    assert(mpiio_is_held(&together->lock));
     *group = NULL;
     while ((taker = *link) != NULL) {
         bool same = *group == NULL ||
@@ -84,10 +88,12 @@ static void pass_on(struct mpiio_together *together)
     struct mpiio_taker *group;
     int64_t all = gather(together, &group);
 
+    assert(mpiio_is_held(&together->lock));
     if (group != NULL) {
         group->all = all;
         group->asks = true;
     } else {
+        assert(together->asking > 0);
         together->asking--;
     }
     pthread_cond_broadcast(&together->changed);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "ahead.h"
 
+#include <errno.h>
+#include <time.h>
+#include "core/base/held.h"
 #include "core/base/clock.h"
 #include "core/base/locked.h"
 #include "core/base/thread.h"
@@ -21,6 +24,7 @@ void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_mem
 /* Waits, with lock held, and gives back memory when it was long. */
 static void await_block(struct mpiio_pool_ahead *ahead)
 {
+    assert(mpiio_is_held(&ahead->lock));
     if (mpiio_wait_until(&ahead->changed, &ahead->lock, mpiio_clock() + IDLE))
         return;
     pthread_mutex_unlock(&ahead->lock);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "core/base/held.h"
 #include "core/base/clock.h"
 
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
@@ -47,6 +48,8 @@ bool mpiio_pool_version_same(const struct mpiio_pool_version *a, const struct mp
 
 static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
+    assert(mpiio_is_held(&memory->lock));
+    assert(block->entry.users == 0 && !block->listed && block->state != MPIIO_POOL_FILLING);
     block->next = memory->unused;
     memory->unused = block;
 }
@@ -54,6 +57,7 @@ static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_bloc
 /* It cannot be found any more; its memory is free for others, with its last reference. */
 static void drop_block(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
+    assert(mpiio_is_held(&memory->lock));
     mpiio_lru_remove(&memory->listed, &block->entry);
     block->listed = false;
     if (block->entry.users == 0)
@@ -62,6 +66,8 @@ static void drop_block(struct mpiio_pool_memory *memory, struct mpiio_pool_block
 
 static void let_go(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
+    assert(mpiio_is_held(&memory->lock));
+    assert(block->entry.users > 0);
     if (block->listed)
         mpiio_lru_put(&memory->listed, &block->entry);
     else if (--block->entry.users == 0)
@@ -102,6 +108,7 @@ static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int6
 {
     struct mpiio_pool_block *block = NULL;
 
+    assert(mpiio_is_held(&memory->lock));
     if (memory->unused == NULL && memory->count < memory->most) {
         block = new_block();
         memory->count += block != NULL;
@@ -112,6 +119,7 @@ static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int6
         block = memory->unused;
         memory->unused = block->next;
     }
+    assert(memory->count <= memory->most && block->entry.users == 0 && !block->listed);
     block->number = number;
     block->version = *version;
     block->state = MPIIO_POOL_FILLING;
@@ -145,6 +153,8 @@ static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
     int64_t length = rest < MPIIO_POOL_BLOCK ? rest : MPIIO_POOL_BLOCK;
     int64_t got = -EINVAL;
 
+    assert(block->state == MPIIO_POOL_FILLING && block->entry.users > 0);
+    assert(mpiio_is_held(&memory->lock));
     pthread_mutex_unlock(&memory->lock);
     if (length > 0)
         got = memory->file.read(memory->file.data, block->bytes, (size_t)length, start);

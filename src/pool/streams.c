@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "streams.h"
 
+#include "core/base/held.h"
 #include "memory.h"
 
 /* Positions by which a request may be off from where the one before it ended. */
@@ -21,6 +22,7 @@ void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams)
 static struct mpiio_pool_stream *find_stream(struct mpiio_pool_streams *streams,
                                              const struct vs_map *map, int64_t position)
 {
+    assert(mpiio_is_held(&streams->lock));
     for (int i = 0; i < MPIIO_POOL_STREAMS; i++) {
         struct mpiio_pool_stream *stream = &streams->stream[i];
 

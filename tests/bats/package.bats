@@ -58,6 +58,8 @@ LINES
     while read -r page; do
         hardened "$page" 2 || { echo "not hardened: $page" && false; }
     done < <(find root/usr -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print)
+    # Assertions are for developers.
+    run -1 grep -rq __assert_fail root/usr/bin root/usr/sbin root/usr/lib
     # A later version, and away with all: nothing is kept for a purge.
     upgraded later
     in_root -i later/*.deb >installed

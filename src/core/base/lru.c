@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "lru.h"
 
+#include <assert.h>
+
 /* Inode numbers differ in their upper half, too. */
 static size_t bucket_of(uint64_t key)
 {
@@ -9,6 +11,7 @@ static size_t bucket_of(uint64_t key)
 
 static void leave_idle(struct mpiio_lru *lru, struct mpiio_lru_entry *entry)
 {
+    assert(lru->idle > 0);
     *(entry->older != NULL ? &entry->older->newer : &lru->oldest) = entry->newer;
     *(entry->newer != NULL ? &entry->newer->older : &lru->newest) = entry->older;
     entry->older = NULL;
@@ -38,12 +41,14 @@ void mpiio_lru_add(struct mpiio_lru *lru, struct mpiio_lru_entry *entry)
 {
     struct mpiio_lru_entry **bucket = &lru->buckets[bucket_of(entry->key)];
 
+    assert(mpiio_lru_find(lru, entry->key) == NULL);
     *entry = (struct mpiio_lru_entry){.key = entry->key, .users = 1, .next = *bucket};
     *bucket = entry;
 }
 
 void mpiio_lru_put(struct mpiio_lru *lru, struct mpiio_lru_entry *entry)
 {
+    assert(entry->users > 0);
     if (--entry->users > 0)
         return;
     entry->older = lru->newest;

@@ -6,6 +6,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/locked.h"
+#include "core/base/held.h"
+#include "core/base/guard.h"
 #include "core/base/rlimit.h"
 #include "core/base/rwlock.h"
 
@@ -211,6 +213,7 @@ uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
 /* Lock: state. */
 static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
 {
+    assert(mpiio_is_held(&cache->state));
     return generation + (cache->busy ? 1 : 0) < cache->number;
 }
 

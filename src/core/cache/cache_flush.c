@@ -5,6 +5,7 @@
 #include <search.h>
 
 #include "core/base/clock.h"
+#include "core/base/held.h"
 #include "core/base/guard.h"
 #include "core/base/probe.h"
 #include "drain.h"
@@ -20,8 +21,10 @@ static int freeze(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;
 
+    assert(mpiio_is_held_alone(&cache->gate));
     if (cache->busy)
         return -EBUSY;
+    assert(cache->frozen->count == 0);
     mpiio_blocks_sort(blocks);
     cache->active = cache->frozen;
     cache->frozen = blocks;
@@ -84,6 +87,8 @@ static void merge_under(struct mpiio_cache *cache, struct mpiio_block *active,
                           .lower = mpiio_slots_get(&cache->slots, block->slot)};
     int64_t before = mpiio_cache_memory(cache, active);
 
+    assert(mpiio_is_held_alone(&cache->gate));
+    assert(active->number == block->number && active->slot != block->slot);
     while (!mpiio_guard_call(merge_work, &merge, cache->slots.base, cache->slots.size))
         nanosleep(&pause, NULL);
     cache->memory += mpiio_cache_memory(cache, active) - before;
@@ -97,6 +102,7 @@ static bool keep_block(struct mpiio_cache *cache, struct mpiio_block *block)
 {
     struct mpiio_block *active = mpiio_blocks_find(cache->active, block->number);
 
+    assert(block->error != 0);
     if (active == NULL)
         mpiio_blocks_add(cache->active, block);
     else
@@ -181,6 +187,8 @@ static struct mpiio_block *split(struct mpiio_cache *cache)
     struct mpiio_block *dropped = NULL;
     size_t count = blocks->count;
 
+    assert(mpiio_is_held_alone(&cache->gate));
+    assert(cache->busy);
     mpiio_blocks_clear(blocks);
     for (size_t i = 0; i < count; i++) {
         struct mpiio_block *block = blocks->list[i];
@@ -188,6 +196,7 @@ static struct mpiio_block *split(struct mpiio_cache *cache)
         if (block->error != 0 && keep_block(cache, block))
             continue;
         cache->memory -= mpiio_cache_memory(cache, block);
+        assert(cache->memory >= 0);
         block->next = dropped;
         dropped = block;
     }
@@ -196,6 +205,7 @@ static struct mpiio_block *split(struct mpiio_cache *cache)
 
 static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
 {
+    assert(cache->busy);
     pthread_mutex_lock(&cache->state);
     if (outcome.failed + outcome.left > 0 && cache->frozen_end > cache->active_end)
         cache->active_end = cache->frozen_end;
@@ -232,6 +242,8 @@ static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
     else
         cache->free[cache->free_count++] = block->slot;
     cache->free_slots++;
+    assert(cache->free_slots == cache->free_count + cache->free_kept_count);
+    assert(cache->free_slots <= cache->slots.count);
     pthread_mutex_unlock(&cache->table);
 }
 
@@ -280,6 +292,7 @@ static void settle(struct mpiio_cache *cache)
 
 void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 {
+    assert(cache->busy);
     for (size_t i = 0; i < cache->frozen->count; i++) {
         struct mpiio_block *block = cache->frozen->list[i];
 

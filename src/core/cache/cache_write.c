@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "core/base/clock.h"
+#include "core/base/held.h"
 #include "core/base/gather.h"
 #include "core/base/guard.h"
 #include "block_walk.h"
@@ -21,6 +22,7 @@ static bool is_full(const struct mpiio_cache *cache)
 /* Asks for a flush where that makes sense now. Lock: state, which is let go meanwhile. */
 static bool ask_flush(struct mpiio_cache *cache)
 {
+    assert(mpiio_is_held(&cache->state));
     if (cache->full == NULL || cache->asked || cache->busy ||
         (cache->failing && mpiio_clock() < cache->retry))
         return false;
@@ -102,6 +104,8 @@ static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int
 
 static int take_slot(struct mpiio_cache *cache)
 {
+    assert(mpiio_is_held(&cache->table));
+    assert(cache->free_slots >= 0);
     if (cache->free_slots == 0)
         return -1;
     cache->free_slots--;
@@ -115,6 +119,7 @@ static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t numbe
     struct mpiio_block *block;
     int slot;
 
+    assert(mpiio_is_held_any(&cache->gate));
     pthread_mutex_lock(&cache->table);
     block = mpiio_blocks_find(cache->active, number);
     if (block == NULL && (slot = take_slot(cache)) >= 0) {
@@ -179,6 +184,8 @@ static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
     int64_t before = mpiio_cache_memory(cache, block), end = mpiio_block_walk_end(portion);
     bool done;
 
+    assert(mpiio_is_held_any(&cache->gate));
+    assert(mpiio_is_held_alone(&block->lock));
     mpiio_writers_add(&block->writers, put->writer);
     done = mpiio_cache_copy(cache, portion, block, put_work);
     cache->memory += mpiio_cache_memory(cache, block) - before;
@@ -315,6 +322,7 @@ static int is_dirty(const struct mpiio_cache *cache, const struct mpiio_block_wa
     struct look look = {.portion = portion};
     bool done;
 
+    assert(mpiio_is_held_any(&cache->gate));
     if (block == NULL)
         return 0;
     look.slot = mpiio_slots_get(&cache->slots, block->slot);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slots.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -108,6 +109,7 @@ struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index)
     char *start = slots->base + slot_start(slots, index);
     uint64_t *table = (uint64_t *)(void *)(slots->base + sizeof(struct header));
 
+    assert(index >= 0 && index < slots->count);
     return (struct mpiio_slot){.data = start,
                                .mask = (uint64_t *)(void *)(start + MPIIO_BLOCK_SIZE),
                                .pages = table + (size_t)index * MPIIO_PAGE_WORDS};
@@ -143,6 +145,7 @@ static void fault(volatile char *memory)
 
 static void touch(const struct mpiio_slot *slot, size_t start, size_t end)
 {
+    assert(start < end && end <= (size_t)MPIIO_BLOCK_SIZE);
     for (size_t page = start / MPIIO_PAGE_SIZE; page <= (end - 1) / MPIIO_PAGE_SIZE; page++) {
         uint64_t bit = (uint64_t)1 << page % 64;
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/base/held.h"
+
 /* The number of accesses that may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64
 
@@ -192,6 +194,7 @@ static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *ac
     struct mpiio_access **link = &accesses->first, *before = NULL;
     bool frees = false;
 
+    assert(mpiio_is_held(&accesses->lock));
     while (*link != access) {
         before = *link;
         link = &before->next;
@@ -223,6 +226,7 @@ static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_ac
             return false;
         shared_lock->end = access->end;
     }
+    assert(shared_lock->start <= access->start && access->end <= shared_lock->end);
     return true;
 }
 

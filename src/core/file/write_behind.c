@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "core/base/held.h"
 #include "core/base/thread.h"
 
 /* Data written more thinly than this does not fill blocks soon. */
@@ -64,6 +65,7 @@ static void *write_back(void *argument)
 /* Queues a block for write-back. If the queue is full, the kernel does it later. Lock held. */
 static void enqueue(struct mpiio_write_behind *behind, int64_t number)
 {
+    assert(mpiio_is_held(&behind->lock));
     if (!behind->running)
         behind->running = mpiio_thread_start(&behind->thread, write_back, behind) == 0;
     if (behind->running && behind->queued < MPIIO_WRITE_BEHIND_COUNT) {
