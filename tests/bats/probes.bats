@@ -16,24 +16,25 @@ one_liner() {
         sed "s,/usr/sbin/mpiio-fused,$MPIIO_SBIN/mpiio-fused,g"
 }
 
-# traced NUMBER: runs the one-liner for some seconds, while slices are read, written and flushed,
-# and a request fails; leaves in the file seen what it has printed.
+# traced NUMBER: runs the one-liner while slices are read, written and flushed, and mkdir fails, until
+# it has seen the fifth mkdir (opcode 9); leaves in the file seen what it has printed.
 traced() {
-    local tracer
+    local tracer end=$((SECONDS + 300))
     command -v bpftrace >/dev/null || skip "bpftrace is missing"
     as_root bpftrace -e 'BEGIN { exit(); }' &>/dev/null || skip "bpftrace cannot run here"
     one_liner "$1" >one-liner.sh
-    [ -s one-liner.sh ]
-    as_root timeout -s INT 8 bash -c 'source one-liner.sh; true' >seen 2>&1 3>&- &
+    sed -i "\$s,'\$, usdt:$MPIIO_SBIN/mpiio-fused:mpiio:request_begin /arg1 == 9/ { @mkdirs++; if (@mkdirs == 5) { exit(); } }'," \
+        one-liner.sh
+    as_root bash one-liner.sh >seen 2>&1 3>&- &
     tracer=$!
-    while ! has_ended "$tracer"; do
+    while ! has_ended "$tracer" && [ "$SECONDS" -lt "$end" ]; do
         head -c 100 s.dat | dd of="$mnt/rank1" conv=notrunc,fsync status=none
         dd if="$mnt/rank2" of=/dev/null iflag=direct bs=512 count=1 status=none
         mkdir "$mnt/new" 2>/dev/null && false
         sleep 0.1
     done
-    wait "$tracer" || true
     cat seen
+    grep -q '^@mkdirs: 5' seen
 }
 
 @test "probes: the installed daemon has those of the manual, and no other" {
