@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     FILE *out = argc == 3 ? fopen(argv[1], "w") : NULL;
     uint64_t size = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
 
-    if (!out) {
+    if (out == NULL) {
         perror(argc == 3 ? argv[1] : "make_file PATH BYTES");
         return 1;
     }
