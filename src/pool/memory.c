@@ -79,9 +79,11 @@ static bool make_room(struct mpiio_pool_memory *memory)
 {
     struct mpiio_pool_block *block = mpiio_lru_evict(&memory->listed, 0);
 
-    if (block != NULL)
-        keep_unused(memory, block);
-    return block != NULL;
+    if (block == NULL)
+        return false;
+    block->listed = false;
+    keep_unused(memory, block);
+    return true;
 }
 
 /* Memory that is page by page the kernel's until it is used. */
