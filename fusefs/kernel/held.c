@@ -124,7 +124,7 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
     const struct fs_version unknown = {.settled = false};
 
     fs_slices_set_filled(&session->slices, slice, &unknown);
-    fs_notifier_drop(&session->notifier, slice, slice->inode_open);
+    fs_notifier_drop(&session->notifier, slice, fs_slices_inode_open(&session->slices, slice));
 }
 
 void fs_give_up(struct fs_session *session, struct fs_slice *slice)

@@ -65,7 +65,8 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + (int64_t)put - slice->header;
     int64_t start = offset > slice->header ? offset - slice->header : 0;
-    bool paged = !fs_atomic_is_on(&session->atomic); /* else no slice that is open has pages */
+    /* In atomic mode slices have pages only if they can be mapped in spite of direct_io. */
+    bool paged = !fs_atomic_is_on(&session->atomic) || session->mode->maps_direct;
     bool others =
         paged && end > start && fs_overlaps_drop(&session->overlaps, slice, start, end - start) > 0;
     bool own = paged && put > 0 && direct && fs_handle_is_read(&session->slices, slice);

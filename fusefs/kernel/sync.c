@@ -111,7 +111,8 @@ static int send_pages(struct fs_session *session)
     for (int64_t i = 0; i < count; i++) {
         int torn;
 
-        fs_drop_pages(&session->dropper, list[i], list[i]->inode_open, 0, 0);
+        fs_drop_pages(&session->dropper, list[i], fs_slices_inode_open(&session->slices, list[i]),
+                      0, 0);
         torn = fs_store_partial(session, list[i]);
         error = error != 0 ? error : torn;
         fs_slices_put(&session->slices, list[i]);

@@ -161,6 +161,11 @@ bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice
     return MPIIO_LOCKED(&slices->lock, slice->writers > 0);
 }
 
+uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice)
+{
+    return MPIIO_LOCKED(&slices->lock, slice->inode_open);
+}
+
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice)
 {
     return &slices->open[fs_tree_node(slices->tree, slice->data).view];

@@ -151,6 +151,9 @@ struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *
 /* Returns true if a slice is open for writing. Takes the lock. */
 bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
 
+/* Returns the inode number by which the slice is open, or was last. */
+uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice);
+
 /* Reads and sets slice->filled. */
 struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice);
 void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,

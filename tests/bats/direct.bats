@@ -56,6 +56,21 @@ END
     mpiio-view cat d.json -r 0 | cmp - rank0
 }
 
+@test "direct: a mapping shows what is written through another view, in atomic mode, too" {
+    local options
+    make_file d.dat 65536
+    cat >views.json <<'END'
+{ "viewspec": 1, "file": "d.dat", "ranks": 2, "views": {
+  "a": { "filetype": { "type": "scatter", "blocklength": 512 } },
+  "b": { "filetype": { "type": "scatter", "blocklength": 4096 } } } }
+END
+    for options in direct direct,atomic; do
+        mount_spec views.json -o $options
+        /usr/bin/python3 "$topic" a_mapping_shows_what_another_view_writes "$mnt"
+        mpiio-umount "$mnt"
+    done
+}
+
 @test "direct: with npy, unique and atomic mode, in another representation" {
     local options
     direct_spec '"etype": "double", "datarep": "external32",'

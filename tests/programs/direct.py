@@ -6,7 +6,7 @@ import random
 import sys
 import threading
 
-from common import main
+from common import await_true, main
 
 
 def random_reads():
@@ -97,6 +97,21 @@ def slices_can_be_mapped():
     os.close(fd)
     map.close()
     open("rank0", "wb").write(want)
+
+
+def a_mapping_shows_what_another_view_writes():
+    fd = os.open(os.path.join(sys.argv[1], "a/rank0"), os.O_RDWR)
+    try:
+        map = mmap.mmap(fd, 4096)
+    except OSError:
+        release = [int(part) for part in os.uname().release.split(".")[:2]]
+        assert release < [6, 6], release
+        sys.exit(0)
+    other = os.open(os.path.join(sys.argv[1], "b/rank0"), os.O_RDWR)
+    for i in range(20):
+        want = bytes([map[0] ^ 255]) * 512
+        os.pwrite(other, want, 0)
+        await_true(lambda: map[:512] == want)
 
 
 main(globals())
