@@ -16,7 +16,7 @@ quietly() {
 }
 
 # Configures the build folder where that has not been done, or not with the given options
-# (NAME=VALUE, as meson takes them), and builds what has changed (of $build_target, if set). A folder that another user made
+# (NAME=VALUE, as meson takes them), and builds what has changed (of $build_target, if set; at the priority $build_nice). A folder that another user made
 # (with sudo, say) is left alone and told about.
 build_all() {
     local option
@@ -33,7 +33,7 @@ build_all() {
             break
         fi
     done
-    quietly meson compile -C "$build" ${build_target:+"$build_target"}
+    quietly nice -n "${build_nice:-0}" meson compile -C "$build" ${build_target:+"$build_target"}
 }
 
 # Sets mpiexec to MPICH's, also where another MPI owns the plain name.

@@ -226,8 +226,8 @@ static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t 
             return false;
         slice->grant = grants->spare[--grants->spares];
     }
-    word = &grants->page->words[slice->grant];
     assert(slice->grant < MPIIO_GRANT_WORDS);
+    word = &grants->page->words[slice->grant];
     value = atomic_load(word);
     if ((rights & ~value) != 0)
         atomic_store(word, (value & ~MPIIO_GRANT_FLAGS) + MPIIO_GRANT_ROUND + rights);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ahead.h"
 
-#include <errno.h>
-#include <time.h>
-#include "core/base/held.h"
 #include "core/base/clock.h"
+#include "core/base/held.h"
 #include "core/base/locked.h"
 #include "core/base/thread.h"
 

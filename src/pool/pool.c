@@ -55,7 +55,7 @@ struct exchange {
     size_t unanswered;
 };
 
-/* The nodes talk to each other. 0 or a negative errno. */
+/* Prepares the lines between the nodes. */
 static void init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
 {
     const struct mpiio_server_calls calls = {.threads = THREADS,

@@ -23,7 +23,7 @@ struct mpiio_filesystem {
     enum mpiio_coherence coherence;
     bool one_machine;    /* no other machine has it mounted */
     bool exact_size;     /* lseek(2) returns the current size without asking a server */
-    bool has_inode_lock; /* mpiio_file_await_writers can wait for writers */
+    bool has_inode_lock; /* writers can be waited for (await_writers in file.h) */
 };
 
 /* Returns the type of filesystem that a path, or an open file, is on. Never NULL. Thread-safe. */

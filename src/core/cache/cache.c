@@ -7,7 +7,6 @@
 #include "core/base/clock.h"
 #include "core/base/locked.h"
 #include "core/base/held.h"
-#include "core/base/guard.h"
 #include "core/base/rlimit.h"
 #include "core/base/rwlock.h"
 

@@ -11,7 +11,7 @@
 #include "drain.h"
 #include "cache_private.h"
 
-/* Seconds between flushes that writers ask for, while flushes fail. */
+/* The milliseconds between flushes that writers ask for, while flushes fail. */
 #define RETRY 1000
 
 /* Freezing. */

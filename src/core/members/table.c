@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
 #include "viewspec/members/member_views.h"
 #include "core/base/fd_link.h"
 #include "core/file/descriptor.h"
