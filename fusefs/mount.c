@@ -29,7 +29,7 @@
 #include "fusefs/session.h"
 #include "viewspec/members/member_views.h"
 
-/* So many ranks of a view are checked before mounting; the rest when they are looked up. */
+/* The most ranks of a view that are checked before mounting; the rest are checked at lookup. */
 #define CHECKED_RANKS 1024
 
 static void log_conversion(void *log, const char *message)
@@ -37,7 +37,7 @@ static void log_conversion(void *log, const char *message)
     fs_log_line(log, MPIIO_LOG_ERROR, "%s", message);
 }
 
-/* The path may lead elsewhere than for the one who started all nodes: the text counts. */
+/* Compares the spec's text, because its path may lead elsewhere on this node. */
 static int check_digest(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -76,7 +76,7 @@ static int load_spec(struct fs_session *session)
     return 2;
 }
 
-/* MPI 3.1, 13.3: the etypes of a filetype must not overlap where the file is written to. */
+/* MPI 3.1, 13.3: the etypes of a filetype must not overlap if the file is open for writing. */
 static int refuse_overlap(const struct fs_session *session, struct fs_node node)
 {
     const char *name = vs_spec_view_name(session->spec, node.view);
@@ -89,7 +89,7 @@ static int refuse_overlap(const struct fs_session *session, struct fs_node node)
     return 2;
 }
 
-/* Compiles one rank's view and sees that slices can be made of it. */
+/* Compiles one rank's view and checks that it can be a slice. */
 static int check_rank(struct fs_session *session, size_t view, int64_t rank)
 {
     struct fs_slice *slice;
@@ -126,7 +126,7 @@ static int check_view(struct fs_session *session, size_t view)
         return 2;
     }
     if (vs_spec_view_is_common(session->spec, view)) {
-        /* An error here is found and told by check_rank. */
+        /* check_rank finds and reports the same error. */
         if (vs_spec_view(session->spec, view, 0, &session->common[view], &why) != 0)
             session->common[view] = NULL;
         count = 1;
@@ -184,8 +184,8 @@ static bool is_no_permission(int error)
 }
 
 /*
- * Opens the shared file as the mount's options want it; without "rw", one that may not be written
- * to is opened for reading. 0 or a negative errno.
+ * Opens the shared file by the mount's options. Without "rw", opens it for reading if the user may
+ * not write to it. Returns 0 or a negative errno.
  */
 static int open_file(struct fs_session *session, struct vs_error *why)
 {
@@ -203,7 +203,7 @@ static int open_file(struct fs_session *session, struct vs_error *why)
         *why = (struct vs_error){0};
         only = mpiio_store_open_spec(session->spec, O_RDONLY, &session->store, why);
 
-        /* A missing file that may not be made is told as such. */
+        /* Reports why a missing file could not be made. */
         error = only == -ENOENT && options->create ? error : only;
     }
     if (error == 0)
@@ -211,7 +211,7 @@ static int open_file(struct fs_session *session, struct vs_error *why)
     return error;
 }
 
-/* A spec of a file that describes itself says nothing of one that has another header. */
+/* Refuses a file whose header is not the one that its spec was made from. */
 static int check_header(const struct fs_session *session)
 {
     char why[PATH_MAX + 256];
@@ -222,7 +222,7 @@ static int check_header(const struct fs_session *session)
     return 1;
 }
 
-/* What needs one file, and one descriptor of it. */
+/* Refuses options that need a single file. */
 static int refuse_for_members(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -246,7 +246,7 @@ static void log_replaced(void *data, int64_t member, const char *path)
                 (long long)member, path);
 }
 
-/* The names that an assembled file goes by are none that could be resolved. */
+/* Opens an assembled file. Its name is a pattern, which realpath(3) cannot resolve. */
 static int open_members(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -266,7 +266,7 @@ static int open_members(struct fs_session *session)
     if (check_header(session) != 0)
         return 1;
     session->file = strdup(vs_spec_file(session->spec));
-    /* Shorthand has no path, and that of a pipe leads nowhere: the members stand for it. */
+    /* Shorthand has no path, and a pipe has none that leads to it: use the members' instead. */
     if (options->shorthand == NULL)
         session->spec_path = realpath(options->spec, NULL);
     if (session->spec_path == NULL)
@@ -309,7 +309,7 @@ static int open_store(struct fs_session *session)
     if (check_header(session) != 0)
         return 1;
     session->file = realpath(path, NULL);
-    /* A view in shorthand has no path, and that of a pipe leads nowhere: the file stands for it. */
+    /* Shorthand has no path, and a pipe has none that leads to it: use the file's instead. */
     if (session->options->shorthand == NULL)
         session->spec_path = realpath(session->options->spec, NULL);
     if (session->spec_path == NULL)
@@ -322,7 +322,7 @@ static int open_store(struct fs_session *session)
     return fs_removal_prepare(session);
 }
 
-/* Write-back, where it is wanted, and who has it stored. */
+/* Sets up write-back, if it is on, and the flusher that stores it. */
 static int set_up_cache(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -376,7 +376,7 @@ static int start_atomic(struct fs_session *session)
     return error != 0;
 }
 
-/* A mount over another would hide it, with what is mounted there and who serves it. */
+/* Refuses to mount over another mount, which would hide it and its daemon. */
 static int refuse_mounted(const struct fs_session *session)
 {
     const char *path = session->options->mountpoint;
@@ -443,8 +443,8 @@ static void log_filesystem(const struct fs_session *session)
 }
 
 /*
- * A kernel that holds writes back takes what it knows of a slice for all that there is. Slices that
- * share bytes would overwrite each other's with what they were: then it must not.
+ * Lets the kernel hold writes back if no two slices share a byte. Such a kernel assumes that a
+ * slice changes only by its own writes, and would overwrite bytes of another slice with old ones.
  */
 static int choose_mode(struct fs_session *session)
 {
@@ -536,10 +536,10 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
 
 void fs_mount_close(struct fs_session *session)
 {
-    /* Events of the other nodes come until here. */
+    /* Other nodes' events may arrive until this call returns. */
     fs_cluster_free(&session->cluster);
     fs_pool_free(&session->pool);
-    /* Turns come until here. */
+    /* Turn notifications may arrive until this call returns. */
     fs_pointers_free(&session->pointers);
     mpiio_ordered_free(session->ordered);
     mpiio_stream_free(session->stream);

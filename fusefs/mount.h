@@ -6,9 +6,9 @@ struct fs_options;
 struct fs_session;
 
 /*
- * Loads the spec, checks its views, opens the shared file and looks at the mount point; nothing is
- * mounted. Returns an exit status: 0, or 1 or 2 after one line on stderr. fs_mount_close is due
- * in either case.
+ * Loads the spec, checks its views, opens the shared file and checks the mount point. Mounts
+ * nothing. Returns an exit status: 0, or 1 or 2 after one line on stderr. The caller calls
+ * fs_mount_close in either case.
  */
 int fs_mount_open(struct fs_session *session, const struct fs_options *options);
 

@@ -59,8 +59,8 @@ enum fs_request {
 };
 
 /*
- * A mount: all that the request handlers share, as libfuse's userdata. Set up once by
- * fs_mount_open; thread-safe from then on.
+ * A mount: the state that the request handlers share, as libfuse's userdata. fs_mount_open sets it
+ * up once. It is thread-safe from then on.
  */
 struct fs_session {
     const struct fs_options *options; /* borrowed */
@@ -94,12 +94,12 @@ struct fs_session {
     struct fs_durable durable;
     struct fs_pool pool;
     struct fs_pointers pointers;
-    struct mpiio_ordered *ordered;          /* NULL: nobody has an "ordered" */
-    struct mpiio_stream *stream;            /* the file, where it is sequential; NULL: it is not */
-    const struct fs_handle_ops *shared_ops; /* what a "shared" does */
-    atomic_uint ordered_open;               /* handles of it */
-    _Atomic int64_t ordered_flushed;        /* when one was closed last, by mpiio_clock */
-    atomic_uint ordered_uses;               /* numbers of what was looked up there */
+    struct mpiio_ordered *ordered;          /* NULL: the mount has no "ordered" */
+    struct mpiio_stream *stream;            /* the file if it is sequential, else NULL */
+    const struct fs_handle_ops *shared_ops; /* the operations of "shared" */
+    atomic_uint ordered_open;               /* open handles of "ordered" */
+    _Atomic int64_t ordered_flushed;        /* time of its last close, by mpiio_clock */
+    atomic_uint ordered_uses;               /* inode numbers given to its lookups */
     struct fs_jobs jobs;
     struct fs_removal removal;
     struct fs_atomic atomic;
@@ -108,7 +108,7 @@ struct fs_session {
     struct fuse_session *fuse;
     pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
     bool has_slices;       /* slices and buffer are set up */
-    int ready;             /* where one byte says that the mount serves; -1: nobody waits */
+    int ready;             /* gets one byte once the mount serves; -1: nobody waits */
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead was seen to */
     struct fs_losses losses;

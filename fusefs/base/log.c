@@ -14,7 +14,7 @@
 
 #include "viewspec/base/line.h"
 
-/* By enum mpiio_log_level. */
+/* Names and priorities of the levels, by enum mpiio_log_level. */
 static const struct severity {
     const char *name;
     int priority; /* of syslog */

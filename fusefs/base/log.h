@@ -10,23 +10,23 @@
 
 /* The log of a running daemon: stderr, a file, or syslog. */
 struct fs_log {
-    const char *name; /* what lines begin with; borrowed */
+    const char *name; /* the beginning of lines; borrowed */
     char *about;      /* the mount point, and the batch job if there is one; owned */
     int fd;           /* the file, owned, or -1 */
     bool foreground;  /* without a file: stderr instead of syslog */
-    atomic_int level; /* an enum mpiio_log_level; lines below it are dropped */
+    atomic_int level; /* an enum mpiio_log_level; drops lines below it */
 };
 
 /*
- * Opens the log of what is mounted at a mount point; path may be NULL. A file and syslog, which
- * several daemons may share, have the mount point in each line. Returns 0 or a negative errno.
+ * Opens the log of the mount at mountpoint; path may be NULL. Several daemons may share a file and
+ * syslog, so each line there has the mount point. Returns 0 or a negative errno.
  */
 int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
                 bool foreground, enum mpiio_log_level level);
 
 void fs_log_close(struct fs_log *log);
 
-/* Returns true if the log takes lines of level. Thread-safe. */
+/* Returns true if the log takes lines of that level. Thread-safe. */
 static inline bool fs_log_takes(const struct fs_log *log, enum mpiio_log_level level)
 {
     return (int)level >= atomic_load_explicit(&log->level, memory_order_relaxed);
@@ -40,8 +40,8 @@ void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const cha
 const char *fs_log_level(const struct fs_log *log);
 
 /*
- * Sets the level by its name, which need not end with a zero. Returns 0, or -EINVAL for another
- * name. Thread-safe.
+ * Sets the level by its name, which need not end with a zero byte. Returns 0, or -EINVAL for an
+ * unknown name. Thread-safe.
  */
 int fs_log_set_level(struct fs_log *log, const char *name, size_t length);
 

@@ -65,21 +65,21 @@ struct fs_options {
     bool npy;                              /* slices are there with a NumPy header, too */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
-    int engine_fd; /* where the engine speaks that has started this daemon; -1: there is none */
+    int engine_fd; /* connection to the engine that started this daemon; -1: none */
     enum fs_cache cache;
     enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;
-    int64_t dirty_max;              /* of write-back, in bytes */
-    int64_t pool;                   /* of blocks of the file, in bytes; 0: none; or FS_POOL_AUTO */
-    int64_t flush_interval;         /* ms until what is dirty is flushed; 0: not for its age */
-    int64_t peer_timeout;           /* ms until a silent node counts as dead */
-    int64_t fanout;                 /* nodes that are connected right below a node */
-    int64_t threads;                /* worker threads at most, >= 1 */
-    int64_t max_read;               /* bytes in a READ request at most */
-    char *interface;                /* that nodes reach each other by; owned; NULL: any */
+    int64_t dirty_max;              /* bound of write-back, in bytes */
+    int64_t pool;                   /* size of the pool, in bytes; 0: none; or FS_POOL_AUTO */
+    int64_t flush_interval;         /* ms until dirty data is flushed; 0: not for its age */
+    int64_t peer_timeout;           /* ms until a silent node is declared failed */
+    int64_t fanout;                 /* the most nodes right below a node in the tree */
+    int64_t threads;                /* the most worker threads, >= 1 */
+    int64_t max_read;               /* the most bytes in a READ request */
+    char *interface;                /* network interface between nodes; owned; NULL: any */
     char *log;                      /* log=FILE, owned; NULL: none */
-    enum mpiio_log_level log_level; /* of lines, at least */
-    char *fuse; /* what libfuse is to get, separated by commas; owned; NULL: nothing */
+    enum mpiio_log_level log_level; /* the lowest one that is logged */
+    char *fuse; /* options for libfuse, separated by commas; owned; NULL: none */
 };
 
 /*

@@ -9,44 +9,45 @@
 #include "fusefs/base/workers.h"
 #include "fusefs/names/slices.h"
 
-/* Having the kernel drop pages of a slice, and doing so again where it read some of them too early
+/* Has the kernel drop pages of a slice, and again if it read some of them too early
    (fusefs/names/refills.h). */
 
 /*
- * A thread of its own for what writers wait for: the notifier may wait for a page that is locked
- * for such a write.
+ * A thread for drops that writers wait for. It is not the notifier's, which may wait for a page
+ * that is locked for such a write.
  */
 struct fs_dropper {
-    struct fs_slices *slices;   /* borrowed, as is what follows */
-    struct fs_workers *workers; /* of the threads that answer requests */
-    struct fuse_session *fuse;  /* set by the caller once it is there */
+    struct fs_slices *slices;   /* borrowed, as are the next two */
+    struct fs_workers *workers; /* the threads that answer requests */
+    struct fuse_session *fuse;  /* set by the caller once it exists */
     struct fs_fifo fifo;        /* of drops */
-    _Atomic uint64_t dropped;   /* how often pages were dropped for a write */
+    _Atomic uint64_t dropped;   /* times that pages were dropped for a write */
 };
 
-/* Sets it up, without the fifo's thread. */
+/* Initialises the dropper, without the fifo's thread. */
 void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
                      struct fs_workers *workers);
 
 /*
- * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, which is
- * referenced and known to the kernel by that number. Waits until requests that lock them are
- * answered: not for threads that answer requests. 0 or a negative errno. Thread-safe.
+ * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, which the
+ * caller has referenced and the kernel knows by inode. Waits until requests that lock them are
+ * answered, so threads that answer requests must not call it. Returns 0 or a negative errno.
+ * Thread-safe.
  */
 int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                   off_t offset, size_t length);
 
 /*
- * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, and waits for
- * that: up to two seconds or, if a page may be locked for the caller's own request (!sure), up to
- * 20 ms. The drop goes on after that. For threads that answer requests. Thread-safe.
+ * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice. Waits for that
+ * up to two seconds, or 20 ms if a page may be locked for the caller's own request (!sure). The
+ * drop goes on after that. For threads that answer requests. Thread-safe.
  */
 void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                    off_t offset, size_t length, bool sure);
 
 /*
- * A write through the slice's pages is done, of length bytes (0: it failed) at offset, and is to be
- * answered: pages that may lack the bytes are dropped first. Waits for that, up to two seconds.
+ * Drops pages that may lack the bytes of a write through the slice's pages. Called between the
+ * write of length bytes (0: it failed) at offset and its answer. Waits up to two seconds.
  * Thread-safe.
  */
 void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,

@@ -313,12 +313,12 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     }
     handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;
-    /* No page that somebody sees may hide what is written past the kernel. */
+    /* No page in use may hide bytes that the program writes past the kernel. */
     assert((handle->rights & MPIIO_GRANT_WRITE) == 0 || !may_hold(slice));
     fs_cut_granted(handle);
     mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
-        fs_sync_written(&session->durable, handle); /* it may be, and the daemon does not see it */
+        fs_sync_written(&session->durable, handle); /* the daemon does not see those writes */
     request->slot = grants->slots++ % MPIIO_GRANT_SLOTS;
     mpiio_grant_put(grants->page, request->slot, request->nonce,
                     &(struct mpiio_grant){.word = slice->grant,

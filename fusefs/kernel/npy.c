@@ -70,7 +70,7 @@ int fs_npy_write(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_
         told = vs_npy_size(slice->npy, buffer);
     if (told < now)
         return told == -ENOMEM ? -ENOMEM : -EPERM;
-    fs_notifier_drop(notifier, slice, inode); /* the kernel has a page that says something else */
+    fs_notifier_drop(notifier, slice, inode); /* the kernel's page differs from the header */
     return 0;
 }
 

@@ -6,19 +6,19 @@
 #include "notifier.h"
 
 /*
- * Slices that show the same bytes of the file: of other views, of other ranks where these overlap,
- * and the same one behind a NumPy header. The kernel takes each for a file of its own.
+ * Slices that show the same bytes of the file: slices of other views, of other ranks if these
+ * overlap, and the same slice behind a NumPy header. To the kernel each is a separate file.
  */
 struct fs_overlaps {
-    struct fs_slices *slices; /* borrowed, as is notifier */
+    struct fs_slices *slices; /* borrowed, like notifier */
     struct fs_notifier *notifier;
     atomic_int *known; /* by view: zeros at first; owned */
 };
 
 /*
- * Bytes [offset, offset + length) of a slice's data are written: has the notifier drop the pages of
- * the other slices that are open for reading and show some of them. Does not wait: what is handed
- * to the notifier next comes after. Returns how many slices. Thread-safe.
+ * Has the notifier drop the pages of other slices that are open for reading and show some of the
+ * bytes [offset, offset + length) of a slice's data, which were written. Does not wait; the
+ * notifier does later tasks after it. Returns the number of slices. Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length);
@@ -27,8 +27,8 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
 bool fs_overlaps_may_be_disjoint(const struct fs_overlaps *overlaps, size_t view);
 
 /*
- * Whether no two slices of a view hold the same byte of the file, as far as that is found without
- * much work: a fraction of a second the first time. 0 or -ENOMEM. Thread-safe.
+ * Sets disjoint to true if no two slices of a view are found to hold the same byte of the file. The
+ * search is bounded: a fraction of a second the first time. Returns 0 or -ENOMEM. Thread-safe.
  */
 int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoint);
 

@@ -18,7 +18,7 @@ struct fs_traced {
     uint32_t opcode;
     bool has_offset, has_length;
     uint64_t offset, length;
-    int64_t begun; /* us */
+    int64_t begun; /* by microseconds() */
 };
 
 /* Requests that the kernel sends to this filesystem, by their opcodes. */
@@ -92,13 +92,13 @@ void fs_trace_free(struct fs_trace *trace)
     pthread_mutex_destroy(&trace->lock);
 }
 
-/* The numbers of requests are even. */
+/* The kernel gives requests even numbers. */
 static struct fs_traced **bucket_of(struct fs_trace *trace, uint64_t unique)
 {
     return &trace->bucket[unique / 2 % FS_TRACE_BUCKETS];
 }
 
-/* Which bytes a request is about; body: length bytes behind its header. */
+/* Notes the byte range of a request; body: length bytes behind its header. */
 static void note_range(struct fs_traced *traced, const char *body, size_t length)
 {
     union {
@@ -161,7 +161,7 @@ void fs_trace_begin(struct fs_session *session, const void *request, size_t leng
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* Removes the request called unique, which is the caller's to free(); NULL: it was not noted. */
+/* Removes and returns the request with that number, for the caller to free(); NULL: not noted. */
 static struct fs_traced *take(struct fs_trace *trace, uint64_t unique)
 {
     struct fs_traced **link, *traced;
@@ -179,7 +179,8 @@ static struct fs_traced *take(struct fs_trace *trace, uint64_t unique)
     return traced;
 }
 
-/* Bytes that were read or written, the offset that lseek found, else 0; or a negative errno. */
+/* Returns the bytes read or written, the offset that lseek found, or else 0; or a negative errno.
+ */
 static int64_t result_of(uint32_t opcode, const struct fuse_out_header *header,
                          const struct iovec *parts, int count)
 {

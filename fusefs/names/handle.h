@@ -19,7 +19,7 @@ struct fs_prefetch;
 
 #define FS_SHARED_CUT (-1)
 
-/* An open file: of a slice, or of a text of .mpiio as it was when it was opened. */
+/* An open file: a slice, or a text of .mpiio as it was when it was opened. */
 struct fs_handle {
     const struct fs_handle_ops *ops; /* what it does (fusefs/requests/handle_ops.h) */
     struct fs_slice *slice;          /* a reference, or NULL */
@@ -38,16 +38,16 @@ struct fs_handle {
 
     bool reads;                /* opened for reading */
     bool writes;               /* opened for writing */
-    bool drops_first;          /* the kernel sends what it holds back of the slice, and drops its
-                                  pages, before the open is answered */
+    bool drops_first;          /* the kernel sends the slice's dirty pages, and drops all, before
+                                  the open is answered */
     bool direct;               /* past the slice's pages */
     bool holds;                /* the kernel may hold what was written, or stored through a mapping;
                                   set by fs_handle_holds */
     bool fills;                /* it writes through pages, and counts in its slice's refills */
     int backing;               /* the number of a file that the kernel uses itself; 0: none */
-    bool asks;                 /* it counts in passthrough.h as one that asks the daemon */
+    bool asks;                 /* passthrough.h counts it as a handle that asks the daemon */
     bool past_daemon;          /* the kernel may write through it without a request */
-    uint64_t taker;            /* for whom it takes from a shared file pointer */
+    uint64_t taker;            /* the contribution that takes etypes, or MPIIO_POINTERS_ANYBODY */
     struct mpiio_share *share; /* of "ordered" */
     unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;            /* the grant's word at that time; lock: the slices' */

@@ -220,7 +220,7 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
                 continue;
             if (count < room) {
                 assert(slice->entry.users > 0);
-                slice->entry.users++; /* it has its handles' already: it is not idle */
+                slice->entry.users++; /* not idle: its handles already count as users */
                 list[count] = slice;
             }
             count++;

@@ -25,7 +25,7 @@ struct fs_session;
  * later until so many others were used since that it is dropped. All functions are thread-safe.
  */
 struct fs_slice {
-    struct mpiio_lru_entry entry; /* its users are references; lock: the table's */
+    struct mpiio_lru_entry entry; /* its users are references; guarded by the table's lock */
     uint64_t inode;
     struct mpiio_slice *slice;
 

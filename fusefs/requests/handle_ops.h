@@ -5,22 +5,22 @@
 #include "fusefs/names/handle.h"
 #include "fusefs/session.h"
 
-/* A READ. */
+/* A READ request and its answer. */
 struct fs_read {
     struct fs_session *session;
     fuse_req_t request;
     struct fs_handle *handle;
     size_t size; /* at most FS_READ_MAX */
     off_t offset;
-    char *buffer; /* the thread's own, FS_READ_MAX bytes: the handle may end with the answer */
+    char *buffer; /* the thread's own, FS_READ_MAX bytes: it outlives the handle */
 
     /* The answer. */
     const char *bytes;            /* buffer, or what was read ahead */
-    struct fs_prefetch *prefetch; /* to be told of the answer, or NULL */
-    struct fs_slice *shrunk; /* a reference to the slice, whose pages are to be dropped, or NULL */
+    struct fs_prefetch *prefetch; /* fs_prefetch_done follows the answer; or NULL */
+    struct fs_slice *shrunk;      /* a reference to a slice whose pages must be dropped, or NULL */
 };
 
-/* A WRITE. */
+/* A WRITE request. */
 struct fs_write {
     struct fs_session *session;
     fuse_req_t request;
@@ -30,29 +30,30 @@ struct fs_write {
     size_t size;
     off_t offset; /* the operation sets it to where the bytes went */
     int flags;    /* of the open file */
-    bool mapped;  /* a page that a program stored to, which the kernel does not send again */
-    bool appends; /* to the end, wherever the kernel believes that to be */
+    bool mapped;  /* a dirty page of a mapping, which the kernel does not send again */
+    bool appends; /* to the end by the file's size, not by the kernel's */
 };
 
 /*
- * What an open file does: one table for each kind of file. Functions return a negative errno on
- * failure and are thread-safe. The comments say what NULL means.
+ * The operations of open files, one table for each kind of file. Functions return a negative errno
+ * on failure and are thread-safe. The comments say what NULL means.
  */
 struct fs_handle_ops {
     bool positionless; /* the file has no positions: each call begins at offset 0, and requests for
                           pages of a mapping fail with ENODEV */
-    bool parallel;     /* writes past the page cache need no order from the kernel */
-    bool unseen;       /* no slice shows what was written when the write is answered */
+    bool parallel;     /* the kernel need not serialise writes past the page cache */
+    bool unseen;       /* no slice shows the bytes yet when the write is answered */
     bool grantable;    /* mpiio-run may serve it from the shared file */
 
-    /* Sets up a zeroed handle, and info for the answer. If it fails, the handle is freed next. */
+    /* Sets up a zeroed handle, and info for the answer. If it fails, the caller frees the handle.
+     */
     int (*open)(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                 struct fs_handle *handle, struct fuse_file_info *info);
 
-    /* Ends what open began; the handle is freed next. NULL: nothing to do. */
+    /* Undoes open; the caller then frees the handle. NULL: nothing to do. */
     void (*release)(struct fs_session *session, struct fs_handle *handle);
 
-    /* Return the number of bytes. NULL write: EBADF. */
+    /* Return the number of bytes. read is never NULL. NULL write: EBADF. */
     ssize_t (*read)(struct fs_read *read);
     ssize_t (*write)(struct fs_write *write);
 
@@ -64,15 +65,15 @@ struct fs_handle_ops {
     int (*fallocate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
                      off_t offset, off_t length);
 
-    /* O_TRUNC, just after the open. Sets told to the size for the kernel, or leaves it. NULL:
-       truncation means nothing. */
+    /* Handles O_TRUNC, just after the open. May set told to the size to report to the kernel. NULL:
+       truncation has no effect. */
     int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
                     off_t *told);
 
-    /* Returns 1 if the waiter is told, now or later. NULL: nothing to do. */
+    /* Returns 1 if the waiter's done is called, now or later. NULL: nothing to do. */
     int (*fsync)(struct fs_session *session, struct fs_waiter *waiter);
 
-    /* The answer to close(2), once all is stored; torn: as fs_flush_first sets it. NULL: 0. */
+    /* Returns the answer to close(2), once all is stored; fs_flush_first sets torn. NULL: 0. */
     int (*flush)(struct fs_session *session, struct fs_handle *handle, int torn);
 };
 

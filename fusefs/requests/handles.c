@@ -15,7 +15,7 @@
 #include "handle_ops.h"
 #include "lookup.h"
 
-/* Frees a handle, in use until now. */
+/* Undoes the open of a handle and frees it. */
 static void close_handle(struct fs_session *session, struct fs_handle *handle)
 {
     if (handle->ops->release != NULL)
@@ -69,7 +69,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     int error;
 
     fs_count(session, FS_OPEN);
-    /* The mount serves by now, and a file takes over the readahead that is set when it opens. */
+    /* The mount serves by now, and a file inherits the readahead that is set when it opens. */
     if (!atomic_exchange(&session->readahead, true))
         fs_readahead_raise(session->mountpoint, session->options->max_read);
     fs_listed_forget(session, inode);
@@ -82,7 +82,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
         fs_open_reply(session, request, info);
 }
 
-/* Sets buffer to this thread's own for reads. 0, or a negative errno if it cannot take size. */
+/* Sets buffer to this thread's own for reads. 0; -ENOMEM; -EINVAL if size does not fit. */
 static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 {
     *buffer = pthread_getspecific(session->buffer);
@@ -99,12 +99,12 @@ static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 }
 
 /*
- * Comes after the answer to the read. The kernel takes the slice's new end from a short answer
+ * Must follow the answer to the read. The kernel takes the slice's new end from a short answer
  * unless it was told to drop pages since it asked: then the reader would get the zeros.
  */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
-    /* Without memory for it the pages stay until the next open, which drops them. */
+    /* If this fails without memory, the pages stay until the next open, which drops them. */
     fs_notifier_drop(&session->notifier, slice, inode);
     fs_slices_put(&session->slices, slice);
 }
@@ -122,7 +122,7 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 
     fs_count(session, FS_READ);
     read.bytes = read.buffer;
-    /* A page of a mapping belongs to nobody. */
+    /* The kernel reads pages of a mapping without a lock owner. */
     if (read.handle->ops->positionless && info->lock_owner == 0)
         got = -ENODEV;
     if (got == 0)
@@ -161,8 +161,9 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
 }
 
 /*
- * Past the page cache the kernel leaves O_DSYNC and O_SYNC to us; else it sends an fsync. Returns 1
- * where the request, which has written put bytes, is answered later.
+ * Syncs a write past the page cache with O_DSYNC or O_SYNC. The kernel leaves that to the daemon;
+ * for other writes it sends an fsync. Returns 1 if the request, which has written put bytes, is
+ * answered later.
  */
 static int sync_direct(const struct fs_write *write, size_t put)
 {
@@ -214,7 +215,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
                       handle->direct && !write.mapped);
 }
 
-/* A kernel that holds writes goes by its own size, with all as data, once it is told -ENOSYS. */
+/* A kernel that holds writes uses its own size after -ENOSYS, and takes all bytes as data. */
 static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
                         int whence)
 {
@@ -266,7 +267,7 @@ static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
     free(waiter);
 }
 
-/* MPI_File_sync: what was written is on the device. */
+/* Answers once the written bytes are on the device, like MPI_File_sync. */
 void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
@@ -296,12 +297,12 @@ static void reply_flushed(struct fs_session *session, fuse_req_t request, struct
 static void tell_flushed(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
-    (void)flushed; /* what it says of this slice is told by the operation */
+    (void)flushed; /* the operation flush returns the errors of this slice */
     reply_flushed(session, waiter->request, waiter->handle, waiter->torn);
     free(waiter);
 }
 
-/* Where what was written is still on this node, the close is answered when it is in the file. */
+/* Answers a close. If written bytes are still on this node, answers once they are in the file. */
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);

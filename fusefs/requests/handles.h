@@ -22,7 +22,7 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 
-/* Answers an open; the handle is freed where it was given up meanwhile. Thread-safe. */
+/* Answers an open. Frees the handle if the kernel has abandoned the open. Thread-safe. */
 void fs_open_reply(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info);
 

@@ -229,7 +229,7 @@ static int ordered_open(struct fs_session *session, fuse_ino_t inode, pid_t thre
     return 0;
 }
 
-/* What waits for nothing else then is placed. */
+/* Closes the share, whose bytes are placed when its turn comes. */
 static void ordered_release(struct fs_session *session, struct fs_handle *handle)
 {
     mpiio_share_close(handle->share);
@@ -237,8 +237,8 @@ static void ordered_release(struct fs_session *session, struct fs_handle *handle
     fs_slice_release(session, handle);
 }
 
-/* Waits until it is the share's turn, and all that was written to it is placed. -EINTR: the caller
-   was interrupted. */
+/* Waits until the turn of the handle's contribution, and until all bytes written to it are placed.
+   -EINTR: the caller was interrupted. */
 static int await_turn(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
     struct waiting waiting = {.ordered = session->ordered, .request = request};
@@ -257,7 +257,7 @@ static ssize_t ordered_read(struct fs_read *read)
     return error != 0 ? error : read->session->shared_ops->read(read);
 }
 
-/* Writes to the end of the share. */
+/* Appends to the contribution. */
 static ssize_t ordered_write(struct fs_write *write)
 {
     struct fs_session *session = write->session;
@@ -289,7 +289,7 @@ static int ordered_flush(struct fs_session *session, struct fs_handle *handle, i
     return error != 0 ? error : mpiio_share_error(handle->share);
 }
 
-/* What is written has a place of its own, which others see when it is placed. */
+/* No slice shows written bytes before they are placed in the file. */
 const struct fs_handle_ops fs_ordered_ops = {
     .positionless = true,
     .unseen = true,

@@ -159,7 +159,7 @@ static ssize_t sequential_read(struct fs_read *read)
     return got;
 }
 
-/* Returns how many bytes were written, whole etypes. request: as fs_sequential_place has it. */
+/* Writes whole etypes and returns their bytes. request: as in fs_sequential_place. */
 static ssize_t write_etypes(struct fs_session *session, fuse_req_t request, const char *buffer,
                             size_t size)
 {

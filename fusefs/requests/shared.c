@@ -126,7 +126,7 @@ static ssize_t shared_write(struct fs_write *write)
     if (got < 0)
         return (ssize_t)got;
     write->size = (size_t)got;
-    write->appends = false; /* the pointer says where it goes */
+    write->appends = false; /* the pointer gives the offset */
     return fs_slice_write_at(write);
 }
 
@@ -157,7 +157,7 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
     return mpiio_pointers_set(session->pointers.pointers, node.view, position);
 }
 
-/* A write has its place from the pointer, and so needs no order from the kernel. */
+/* The shared file pointer orders writes, so the kernel need not. */
 const struct fs_handle_ops fs_shared_ops = {
     .positionless = true,
     .parallel = true,

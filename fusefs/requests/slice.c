@@ -18,29 +18,29 @@
 #include "put.h"
 #include "truncate.h"
 
-/* What each read calls: the call by the table of operations is enough. */
+/* For functions of each read: one indirect call, by the table of operations, is enough. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Reading. */
 
 /*
- * After a read that ended at end: if the kernel knows of a larger slice, the file was truncated,
- * and pages behind the end may be filled with zeros. They must go before the file grows again.
- * Returns a reference to the slice, or NULL where there is nothing to be done.
+ * Notices that the file was truncated: a read ended at end, and the kernel knows of a larger slice.
+ * Its pages behind the end may be filled with zeros, and must go before the file grows again.
+ * Returns a reference to the slice, or NULL if nothing is to be done.
  */
 static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *slice,
                                    int64_t wanted, int64_t end)
 {
     int64_t known = atomic_load(&slice->known_size);
 
-    /* A kernel that holds writes back knows better. */
+    /* A kernel that holds writes back has the newer size. */
     if (session->mode->holds_writes || end >= wanted || end >= known ||
         !atomic_compare_exchange_strong(&slice->known_size, &known, end))
         return NULL;
     return fs_slices_ref(&session->slices, slice);
 }
 
-/* The file's bytes, and over them those that could not be stored in it. */
+/* Reads the file's bytes, and lays over them those that could not be stored in it. */
 static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_slice *slice,
                                         char *buffer, size_t size, off_t offset)
 {
@@ -65,7 +65,7 @@ static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_sl
     return got;
 }
 
-/* Reads bytes of the file that the slice is, header and all: how many, or a negative errno. */
+/* Reads bytes of a slice, its NumPy header included. Returns how many, or a negative errno. */
 static ALWAYS_INLINE ssize_t read_file(struct fs_session *session, struct fs_slice *slice,
                                        char *buffer, size_t size, off_t offset)
 {
@@ -132,7 +132,7 @@ ssize_t fs_slice_read_at(struct fs_read *read)
     return (ssize_t)read->size;
 }
 
-/* What the kernel may hold is not in the file yet: all counts as data. */
+/* Counts all bytes as data, because those that the kernel may hold are not in the file yet. */
 static int64_t seek_held(struct fs_slice *slice, int64_t start, int whence)
 {
     int64_t size = mpiio_slice_size(slice->slice);
@@ -171,8 +171,8 @@ static int64_t slice_lseek(struct fs_session *session, struct fs_handle *handle,
 /* Opening and closing. */
 
 /*
- * Whether the pages that the kernel would keep are right, beside grants: these are taken back
- * before the file's version is looked at again, so that nobody writes past the kernel in between.
+ * Returns true if the kernel may keep the slice's pages beside grants. Revokes grants before it
+ * samples the file's version again, so that nobody writes past the kernel in between.
  */
 static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
 {
@@ -187,7 +187,7 @@ static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
     return fs_version_now(session, &now) == 0 && fs_version_same(&filled, &now);
 }
 
-/* Whether a slice may be opened with those flags. */
+/* Returns 0 if a slice may be opened with those flags, or a negative errno. */
 static int check_access(struct fs_session *session, const struct fs_slice *slice, int flags)
 {
     if (session->stream != NULL && session->read_only == 0 && (flags & O_ACCMODE) != O_WRONLY)
@@ -213,14 +213,13 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     error = check_access(session, handle->slice, info->flags);
-    /* O_TRUNC cuts off what the kernel has not sent yet: it sends what others have written first.
-     */
+    /* The kernel sends what others have written before O_TRUNC cuts off what it has not sent. */
     handle->drops_first = error == 0 && session->mode->holds_writes && handle->writes &&
                           fs_slices_is_written(&session->slices, handle->slice);
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
-    /* Whoever writes later drops the pages of this slice, which is open now; what was written
-       before shows in the version. */
+    /* Later writers drop the pages of this slice, which is open now. The version shows earlier
+       writes. */
     if (error == 0)
         error = fs_version_now(session, &handle->version);
     if (error != 0)
@@ -241,8 +240,8 @@ static void choose_passthrough(struct fs_session *session, struct fs_handle *han
     handle->ops = &fs_passthrough_ops;
     handle->past_daemon = handle->writes;
     /*
-     * What O_DIRECT asks of alignment on the file's filesystem, a slice does not. The kernel fails
-     * opens that are to keep pages of what is passed through, which has none.
+     * A slice does not ask for the alignment that the file's filesystem may ask of O_DIRECT. The
+     * kernel fails opens with both keep_cache and a backing file, for which it keeps no pages.
      */
     info->direct_io = (info->flags & O_DIRECT) != 0;
     info->keep_cache = false;
@@ -278,8 +277,8 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
         handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_ahead);
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
-    /* If others write through the pages that the kernel is to drop, it does so before the answer,
-       not some time after it. A drop that is to come is noted, for writers who join before it. */
+    /* If others write through the pages that the kernel must drop, it drops them before the answer,
+       not some time after it. fs_refills_opened notes the drop for writers who join before it. */
     if (!handle->drops_first && !passed && !info->keep_cache)
         handle->drops_first =
             fs_refills_opened(&handle->slice->refills, handle->fills, mpiio_clock());
@@ -308,9 +307,9 @@ int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
 }
 
 /*
- * The kernel has sent what it held back of the slice before, and tells of its errors itself; what
- * is left to tell is that others could not have the file stored, and that something of the slice is
- * not stored yet, or has no value that can be.
+ * Returns the error for a close. The kernel has sent the dirty pages of the slice before, and
+ * reports their errors itself. The rest: a sync that failed for another handle, bytes of the slice
+ * that are not stored yet, and elements whose value cannot be stored.
  */
 int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
@@ -326,9 +325,9 @@ int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int tor
 /* Writing. */
 
 /*
- * An append lands at the end by the file's size, wherever the kernel believes that to be: offset
- * becomes that. Handles that are opened with O_APPEND have no pages; one that got the flag later
- * (fcntl) has them at the wrong place if the two differ.
+ * Appends at the end by the file's size, which may differ from the kernel's, and sets offset to it.
+ * Handles that are opened with O_APPEND have no pages. If a handle got the flag later (fcntl) and
+ * the two sizes differ, its pages hold the bytes at the wrong offset.
  */
 static ssize_t append(const struct fs_write *write, const char *buffer, size_t size, off_t *offset,
                       const struct mpiio_access *access)
@@ -348,7 +347,7 @@ static ssize_t append(const struct fs_write *write, const char *buffer, size_t s
     return put;
 }
 
-/* Writes where the program, or the kernel, says. */
+/* Writes at the offset that the program, or the kernel, has chosen. */
 static ssize_t put_at(const struct fs_write *write, const char *buffer, size_t size, off_t offset)
 {
     struct fs_session *session = write->session;
@@ -356,10 +355,10 @@ static ssize_t put_at(const struct fs_write *write, const char *buffer, size_t s
     int64_t end = offset + (int64_t)size;
     int error = 0;
 
-    if (end > fs_cut_mark(&slice->cut)) /* never where the slice is not cut */
+    if (end > fs_cut_mark(&slice->cut)) /* never if the slice is not cut */
         error =
             fs_truncate_fill_gap(session, write->inode, write->handle, offset, end, write->mapped);
-    if (write->mapped) { /* which the kernel does not send again */
+    if (write->mapped) { /* the kernel does not send the page again */
         ssize_t put = fs_store_page(session, slice, buffer, size, offset);
 
         return error != 0 ? error : put;
@@ -385,7 +384,7 @@ static ssize_t put_data(const struct fs_write *write, const char *buffer, size_t
     return fs_atomic_end_write(&session->atomic, slice->slice, access, put);
 }
 
-/* The same of a file that may have a header. */
+/* Writes to a slice that may have a NumPy header. */
 static ssize_t put_bytes(struct fs_write *write)
 {
     struct fs_slice *slice = write->handle->slice;

@@ -4,11 +4,11 @@
 
 #include "handle_ops.h"
 
-/* The operations of slices, on which other kinds build. */
+/* The operations of slices, which other kinds of files use. */
 
 /*
- * Begins an open: finds the slice of inode, checks the flags of info, and has the handle join the
- * slice's open ones. fs_slice_release ends what it began, unless it fails.
+ * Begins an open: finds the slice of inode, checks the flags of info, and adds the handle to the
+ * slice's open ones. fs_slice_release undoes that; after a failure the caller must not call it.
  */
 int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                   struct fs_handle *handle, struct fuse_file_info *info);

@@ -284,7 +284,7 @@ static int text_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     if (handle->text == NULL)
         return -ENOMEM;
     handle->length = strlen(handle->text);
-    info->direct_io = 1; /* the size that the kernel knows is that of another moment */
+    info->direct_io = 1; /* the kernel's size is from another moment */
     info->noflush = 1;
     return 0;
 }

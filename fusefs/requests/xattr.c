@@ -191,9 +191,8 @@ static int set_log(struct fs_session *session, fuse_req_t request, const char *n
 }
 
 /*
- * Names that do something when their value is asked for, and are not listed: where the mount is
- * read-only the kernel lets none be set. -ENODATA: not such a name. 0: the request is answered,
- * with an empty value, or will be.
+ * Acts on an unlisted name when its value is read, because the kernel lets nobody set attributes of
+ * a read-only mount. -ENODATA: not such a name. 0: the request is answered, or will be.
  */
 static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size)
 {
@@ -418,7 +417,7 @@ static int change_list(struct fs_session *session, struct fs_node node, const ch
     return error;
 }
 
-/* All other attributes are fixed as names are. 0: the request is answered, or will be. */
+/* Sets an attribute; most are fixed, as names are. 0: the request is answered, or will be. */
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
 {

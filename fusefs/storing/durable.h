@@ -4,26 +4,26 @@
 
 #include "fusefs/names/handle.h"
 
-/* What was written and is, or is not, on the storage device. All functions are thread-safe. */
+/* Tracks whether written data is on the storage device. All functions are thread-safe. */
 struct fs_durable {
     struct mpiio_store *store; /* borrowed */
     bool writes;               /* the store is open for writing */
-    atomic_uint failed;        /* how often the file could not be stored on its device */
-    atomic_int error;          /* why, the last time */
+    atomic_uint failed;        /* number of failed syncs of the file to its device */
+    atomic_int error;          /* the reason of the last one */
 };
 
 /*
- * fsync(2) of the file itself: 0 or a negative errno. fs_sync_failed takes note of a failure for
- * those who have written and did not ask; fs_sync_file_noted does both.
+ * fs_sync_file calls fsync(2) on the file itself and returns 0 or a negative errno. fs_sync_failed
+ * notes a failure for all handles that have written. fs_sync_file_noted does both.
  */
 int fs_sync_file(struct fs_durable *durable, bool data_only);
 int fs_sync_file_noted(struct fs_durable *durable, bool data_only);
 void fs_sync_failed(struct fs_durable *durable, int error);
 
 /*
- * The kernel tells that the file could not be stored to the first who asks, and only once; but
- * everyone who has written must hear of it. fs_sync_missed is the error, if any, that an fsync for
- * another handle met and this one was not told; fs_sync_written notes that something was written.
+ * The kernel reports a failed store only once, to the first fsync, but each handle that has written
+ * must report it. fs_sync_missed returns the error, if any, of an fsync for another handle that
+ * this one has not reported yet. fs_sync_written notes a write through the handle.
  */
 int fs_sync_missed(struct fs_durable *durable, struct fs_handle *handle);
 void fs_sync_written(struct fs_durable *durable, struct fs_handle *handle);

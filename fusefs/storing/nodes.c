@@ -114,8 +114,9 @@ static void log_await(void *data)
 }
 
 /*
- * Before this node stores alone: waits until no other node's engine is in a store, for peer_timeout
- * at most. A node that is lost, but not dead, may be (src/DESIGN.md, "The fence around stores").
+ * Waits, before this node stores alone, until no other node's engine is in a store; for
+ * peer_timeout at most. The engine of a failed node may still run (src/DESIGN.md, "The fence around
+ * stores").
  */
 static void await_stores(struct fs_session *session)
 {
@@ -341,9 +342,9 @@ static int make_lists(struct fs_session *session)
 }
 
 /*
- * Returns where the other nodes of the group find this one, beside the tree: two lines, its part of
- * the pool and its shared file pointers; either may be empty. New, the caller's to free(); NULL
- * without memory.
+ * Returns the addresses at which other nodes of the group reach this one beside the tree. The first
+ * line is for its part of the pool, the second for its shared file pointers; either may be empty. A
+ * new string, which the caller frees by free(); NULL without memory.
  */
 static char *places_text(const struct fs_session *session)
 {
@@ -356,7 +357,8 @@ static char *places_text(const struct fs_session *session)
     return text;
 }
 
-/* The first or second line of each, and a zero byte: *chosen bytes; 0: all are empty. */
+/* Returns the first or second line of each text, with a zero byte behind it: a new list of *chosen
+   bytes; 0: all lines are empty. NULL without memory. */
 static char *choose_line(const char *places, size_t size, bool second, size_t *chosen)
 {
     char *list = malloc(size + 1);
@@ -382,8 +384,9 @@ static char *choose_line(const char *places, size_t size, bool second, size_t *c
 }
 
 /*
- * Takes in what all nodes of the group have said, by number, a zero byte behind each: size bytes.
- * With none, this node's memory and pointers are for itself. 0 or a negative errno.
+ * Takes over the addresses of all nodes of the group, by number, with a zero byte behind each: size
+ * bytes. If there are none, this node keeps memory and pointers for itself. Returns 0 or a negative
+ * errno.
  */
 static int meet_places(struct fs_session *session, const char *places, size_t size)
 {

@@ -20,7 +20,7 @@ struct mpiio_store;
  * "When a version of the file has settled").
  */
 struct fs_settling {
-    struct mpiio_store *store; /* borrowed, as is what follows; set once it is open */
+    struct mpiio_store *store; /* borrowed, as are the next two; set once it is open */
     struct fs_flusher *flusher;
     struct fs_workers *workers;
     struct fs_fifo fifo; /* the thread; its only task is this structure's own */
@@ -29,7 +29,7 @@ struct fs_settling {
     pthread_mutex_t lock;
     pthread_cond_t changed;      /* a wait has ended */
     bool waiting;                /* the thread waits for the writers of wanted; lock */
-    int64_t give_up;             /* by mpiio_clock: when requests stop waiting; lock */
+    int64_t give_up;             /* time at which requests stop waiting, by mpiio_clock; lock */
     struct fs_version wanted;    /* lock */
     struct fs_version passed[2]; /* versions whose writers have returned; lock. Two, because an
                                     assembled file's versions are sampled in two ways */
@@ -46,9 +46,9 @@ void fs_settling_free(struct fs_settling *self);
 /* The functions below are thread-safe. */
 
 /*
- * Samples the file's version, with changes set to 0. It is settled only if the times
- * say so, no flush of all nodes is under way, and all writes that it shows have ended. With waits,
- * waits for such writes, but for a tenth of a second at most. Returns 0 or a negative errno.
+ * Samples the file's version, with changes set to 0. The version is settled only if its times allow
+ * that, no flush of all nodes is under way, and all writes that it shows have ended. With waits,
+ * waits for such writes for a tenth of a second at most. Returns 0 or a negative errno.
  */
 int fs_settling_sample(struct fs_settling *self, struct fs_version *version, bool waits);
 
