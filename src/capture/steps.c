@@ -66,8 +66,8 @@ static int reduce(const struct capture_file *file, struct hashes *hashes)
     if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
         mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
-    /* Ranks that swap their views make another step: the rank goes into the hash, in two rounds, as
-       the hashes are added. */
+    /* Mixes the rank into each hash, so that a step in which ranks swap views has another sum.
+       Twice, because the hashes are only added up. */
     for (size_t i = 0; i < file->step_count; i++)
         hashes->own[i] = vs_hash_mix(vs_hash_mix(hashes->own[i], rank), rank);
     return mpi->Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);

@@ -13,7 +13,7 @@
 
 struct converted_read {
     struct mpiio_slice *slice;
-    struct mpiio_transfer *transfer; /* of slice offsets; bytes: those converted so far */
+    struct mpiio_transfer *transfer; /* by slice offsets; bytes: count of those converted so far */
     bool stopped;
 };
 
@@ -23,7 +23,7 @@ static void fail_read(struct converted_read *reading, int error)
     reading->stopped = true;
 }
 
-/* Reads positions. The file's end, or an error, ends the whole. */
+/* Reads length positions. The file's end, or an error, also ends the whole transfer. */
 static size_t read_part(struct converted_read *reading, int64_t position, size_t length,
                         void *buffer)
 {

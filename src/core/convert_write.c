@@ -18,8 +18,8 @@
 /* What is written, and which part of it are whole elements. */
 struct converted_write {
     struct mpiio_slice *slice;
-    struct mpiio_transfer *transfer; /* of slice offsets; error: why less is stored */
-    int64_t offset, end;             /* of the part that is written now */
+    struct mpiio_transfer *transfer; /* by slice offsets; error: why fewer bytes are stored */
+    int64_t offset, end;             /* of the part being written */
     int64_t body_start, body_end;    /* of the whole elements */
     struct mpiio_element head, tail; /* the elements that are cut, if there are any */
 };
@@ -212,7 +212,7 @@ static int merge(struct mpiio_slice *slice, struct merged *merged, const char *b
     return mpiio_to_file(merged->element.conversion, merged->file, merged->partial.bytes, 1);
 }
 
-/* Stores an element, or a part of one, of which a part counts as nothing. */
+/* Stores an element, or a part of one. Fails unless all of it is stored. */
 static int store_part(struct mpiio_slice *slice, struct mpiio_transfer *part)
 {
     mpiio_store_write(slice->store, part);
@@ -392,7 +392,8 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
 
 /* Whole elements. */
 
-/* Stores positions. Returns how many bytes are stored, and sets the error of all. */
+/* Stores length positions. Returns how many bytes are stored, and sets the whole transfer's error.
+ */
 static size_t store(const struct converted_write *writing, int64_t position, size_t length,
                     const char *memory, enum mpiio_put put)
 {

@@ -7,22 +7,23 @@
 /*
  * Converts native bytes and stores them: mpiio_write_runs for slices that have a codec.
  *
- * Where the bytes of an element are only reordered each native byte goes to its own byte of the
- * file, so that parts of elements are stored as they come. An element of another kind that is
- * given in part is read, changed and written back: alone, and locked against all who write whole
- * elements through this store or another one, and against programs that use fcntl(2) locks. It goes
- * past write-back, unless that has it already (cache.h): other stores do the same with other parts.
- * One that has no value in the file yet is kept with the slice's partial elements until it has.
+ * If the bytes of an element are only reordered, each native byte goes to its own byte of the file,
+ * and so parts of elements are stored as they come. An element of another kind that is written in
+ * part is read, changed and written back, one at a time. A lock excludes writers of whole elements
+ * through this or another store, and programs that use fcntl(2) locks. The element goes past
+ * write-back, unless bytes of it are dirty there (cache_write.h), because other stores may change
+ * other parts of it. An element without a value in the file yet is kept with the slice's partial
+ * elements until it has one.
  *
- * Nobody waits for room or for a flush with one of these locks held: who stores what is dirty may
- * need it, as MPI-IO locks what it writes on some filesystems.
+ * No thread waits for room or for a flush while it holds one of these locks: a flush may need the
+ * same lock, because MPI-IO locks the bytes that it writes on some filesystems.
  */
 
 /*
- * Writes a transfer of slice offsets, which lie below the slice's limit, as mpiio_write_runs does;
- * bytes are written, or kept. Whole elements are all converted before the first of them is stored,
- * in a call of up to MPIIO_CONVERT_WRITE_WHOLE bytes: one that cannot be leaves the file as it was.
- * Local, thread-safe.
+ * Writes a transfer of slice offsets, which lie below the slice's limit, like mpiio_write_runs. Its
+ * bytes count the written and the kept ones. A call of up to MPIIO_CONVERT_WRITE_WHOLE bytes
+ * converts all whole elements before it stores the first. If one cannot be converted, the file
+ * stays as it was. Local, thread-safe.
  */
 #define MPIIO_CONVERT_WRITE_WHOLE (4 << 20)
 

@@ -128,11 +128,11 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
 }
 
 /*
- * How many of the bytes of a transfer from offset on are there by the file's size now, and by the
- * end that was met while reading. Bytes gathered from a mapping are zeros behind the file's end,
- * and so may be what pread(2) returns while another thread truncates: the kernel sets the new size,
- * then clears the rest of the page. Bytes below a size that is seen afterwards were in the file,
- * or were zeros in it when it had grown again.
+ * Returns how many bytes of a transfer from offset on lie below the file's size now, and below the
+ * end that was met while reading. Bytes gathered from a mapping are zeros behind the file's end.
+ * pread(2) may return such zeros while another thread truncates, because the kernel sets the new
+ * size before it clears the rest of the page. Bytes below a size that is sampled afterwards were in
+ * the file, or were zeros in it when it had grown again.
  */
 static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
                    const struct mpiio_transfer *transfer)

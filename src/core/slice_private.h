@@ -33,7 +33,7 @@ static inline void mpiio_slice_positions(const struct mpiio_slice *slice, int64_
     *end = *offset + length;
 }
 
-/* A request of the slice for packed bytes from position, or slice offset, on. */
+/* Returns a transfer of packed bytes of the slice from position, or slice offset, on. */
 static inline struct mpiio_transfer mpiio_slice_transfer(const struct mpiio_slice *slice,
                                                          int64_t position, size_t length,
                                                          const void *buffer,

@@ -10,7 +10,7 @@
 /* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
 #define MAX_SEEKS 65536
 
-/* A file that cannot tell is all data, with a hole at its end, and so is one with dirty bytes. */
+/* Takes a file as all data, with a hole at its end, if it cannot tell or has dirty bytes. */
 static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
 {
     struct mpiio_source *top = slice->store->top;
@@ -106,8 +106,8 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
 }
 
 /*
- * Where the order in the slice is not the order in the file, all counts as data; and where zeros in
- * the file may be something else in the slice, or the slice has parts of elements.
+ * Returns false if all bytes must count as data: if the slice is not in the file's order, if zeros
+ * of the file may have another value in the slice, or if the slice has partial elements.
  */
 static bool can_seek(const struct mpiio_slice *slice)
 {

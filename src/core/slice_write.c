@@ -86,8 +86,8 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 }
 
 /*
- * Shortens a transfer to the bytes that have a place in a file of fixed length: what is nowhere
- * must not wait in a cache until it is to be stored. Returns why none has one.
+ * Shortens a transfer to the bytes that exist in a file of fixed length, because a cache must not
+ * keep bytes that can never be stored. Returns 0, or a negative errno if none exist.
  */
 static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
@@ -112,7 +112,7 @@ static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
     return transfer->length > 0 ? 0 : places.error;
 }
 
-/* Positions are packed offsets (vs_view_gaps). */
+/* Writes a transfer whose positions are packed offsets (vs_view_gaps). */
 static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     int64_t offset = transfer->position;

@@ -11,42 +11,45 @@
 
 /*
  * The layers of a store: write-back over its file (cache.h), a reader of the file
- * (file/reader.h), and waits for its locks. For whoever owns them and the store. Not installed.
+ * (file/reader.h), and waits for its locks. For the owner of the layers and the store. Not
+ * installed.
  */
 struct mpiio_cache;
 
 /*
  * Puts a cache of at most dirty_max bytes over store's file. The store is open for writing, has no
- * cache yet, and outlives it; its slices are not in use yet. *cache is the caller's, to be freed by
+ * cache yet, and outlives it. Its slices are not in use yet. The caller frees *cache by
  * mpiio_store_drop_cache. Returns 0 or a negative errno.
  */
 int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_cache **cache);
 
 /*
- * Frees the cache, and the dirty data that is left; the store is written through from then on. No
+ * Frees the cache, and the dirty data that is left. Writes to the store then go to its file. No
  * other thread may use either. NULL is allowed.
  */
 void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
 /*
- * Has the store's slices go past the cache, to the file, with cache NULL, or to cache again.
- * Nothing may be dirty, and no slice be read or written meanwhile.
+ * Lets the store's slices bypass the cache (NULL), or use cache again. Nothing may be dirty, and
+ * nobody may read or write a slice meanwhile.
  */
 void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
-/* Has the store's slices ask reader first, which is borrowed. Once, before they are used. */
+/* Lets reads of the store ask reader first, which is borrowed. Called once, before slices are used.
+ */
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader);
 
 /*
- * For the reader: length bytes of the file itself at displacement, by pread(2), none ahead of them,
- * counted as the store's. Returns how many there are, or a negative errno. Thread-safe.
+ * Reads, for the reader, length bytes of the file itself at displacement, like the file's
+ * pread_exactly (file/file.h). Counts them as the store's. Returns how many there are, or a
+ * negative errno. Thread-safe.
  */
 int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t length,
                               int64_t displacement);
 
 /*
- * Has wait(argument, true) called by a writer that is about to wait for a lock of the file which
- * another program holds, and wait(argument, false) when that wait is over. To be set before slices
+ * Sets a function that a writer calls as wait(argument, true) before it waits for a lock of the
+ * file that another program holds, and as wait(argument, false) after that. To be set before slices
  * are used.
  */
 void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),

@@ -73,7 +73,7 @@ int64_t mpiio_store_find_list(const struct mpiio_store *store);
 /* Like mpiio_file_refresh (file/file.h). Thread-safe. */
 int mpiio_store_refresh(struct mpiio_store *store);
 
-/* As set_coherence of files (file/file.h). */
+/* Like set_coherence of files (file/file.h). */
 void mpiio_store_set_coherence(struct mpiio_store *store, enum mpiio_coherence coherence);
 
 /* Return the coherence and the type of the file's filesystem. For members, that is the least
@@ -86,7 +86,7 @@ static inline bool mpiio_store_is_coherent(const struct mpiio_store *store)
     return mpiio_store_coherence(store) == MPIIO_COHERENCE_LOCAL;
 }
 
-/* As await_writers of files (file/file.h). Thread-safe. */
+/* Like await_writers of files (file/file.h). Thread-safe. */
 int mpiio_store_await_writers(struct mpiio_store *store);
 
 /* fstatvfs(2) of the file, or of the first member. */

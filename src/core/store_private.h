@@ -11,13 +11,14 @@
 #include "store.h"
 
 /*
- * What is inside a store, for the sources of slices: the layers of the data path (source.h).
+ * The inside of a store, for the sources of slices: the layers of the data path (source.h).
  */
 struct mpiio_store {
-    struct mpiio_file *file;          /* owned */
-    struct mpiio_source *_Atomic top; /* what slices use: the file, or a cache over it, borrowed */
-    _Atomic int64_t last_size;        /* as mpiio_store_size told it last */
-    pthread_mutex_t append_lock;      /* held during an append, from its fstat to its end */
+    struct mpiio_file *file; /* owned */
+    struct mpiio_source
+        *_Atomic top;            /* the uppermost layer: the file, or a cache over it, borrowed */
+    _Atomic int64_t last_size;   /* the last result of mpiio_store_size */
+    pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;
@@ -26,16 +27,16 @@ struct mpiio_store {
     void *wait_argument;
 };
 
-/* A new store over file, which it takes over, also where it fails. 0 or a negative errno. */
+/* Makes a store that owns file, or closes file on failure. Returns 0 or a negative errno. */
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store);
 
 /*
- * The file's present size in bytes as the slices show it, or a negative errno: it reaches the end
- * of what is dirty. Thread-safe.
+ * Returns the file's present size in bytes as the slices show it, dirty bytes included, or a
+ * negative errno. Thread-safe.
  */
 int64_t mpiio_store_size(struct mpiio_store *store);
 
-/* What that returned some time ago, without a system call; 0: nothing yet. Thread-safe. */
+/* Returns its last result without a system call, or 0 if there is none yet. Thread-safe. */
 static inline int64_t mpiio_store_last_size(const struct mpiio_store *store)
 {
     return atomic_load_explicit(&store->last_size, memory_order_relaxed);

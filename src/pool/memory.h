@@ -34,7 +34,7 @@ struct mpiio_pool_file {
      */
     bool (*look)(void *data, const struct mpiio_pool_version *seen,
                  struct mpiio_pool_version *version);
-    /* pread(2) of all length bytes: how many there are, or a negative errno. */
+    /* Reads all length bytes, like pread(2). Returns how many there are, or a negative errno. */
     int64_t (*read)(void *data, void *buffer, size_t length, int64_t displacement);
     void *data;
 };
@@ -42,13 +42,13 @@ struct mpiio_pool_file {
 enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
 
 struct mpiio_pool_block {
-    struct mpiio_lru_entry entry; /* lock: the memory's, as for all but the next three */
-    char *bytes;                  /* read-only for those who have a reference */
+    struct mpiio_lru_entry entry; /* lock: the memory's, also for all members but the next three */
+    char *bytes;                  /* read-only for holders of a reference */
     int64_t number;               /* the block begins at number * MPIIO_POOL_BLOCK */
-    int64_t length; /* of what there is of it: less than a whole one at the file's end */
+    int64_t length;               /* fewer bytes than a whole block at the file's end */
     struct mpiio_pool_version version;
     enum mpiio_pool_state state;
-    bool listed;                   /* can be found; false: goes with its last reference */
+    bool listed;                   /* can be found; false: freed with its last reference */
     struct mpiio_pool_block *next; /* among the unused ones */
 };
 
@@ -57,15 +57,15 @@ struct mpiio_pool_memory {
     int64_t most; /* blocks */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;  /* a block is read, or is not */
-    int64_t used;            /* when a block was asked for last, by mpiio_clock */
+    pthread_cond_t changed;  /* a block has been read, or could not be */
+    int64_t used;            /* time of the last request for a block, by mpiio_clock */
     int64_t count;           /* blocks that have memory */
     struct mpiio_lru listed; /* by number */
     struct mpiio_pool_block *unused;
     uint64_t hits, blocks, storage_bytes;
 };
 
-/* Sets it up for size bytes. */
+/* Initialises a memory of size bytes. */
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
                             int64_t size);
 

@@ -37,9 +37,8 @@ struct mpiio_pool_plan {
 };
 
 /*
- * Makes a plan of a transfer, from its first byte on, as far as the plan has room, and for
- * MPIIO_POOL_BLOCK bytes at most. Returns for how many: one at least where the transfer has any.
- * Local, thread-safe.
+ * Plans a transfer from its first byte on, for MPIIO_POOL_BLOCK bytes at most and fewer if the plan
+ * is full. Returns for how many bytes: at least one if the transfer has any. Local, thread-safe.
  */
 size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer);
 

@@ -79,10 +79,10 @@ static char *write_integer(char *text, const struct vs_basic *basic, const void 
     return write_unsigned(text, number);
 }
 
-/* A binary format: the bits of exponent and significand, the hidden one not counted. */
+/* A binary format: its bits of exponent and significand, without the hidden bit. */
 struct layout {
     int exponent, significand;
-    bool explicit; /* the first bit of the significand is stored, too: x87 */
+    bool explicit; /* the format stores the first bit of the significand, too: x87 */
 };
 
 static struct layout layout_of(size_t size, bool extended)
@@ -125,14 +125,14 @@ static binary128 read_back(const char *text, const struct layout *layout)
     }
 }
 
-/* 0.DIGITS * 10^point: no leading and no trailing zero. */
+/* The value 0.DIGITS * 10^point, without leading or trailing zeros. */
 struct decimal {
     int count;
     int point;
     char digits[40]; /* count of them, as characters; not terminated */
 };
 
-/* Writes value with that many digits, rounded as direction has it. */
+/* Writes value with that many digits, rounded in direction (fenv.h). */
 static void write_digits(char text[64], binary128 value, int digits, int direction)
 {
     char format[16];
@@ -147,8 +147,8 @@ static void write_digits(char text[64], binary128 value, int digits, int directi
 /*
  * Finds the shortest decimal that reads back as value, which is not 0, and of these the nearest.
  * A normal number keeps that many digits of every decimal, so that no fewer need to be tried. The
- * numbers below a power of 2 are closer than those above it: the nearest decimal may read back as
- * one of them, while the next higher decimal does not.
+ * numbers below a power of 2 are closer than those above it. So the nearest decimal may read back
+ * as one of them, while the next higher decimal does not.
  */
 static struct decimal shorten(binary128 value, const struct layout *layout, bool normal, bool power)
 {

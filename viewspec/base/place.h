@@ -49,8 +49,8 @@ struct vs_text {
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Fills error with the reason, without a place. Returns code, or that of an earlier error, which is
-   kept. */
+/* Fills error with the reason, without a place, unless it has an earlier error. Returns the code of
+   the error that it then has. */
 int vs_note(struct vs_error *error, int code, const char *source, const char *reason);
 
 /* Sets the line and column of the character at `at` in the text that begins at start. */

@@ -7,8 +7,9 @@
 #include <stdint.h>
 
 /*
- * The first number i in [low, high) for which the condition, an expression with i, is true; high if
- * there is none. From the first one on it must be true. Evaluates low and high once.
+ * Finds the first number i in [low, high) for which the condition, an expression with i, is true;
+ * high if there is none. The condition must be true for all later ones. Evaluates low and high
+ * once.
  */
 #define VS_FIRST(i, low, high, condition)                                                          \
     __extension__({                                                                                \

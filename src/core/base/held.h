@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /*
- * For assertions, which builds of type release and plain leave out: a function that needs a lock
- * asserts that somebody holds it. POSIX does not tell whether the caller does. A lock that nobody
- * held is held after the call, which the assertion does not return from.
+ * Returns true if a thread holds the lock; POSIX cannot tell whether it is the caller. Only for
+ * assertions, which builds of type release and plain leave out. If nobody held the lock, the call
+ * takes it, and the assertion then aborts.
  */
 static inline bool mpiio_is_held(const pthread_mutex_t *lock)
 {

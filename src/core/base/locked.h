@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* The value of an expression, evaluated while the mutex that lock points to is held. */
+/* Evaluates an expression while it holds the mutex that lock points to. */
 #define MPIIO_LOCKED(lock, expression)                                                             \
     __extension__({                                                                                \
         pthread_mutex_t *mpiio_lock = (lock);                                                      \

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* Inode numbers differ in their upper half, too. */
+/* Mixes in the upper half, because inode numbers differ there, too. */
 static size_t bucket_of(uint64_t key)
 {
     return (key + (key >> 32)) % MPIIO_LRU_BUCKETS;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Objects by a number, with users counted. Those without users stay in the table, in the order in
- * which they lost the last one, until they are evicted. The caller has a lock that guards all of
- * it; an object begins with its entry.
+ * A table of objects by number that counts their users. Objects without users stay in the table, in
+ * the order in which they lost the last one, until they are evicted. A lock of the caller guards
+ * the table and its entries. An object begins with its entry.
  */
 struct mpiio_lru_entry {
     uint64_t key;
@@ -19,11 +19,11 @@ struct mpiio_lru_entry {
 
 #define MPIIO_LRU_BUCKETS 4096
 
-/* Starts zeroed. */
+/* The table, initially zeroed. */
 struct mpiio_lru {
     struct mpiio_lru_entry *buckets[MPIIO_LRU_BUCKETS];
     struct mpiio_lru_entry *oldest, *newest; /* without users */
-    size_t idle;                             /* the number of those */
+    size_t idle;                             /* objects without users */
 };
 
 /* Returns the object with that key, or NULL; get adds a user. */
@@ -39,8 +39,8 @@ void mpiio_lru_put(struct mpiio_lru *lru, struct mpiio_lru_entry *entry);
 /* Removes an object from the table. Its users stay counted. */
 void mpiio_lru_remove(struct mpiio_lru *lru, struct mpiio_lru_entry *entry);
 
-/* Removes the object that has been without users longest, if more than most are. Returns it, or
-   NULL. */
+/* Removes and returns the object that has been without users longest, if more than most objects are
+   without; else returns NULL. */
 void *mpiio_lru_evict(struct mpiio_lru *lru, size_t most);
 
 /* Removes each object, with or without users, and calls release for it. */

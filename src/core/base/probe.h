@@ -3,7 +3,7 @@
 #define MPIIO_PROBE_H
 
 /*
- * Static probes (USDT) of the provider mpiio, for bpftrace(8) and perf(1): MPIIO_PROBE(name,
+ * Static probes (USDT) of the provider mpiio for bpftrace(8) and perf(1): MPIIO_PROBE(name,
  * argument, ...). An unused probe is one nop, but its arguments are computed. mpiio-fused(8) lists
  * the probes and their arguments. Without <sys/sdt.h> (meson option probes) they are empty.
  */

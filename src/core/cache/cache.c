@@ -159,7 +159,8 @@ int64_t mpiio_cache_end(struct mpiio_cache *cache)
                                                                              : cache->frozen_end);
 }
 
-/* What is not dirty any more when the file's size is looked at is in the file. */
+/* Samples the dirty end first: bytes that a flush stores in between then count in the file's size.
+ */
 int64_t mpiio_cache_size(struct mpiio_source *source)
 {
     struct mpiio_cache *cache = (struct mpiio_cache *)source;

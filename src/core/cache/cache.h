@@ -11,50 +11,50 @@
 #include "core/file/file.h"
 
 /*
- * Write-back: what was written and is not stored yet, in blocks of the file with exact masks
- * (slots.h). Slices of a store that has one write to it instead of the file, and read the file
- * with its bytes laid over (store_layers.h).
+ * Write-back: written bytes that are not stored yet, in blocks of the file with exact masks
+ * (slots.h). If a store has a cache, its slices write to it instead of the file, and lay its bytes
+ * over those that they read from the file (store_layers.h).
  *
  * There are two generations. Writers add to the active one. A flush freezes it: it becomes the
  * frozen one, which nobody changes while it is being stored, and an empty one becomes active. When
- * the outcome is known the frozen one is resolved: stored blocks are dropped, the others are laid
- * under the active ones, to be tried again with the next freeze. Who stores a frozen generation is
- * the owner's affair: the engines together, by the slots, or mpiio_cache_store_all alone.
+ * the outcome is known, the frozen one is resolved. Stored blocks are dropped. The others are laid
+ * under the active ones, and the next freeze retries them. The owner has a frozen generation
+ * stored: by the engines together, which use the slots, or alone by mpiio_cache_store_all.
  *
- * Unless said otherwise functions are local and thread-safe, and hold no lock during I/O. For who
- * has no cache, a NULL is an empty one: to mpiio_cache_is_empty, _error, _write_through, _stop,
- * _get_stats, _store_all and _free.
+ * Unless stated otherwise, functions are local and thread-safe, and hold no lock during I/O. A NULL
+ * is an empty cache to mpiio_cache_is_empty, _error, _write_through, _stop, _get_stats, _store_all
+ * and _free.
  */
 struct mpiio_cache;
 
 /*
- * Makes an empty cache over file, which is open for writing and outlives it, with the operations of
- * its first member, a struct mpiio_source: those below and in cache_read.h and cache_write.h.
- * dirty_max > 0 bounds
- * the memory that dirty data takes, in bytes, both generations together and in pages of 4 KiB of
- * data and of mask; it may be exceeded by a block a thread, and memory kept for reuse comes to it,
- * half of it at most. 0 or a negative errno. (store_layers.h puts it under a store.)
+ * Makes an empty cache over file, which is open for writing and outlives it. Its first member is a
+ * struct mpiio_source with the operations ops: those below and in cache_read.h and cache_write.h.
+ *
+ * dirty_max > 0 bounds the memory of dirty data, in bytes: pages of 4 KiB of data and of masks, in
+ * both generations together. Each thread may exceed it by a block. Memory kept for reuse adds up to
+ * half of it. Returns 0 or a negative errno. (store_layers.h puts the cache under a store.)
  */
 int mpiio_cache_new(struct mpiio_file *file, const struct mpiio_source_ops *ops, int64_t dirty_max,
                     struct mpiio_cache **cache);
 
-/* Frees it, and the dirty data that is left. No other thread may use it. */
+/* Frees the cache, and the dirty data that is left. No other thread may use it. */
 void mpiio_cache_free(struct mpiio_cache *cache);
 
-/* The slots, borrowed: for the engine, by its descriptor, and for whoever stores a generation. */
+/* Returns the slots, borrowed: for the engine, by their descriptor, or to store a generation. */
 const struct mpiio_slots *mpiio_cache_slots(const struct mpiio_cache *cache);
 
 /*
- * full(argument) is called when a flush is wanted because half of dirty_max is used, or all of it,
- * and none is under way: once until the next freeze; once a second where the last flush failed. It
- * is called by a thread that writes, which may hold a lock of slice.h, and must only pass the
- * message on. To be set before the slices are used.
+ * Sets a function that a writing thread calls as full(argument) when a flush is needed, because
+ * half of dirty_max or all of it is used, and none is under way. The call comes once until the next
+ * freeze, or once a second if the last flush failed. The thread may hold a lock of slice.h, so full
+ * must only pass the message on. To be set before the slices are used.
  */
 void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument), void *argument);
 
 /*
- * wait(argument, true) is called by a writer that begins to wait for room or a flush, and with
- * false when it does not wait any more. To be set before the slices are used.
+ * Sets a function that a writer calls as wait(argument, true) before it waits for room or a flush,
+ * and with false after that. To be set before the slices are used.
  */
 void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument, bool waits),
                          void *argument);
@@ -62,23 +62,23 @@ void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument,
 /* The highest displacement of a dirty byte plus one, or more, where it is stored; 0: none. */
 int64_t mpiio_cache_end(struct mpiio_cache *cache);
 
-/* The file's size, but to the end of what is dirty. No bytes are known to be a hole while any are
-   dirty. */
+/* Size and seek of the file with dirty bytes. The size reaches the end of the last dirty byte.
+   While any bytes are dirty, no bytes are known to be a hole. */
 int64_t mpiio_cache_size(struct mpiio_source *source);
 int64_t mpiio_cache_seek(struct mpiio_source *source, int64_t displacement, int whence);
 
-/* True where nothing is dirty. */
+/* Returns true if nothing is dirty. */
 bool mpiio_cache_is_empty(struct mpiio_cache *cache);
 
 /*
- * The generation that all which was put before the call is in, to be waited for. Once it is
- * resolved, everything is stored or has an error.
+ * Returns the generation to wait for: it, or an earlier one, has all bytes put before the call.
+ * Once it is resolved, each of these bytes is stored or has an error.
  */
 uint64_t mpiio_cache_generation(struct mpiio_cache *cache);
 
 /*
- * Waits until that generation is resolved: 0; -ETIMEDOUT when mpiio_clock has reached end first
- * (INT64_MAX: there is none); -ECANCELED after mpiio_cache_stop. It asks for no flush.
+ * Waits until that generation is resolved, without asking for a flush. Returns 0; -ETIMEDOUT if
+ * mpiio_clock reaches end first (INT64_MAX: never); -ECANCELED after mpiio_cache_stop.
  */
 int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end);
 
@@ -99,7 +99,7 @@ void mpiio_cache_write_through(struct mpiio_cache *cache);
 void mpiio_cache_stop(struct mpiio_cache *cache);
 
 struct mpiio_cache_stats {
-    int64_t dirty_bytes;  /* that wait to be stored, now */
+    int64_t dirty_bytes;  /* that are dirty now */
     int64_t dirty_blocks; /* that hold them; a block may count in both generations */
     int64_t dirty_memory; /* in bytes, what dirty_max bounds */
     uint64_t waits;       /* times that a writer waited for room */

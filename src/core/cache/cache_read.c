@@ -106,7 +106,7 @@ static bool overlay_portion(struct mpiio_block_walk *portion)
     return done;
 }
 
-/* Zeros for a transfer's bytes that lie behind the file's end; returns how many. */
+/* Zeroes a transfer's bytes that lie behind the file's end. Returns how many. */
 static size_t zero_behind(const struct mpiio_transfer *transfer)
 {
     struct vs_runs runs;

@@ -91,8 +91,8 @@ int mpiio_cache_await(struct mpiio_source *source, int error)
 struct put {
     struct mpiio_cache *cache;
     struct mpiio_writer *writer;
-    struct mpiio_transfer *transfer; /* bytes: those that were put when it stopped */
-    bool dirty, clean; /* merged: bytes in blocks that have some of it, and that have none */
+    struct mpiio_transfer *transfer; /* bytes: count of those put before it stopped */
+    bool dirty, clean;               /* MERGED: bytes lie in blocks where some are dirty, or none */
 };
 
 static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int error)

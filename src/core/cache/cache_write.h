@@ -7,29 +7,29 @@
 /* Writing to the active generation. */
 
 /*
- * As mpiio_write_runs: copies the bytes to the active generation. Written through
- * (mpiio_cache_write_through), it is mpiio_write_runs. -ENOMEM, or by transfer->put:
+ * Copies a transfer's bytes to the active generation, like mpiio_write_runs. After
+ * mpiio_cache_write_through it is mpiio_write_runs. Errors are -ENOMEM and, by transfer->put:
  *
- * WAIT waits while dirty_max or more is used. -EIO where it would have to and mpiio_cache_stop was
- * called.
+ * WAIT waits while dirty_max or more is used. -EIO if it would have to wait after mpiio_cache_stop.
  *
- * NOW is for one that holds locks of the file, which who stores what is dirty may have to wait for:
- * it never waits for room. -ENOBUFS where there is none; mpiio_cache_await before the next try.
+ * NOW never waits for room. The caller holds locks of the file, which a flush may have to wait for.
+ * -ENOBUFS without room; the caller releases its locks and calls mpiio_cache_await before it
+ * retries.
  *
- * MERGED is for a value that was read, changed in part and is to be written back, while others, on
- * other nodes too, may do so with other parts of it. The caller has it locked against them since
- * before it was read. It goes to the file at once: in the active generation it would be stored over
- * what they write until then. But where bytes of it are dirty in a block, all of it that lies there
- * goes to the active generation, as they would be stored over it. Never waits for room.
- * -EINPROGRESS where bytes of it are frozen: none is put; mpiio_cache_await, and begin again with
- * reading.
+ * MERGED is for a value that was read and changed in part, while others, also on other nodes, may
+ * change other parts of it. The caller has locked it against them since before it read the value.
+ * The value goes to the file at once: from the active generation it would be stored over what they
+ * write until then. But in a block where bytes of the value are dirty, all of its bytes go to the
+ * active generation, because the dirty ones would be stored over them. Never waits for room.
+ * -EINPROGRESS if bytes of the value are frozen. Nothing is put then; the caller releases its
+ * locks, calls mpiio_cache_await, and reads again.
  */
 void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
- * Waits for what error, of the above, says is missing: room, or that what is frozen now is
- * resolved. The caller holds no lock of the file. 0: try again; -EIO after mpiio_cache_stop; any
- * other error comes back as it is, at once.
+ * Waits after such an error: for room after -ENOBUFS, or until the frozen generation is resolved
+ * after -EINPROGRESS. The caller holds no lock of the file. Returns 0 to retry; -EIO after
+ * mpiio_cache_stop; any other error as it is, at once.
  */
 int mpiio_cache_await(struct mpiio_source *source, int error);
 

@@ -34,8 +34,8 @@ struct mpiio_batches {
     int64_t previous_end;          /* displacement behind the previous run; -1: none */
     int64_t typical_distance;      /* from run to run, by the view's facts */
     bool stopped;                  /* set by the owner: move nothing more */
-    bool scatters;                 /* set by the owner: parts are copied to the window */
-    int64_t copied;                /* bytes, by the last mpiio_batches_copy */
+    bool scatters;                 /* set by the owner: copies go to the window */
+    int64_t copied;                /* bytes that the last mpiio_batches_copy copied */
     /* Moves all waiting parts; the set is emptied after it. */
     void (*move)(struct mpiio_batches *batches);
     int count;

@@ -18,7 +18,7 @@
 struct mpiio_file;
 
 /*
- * What a kind of file does beside the operations of all layers: a descriptor (descriptor.h), or an
+ * The operations of a kind of file beside those of all layers: a descriptor (descriptor.h), or an
  * assembly of other files (core/members/). Functions return 0 (or a count) or a negative errno. All
  * but close, be_exact, and set_coherence are thread-safe.
  */
@@ -33,7 +33,7 @@ struct mpiio_file_ops {
      *base to the offset that is added to their displacements. */
     int (*lock_place)(struct mpiio_file *file, int64_t *base);
 
-    /* As mpiio_store_wrote, mpiio_store_sync and mpiio_store_set_times (store.h). */
+    /* Like mpiio_store_wrote, mpiio_store_sync and mpiio_store_set_times (store.h). */
     void (*wrote)(struct mpiio_file *file, int64_t start, int64_t end);
     int (*sync)(struct mpiio_file *file, bool data_only);
     int (*set_times)(struct mpiio_file *file, const struct timespec times[2]);
@@ -46,14 +46,14 @@ struct mpiio_file_ops {
      */
     int (*await_writers)(struct mpiio_file *file);
 
-    /* mpiio_file_refresh, if the file is not coherent. */
+    /* Calls mpiio_file_refresh if the file is not coherent. */
     int (*refresh)(struct mpiio_file *file);
 
     /* Overrides the coherence that the filesystem's type implies, unless coherence is
        MPIIO_COHERENCE_AUTO. Must be called before the file is used. */
     void (*set_coherence)(struct mpiio_file *file, enum mpiio_coherence coherence);
 
-    /* fstatvfs(2). */
+    /* Like fstatvfs(2). */
     int (*statfs)(struct mpiio_file *file, struct statvfs *st);
 
     /*
@@ -63,17 +63,18 @@ struct mpiio_file_ops {
     int64_t (*pread)(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
 
-    /* The same, but after be_exact the kernel does not read ahead, as the bytes that follow are for
-       other nodes to read, unless there is no descriptor for it. */
+    /* Like pread, but without the kernel's readahead after be_exact, because other nodes read the
+       bytes that follow. Reads like pread if be_exact could get no descriptor of its own. */
     int64_t (*pread_exactly)(struct mpiio_file *file, void *buffer, size_t length,
                              int64_t displacement, struct mpiio_counters *done);
     void (*be_exact)(struct mpiio_file *file);
 
-    /* As mpiio_write_ranges (write_plan.h). */
+    /* Like mpiio_write_ranges (write_plan.h). */
     void (*write_ranges)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
-    /* Of a file of fixed length, else NULL: sets bytes to how many of a transfer's may be written,
-       from the first on: fewer before a hole, with error set to -ENXIO, or after another error. */
+    /* For a file of fixed length, else NULL. Sets bytes to the number of a transfer's bytes that
+       may be written, from the first on. Fewer before a hole, with error -ENXIO, or after an error.
+     */
     void (*admit)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
     /* Allocates [displacement, displacement + length), length > 0, like fallocate(2) of mode 0. The
@@ -103,8 +104,8 @@ struct mpiio_file {
     const struct mpiio_filesystem *filesystem;
     enum mpiio_coherence coherence;   /* how it is treated; set before the file is used */
     struct mpiio_freshness freshness; /* of a descriptor that is not coherent */
-    struct mpiio_windows windows; /* for writing too where the file is writable; refused where it
-                                     is not coherent, or assembled */
+    struct mpiio_windows windows; /* for writing too if the file is writable; refused if it is not
+                                     coherent, or assembled */
     struct mpiio_write_behind write_behind;
     void (*check)(
         void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */

@@ -32,12 +32,12 @@ struct block {
 };
 
 struct fetch {
-    struct mpiio_batches batches; /* the first member; stopped: transfer says by what */
+    struct mpiio_batches batches; /* the first member; stopped: transfer has the reason */
     struct mpiio_file *file;
     struct mpiio_transfer *transfer;
-    bool small;   /* the request is, by the file's bytes */
-    int64_t size; /* of the file, as it was seen during the request; 0: not yet */
-    char *block;  /* made when first needed */
+    bool small;   /* the request spans few bytes of the file */
+    int64_t size; /* the file's size, sampled during the request; 0: not yet */
+    char *block;  /* allocated when first needed */
     size_t block_size;
 };
 

@@ -10,11 +10,11 @@
 #include "range.h"
 #include "viewspec/map.h"
 
-/* How write-back treats a write (cache_write.h). The file treats all alike. */
+/* The ways that write-back treats a write (cache_write.h). The file treats all alike. */
 enum mpiio_put {
     MPIIO_PUT_WAIT,   /* waits for room */
     MPIIO_PUT_NOW,    /* never waits, as the caller holds locks of the file */
-    MPIIO_PUT_MERGED, /* the same, for an element that was read and changed in part */
+    MPIIO_PUT_MERGED, /* never waits, for an element that was read and changed in part */
 };
 
 /*
@@ -27,21 +27,21 @@ struct mpiio_transfer {
     size_t length;               /* > 0; all positions lie below the map's limit */
     char *buffer;                /* their packed bytes; a write only reads them */
     struct mpiio_counters *done; /* the caller's own; each layer adds to it */
-    uint64_t writer;             /* of a write: the slice, for errors of write-back */
+    uint64_t writer;             /* of a write: the slice that gets errors of write-back */
     enum mpiio_put put;          /* of a write */
-    bool locked;                 /* of a write: an access has the elements locked already */
-    const struct mpiio_range *ranges; /* in place of a map (write_plan.h): parts of buffer, whose
+    bool locked; /* of a write: an access (atomic mode) has locked the elements already */
+    const struct mpiio_range *ranges; /* instead of a map (write_plan.h): parts of buffer, whose
                                          byte 0 belongs at displacement position */
     size_t count;                     /* of ranges */
 
     /* Results. */
-    size_t bytes; /* of the packed ones that were moved, from the first on without a gap */
-    int error;    /* why they are fewer: a negative errno; 0: the file ends, or unknown */
+    size_t bytes; /* count of packed bytes moved, from the first on without a gap */
+    int error;    /* why fewer than length: a negative errno; 0: the file ends, or unknown */
     int64_t end;  /* of a read: lowest displacement at which the file was seen to end; INT64_MAX:
                      none */
 };
 
-/* Takes the first bytes off a transfer, which is then the rest. */
+/* Removes the first bytes from a transfer. */
 static inline void mpiio_transfer_pass(struct mpiio_transfer *transfer, size_t bytes)
 {
     transfer->position += (int64_t)bytes;
@@ -59,7 +59,7 @@ struct mpiio_source {
 };
 
 struct mpiio_source_ops {
-    /* As mpiio_read_runs (read_plan.h) and mpiio_write_runs (write_plan.h). */
+    /* Like mpiio_read_runs (read_plan.h) and mpiio_write_runs (write_plan.h). */
     void (*read_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
     void (*write_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
@@ -70,8 +70,8 @@ struct mpiio_source_ops {
        it cannot tell them apart. */
     int64_t (*seek)(struct mpiio_source *source, int64_t displacement, int whence);
 
-    /* Waits for what the error of a write that does not wait says is missing (mpiio_cache_await);
-       NULL: for nothing. */
+    /* Waits after an error of a write that does not wait itself (mpiio_cache_await). NULL: never.
+     */
     int (*await)(struct mpiio_source *source, int error);
 };
 

@@ -21,11 +21,11 @@
 struct put {
     struct mpiio_batches batches; /* the first member */
     struct mpiio_file *file;
-    struct mpiio_transfer *transfer; /* bytes and error: what was written when it stopped */
-    int64_t size;                    /* the file had at least this at some time during the call */
-    bool looked;                     /* as was seen, and not only by what was written */
-    int64_t lowest;                  /* displacement of the first run: the lowest if they ascend */
-    bool settled;                    /* who makes the file longer was waited for */
+    struct mpiio_transfer *transfer; /* bytes and error: set when it stops */
+    int64_t size;   /* a lower bound of the file's size at some time during the call */
+    bool looked;    /* size was sampled, not only derived from written bytes */
+    int64_t lowest; /* displacement of the first run: the lowest if they ascend */
+    bool settled;   /* threads that make the file longer have been waited for */
     bool few;
     struct mpiio_batch_part last; /* the last run, if it is not written yet */
     int64_t apart; /* distance in bytes beyond which short runs are written directly */
@@ -186,7 +186,7 @@ static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfe
     transfer->error = 0;
 }
 
-/* Comes when no parts wait any more. */
+/* Writes the last run; no other parts wait. Starts write-behind. */
 static void finish(struct put *put, int64_t bytes)
 {
     write_runs(put, put->last);

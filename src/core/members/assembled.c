@@ -100,7 +100,7 @@ static int64_t seek(struct mpiio_source *source, int64_t displacement, int whenc
     return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
 }
 
-/* Its locks are behind all data of one of its files. */
+/* The offset of an assembled file's locks: behind all data of the member that has them. */
 #define LOCK_BASE ((int64_t)1 << 61)
 
 static int lock_place(struct mpiio_file *file, int64_t *base)

@@ -25,7 +25,7 @@ struct mpiio_assembled {
     atomic_uint_fast64_t *written; /* a bit a member: to be synced */
     pthread_mutex_t syncing;       /* one syncs them at a time */
     atomic_uint_fast64_t writes;   /* to members, that are over */
-    int lock_fd;                   /* of the first member that is there; -1: none is */
+    int lock_fd;                   /* of the first member that exists; -1: none does */
 };
 
 /* Where the block that holds displacement ends, or end, whichever comes first. */

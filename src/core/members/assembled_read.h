@@ -4,7 +4,7 @@
 
 #include "assembled_private.h"
 
-/* The pread of an assembled file (file.h). */
+/* Implements pread (file.h) for an assembled file. */
 int64_t mpiio_assembled_read(struct mpiio_file *file, void *buffer, size_t length,
                              int64_t displacement, struct mpiio_counters *done);
 

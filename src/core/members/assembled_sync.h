@@ -27,7 +27,7 @@ int mpiio_assembled_refresh(struct mpiio_file *file);
    coherent one is the file's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
-/* As set_coherence of files, for all members. */
+/* Like set_coherence of files, for all members. */
 void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
 #endif

@@ -19,10 +19,10 @@
 
 #define LONG_RUN (64 << 10) /* bytes from which a run is written by itself */
 
-/* The ranges of a transfer that lie in a block. */
+/* A transfer's ranges within one block. */
 struct block {
     struct mpiio_assembled *self;
-    const struct mpiio_transfer *transfer; /* its buffer is the image */
+    const struct mpiio_transfer *transfer; /* its buffer is the image of the block */
     const struct mpiio_range *ranges;      /* in the image; the first and the last may be cut */
     size_t count;
     int64_t start, end; /* in the whole: from the first byte that is given to the last one */
@@ -220,15 +220,15 @@ void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer
 /* Short runs that are put together, all in one block. */
 struct collection {
     struct mpiio_file *file;
-    struct mpiio_transfer *transfer; /* whose runs they are; error: of all so far */
-    char *image;                     /* of a block */
-    int64_t block;                   /* displacement of its byte 0 */
+    struct mpiio_transfer *transfer; /* the runs' transfer; error: of all so far */
+    char *image;                     /* the image of a block */
+    int64_t block;                   /* displacement of the image's byte 0 */
     struct mpiio_range *ranges;
     size_t count, room;
     int64_t first; /* the position that the first range begins with */
 };
 
-/* Writes ranges of an image that begins at displacement. Returns up to which byte of it. */
+/* Writes ranges of an image that begins at displacement. Returns the byte up to which it did. */
 static int64_t write_ranges(struct collection *collection, const char *image, int64_t displacement,
                             const struct mpiio_range *ranges, size_t count)
 {

@@ -4,7 +4,7 @@
 
 #include "assembled_private.h"
 
-/* The operations of an assembled file (file.h). */
+/* Implement the write operations (file.h) of an assembled file. */
 void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer);

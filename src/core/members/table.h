@@ -26,29 +26,30 @@ struct mpiio_member {
     struct vs_view *local; /* where in its own file */
 };
 
-/* So many are open at most, beside those that are in use; fewer where descriptors are few. */
+/* The most members that stay open without users; fewer if descriptors are few. */
 #define MPIIO_MEMBERS_OPEN 1024
 
 struct mpiio_member_table {
-    const struct vs_members *members;         /* borrowed */
-    struct mpiio_member_identity *identities; /* of each, borrowed; set before one is acquired */
+    const struct vs_members *members; /* borrowed */
+    struct mpiio_member_identity
+        *identities; /* of each member, borrowed; set before one is acquired */
     /* Called once for a member whose path has come to name another file; NULL: no call. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
     const struct mpiio_file *whole; /* borrowed; its check_changes is that of each member */
     bool writable;
-    bool exact;                     /* the kernel reads nothing ahead of them */
+    bool exact;                     /* the kernel does not read ahead in members */
     enum mpiio_coherence coherence; /* how the members' filesystems are treated */
-    size_t most;                    /* that are open without users */
+    size_t most;                    /* bound of the members that are open without users */
     pthread_mutex_t lock;
     struct mpiio_lru open; /* by number; lock: lock */
 };
 
-/* Starts with none open. members is borrowed. */
+/* Initialises a table with no member open. members is borrowed. */
 void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
                              bool writable);
 
-/* Closes all, those that were acquired, too. */
+/* Closes all members, also acquired ones. */
 void mpiio_member_table_destroy(struct mpiio_member_table *table);
 
 /*
