@@ -52,12 +52,14 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
 }
 
 /*
- * Others that show what was written are to see it at once. Past the page cache the answer waits for
- * that. Else the kernel has locked the pages of the request until it is answered, and who writes
- * one of the others in the same way would wait for them: their pages are dropped soon.
+ * Drops the pages of other slices that show the written bytes. The answer to a write past the page
+ * cache waits for that. During a write through pages the kernel keeps the pages of the request
+ * locked until the answer. Two such writers of overlapping slices would wait for each other, so the
+ * answer does not wait for the drops.
  *
- * Past the page cache the slice's own pages, if others read it, may have been filled before the
- * bytes were stored. Who opens it later than this has pages filled later, too.
+ * After a write past the page cache, also drops the slice's own pages if others read it: they may
+ * have been filled before the bytes were stored. A slice that is opened later fills its pages
+ * later.
  */
 static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                          const struct fs_handle *handle, off_t offset, size_t put, bool direct)
@@ -78,7 +80,7 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
         fuse_reply_write(request, put);
 }
 
-/* Direct: shared, but that what is read comes past the page cache, too, and is read ahead here. */
+/* Direct: like shared, but reads bypass the page cache, too, and the daemon reads ahead. */
 
 static void open_direct(struct fs_session *session, const struct fs_handle *handle,
                         struct fuse_file_info *info)
@@ -96,7 +98,7 @@ static int refresh_direct(struct fs_session *session, fuse_req_t request, fuse_i
 
 /* Unique. */
 
-/* The kernel goes by its own idea of a file, but a new number begins with ours. */
+/* Gives a changed slice a new inode number, because the kernel keeps its own view of an old one. */
 static int new_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
 {
     struct fs_version version = {0};

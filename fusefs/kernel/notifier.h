@@ -33,7 +33,7 @@ struct fs_notifier {
     struct fs_dropper *dropper;
     struct fs_notifier_calls calls;
     struct fs_fifo fifo; /* of notices; drained while others go on answering, or without a mount */
-    _Atomic uint64_t dropped; /* drops that fs_notifier_drop has queued */
+    _Atomic uint64_t dropped; /* queued drops, for statistics */
 };
 
 /* Initialises the notifier, without the fifo's thread. */
