@@ -11,8 +11,8 @@
 #include "fusefs/base/workers.h"
 
 /*
- * How long requests wait for the writers of one version, in ms: long enough for the thread to be
- * scheduled on a busy machine. A longer write costs an open no more than this, once.
+ * The time that requests wait for the writers of one version, in ms: long enough for the thread to
+ * be scheduled on a busy machine. A longer write costs an open no more than this, once.
  */
 #define PATIENCE 100
 

@@ -14,11 +14,10 @@
  * The inside of a store, for the sources of slices: the layers of the data path (source.h).
  */
 struct mpiio_store {
-    struct mpiio_file *file; /* owned */
-    struct mpiio_source
-        *_Atomic top;            /* the uppermost layer: the file, or a cache over it, borrowed */
-    _Atomic int64_t last_size;   /* the last result of mpiio_store_size */
-    pthread_mutex_t append_lock; /* held during an append, from its fstat to its end */
+    struct mpiio_file *file;          /* owned */
+    struct mpiio_source *_Atomic top; /* uppermost layer: the file, or a borrowed cache over it */
+    _Atomic int64_t last_size;        /* the last result of mpiio_store_size */
+    pthread_mutex_t append_lock;      /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
        one is read, changed and written back (convert_write.h). */
     pthread_rwlock_t elements_lock;

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2119,SC2120 # other files give marked a name
-# What all bats files share: `load helper` first. Each test begins in an empty folder of its own
-# on a real disk and with the installed commands on its PATH; whatever it leaves (mounts, daemons,
-# processes, files) is removed behind it, also when it fails.
+# The helper of all bats files: `load helper` first. Each test begins in an empty folder of its own
+# on a real disk, with the installed commands on its PATH. The teardown removes all that a test
+# leaves (mounts, daemons, processes, files), also if it fails.
 #
 #   $top             the source tree
 #   $tmp             the test's folder; the working folder at the start
 #   $mnt             $tmp/mnt, an empty folder to mount on
-#   $topic           the topic's programs in Python: tests/programs/TOPIC.py; each is a function, which common.py's
-#                    main() calls by its name
+#   $topic           the topic's programs in Python, tests/programs/TOPIC.py: functions that main()
+#                    of common.py calls by their names
 #   $MPIIO_BUILD     the build folder
 #   $MPIIO_STAGE     where it was installed; $MPIIO_BIN, $MPIIO_SBIN: its bin and sbin
 #
@@ -35,17 +35,17 @@ begin_test() {
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
     # Every process that the test starts carries this mark, daemons too.
     export MPIIO_TEST=$tmp top tmp mnt topic PATH
-    # MPIIO_TEST_RUN=1: what the test starts is under mpiio-run.
+    # MPIIO_TEST_RUN=1: the test starts its programs under mpiio-run.
     if [ -n "${MPIIO_TEST_RUN:-}" ]; then
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
     fi
     export LC_ALL=C.UTF-8
-    # What the watchdog is to know.
+    # Tell the watchdog about this test.
     printf '%s\n' $$ "$tmp" "${BATS_TEST_DESCRIPTION:-}" >"$MPIIO_STAGE/running.${tmp##*.}"
     cd "$tmp" || return
 }
 
-# counts_requests: the test counts what the daemon does, and is about the mount alone.
+# counts_requests: runs the test without mpiio-run, because it counts the daemon's requests.
 counts_requests() {
     unset LD_PRELOAD
 }
@@ -64,7 +64,7 @@ end_test() {
         rm -rf "$tmp" 2>/dev/null || as_root rm -rf "$tmp"
     fi
     rm -f "$MPIIO_STAGE/running.${tmp##*.}"
-    # The watchdog has ended what the test did.
+    # The watchdog has ended the test's processes.
     if [ -e "$MPIIO_STAGE/overtime.${tmp##*.}" ]; then
         status=1
         cat "$MPIIO_STAGE/overtime.${tmp##*.}" || true # the watchdog may end it
@@ -159,7 +159,7 @@ user_folder() {
     fi
 }
 
-# make_file PATH BYTES: a file of that length whose 8-byte words all differ; always the same.
+# make_file PATH BYTES: makes a file of that length whose 8-byte words all differ; always the same.
 make_file() {
     "$MPIIO_BUILD/tests/programs/make_file" "$1" "$2"
 }
@@ -277,13 +277,13 @@ except OSError as error:
 END
 }
 
-# python FUNCTION [ARGUMENT...]: runs a function of $topic; for $limit seconds at most.
+# python FUNCTION [ARGUMENT...]: runs a function of $topic, for $limit seconds at most.
 python() {
     timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
 }
 
-# py CODE: runs Python code that can use os, struct and np (NumPy); h5py and netCDF4, which are slow to load, where
-# it names them.
+# py CODE: runs Python code that can use os, struct and np (NumPy), and also h5py and netCDF4. These
+# are slow to load, so py imports them only if the code names them.
 py() {
     local module modules=os,struct
     for module in h5py netCDF4; do

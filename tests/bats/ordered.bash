@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# What tests of "ordered" have in common: load it after helper.
+# Functions for tests of "ordered": load it after helper.
 
 # common RANKS [ETYPE]: s.json, a view that all ranks have of f.dat, which is empty.
 common() {
@@ -12,9 +12,9 @@ END
     : >f.dat
 }
 
-# random_rounds ROUNDS RANKS ETYPE LARGEST MOUNT...: in each round each rank comes when it likes to any of
-# the mounts and writes a share of random length, up to LARGEST bytes; "want" becomes what f.dat must
-# be, with etypes of so many bytes.
+# random_rounds ROUNDS RANKS ETYPE LARGEST MOUNT...: in each round each rank, at a random time,
+# writes a contribution of random length, up to LARGEST bytes, to one of the mounts. Etypes have
+# ETYPE bytes. The file "want" gets the expected contents of f.dat.
 random_rounds() {
     limit=600 topic=$top/tests/programs/rounds.py python random_rounds "$@"
 }

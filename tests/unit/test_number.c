@@ -39,7 +39,7 @@ static const char *text_of_halves(const char *type, uint64_t high, uint64_t low)
     return text_of(type, (uint64_t[]){NATIVE_IS_BIG ? high : low, NATIVE_IS_BIG ? low : high});
 }
 
-/* The digits of a decimal, without zeros around them. */
+/* Counts the digits of a decimal, without zeros around them. */
 static int count_digits(const char *text)
 {
     int count = 0, zeros = 0;
@@ -134,7 +134,7 @@ TEST(known)
         {5e-324, "5e-324"},
         {2.2250738585072014e-308, "2.2250738585072014e-308"},
         {1.7976931348623157e308, "1.7976931348623157e+308"},
-        {5.684341886080802e-14, "5.684341886080802e-14"}, /* 2^-44, of 16 digits not the nearest */
+        {5.684341886080802e-14, "5.684341886080802e-14"}, /* 2^-44: not the nearest of 16 digits */
         {1.0 / 0.0, "inf"},
         {-1.0 / 0.0, "-inf"},
     };

@@ -3,8 +3,8 @@
 #define UNIT_H
 
 /*
- * What all unit tests share: cmocka, and tests that register themselves. unit.c has main(), which
- * runs them in the order of their source. A test is
+ * The header of all unit tests: cmocka, and tests that register themselves. unit.c has main(),
+ * which runs them in the order of their source. A test is
  *
  *     TEST(name[, setup[, teardown]])
  *     {

@@ -18,7 +18,7 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
  */
 int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 
-/* As await_writers and refresh of files (file/file.h), for all members. Includes members that are
+/* Like await_writers and refresh of files (file/file.h), for all members. Includes members that are
    not open yet, because a later read may open them. */
 int mpiio_assembled_await_writers(struct mpiio_file *file);
 int mpiio_assembled_refresh(struct mpiio_file *file);

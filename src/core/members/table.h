@@ -30,9 +30,8 @@ struct mpiio_member {
 #define MPIIO_MEMBERS_OPEN 1024
 
 struct mpiio_member_table {
-    const struct vs_members *members; /* borrowed */
-    struct mpiio_member_identity
-        *identities; /* of each member, borrowed; set before one is acquired */
+    const struct vs_members *members;         /* borrowed */
+    struct mpiio_member_identity *identities; /* members', borrowed; set before one is acquired */
     /* Called once for a member whose path has come to name another file; NULL: no call. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
