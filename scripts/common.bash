@@ -16,7 +16,8 @@ quietly() {
 }
 
 # Configures the build folder where that has not been done, or not with the given options
-# (NAME=VALUE, as meson takes them), and builds what has changed (of $build_target, if set; at the priority $build_nice). A folder that another user made
+# (NAME=VALUE, as meson takes them), and builds what has changed (of $build_target, if set; at
+# the priority $build_nice). A folder that another user made
 # (with sudo, say) is left alone and told about.
 build_all() {
     local option
