@@ -29,8 +29,8 @@ void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
                      struct fs_workers *workers);
 
 /*
- * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice, which the
- * caller has referenced and the kernel knows by inode. Waits until requests that lock them are
+ * Has the kernel drop the pages of length bytes (0: all) from offset on of a slice. The caller has
+ * referenced the slice, and the kernel knows it by inode. Waits until requests that lock them are
  * answered, so threads that answer requests must not call it. Returns 0 or a negative errno.
  * Thread-safe.
  */

@@ -57,7 +57,7 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
  * locked until the answer. Two such writers of overlapping slices would wait for each other, so the
  * answer does not wait for the drops.
  *
- * After a write past the page cache, also drops the slice's own pages if others read it: they may
+ * After a write past the page cache, also drops the slice's own pages if others read it. They may
  * have been filled before the bytes were stored. A slice that is opened later fills its pages
  * later.
  */

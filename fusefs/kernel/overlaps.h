@@ -6,8 +6,8 @@
 #include "notifier.h"
 
 /*
- * Slices that show the same bytes of the file: slices of other views, of other ranks if these
- * overlap, and the same slice behind a NumPy header. To the kernel each is a separate file.
+ * Slices that show the same bytes of the file. They belong to other views, to other ranks if these
+ * overlap, or to the same slice behind a NumPy header. To the kernel each is a separate file.
  */
 struct fs_overlaps {
     struct fs_slices *slices; /* borrowed, like notifier */
@@ -16,8 +16,8 @@ struct fs_overlaps {
 };
 
 /*
- * Has the notifier drop the pages of other slices that are open for reading and show some of the
- * bytes [offset, offset + length) of a slice's data, which were written. Does not wait; the
+ * Follows a write of the bytes [offset, offset + length) of a slice's data. Has the notifier drop
+ * the pages of other slices that are open for reading and show some of them. Does not wait; the
  * notifier does later tasks after it. Returns the number of slices. Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,

@@ -17,7 +17,7 @@ struct fs_session;
 #define FS_PREFETCH_THREADS 4
 
 /*
- * Reads ahead for sequential readers of slices past the page cache (mount option direct): a thread
+ * Reads ahead for sequential readers of slices past the page cache (mount option direct). A thread
  * reads the next bytes while the kernel copies the last ones. No request is answered with bytes
  * that were read ahead before the last store through this mount.
  */

@@ -99,8 +99,8 @@ static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 }
 
 /*
- * Must follow the answer to the read. The kernel takes the slice's new end from a short answer
- * unless it was told to drop pages since it asked: then the reader would get the zeros.
+ * Must follow the answer to the read. The kernel takes the slice's new end from a short answer, but
+ * not if pages were dropped since the request: the reader would get the zeros.
  */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {

@@ -357,8 +357,8 @@ static char *places_text(const struct fs_session *session)
     return text;
 }
 
-/* Returns the first or second line of each text, with a zero byte behind it: a new list of *chosen
-   bytes; 0: all lines are empty. NULL without memory. */
+/* Returns a new list of *chosen bytes: the first or second line of each text, with a zero byte
+   behind it. 0 bytes: all lines are empty. NULL without memory. */
 static char *choose_line(const char *places, size_t size, bool second, size_t *chosen)
 {
     char *list = malloc(size + 1);

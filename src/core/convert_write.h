@@ -7,15 +7,15 @@
 /*
  * Converts native bytes and stores them: mpiio_write_runs for slices that have a codec.
  *
- * If the bytes of an element are only reordered, each native byte goes to its own byte of the file,
- * and so parts of elements are stored as they come. An element of another kind that is written in
- * part is read, changed and written back, one at a time. A lock excludes writers of whole elements
+ * If the bytes of an element are only reordered, each native byte goes to its own byte of the file.
+ * So parts of elements are stored as they come. An element of another kind that is written in part
+ * is read, changed and written back, one at a time. A lock excludes writers of whole elements
  * through this or another store, and programs that use fcntl(2) locks. The element goes past
  * write-back, unless bytes of it are dirty there (cache_write.h), because other stores may change
  * other parts of it. An element without a value in the file yet is kept with the slice's partial
  * elements until it has one.
  *
- * No thread waits for room or for a flush while it holds one of these locks: a flush may need the
+ * No thread waits for room or for a flush while it holds one of these locks. A flush may need the
  * same lock, because MPI-IO locks the bytes that it writes on some filesystems.
  */
 

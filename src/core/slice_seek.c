@@ -106,8 +106,8 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
 }
 
 /*
- * Returns false if all bytes must count as data: if the slice is not in the file's order, if zeros
- * of the file may have another value in the slice, or if the slice has partial elements.
+ * Returns false if all bytes must count as data. That is so if the slice is not in the file's
+ * order, if the slice may show zeros of the file as other values, or if it has partial elements.
  */
 static bool can_seek(const struct mpiio_slice *slice)
 {

@@ -86,8 +86,8 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
 }
 
 /*
- * Shortens a transfer to the bytes that exist in a file of fixed length, because a cache must not
- * keep bytes that can never be stored. Returns 0, or a negative errno if none exist.
+ * Shortens a transfer to the bytes that exist in a file of fixed length. A cache must not keep
+ * bytes that can never be stored. Returns 0, or a negative errno if none exist.
  */
 static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {

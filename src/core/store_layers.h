@@ -48,9 +48,8 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
                               int64_t displacement);
 
 /*
- * Sets a function that a writer calls as wait(argument, true) before it waits for a lock of the
- * file that another program holds, and as wait(argument, false) after that. To be set before slices
- * are used.
+ * Sets a function that a writer calls as wait(argument, true) before it waits for another program's
+ * lock of the file, and as wait(argument, false) after that. To be set before slices are used.
  */
 void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
                          void *argument);

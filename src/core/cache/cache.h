@@ -12,7 +12,7 @@
 
 /*
  * Write-back: written bytes that are not stored yet, in blocks of the file with exact masks
- * (slots.h). If a store has a cache, its slices write to it instead of the file, and lay its bytes
+ * (slots.h). If a store has a cache, its slices write to it instead of the file. They lay its bytes
  * over those that they read from the file (store_layers.h).
  *
  * There are two generations. Writers add to the active one. A flush freezes it: it becomes the
@@ -45,10 +45,10 @@ void mpiio_cache_free(struct mpiio_cache *cache);
 const struct mpiio_slots *mpiio_cache_slots(const struct mpiio_cache *cache);
 
 /*
- * Sets a function that a writing thread calls as full(argument) when a flush is needed, because
- * half of dirty_max or all of it is used, and none is under way. The call comes once until the next
- * freeze, or once a second if the last flush failed. The thread may hold a lock of slice.h, so full
- * must only pass the message on. To be set before the slices are used.
+ * Sets a function that a writing thread calls as full(argument) when half of dirty_max or all of it
+ * is used, and no flush is under way. The call comes once until the next freeze, or once a second
+ * if the last flush failed. The thread may hold a lock of slice.h, so full must only pass the
+ * message on. To be set before the slices are used.
  */
 void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument), void *argument);
 

@@ -19,10 +19,10 @@
  * MERGED is for a value that was read and changed in part, while others, also on other nodes, may
  * change other parts of it. The caller has locked it against them since before it read the value.
  * The value goes to the file at once: from the active generation it would be stored over what they
- * write until then. But in a block where bytes of the value are dirty, all of its bytes go to the
- * active generation, because the dirty ones would be stored over them. Never waits for room.
- * -EINPROGRESS if bytes of the value are frozen. Nothing is put then; the caller releases its
- * locks, calls mpiio_cache_await, and reads again.
+ * write until then. But in a block where some of its bytes are dirty, all of them go to the active
+ * generation: the dirty ones would be stored over them. Never waits for room. -EINPROGRESS if bytes
+ * of the value are frozen. Nothing is put then; the caller releases its locks, calls
+ * mpiio_cache_await, and reads again.
  */
 void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer);
 

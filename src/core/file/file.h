@@ -39,10 +39,10 @@ struct mpiio_file_ops {
     int (*set_times)(struct mpiio_file *file, const struct timespec times[2]);
 
     /*
-     * Waits for the calls of write(2) that other programs are in to return, if the filesystem makes
-     * readers wait for writers in some way: ext4, xfs, btrfs, tmpfs, and overlays of them. Does not
-     * wait for writes with O_DIRECT or stores through mappings. On other filesystems it returns at
-     * once.
+     * Waits until the calls of write(2) under way in other programs have returned. Works if the
+     * filesystem makes readers wait for writers: ext4, xfs, btrfs, tmpfs, and overlays of them.
+     * Does not wait for writes with O_DIRECT or stores through mappings. On other filesystems it
+     * returns at once.
      */
     int (*await_writers)(struct mpiio_file *file);
 

@@ -20,7 +20,7 @@
 /*
  * Reads a transfer from source, a struct mpiio_file. A mapping shows zeros between the file's end
  * and the end of its page. Bytes behind the end may thus be read as zeros, without a change of
- * transfer->end: the caller must compare with the file's size after the call. Local, thread-safe,
+ * transfer->end. The caller must compare with the file's size after the call. Local, thread-safe,
  * holds no lock during I/O.
  */
 void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);

@@ -34,9 +34,9 @@
 void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
- * Writes the transfer's ranges, of which there may be none. They ascend and do not overlap; bytes
- * between them are neither read nor written. Sets bytes to the byte of the buffer up to which all
- * ranges are written: the end of the last range or, after an error, the progress in the range that
+ * Writes the transfer's ranges, perhaps none. They ascend and do not overlap; bytes between them
+ * are neither read nor written. Sets bytes to the byte of the buffer up to which all ranges are
+ * written. It is the end of the last range or, after an error, the progress in the range that
  * failed. Ranges behind that may be written or not. Otherwise like mpiio_write_runs.
  */
 void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
