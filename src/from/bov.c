@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bov.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 #include "element.h"
 #include "lines.h"
 #include "viewspec/base/integer.h"
+
+/* Bricks of values (BOV), as VisIt and VAPOR read them: a .bov file beside the data. */
 
 /*
  * The header consists of lines "KEY: value". One file has all values. If DATA_FILE has a %d, each

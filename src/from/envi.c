@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "envi.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +11,8 @@
 #include "brick.h"
 #include "element.h"
 #include "lines.h"
+
+/* ENVI's images: a .hdr file beside the data. */
 
 /* The bands of an image with more bands are not listed one by one. */
 #define BANDS_MAX 4096

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fits.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 
 #include "element.h"
 #include "lines.h"
+
+/* FITS: images and binary tables. */
 
 /*
  * The file consists of header and data units (HDUs). A header is a list of cards of 80 bytes, which

@@ -3,19 +3,8 @@
 
 #include <stddef.h>
 
-#include "bov.h"
-#include "envi.h"
-#include "fits.h"
 #include "fortran.h"
 #include "hdf5_loader.h"
-#include "metaimage.h"
-#include "mitgcm.h"
-#include "netcdf.h"
-#include "npy.h"
-#include "nrrd.h"
-#include "subfiling.h"
-#include "vtk_legacy.h"
-#include "vtk_xml.h"
 
 static const struct from_format *const formats[] = {
     &from_netcdf, &from_subfiling,  &from_hdf5,    &from_npy,  &from_nrrd,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "metaimage.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "brick.h"
 #include "element.h"
 #include "lines.h"
+
+/* ITK's MetaImage, with the data in the same file (.mha) or in another one (.mhd). */
 
 /*
  * The header consists of lines "Key = Value". The last key is ElementDataFile. Its value is LOCAL

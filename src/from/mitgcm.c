@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mitgcm.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,6 +10,8 @@
 #include "element.h"
 #include "meta.h"
 #include "pieces.h"
+
+/* The .meta files of MITgcm, each of which describes the .data file beside it. */
 
 /* A variable of some records, from one on. */
 static int add_records(const struct from_meta *meta, struct from_file *file, const char *name,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "npy.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,6 +7,8 @@
 
 #include "element.h"
 #include "words.h"
+
+/* NumPy's .npy, versions 1.0, 2.0 and 3.0: one variable, with the name of the file. */
 
 /*
  * The header of a .npy file: magic, version, length, then a dictionary as Python writes it, with

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "nrrd.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "brick.h"
 #include "element.h"
 #include "lines.h"
+
+/* NRRD, with the data in the same file (.nrrd) or in another one (.nhdr). */
 
 /*
  * The header consists of a line "NRRD000N" and lines

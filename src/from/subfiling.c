@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "subfiling.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,12 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
+
+/*
+ * HDF5's subfiling driver (HDF5 1.14) deals a file to several, stripe by stripe, in turn. They are
+ * members of the whole file. FILE.h5.subfile_INODE.config describes them; it is found for FILE.h5,
+ * too.
+ */
 
 #define SUFFIX ".config"
 

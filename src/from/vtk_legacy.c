@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "vtk_legacy.h"
+#include "formats.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -11,6 +11,8 @@
 #include "element.h"
 #include "viewspec/base/integer.h"
 #include "vtk_shape.h"
+
+/* VTK's legacy files, with binary values. */
 
 /*
  * The file consists of lines that begin with a keyword. Some of them are followed by the values of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "vtk_xml.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <expat.h>
@@ -11,6 +11,8 @@
 #include "lines.h"
 #include "viewspec/base/list.h"
 #include "vtk_shape.h"
+
+/* VTK's XML files with raw appended data: .vti, .vtr, .vts, .vtu and .vtp. */
 
 /*
  * The file is XML up to <AppendedData encoding="raw">. Blocks follow after a "_". A block has its

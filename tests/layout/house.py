@@ -145,12 +145,18 @@ def words(path):
 
 
 def headers(build):
-    """X.c has X.h, X_private.h where it is installed, or an installed one. MPI's names are MPI's."""
+    """
+    X.c has X.h, X_private.h where it is installed, an installed one, or a header of its folder that
+    it includes first. MPI's names are MPI's.
+    """
     lists = "".join(text_of(path) for path in ("viewspec/meson.build", "src/core/meson.build"))
     installed = set(re.findall(r"'(\w+\.h)'", lists))
     public = [path for path in sources(".h") if os.path.basename(path) in installed]
     for source, names in sorted(symbols(build)[0].items()):
         own = [source[:-2] + ".h", source[:-2] + "_private.h"]
+        first = re.search(r'^#include "(\w+\.h)"', text_of(source), re.M)
+        if first:
+            own.append(f"{os.path.dirname(source)}/{first[1]}")
         declared = set()
         for header in filter(exists, own + public):
             declared |= words(header)
