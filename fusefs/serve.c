@@ -22,7 +22,7 @@
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/init_answer.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/requests/operations.h"
+#include "fusefs/requests/requests.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"

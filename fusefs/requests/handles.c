@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "handles.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,8 @@
 #include "fusefs/kernel/readahead.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
-#include "lookup.h"
+
+/* Requests about open files, each by the operation of its handle. */
 
 /* Undoes the open of a handle and frees it. */
 static void close_handle(struct fs_session *session, struct fs_handle *handle)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ioctl.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,6 +8,8 @@
 
 #include "fusefs/kernel/grants.h"
 #include "handle_ops.h"
+
+/* Requests for grants. */
 
 static void answer(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
                    uint64_t nonce)

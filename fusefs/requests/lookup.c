@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "lookup.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,8 +16,9 @@
 #include "fusefs/names/self.h"
 #include "ordered.h"
 #include "stats.h"
-#include "readdir.h"
 #include "truncate.h"
+
+/* Names and attributes, and the link "self". */
 
 /* Names never change: s. */
 #define NAMES_TIMEOUT 1e7
@@ -448,4 +449,27 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode)
     }
     st.f_namemax = FS_NAME_SIZE - 1;
     fuse_reply_statfs(request, &st);
+}
+
+void fs_readlink(fuse_req_t request, fuse_ino_t inode)
+{
+    struct fs_session *session = fs_session_of(request);
+    struct fs_node node = fs_tree_node(&session->tree, inode);
+    char name[FS_NAME_SIZE];
+    int64_t rank;
+
+    fs_count(session, FS_READLINK);
+    if (node.kind == FS_FILE) {
+        fuse_reply_readlink(request, session->file);
+        return;
+    }
+    rank =
+        node.kind == FS_SELF ? fs_self_rank(&session->tree, fuse_req_ctx(request)->pid) : -EINVAL;
+    if (rank < 0) {
+        fuse_reply_err(request, (int)-rank);
+        return;
+    }
+    node.rank = rank;
+    fs_tree_rank_name(&session->tree, node, name);
+    fuse_reply_readlink(request, name);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "operations.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "handles.h"
-#include "ioctl.h"
-#include "lookup.h"
-#include "readdir.h"
-#include "readlink.h"
-#include "xattr.h"
+#include "fusefs/session.h"
+
+/* The table of operations, and the beginning of a session. */
 
 _Static_assert((int)FS_ROOT == FUSE_ROOT_ID, "the root's inode number is its kind");
 _Static_assert(sizeof(fuse_ino_t) == sizeof(uint64_t), "inode numbers hold a view and a rank");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "readdir.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -7,7 +7,9 @@
 
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/names/self.h"
-#include "lookup.h"
+#include "fusefs/session.h"
+
+/* Folders. */
 
 /* More than the kernel asks for at once is not worth building. */
 #define READDIR_MAX ((size_t)1 << 17)

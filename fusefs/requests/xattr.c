@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "xattr.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <linux/limits.h>
@@ -14,6 +14,8 @@
 #include "fusefs/kernel/slice_of.h"
 #include "fusefs/storing/nodes.h"
 #include "shared.h"
+
+/* Extended attributes. */
 
 #define PREFIX          "user.mpiio."
 #define ATOMICITY       PREFIX "atomicity"
