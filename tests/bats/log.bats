@@ -103,26 +103,7 @@ END
 @test "log: turning debug off and on while requests are under way" {
     scatter_spec
     log_mount rw
-    python <<'END'
-mnt = os.environ["mnt"]
-stop = time.monotonic() + 3
-
-def read():
-    while time.monotonic() < stop:
-        with open(f"{mnt}/rank1", "rb", buffering=0) as f:
-            assert len(f.read(512)) == 512
-
-def switch():
-    while time.monotonic() < stop:
-        for level in b"debug", b"info":
-            os.setxattr(mnt, "user.mpiio.log", level)
-
-threads = [threading.Thread(target=call) for call in (read, read, switch)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-END
+    python switch_while_reading
     [ "$(attribute "$mnt" log)" = info ]
     requests 'open .*' | grep -q .
     : >log
