@@ -477,10 +477,9 @@ static int set_up_pointers(struct fs_session *session)
     return error != 0;
 }
 
-int fs_mount_open(struct fs_session *session, const struct fs_options *options)
+/* Sets up what needs no file yet. */
+static void begin_session(struct fs_session *session, const struct fs_options *options)
 {
-    int status;
-
     *session = (struct fs_session){.options = options,
                                    .mode = options->direct ? &fs_mode_direct : &fs_mode_shared,
                                    .ready = -1,
@@ -495,6 +494,13 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     fs_settling_init(&session->settling, &session->flusher, &session->workers);
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
+}
+
+int fs_mount_open(struct fs_session *session, const struct fs_options *options)
+{
+    int status;
+
+    begin_session(session, options);
     status = fs_cluster_init(session, options->engine_fd);
     if (status == 0)
         status = load_spec(session);
