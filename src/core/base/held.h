@@ -8,7 +8,7 @@
 
 /*
  * Returns true if a thread holds the lock; POSIX cannot tell whether it is the caller. Only for
- * assertions, which builds of type release and plain leave out. If nobody held the lock, the call
+ * assertions, which only test builds have. If nobody held the lock, the call
  * takes it, and the assertion then aborts.
  */
 static inline bool mpiio_is_held(const pthread_mutex_t *lock)
