@@ -20,7 +20,7 @@
 #define MPIIO_PEER_TEXT_MAX   (MPIIO_PEER_FRAME_MAX - 1024)
 
 /* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
-#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000004)
+#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000005)
 
 enum mpiio_peer_frame_type {
     /* The greeting: who is above asks, the other one joins, and is taken or not. */
