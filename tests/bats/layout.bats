@@ -176,6 +176,20 @@ keeps_to() {
     [ "$folders" = "DESIGN.md README.md capture cluster core engine from lines mounts pointers pool run umount view" ]
 }
 
+@test "layout: the sources that README.md and DESIGN.md name exist" {
+    local name
+    tree >files
+    grep -ohE '\b[A-Za-z0-9_/]+\.(c|h|bats|py)\b' "$top/src/README.md" "$top/src/DESIGN.md" | sort -u >names
+    [ "$(wc -l <names)" -gt 100 ]
+    while read -r name; do
+        case $name in
+        *NAME* | *TOPIC*) ;;
+        *) grep -qE "(^|/)$name\$" files || echo "$name: no such source" ;;
+        esac
+    done <names >missing
+    diff /dev/null missing
+}
+
 @test "layout: each layer lists its C sources in its meson.build" {
     local file folder
     tree '*.c' | while read -r file; do

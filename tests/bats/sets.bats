@@ -96,6 +96,18 @@ except OSError as error:
     echo text >ocean.nc.0007
     fails 2 "ocean.nc.0007: not a file of netCDF's classic formats" mpiio-view spec --from ocean.nc
     rm ocean.nc.0007
+    sets write roms grid
+    cp grid.01.nc tile
+    py '
+with netCDF4.Dataset("grid.01.nc", "a") as data:
+    data.partition = data.partition + np.array([0, 0, 1, 0], "i4")'
+    fails 2 "grid.01.nc: not of the set of grid.00.nc: it is a tile of another grid" mpiio-view spec --from grid.nc
+    cp tile grid.01.nc
+    py '
+with netCDF4.Dataset("grid.01.nc", "a") as data:
+    data.partition = data.partition * np.array([9, 1, 1, 1], "i4")'
+    run -2 mpiio-view spec --from grid.nc
+    [[ $output == "mpiio-view: grid.01.nc: "* ]]
     # A tile has changed, or is too short.
     mpiio-view spec --from ocean.nc --var temp >temp.json
     cp ocean.nc.0003 good
