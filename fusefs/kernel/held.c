@@ -62,10 +62,6 @@ static size_t store_held(struct fs_session *session, struct fs_slice *slice, con
     return length;
 }
 
-/*
- * A page that was stored to through a mapping, or, where the kernel holds writes back, written to.
- * The kernel takes a short count for all.
- */
 ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
                       size_t size, int64_t offset)
 {

@@ -32,9 +32,9 @@ struct fs_mode {
                  struct fuse_file_info *info);
 
     /*
-     * After an fsync the reader sees what others have stored: pages that may be older are dropped
-     * before the answer, which is then the notifier's, and 1 is returned; else 0 or a negative
-     * errno.
+     * Answers an fsync. Invalidates pages that may be older than the file, so that the reader then
+     * sees what others have stored, and returns 1: the notifier answers. Else returns 0 or a
+     * negative errno. Unique mode invalidates nothing.
      */
     int (*refresh)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                    struct fs_handle *handle);

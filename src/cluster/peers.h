@@ -24,9 +24,9 @@
  * after a bounded time, goes on alone. Those that only the dead one connected with node 0 do the
  * same among themselves.
  *
- * Each node has a lease to store (lease.h): it ends a quarter of peer_timeout before anybody can
- * take anybody for dead (renewal.h), however long the process, its machine or what it is sent was
- * held up.
+ * Each node has a lease to store (lease.h): it ends a quarter of peer_timeout before
+ * silence can declare a node failed (renewal.h), however long the process, its machine or what it
+ * is sent was held up.
  *
  * One thread serves the connections. It wakes for messages and for heartbeats, which node 0 has go
  * down the tree and come back once a second (once in a quarter of peer_timeout where that is less).
