@@ -218,6 +218,11 @@ keeps_to() {
     [ ! -s "$tmp/bad" ]
 }
 
+@test "sources: clang warns of nothing" {
+    /usr/bin/python3 "$top/tests/layout/clang.py" "$MPIIO_BUILD" >said 2>&1 || { cat said && false; }
+    run ! grep -E '(warning|error):' said
+}
+
 @test "sources: formatted as .clang-format says" {
     cd "$top"
     tree '*.c' '*.h' | xargs clang-format --dry-run -Werror

@@ -10,6 +10,9 @@
 #ifdef MPIIO_PROBES
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>
+#ifdef __clang__ /* warns of how <sys/sdt.h> counts arguments */
+#pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#endif
 #define MPIIO_PROBE(...) STAP_PROBEV(mpiio, __VA_ARGS__)
 #else
 #define MPIIO_PROBE(...) ((void)0)
