@@ -1,21 +1,98 @@
 /* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "core/base/capability.h"
-#include "fusefs/base/inherited.h"
 #include "mount.h"
-#include "serve.h"
 #include "session.h"
 #include "signals.h"
 
-#include <stdio.h>
-#include <string.h>
+/*
+ * The descriptors that the caller had open. A daemon that kept them would hold the caller's locks,
+ * and have whoever reads from the caller's pipes wait, for as long as the mount is there. Until
+ * the mount is about to be made they stay: the spec may be one of them (/dev/fd/5).
+ */
+struct inherited {
+    int *fds; /* but for 0, 1 and 2; owned */
+    size_t count;
+};
+
+/* Opens 0, 1 and 2 where they are closed: what is opened later must not become standard output. */
+static int open_standard(void)
+{
+    int fd;
+
+    do {
+        fd = open("/dev/null", O_RDWR);
+        if (fd < 0)
+            return -errno;
+    } while (fd <= STDERR_FILENO);
+    close(fd);
+    return 0;
+}
+
+static int inherited_add(struct inherited *inherited, int fd)
+{
+    int *fds = realloc(inherited->fds, (inherited->count + 1) * sizeof(*fds));
+
+    if (fds == NULL)
+        return -ENOMEM;
+    inherited->fds = fds;
+    fds[inherited->count++] = fd;
+    return 0;
+}
+
+/*
+ * Notes them, before anything else is opened; no program that this one runs has them. Opens
+ * /dev/null in the place of 0, 1 and 2 where they are closed. Returns 0 or a negative errno.
+ */
+static int inherited_note(struct inherited *inherited)
+{
+    struct dirent *entry;
+    int error = open_standard();
+    DIR *folder;
+
+    *inherited = (struct inherited){.fds = NULL};
+    if (error != 0)
+        return error;
+    close_range(STDERR_FILENO + 1, UINT_MAX, CLOSE_RANGE_CLOEXEC);
+    folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return -errno;
+    while (error == 0 && (entry = readdir(folder)) != NULL) {
+        int fd = atoi(entry->d_name);
+
+        if (fd > STDERR_FILENO && fd != dirfd(folder))
+            error = inherited_add(inherited, fd);
+    }
+    closedir(folder);
+    return error;
+}
+
+/* Closes them but for kept (-1: none), and forgets them. */
+static void inherited_close(struct inherited *inherited, int kept)
+{
+    for (size_t i = 0; i < inherited->count; i++)
+        if (inherited->fds[i] != kept)
+            close(inherited->fds[i]);
+    free(inherited->fds);
+    *inherited = (struct inherited){.fds = NULL};
+}
 
 /* mpiio-fused(8): the daemon of a mount. */
 int main(int argc, char **argv)
 {
     struct fs_options options;
     struct fs_session session;
-    struct fs_inherited inherited;
-    int error = fs_inherited_note(&inherited);
+    struct inherited inherited;
+    int error = inherited_note(&inherited);
     int status = 2;
 
     if (error != 0) {
@@ -37,7 +114,7 @@ int main(int argc, char **argv)
         goto out;
     }
     status = fs_mount_open(&session, &options);
-    fs_inherited_close(&inherited, options.engine_fd);
+    inherited_close(&inherited, options.engine_fd);
     if (status == 0)
         status = fs_session_run(&session);
     fs_mount_close(&session);

@@ -17,11 +17,10 @@
 #include "core/load.h"
 #include "core/store_members.h"
 #include "fusefs/base/mounted.h"
-#include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/jobs.h"
 #include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/places.h"
 #include "fusefs/requests/requests.h"
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/sequential.h"
@@ -485,7 +484,7 @@ static void begin_session(struct fs_session *session, const struct fs_options *o
                                    .ready = -1,
                                    .log = {.fd = -1}};
     session->mounted = time(NULL);
-    fs_trace_init(&session->trace);
+    fs_trace_init(&session->trace, &session->log, &session->tree);
     fs_losses_init(&session->losses);
     session->flusher.wake = -1;
     fs_dropper_init(&session->dropper, &session->slices, &session->workers);
@@ -505,7 +504,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     if (status == 0)
         status = load_spec(session);
     if (status == 0)
-        status = fs_places_check(session);
+        status = fs_places_check(options, session->spec);
     if (status == 0)
         status = open_store(session);
     session->settling.store = session->store;
@@ -529,7 +528,9 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     if (status == 0)
         status = fs_sequential_open(session);
     if (status == 0)
-        fs_passthrough_init(session);
+        fs_passthrough_init(&session->passthrough, &session->slices,
+                            options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
+                                session->cluster.nodes <= 1 && session->pool.pool == NULL);
     if (status == 0)
         status = check_mountpoint(session);
     if (status == 0)

@@ -1,29 +1,196 @@
 /* SPDX-License-Identifier: MIT */
-#include "places.h"
+#include "mount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "core/base/complain.h"
-#include "fusefs/base/below.h"
-#include "fusefs/session.h"
+#include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
 
-static int refuse_below(const struct fs_session *session, const char *what, const char *path)
+/*
+ * Paths that a mount would hide from its own daemon. The kernel asks the daemon to look up a name
+ * below the mount point: a daemon that opens such a path waits for itself, and no signal ends it.
+ */
+struct below {
+    dev_t device; /* of the folder that is mounted on */
+    ino_t inode;
+    char path[PATH_MAX]; /* a folder outside of it; empty: none is known yet */
+    int folder;          /* that folder, open (O_PATH); -1: none */
+};
+
+/* Symbolic links that the kernel follows in one lookup. */
+#define LINKS_MAX 40
+
+/* A lookup, component by component, as the kernel does it. */
+struct walk {
+    int folder;          /* the current folder, open (O_PATH) */
+    int links;           /* number of links followed */
+    bool ended;          /* it stopped before all components were taken: no such folder */
+    char left[PATH_MAX]; /* the components that are left */
+};
+
+/*
+ * Starts with the folder at mountpoint, on which nothing is mounted yet. Returns 0 or a negative
+ * errno.
+ */
+static int below_init(struct below *below, const char *mountpoint)
 {
-    mpiio_complain(session->options->name,
+    struct statx st;
+
+    *below = (struct below){.folder = -1};
+    /* If something is mounted there already, its daemon is not asked: it may not answer. */
+    if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, STATX_INO, &st) != 0)
+        return -errno;
+    below->device = makedev(st.stx_dev_major, st.stx_dev_minor);
+    below->inode = st.stx_ino;
+    return 0;
+}
+
+static void below_free(struct below *below)
+{
+    if (below->folder >= 0)
+        close(below->folder);
+    below->folder = -1;
+}
+
+static bool below_is_folder(const struct below *below, int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && st.st_dev == below->device && st.st_ino == below->inode;
+}
+
+static void walk_to(struct walk *walk, int folder)
+{
+    close(walk->folder);
+    walk->folder = folder;
+}
+
+/* Takes the next component of the rest. Returns false if there is none. */
+static bool walk_next(struct walk *walk, char name[NAME_MAX + 1])
+{
+    size_t skip = strspn(walk->left, "/");
+    size_t length = strcspn(walk->left + skip, "/");
+
+    if (length == 0 || length > NAME_MAX)
+        return false;
+    memcpy(name, walk->left + skip, length);
+    name[length] = '\0';
+    memmove(walk->left, walk->left + skip + length, strlen(walk->left + skip + length) + 1);
+    return true;
+}
+
+/* Puts the target of a link before the rest. Returns false if it leads nowhere. */
+static bool walk_follow(struct walk *walk, int link)
+{
+    char target[PATH_MAX], left[PATH_MAX];
+    ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
+
+    if (length <= 0 || ++walk->links > LINKS_MAX)
+        return false;
+    target[length] = '\0';
+    memcpy(left, walk->left, sizeof(left));
+    if (snprintf(walk->left, sizeof(walk->left), "%s/%s", target, left) >= PATH_MAX)
+        return false;
+    if (*target == '/')
+        walk_to(walk, open("/", O_PATH | O_CLOEXEC));
+    return walk->folder >= 0;
+}
+
+/* Takes one component. Returns false if the path leads no further. */
+static bool walk_step(struct walk *walk, const char *name)
+{
+    int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    bool goes_on = false;
+
+    if (fd < 0)
+        return false;
+    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+        walk_to(walk, fd);
+        return true;
+    }
+    goes_on = S_ISLNK(st.st_mode) && walk_follow(walk, fd);
+    close(fd);
+    return goes_on;
+}
+
+/* Goes on until nothing is left. Returns true if it has passed through the folder. */
+static bool walk_passes(const struct below *below, struct walk *walk)
+{
+    char name[NAME_MAX + 1];
+
+    while (!walk->ended && !below_is_folder(below, walk->folder) && walk_next(walk, name))
+        walk->ended = !walk_step(walk, name);
+    return below_is_folder(below, walk->folder);
+}
+
+/* Goes to the folder that the first length bytes of path name, and keeps it. */
+static bool below_passes_to(struct below *below, const char *path, size_t length)
+{
+    struct walk walk = {.folder = open("/", O_PATH | O_CLOEXEC)};
+    bool has;
+
+    below_free(below);
+    if (snprintf(walk.left, sizeof(walk.left), "%.*s", (int)length, path) >= PATH_MAX)
+        walk.ended = true;
+    has = walk_passes(below, &walk);
+    if (has || walk.ended) {
+        close(walk.folder);
+        return has;
+    }
+    below->folder = walk.folder;
+    snprintf(below->path, sizeof(below->path), "%.*s", (int)length, path);
+    return false;
+}
+
+/*
+ * Returns true if the lookup of an absolute path passes through the folder: as a component, by any
+ * link, or in any bind mount of it. A path that leads nowhere is followed as far as it leads.
+ */
+static bool below_has(struct below *below, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    struct walk walk = {0};
+    bool has = false;
+
+    /* Members lie in one folder, as a rule: the walk to it is not repeated for each. */
+    if (below->folder < 0 || strlen(below->path) != length ||
+        strncmp(below->path, path, length) != 0)
+        has = below_passes_to(below, path, length);
+    if (below->folder < 0)
+        return has;
+    walk.folder = fcntl(below->folder, F_DUPFD_CLOEXEC, 0);
+    snprintf(walk.left, sizeof(walk.left), "%s", path + length);
+    has = walk.folder >= 0 && walk_passes(below, &walk);
+    if (walk.folder >= 0)
+        close(walk.folder);
+    return has;
+}
+
+static int refuse_below(const struct fs_options *options, const char *what, const char *path)
+{
+    mpiio_complain(options->name,
                    "%s%s: lies below the mount point, %s, and would be hidden by the mount "
                    "(mount elsewhere)",
-                   what, path, session->options->mountpoint);
+                   what, path, options->mountpoint);
     return 1;
 }
 
-static int check_members_place(const struct fs_session *session, struct fs_below *below)
+static int check_members(const struct fs_options *options, const struct vs_members *members,
+                         struct below *below)
 {
-    const struct vs_members *members = vs_spec_members(session->spec);
     int status = 0;
 
     for (int64_t i = 0; i < vs_members_count(members) && status == 0; i++) {
@@ -31,15 +198,15 @@ static int check_members_place(const struct fs_session *session, struct fs_below
         char what[40];
 
         snprintf(what, sizeof(what), "member %lld, ", (long long)i);
-        if (path != NULL && fs_below_has(below, path))
-            status = refuse_below(session, what, path);
+        if (path != NULL && below_has(below, path))
+            status = refuse_below(options, what, path);
         free(path);
     }
     return status;
 }
 
 /* Returns the real path of the file, or of its folder where there is no file yet; NULL: neither. */
-static char *resolve(const char *path)
+static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL), *copy;
 
@@ -58,33 +225,32 @@ static char *resolve(const char *path)
  * Refuses a path that the mount would hide. The daemon opens it before it mounts, so it cannot wait
  * for itself; but users could not reach the file any longer.
  */
-static int check_place(const struct fs_session *session, struct fs_below *below, const char *path)
+static int check_place(const struct fs_options *options, struct below *below, const char *path)
 {
-    char *real = path != NULL ? resolve(path) : NULL;
+    char *real = path != NULL ? real_path(path) : NULL;
     int status = 0;
 
-    if (real != NULL && fs_below_has(below, real))
-        status = refuse_below(session, "", path);
+    if (real != NULL && below_has(below, real))
+        status = refuse_below(options, "", path);
     free(real);
     return status;
 }
 
-int fs_places_check(const struct fs_session *session)
+int fs_places_check(const struct fs_options *options, const struct vs_spec *spec)
 {
-    const struct fs_options *options = session->options;
+    const struct vs_members *members = vs_spec_members(spec);
     const char *paths[] = {options->shorthand == NULL ? options->spec : NULL, options->log,
-                           vs_spec_members(session->spec) == NULL ? vs_spec_file(session->spec)
-                                                                  : NULL};
-    struct fs_below below;
+                           members == NULL ? vs_spec_file(spec) : NULL};
+    struct below below;
     int status = 0;
 
     /* A later check reports a mount point that does not exist. */
-    if (fs_below_init(&below, options->mountpoint) != 0)
+    if (below_init(&below, options->mountpoint) != 0)
         return 0;
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && status == 0; i++)
-        status = check_place(session, &below, paths[i]);
-    if (status == 0 && vs_spec_members(session->spec) != NULL)
-        status = check_members_place(session, &below);
-    fs_below_free(&below);
+        status = check_place(options, &below, paths[i]);
+    if (status == 0 && members != NULL)
+        status = check_members(options, members, &below);
+    below_free(&below);
     return status;
 }

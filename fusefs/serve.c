@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "serve.h"
+#include "mount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,11 +15,10 @@
 #include "core/base/named_memory.h"
 #include "core/base/rlimit.h"
 #include "fusefs/base/mounted.h"
-#include "fusefs/jobs/atomic_change.h"
+#include "fusefs/jobs/jobs.h"
 #include "fusefs/jobs/removal.h"
-#include "fusefs/jobs/unmount.h"
 #include "fusefs/kernel/grants.h"
-#include "fusefs/kernel/init_answer.h"
+#include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"
 #include "fusefs/requests/ordered.h"
@@ -28,6 +26,8 @@
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"
 #include "signals.h"
+
+/* Mounting, and serving until the mount ends. */
 
 static int add_option(char **list, const char *name, const char *value)
 {

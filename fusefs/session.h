@@ -129,4 +129,10 @@ static inline void fs_count(struct fs_session *session, enum fs_request kind)
     atomic_fetch_add_explicit(&session->requests[kind], 1, memory_order_relaxed);
 }
 
+/*
+ * Gets a reference to the slice of node. A view that does not compile gives -EIO and a line in the
+ * log. Thread-safe.
+ */
+int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice);
+
 #endif

@@ -5,6 +5,18 @@
 #include <stdio.h>
 
 /* Writes text as JSON does; its bytes count as Latin-1. */
-void fs_json_string(FILE *out, const char *text);
+static inline void fs_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte < ' ' || byte >= 0x7f)
+            fprintf(out, "\\u%04x", byte);
+        else
+            fprintf(out, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    }
+    fputc('"', out);
+}
 
 #endif

@@ -3,7 +3,6 @@
 #define FS_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/filesystem.h"

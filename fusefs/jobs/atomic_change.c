@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "atomic_change.h"
+#include "jobs.h"
 
 #include <errno.h>
 
 #include "core/store_members.h"
 #include "fusefs/kernel/sync.h"
+
+/* Changing atomic mode on this node, or on all of them together. */
 
 /* For all nodes to agree, in ms. */
 #define CHANGE_TIMEOUT 30000

@@ -64,4 +64,27 @@ int fs_jobs_run(struct fs_jobs *jobs, const struct fs_job *job);
 /* A job is about to call; FS_CALL_NONE: it has. What came before and is due meanwhile is done. */
 void fs_jobs_call(struct fs_jobs *jobs, enum fs_call call);
 
+/* atomic_change.c: atomic mode, on or off, for this node, or for all of them together. */
+
+/* Before the mount serves: atomic mode is on. 0 or a negative errno: -EOPNOTSUPP without locks. */
+int fs_atomic_start(struct fs_session *session);
+
+/* Answers the request to set the mode to value, on all nodes. For fs_jobs_run. */
+void fs_atomic_set(struct fs_session *session, struct fs_job *job);
+
+/* The peers' on_prepare and on_settled. */
+void fs_atomic_on_prepare(void *session, uint64_t change, bool value);
+void fs_atomic_on_settled(void *session, uint64_t change, bool value, bool committed);
+
+/* unmount.c: unmounting this node, and all of them. */
+
+/* Answers the request to unmount all nodes, with value: whatever is lost. For fs_jobs_run. */
+void fs_unmount_all(struct fs_session *session, struct fs_job *job);
+
+/* What the last attempt to unmount all nodes left unsaved, the caller's to free; NULL: nothing. */
+char *fs_unmount_unsaved(struct fs_jobs *control);
+
+/* The peers' on_unmount: unmounts this node, if what it holds can be stored. */
+void fs_unmount_on_unmount(void *session, bool force);
+
 #endif

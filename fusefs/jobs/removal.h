@@ -2,8 +2,6 @@
 #ifndef FS_REMOVAL_H
 #define FS_REMOVAL_H
 
-#include <sys/types.h>
-
 struct fs_session;
 
 /* The name of the file that is to be removed, held from mounting on. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "unmount.h"
+#include "jobs.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +15,8 @@
 #include "core/base/locked.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/kernel/forced.h"
+
+/* Unmounting this node, and all of them. */
 
 extern char **environ;
 

@@ -65,7 +65,7 @@ void fs_grants_end(struct fs_session *session)
 bool fs_grants_are_on(const struct fs_session *session)
 {
     return session->grants.page != NULL && session->mode == &fs_mode_shared &&
-           !fs_passthrough_is_on(session);
+           !fs_passthrough_is_on(&session->passthrough);
 }
 
 /* Returns false where it is known that two ranks of the slice's view show the same byte: it is

@@ -6,11 +6,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 #include <sys/uio.h>
 
-struct fs_session;
 struct fs_slice;
+struct fs_slices;
+struct mpiio_store;
 struct vs_view;
 
 /*
@@ -26,9 +26,10 @@ struct vs_view;
  * OPEN as these are sent. All functions are thread-safe unless they say otherwise.
  */
 struct fs_passthrough {
-    bool fits;      /* all views are identity views; set before the mount is made */
-    atomic_bool on; /* the kernel offers passthrough and has not refused the file */
-    int64_t etype;  /* bytes of one */
+    struct mpiio_store *store; /* borrowed */
+    bool fits;                 /* all views are identity views; set before the mount is made */
+    atomic_bool on;            /* the kernel offers passthrough and has not refused the file */
+    int64_t etype;             /* bytes of one */
 
     pthread_mutex_t lock; /* of what follows */
     int id;               /* by which the kernel knows the shared file; 0: it does not yet */
@@ -36,29 +37,34 @@ struct fs_passthrough {
     unsigned asking;      /* handles for which it asks the daemon */
 };
 
-/* Sees whether the session is one for it. Its views are checked. To be called once. */
-void fs_passthrough_init(struct fs_session *session);
+/*
+ * Sees whether the views of slices, which are checked, are identity views; wanted: nothing else of
+ * the mount rules passthrough out. To be called once.
+ */
+void fs_passthrough_init(struct fs_passthrough *passthrough, const struct fs_slices *slices,
+                         bool wanted);
 
 /* The kernel's INIT, by the later 32 of its flags: whether it offers what is needed. */
-void fs_passthrough_asked(struct fs_session *session, uint32_t offered);
+void fs_passthrough_asked(struct fs_passthrough *passthrough, uint32_t offered);
 
 /* The answer to it, without the header: tells the kernel that the offer is taken. */
-void fs_passthrough_answer(const struct fs_session *session, const struct iovec *rest);
+void fs_passthrough_answer(const struct fs_passthrough *passthrough, const struct iovec *rest);
 
 /* Whether slices of the mount may be the kernel's to read and write; and whether some are now. */
-bool fs_passthrough_is_on(const struct fs_session *session);
-bool fs_passthrough_is_used(struct fs_session *session);
+bool fs_passthrough_is_on(const struct fs_passthrough *passthrough);
+bool fs_passthrough_is_used(struct fs_passthrough *passthrough);
 
 /*
- * A slice is opened where it is on: the number of the shared file if the kernel is to read and
- * write it, else 0. fs_passthrough_leave says that it is closed; passed: it was not 0.
+ * Counts a slice that is opened while passthrough is on. Returns the number of the shared file if
+ * the kernel is to read and write it, else 0. kernel: the descriptor of the mount's connection.
+ * fs_passthrough_leave counts the slice as closed; passed: the number was not 0.
  */
-int fs_passthrough_enter(struct fs_session *session);
-void fs_passthrough_leave(struct fs_session *session, bool passed);
+int fs_passthrough_enter(struct fs_passthrough *passthrough, int kernel);
+void fs_passthrough_leave(struct fs_passthrough *passthrough, bool passed);
 
 /* What was written to a slice may have ended within an etype, which the file is to have whole: 0 or
    a negative errno. */
-int fs_passthrough_end_whole(struct fs_session *session, struct fs_slice *slice);
+int fs_passthrough_end_whole(const struct fs_passthrough *passthrough, struct fs_slice *slice);
 
 /* Whether a view, which is that of all ranks or NULL, is all of the file, as it is. */
 bool fs_passthrough_is_identity(const struct vs_view *view);

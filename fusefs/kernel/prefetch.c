@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/base/held.h"
-#include "fusefs/base/buffer.h"
+#include "fusefs/base/memory.h"
 #include "fusefs/base/options.h"
 
 /* So many parts of so many bytes are read ahead: two large pages. */

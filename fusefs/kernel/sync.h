@@ -3,7 +3,6 @@
 #define FS_SYNC_H
 
 #include "fusefs/session.h"
-#include "fusefs/names/handle.h"
 
 /* Having all that was written stored, in the file and on its device. */
 
@@ -30,8 +29,8 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
 
 /*
  * Stores all: what the kernel holds back of slices, and the file on its device. 0 or a negative
- * errno, also where something is lost (losses.h). Waits for requests
- * that other threads must answer: not for a handler. Thread-safe.
+ * errno, also where something is lost (losses.h). Waits for requests that other threads must
+ * answer: not for a handler. Thread-safe.
  */
 int fs_sync_all(struct fs_session *session);
 
@@ -41,5 +40,17 @@ int fs_sync_all(struct fs_session *session);
  * Thread-safe.
  */
 int64_t fs_unsaved(struct fs_session *session);
+
+/*
+ * fs_sync_all for who does not wait for ever: as long as something is stored, here or by this
+ * node's engine. Where nothing is for peer_timeout and three seconds, the nodes do not go on
+ * together, so that this one stores by itself what it holds; where that does not go on either for
+ * twice peer_timeout and three seconds, -ETIMEDOUT: what was begun goes on, but nobody waits for
+ * it. Not for the thread of the flusher or of the peers.
+ */
+int fs_forced_sync(struct fs_session *session);
+
+/* In ms: how long it takes at most where nothing goes on. */
+int fs_forced_limit(const struct fs_session *session);
 
 #endif

@@ -9,7 +9,8 @@
 #include <time.h>
 
 #include "core/base/probe.h"
-#include "fusefs/session.h"
+#include "fusefs/base/log.h"
+#include "fusefs/names/tree.h"
 
 /* A request that is not answered yet. */
 struct fs_traced {
@@ -73,9 +74,9 @@ static bool is_answered(uint32_t opcode)
     return opcode != FUSE_FORGET && opcode != FUSE_BATCH_FORGET && opcode != FUSE_INTERRUPT;
 }
 
-void fs_trace_init(struct fs_trace *trace)
+void fs_trace_init(struct fs_trace *trace, const struct fs_log *log, const struct fs_tree *tree)
 {
-    *trace = (struct fs_trace){.open = 0};
+    *trace = (struct fs_trace){.log = log, .tree = tree};
     pthread_mutex_init(&trace->lock, NULL);
 }
 
@@ -134,9 +135,8 @@ static void note_range(struct fs_traced *traced, const char *body, size_t length
     }
 }
 
-void fs_trace_begin(struct fs_session *session, const void *request, size_t length)
+void fs_trace_begin(struct fs_trace *trace, const void *request, size_t length)
 {
-    struct fs_trace *trace = &session->trace;
     struct fuse_in_header header;
     struct fs_traced *traced;
 
@@ -144,7 +144,7 @@ void fs_trace_begin(struct fs_session *session, const void *request, size_t leng
         return;
     memcpy(&header, request, sizeof(header));
     MPIIO_PROBE(request_begin, header.unique, header.opcode, header.nodeid);
-    if (!fs_log_takes(&session->log, MPIIO_LOG_DEBUG))
+    if (!fs_log_takes(trace->log, MPIIO_LOG_DEBUG))
         return;
     traced = is_answered(header.opcode) ? malloc(sizeof(*traced)) : NULL;
     if (traced == NULL)
@@ -209,7 +209,7 @@ static int64_t result_of(uint32_t opcode, const struct fuse_out_header *header,
 }
 
 /* Writes the path of an inode within the mount. */
-static void name_inode(const struct fs_session *session, uint64_t inode, char *text, size_t size)
+static void name_inode(const struct fs_tree *tree, uint64_t inode, char *text, size_t size)
 {
     static const char *const fixed[] = {[FS_ROOT] = "/",
                                         [FS_CONTROL] = ".mpiio",
@@ -219,7 +219,6 @@ static void name_inode(const struct fs_session *session, uint64_t inode, char *t
                                         [FS_FOLDER] = "",
                                         [FS_SELF] = "self",
                                         [FS_ORDERED] = "ordered"};
-    const struct fs_tree *tree = &session->tree;
     struct fs_node node = fs_tree_node(tree, inode);
     bool in_folder = tree->folders && node.kind >= FS_FOLDER && !fs_tree_is_whole(tree, node);
     char name[FS_NAME_SIZE] = "";
@@ -232,29 +231,29 @@ static void name_inode(const struct fs_session *session, uint64_t inode, char *t
         fs_tree_rank_name(tree, node, name);
     else
         snprintf(name, sizeof(name), "%s%s", fixed[node.kind], node.npy ? ".npy" : "");
-    snprintf(text, size, "%s%s%s%s", in_folder ? vs_spec_view_name(session->spec, node.view) : "",
+    snprintf(text, size, "%s%s%s%s", in_folder ? vs_spec_view_name(tree->spec, node.view) : "",
              in_folder ? "/" : "", node.ordered ? "ordered/" : "", name);
 }
 
-static void log_request(const struct fs_session *session, const struct fs_traced *traced,
+static void log_request(const struct fs_trace *trace, const struct fs_traced *traced,
                         int64_t result)
 {
     char file[2 * FS_NAME_SIZE + 16], offset[32] = "", length[32] = "";
     const char *name =
         traced->opcode < sizeof(names) / sizeof(*names) ? names[traced->opcode] : NULL;
 
-    name_inode(session, traced->inode, file, sizeof(file));
+    name_inode(trace->tree, traced->inode, file, sizeof(file));
     if (traced->has_offset)
         snprintf(offset, sizeof(offset), " offset=%" PRIu64, traced->offset);
     if (traced->has_length)
         snprintf(length, sizeof(length), " length=%" PRIu64, traced->length);
-    fs_log_line(&session->log, MPIIO_LOG_DEBUG,
+    fs_log_line(trace->log, MPIIO_LOG_DEBUG,
                 "%s unique=%" PRIu64 " file=%s%s%s result=%" PRId64 " us=%" PRId64,
                 name != NULL ? name : "request", traced->unique, file, offset, length, result,
                 microseconds() - traced->begun);
 }
 
-void fs_trace_end(struct fs_session *session, const struct iovec *parts, int count)
+void fs_trace_end(struct fs_trace *trace, const struct iovec *parts, int count)
 {
     const struct fuse_out_header *header = parts[0].iov_base;
     struct fs_traced *traced;
@@ -262,10 +261,10 @@ void fs_trace_end(struct fs_session *session, const struct iovec *parts, int cou
     if (header->unique == 0) /* a notification */
         return;
     MPIIO_PROBE(request_end, header->unique, header->error, header->len - sizeof(*header));
-    if (atomic_load_explicit(&session->trace.open, memory_order_relaxed) == 0)
+    if (atomic_load_explicit(&trace->open, memory_order_relaxed) == 0)
         return;
-    traced = take(&session->trace, header->unique);
+    traced = take(trace, header->unique);
     if (traced != NULL)
-        log_request(session, traced, result_of(traced->opcode, header, parts, count));
+        log_request(trace, traced, result_of(traced->opcode, header, parts, count));
     free(traced);
 }

@@ -6,8 +6,9 @@
 #include <stdatomic.h>
 #include <sys/uio.h>
 
-struct fs_session;
+struct fs_log;
 struct fs_traced;
+struct fs_tree;
 
 #define FS_TRACE_BUCKETS 64
 
@@ -16,18 +17,20 @@ struct fs_traced;
  * a line for it. At the other levels a request costs two comparisons.
  */
 struct fs_trace {
+    const struct fs_log *log; /* borrowed, like tree */
+    const struct fs_tree *tree;
     pthread_mutex_t lock;
     struct fs_traced *bucket[FS_TRACE_BUCKETS]; /* guarded by lock */
     atomic_uint open;                           /* number of these requests; changed under lock */
 };
 
-void fs_trace_init(struct fs_trace *trace);
+void fs_trace_init(struct fs_trace *trace, const struct fs_log *log, const struct fs_tree *tree);
 void fs_trace_free(struct fs_trace *trace);
 
 /* Notes a request of length bytes as it arrived from the kernel. Thread-safe. */
-void fs_trace_begin(struct fs_session *session, const void *request, size_t length);
+void fs_trace_begin(struct fs_trace *trace, const void *request, size_t length);
 
 /* Logs the request that parts answer, before the kernel gets them. Thread-safe. */
-void fs_trace_end(struct fs_session *session, const struct iovec *parts, int count);
+void fs_trace_end(struct fs_trace *trace, const struct iovec *parts, int count);
 
 #endif

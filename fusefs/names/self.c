@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "self.h"
+#include "tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Finding out for whom "self" stands. */
 
 /* Where process managers put a process's rank in MPI_COMM_WORLD; the first that is set counts. */
 static const char *const rank_variables[] = {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "viewspec/spec.h"
 
@@ -105,5 +106,11 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
 
 /* Writes the listed (padded) name of a slice into name. */
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name);
+
+/*
+ * self.c: returns the rank of a process in MPI_COMM_WORLD, from its environment: -ENOENT without
+ * one, or where the tree has none such.
+ */
+int64_t fs_self_rank(const struct fs_tree *tree, pid_t process);
 
 #endif

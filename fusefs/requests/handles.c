@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fusefs/base/buffer.h"
-#include "fusefs/kernel/held.h"
+#include "fusefs/base/memory.h"
+#include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/notifier.h"
-#include "fusefs/kernel/open_answer.h"
+#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/readahead.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"

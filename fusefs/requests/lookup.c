@@ -10,12 +10,9 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/kernel/slice_of.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
-#include "fusefs/names/self.h"
 #include "ordered.h"
-#include "stats.h"
 #include "truncate.h"
 
 /* Names and attributes, and the link "self". */
@@ -53,7 +50,7 @@ static bool is_writable(const struct fs_session *session, const struct fs_slice 
 static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
                           const struct stat *file)
 {
-    if (fs_passthrough_is_used(session))
+    if (fs_passthrough_is_used(&session->passthrough))
         return file->st_size;
     if (session->cache != NULL)
         return mpiio_slice_size(slice->slice);

@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fusefs/session.h"
-
 /* The table of operations, and the beginning of a session. */
 
 _Static_assert((int)FS_ROOT == FUSE_ROOT_ID, "the root's inode number is its kind");
@@ -35,8 +33,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
        what is stored through mappings of it. */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
-    if (session->mode->holds_writes &&
-        (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) || fs_passthrough_is_on(session)))
+    if (session->mode->holds_writes && (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) ||
+                                        fs_passthrough_is_on(&session->passthrough)))
         session->mode = &fs_mode_shared;
     if (session->mode->holds_writes)
         connection->want |= FUSE_CAP_WRITEBACK_CACHE;

@@ -7,13 +7,12 @@
 
 #include "core/base/clock.h"
 #include "fusefs/kernel/overlaps.h"
-#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/put.h"
 #include "fusefs/storing/durable.h"
 #include "fusefs/storing/nodes.h"
-#include "put.h"
 #include "sequential.h"
 #include "shared.h"
-#include "slice.h"
+#include "handle_ops.h"
 
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100

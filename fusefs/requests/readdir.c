@@ -6,8 +6,6 @@
 #include <stdlib.h>
 
 #include "fusefs/kernel/notifier.h"
-#include "fusefs/names/self.h"
-#include "fusefs/session.h"
 
 /* Folders. */
 

@@ -2,18 +2,12 @@
 #ifndef FS_REQUESTS_H
 #define FS_REQUESTS_H
 
+#include "fusefs/session.h"
+
 /*
  * The request handlers. As libfuse's low-level API has it, each answers its request exactly once: a
  * do_x makes the answer or returns a negative errno, and fs_x replies.
  */
-
-#define FUSE_USE_VERSION 314
-#include <fuse3/fuse_lowlevel.h>
-
-#include "fusefs/names/tree.h"
-
-struct fs_handle;
-struct fs_session;
 
 /* operations.c: the operations for fuse_session_new. */
 extern const struct fuse_lowlevel_ops fs_operations;
@@ -84,5 +78,8 @@ void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size);
 void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
                  size_t size, int flags);
 void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name);
+
+/* stats.c: the present text of stats.json: new, the caller's to free(); NULL without memory. */
+char *fs_stats_text(struct fs_session *session);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,7 @@
 #include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
 #include "shared.h"
-#include "slice.h"
+#include "handle_ops.h"
 #include "viewspec/members/members.h"
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */

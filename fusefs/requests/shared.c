@@ -2,11 +2,10 @@
 #include "shared.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "fusefs/kernel/grants.h"
-#include "slice.h"
+#include "handle_ops.h"
 
 /*
  * Whether the call that a request of size bytes comes from may go on with another one: max is the

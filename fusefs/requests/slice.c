@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slice.h"
+#include "handle_ops.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,14 +9,14 @@
 #include "core/slice_write.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
-#include "fusefs/kernel/held.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
-#include "fusefs/kernel/slice_of.h"
+#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/storing/durable.h"
-#include "put.h"
 #include "truncate.h"
+
+/* Open slices, through the daemon or passed through. */
 
 /* For functions of each read: one indirect call, by the table of operations, is enough. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -233,7 +233,7 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
 static void choose_passthrough(struct fs_session *session, struct fs_handle *handle,
                                struct fuse_file_info *info)
 {
-    handle->backing = fs_passthrough_enter(session);
+    handle->backing = fs_passthrough_enter(&session->passthrough, fuse_session_fd(session->fuse));
     handle->asks = handle->backing == 0;
     if (handle->asks)
         return;
@@ -262,7 +262,7 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     atomic = fs_atomic_is_on(&session->atomic);
     session->mode->open(session, handle, info);
     info->direct_io |= atomic;
-    if (!atomic && fs_passthrough_is_on(session))
+    if (!atomic && fs_passthrough_is_on(&session->passthrough))
         choose_passthrough(session, handle, info);
     passed = handle->backing != 0;
     handle->direct = info->direct_io || passed;
@@ -289,7 +289,7 @@ void fs_slice_release(struct fs_session *session, struct fs_handle *handle)
 {
     fs_prefetch_put(handle->prefetch);
     if (handle->asks)
-        fs_passthrough_leave(session, false);
+        fs_passthrough_leave(&session->passthrough, false);
     if (handle->fills)
         fs_refills_leave(&handle->slice->refills);
     fs_grants_leave(session, handle);
@@ -458,7 +458,7 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
 
 static void passthrough_release(struct fs_session *session, struct fs_handle *handle)
 {
-    fs_passthrough_leave(session, true);
+    fs_passthrough_leave(&session->passthrough, true);
     fs_slice_release(session, handle);
 }
 
@@ -471,7 +471,7 @@ static int64_t passthrough_lseek(struct fs_session *session, struct fs_handle *h
 
 static int passthrough_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
-    int ended = handle->writes ? fs_passthrough_end_whole(session, handle->slice) : 0;
+    int ended = handle->writes ? fs_passthrough_end_whole(&session->passthrough, handle->slice) : 0;
     int error = fs_slice_flush(session, handle, torn);
 
     return error != 0 ? error : ended;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stats.h"
+#include "requests.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include "fusefs/base/json.h"
 #include "fusefs/storing/nodes.h"
 #include "handle_ops.h"
+
+/* The text of stats.json. */
 
 static const char *const request_names[FS_REQUESTS] = {
     "lookup",  "getattr", "readlink", "open",    "read",  "write",
@@ -253,7 +255,7 @@ char *fs_stats_text(struct fs_session *session)
     fprintf(out, "  \"writable\": %s,\n  \"writeback\": %s,\n  \"passthrough\": %s,\n",
             session->read_only == 0 ? "true" : "false",
             session->mode->holds_writes ? "true" : "false",
-            fs_passthrough_is_on(session) ? "true" : "false");
+            fs_passthrough_is_on(&session->passthrough) ? "true" : "false");
     print_filesystem(session, out);
     print_ahead(session, out);
     print_requests(session, out);

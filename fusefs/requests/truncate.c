@@ -8,7 +8,8 @@
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/overlaps.h"
-#include "put.h"
+#include "fusefs/kernel/put.h"
+#include "fusefs/session.h"
 
 #define ZEROS (256 << 10)
 

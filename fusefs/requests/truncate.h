@@ -6,7 +6,8 @@
 #include <fuse3/fuse_lowlevel.h>
 
 #include "fusefs/names/handle.h"
-#include "fusefs/session.h"
+
+struct fs_session;
 
 /*
  * Truncation as requests ask for it, and the filling of gaps with zeros: src/DESIGN.md, "Truncation

@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "core/file/acl.h"
-#include "fusefs/jobs/atomic_change.h"
-#include "fusefs/jobs/unmount.h"
-#include "fusefs/kernel/slice_of.h"
+#include "fusefs/jobs/jobs.h"
 #include "fusefs/storing/nodes.h"
 #include "shared.h"
 

@@ -2,9 +2,9 @@
 #include "engine_client.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +14,67 @@
 #include "core/base/complain.h"
 #include "core/base/locked.h"
 #include "core/cache/cache.h"
+#include "core/cache/cache_flush.h"
 #include "core/store_members.h"
 #include "durable.h"
 #include "fusefs/session.h"
-#include "watch.h"
-#include "core/cache/cache_flush.h"
+
+/* Watching over the engine. */
+
+/* How often an engine that is at work is looked at, in ms. */
+#define WATCH_INTERVAL 1000
+
+void fs_watch_kill(const struct fs_cluster *cluster)
+{
+    struct pollfd gone = {.fd = cluster->engine, .events = POLLIN};
+
+    pidfd_send_signal(cluster->engine, SIGKILL, NULL, 0);
+    while (poll(&gone, 1, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+/* True where the engine's process is stopped, as by SIGSTOP. */
+static bool engine_is_stopped(const struct fs_cluster *cluster)
+{
+    char path[64], text[512] = "";
+    const char *state;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)cluster->engine_pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    if (fgets(text, sizeof(text), file) == NULL)
+        text[0] = '\0';
+    fclose(file);
+    state = strrchr(text, ')');
+    return state != NULL && (state[2] == 'T' || state[2] == 't');
+}
+
+int fs_watch_await(const struct fs_cluster *cluster, int timeout)
+{
+    struct pollfd file = {.fd = mpiio_channel_fd(cluster->channel), .events = POLLIN};
+    int stopped = 0;
+
+    for (;;) {
+        int changed = poll(&file, 1, WATCH_INTERVAL);
+
+        if (changed > 0)
+            return 0;
+        if (changed < 0 && errno != EINTR)
+            return -errno;
+        stopped = changed == 0 && engine_is_stopped(cluster) ? stopped + WATCH_INTERVAL : 0;
+        if (stopped >= timeout)
+            return -ETIMEDOUT;
+    }
+}
+
+void fs_watch_progress(const struct fs_cluster *cluster, struct mpiio_progress *progress)
+{
+    mpiio_progress_read(cluster->progress, progress);
+    if (progress->waiting && engine_is_stopped(cluster))
+        progress->waiting = false;
+}
 
 /* Talking to the engine. */
 
@@ -28,7 +84,6 @@ int fs_engine_cannot_talk(struct fs_session *session, int error)
     return 1;
 }
 
-/* Waits for the message that is due. An exit status; without a word where the engine quits. */
 int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
                     struct mpiio_message *message)
 {

@@ -19,7 +19,6 @@
 #include "fusefs/base/json.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
-#include "watch.h"
 #include "pool.h"
 #include "viewspec/members/resolved.h"
 

@@ -3,7 +3,6 @@
 #define FS_POINTERS_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "pointers/pointers.h"
 

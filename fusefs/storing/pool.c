@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "core/base/rlimit.h"
 #include "core/store_members.h"
-#include "fusefs/base/free_memory.h"
+#include "fusefs/base/memory.h"
 #include "fusefs/names/version.h"
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"

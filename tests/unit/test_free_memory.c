@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 #include "unit.h"
-#include "fusefs/base/free_memory.h"
+#include "fusefs/base/memory.h"
 
 static char root[] = "/tmp/mpiio-test-XXXXXX";
 

@@ -1,24 +1,55 @@
 /* SPDX-License-Identifier: MIT */
-#include "held.h"
+#include "put.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/slice_write.h"
 #include "fusefs/kernel/notifier.h"
-#include "fusefs/kernel/slice_of.h"
 #include "fusefs/session.h"
 
+void fs_put_note_end(struct fs_slice *slice, int64_t end)
+{
+    int64_t known = atomic_load(&slice->known_size);
+
+    while (known < end && !atomic_compare_exchange_weak(&slice->known_size, &known, end))
+        continue;
+}
+
+void fs_put_note(struct fs_session *session, struct fs_slice *slice, int64_t offset, int64_t length)
+{
+    fs_put_note_end(slice, slice->header + offset + length);
+    fs_prefetch_outdate(&session->prefetchers);
+    fs_flusher_wrote(&session->flusher);
+    fs_losses_remove(&session->losses, slice->data, offset, offset + length);
+}
+
+ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *buffer, size_t size,
+               off_t offset)
+{
+    struct mpiio_access memory, *access = &memory;
+    ssize_t put =
+        fs_atomic_begin(&session->atomic, slice->slice, offset, (int64_t)size, true, &access);
+
+    if (put != 0)
+        return put;
+    put = mpiio_slice_write_in(slice->slice, buffer, size, offset, access);
+    if (put > 0)
+        fs_put_note(session, slice, offset, put);
+    return fs_atomic_end_write(&session->atomic, slice->slice, access, put);
+}
+
 /*
- * What the kernel held back, and values of which parts are missing: stored when they come, kept
- * where they cannot be.
+ * Dirty pages that the kernel sends, and values of which parts are missing: stored when they come,
+ * kept where they cannot be.
  */
 
 /* So many failures are logged: a full disk must not fill another with messages. */
 #define LOGGED_LOSSES 100
 
-static void lose(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
-                 size_t length, int64_t offset, int error)
+static void note_loss(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
+                      size_t length, int64_t offset, int error)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
 
@@ -73,7 +104,7 @@ ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const 
         fs_losses_remove(&session->losses, slice->data, offset, offset + (int64_t)done);
     }
     if (done < size)
-        lose(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
+        note_loss(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
     fs_prefetch_outdate(&session->prefetchers);
     return done < size ? error : (ssize_t)size;
 }
@@ -115,7 +146,7 @@ int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
 
 /* The kernel's pages have what was given up, or was stored as another value: they go now, or else
  * when the slice is opened. */
-static void drop_pages(struct fs_session *session, struct fs_slice *slice)
+static void drop_given_up(struct fs_session *session, struct fs_slice *slice)
 {
     const struct fs_version unknown = {.settled = false};
 
@@ -140,6 +171,6 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
     fs_losses_end_write(&session->losses, begun);
     if (torn) {
         fs_flusher_wrote(&session->flusher);
-        drop_pages(session, slice);
+        drop_given_up(session, slice);
     }
 }

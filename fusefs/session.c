@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "slice_of.h"
+#include "session.h"
 
 #include <errno.h>
-
-#include "fusefs/session.h"
 
 /* So many failing views are logged: a listing of a million ranks must not fill the disk. */
 #define LOGGED_VIEWS 100

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "free_memory.h"
+#include "memory.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* The number behind a word at the beginning of a line; -1: there is none. */
 static int64_t number_behind(const char *path, const char *word)
@@ -80,4 +82,17 @@ int64_t fs_free_memory(const char *root)
         bytes = limit_of_line(root, line, bytes);
     fclose(file);
     return bytes;
+}
+
+#define LARGE_PAGE ((size_t)2 << 20)
+
+void *fs_buffer_new(size_t size)
+{
+    size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    void *memory = NULL;
+
+    if (posix_memalign(&memory, LARGE_PAGE, whole) != 0)
+        return NULL;
+    madvise(memory, whole, MADV_HUGEPAGE);
+    return memory;
 }

@@ -1,20 +1,50 @@
 /* SPDX-License-Identifier: MIT */
-#include "init_answer.h"
+#include "answers.h"
 
 #include <linux/fuse.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "fusefs/session.h"
-#include "open_answer.h"
 
-/* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36: linux/fuse.h has it from 6.6 on. */
-#define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4)
+/* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */
+#define OPEN_PASSTHROUGH (UINT32_C(1) << 7) /* FOPEN_PASSTHROUGH */
+#define PARALLEL_WRITES  (UINT32_C(1) << 6) /* FOPEN_PARALLEL_DIRECT_WRITES */
+#define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4) /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36 */
+
+/* What the next answer to an OPEN is to say; is_due is false if that is nothing. */
+static _Thread_local bool is_due;
+static _Thread_local uint32_t next_flags;
+static _Thread_local int next_id;
+
+void fs_open_answer_next(int backing, bool stream, bool parallel)
+{
+    next_id = backing;
+    next_flags = (backing != 0 ? OPEN_PASSTHROUGH : 0) | (stream ? FOPEN_STREAM : 0) |
+                 (parallel ? PARALLEL_WRITES : 0);
+    is_due = next_flags != 0;
+}
+
+/* Completes an answer of this thread, which is on its way. */
+static void complete_open(const struct iovec *parts, int count)
+{
+    struct fuse_open_out answer;
+
+    if (!is_due || count < 2 || parts[1].iov_len != sizeof(answer))
+        return;
+    memcpy(&answer, parts[1].iov_base, sizeof(answer));
+    answer.open_flags |= next_flags;
+    if (next_id != 0)
+        answer.padding = (uint32_t)next_id;
+    memcpy(parts[1].iov_base, &answer, sizeof(answer));
+    is_due = false;
+}
 
 /* Of the flags of a request of the kernel's, INIT, the later 32; 0: it is none. */
-static uint32_t offer(const void *request, size_t length)
+static uint32_t offered_flags(const void *request, size_t length)
 {
     const size_t start = sizeof(struct fuse_in_header);
     struct fuse_in_header header;
@@ -33,13 +63,13 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
     ssize_t got = read(fd, buffer, length);
 
     if (got > 0 && !atomic_load_explicit(&session->greeted, memory_order_relaxed))
-        fs_passthrough_asked(session, offer(buffer, (size_t)got));
+        fs_passthrough_asked(&session->passthrough, offered_flags(buffer, (size_t)got));
     if (got > 0)
-        fs_trace_begin(session, buffer, (size_t)got);
+        fs_trace_begin(&session->trace, buffer, (size_t)got);
     return got;
 }
 
-static void amend(struct fs_session *session, const struct iovec *part)
+static void amend_init(struct fs_session *session, const struct iovec *part)
 {
     const size_t end = offsetof(struct fuse_init_out, unused);
     struct fuse_init_out answer;
@@ -53,21 +83,21 @@ static void amend(struct fs_session *session, const struct iovec *part)
         answer.flags2 |= ALLOW_MMAP_FLAG2;
     }
     memcpy(part->iov_base, &answer, end);
-    fs_passthrough_answer(session, part);
+    fs_passthrough_answer(&session->passthrough, part);
 }
 
 static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userdata)
 {
     struct fs_session *session = userdata;
 
-    fs_trace_end(session, parts, count);
-    fs_open_answer_complete(parts, count);
+    fs_trace_end(&session->trace, parts, count);
+    complete_open(parts, count);
     /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
     if (atomic_load_explicit(&session->greeted, memory_order_relaxed) ||
         atomic_exchange(&session->greeted, true))
         return writev(fd, parts, count);
     if (count > 1)
-        amend(session, &parts[1]);
+        amend_init(session, &parts[1]);
     return writev(fd, parts, count);
 }
 

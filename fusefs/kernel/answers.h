@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FS_INIT_ANSWER_H
-#define FS_INIT_ANSWER_H
+#ifndef FS_ANSWERS_H
+#define FS_ANSWERS_H
+
+#include <stdbool.h>
 
 struct fs_session;
+
+/* What libfuse has no word for in answers to the kernel. */
 
 /*
  * Has a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17 has
@@ -12,5 +16,13 @@ struct fs_session;
  * passthrough.h says. Kernels that do not know a flag ignore it. Returns 0, or a negative errno.
  */
 int fs_init_answer_amend(struct fs_session *session);
+
+/*
+ * Sets what this thread's next answer to an OPEN says: backing is the number of the file that the
+ * kernel uses itself, 0: none; stream: the file has no position, so that each call begins at offset
+ * 0; parallel: writes past the page cache may come side by side (Linux 6.2), but for those with
+ * O_APPEND, and those that go beyond the size that the kernel knows.
+ */
+void fs_open_answer_next(int backing, bool stream, bool parallel);
 
 #endif
