@@ -25,7 +25,7 @@
 #include "fusefs/requests/ordered.h"
 #include "fusefs/requests/sequential.h"
 #include "fusefs/session.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 
 /* The most ranks of a view that are checked before mounting; the rest are checked at lookup. */
 #define CHECKED_RANKS 1024

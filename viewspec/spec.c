@@ -7,14 +7,11 @@
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"
 #include "viewspec/text/shorthand_private.h"
-#include "viewspec/text/header_private.h"
-#include "viewspec/text/hints_private.h"
-#include "viewspec/text/keys.h"
-#include "viewspec/text/syntax.h"
+#include "spec_private.h"
+#include "viewspec/text/check.h"
 #include "viewspec/members/members_private.h"
 #include "viewspec/base/path.h"
 #include "viewspec/text/pretty.h"
-#include "spec_private.h"
 
 #define MAX_RANKS INT32_MAX
 
@@ -569,4 +566,16 @@ int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct 
     }
     vs_arena_free(&arena);
     return name_rank(spec, &scope, error);
+}
+
+bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value)
+{
+    json_t *hints = json_object_get(spec->root, "hints"), *hint;
+    json_object_foreach(hints, *key, hint)
+    {
+        *value = json_string_value(hint);
+        if (!index--)
+            return true;
+    }
+    return false;
 }

@@ -2,10 +2,13 @@
 #ifndef VS_SPEC_PRIVATE_H
 #define VS_SPEC_PRIVATE_H
 
+#include <jansson.h>
+
 #include "viewspec/base/arena.h"
 #include "viewspec/types/representation.h"
 #include "viewspec/text/scope.h"
 #include "spec.h"
+#include "viewspec/base/place.h"
 
 /* Private to viewspec/: the contents of a spec, for the sources that parse, compile and print it.
  */

@@ -20,7 +20,7 @@
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "pool.h"
-#include "viewspec/members/resolved.h"
+#include "viewspec/members/members.h"
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000

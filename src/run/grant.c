@@ -17,7 +17,7 @@
 #include "core/base/grant.h"
 #include "core/slice.h"
 #include "core/store_members.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 #include "descriptors.h"
 #include "hold.h"
 #include "locks.h"

@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "from/netcdf_merge.h"
 #include "from/view.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 #include "viewspec/spec.h"
 
 /* The number of variables of a set that are checked. */

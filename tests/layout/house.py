@@ -146,8 +146,8 @@ def words(path):
 
 def headers(build):
     """
-    X.c has X.h, X_private.h where it is installed, an installed one, or a header of its folder that
-    it includes first. MPI's names are MPI's.
+    X.c has X.h, X_private.h where it is installed, an installed one, or its module's: a header of
+    its folder that it includes first, and the private part of that one. MPI's names are MPI's.
     """
     lists = "".join(text_of(path) for path in ("viewspec/meson.build", "src/core/meson.build"))
     installed = set(re.findall(r"'(\w+\.h)'", lists))
@@ -156,7 +156,8 @@ def headers(build):
         own = [source[:-2] + ".h", source[:-2] + "_private.h"]
         first = re.search(r'^#include "(\w+\.h)"', text_of(source), re.M)
         if first:
-            own.append(f"{os.path.dirname(source)}/{first[1]}")
+            module = f"{os.path.dirname(source)}/{first[1][:-2]}"
+            own += [module + ".h", module + "_private.h"]
         declared = set()
         for header in filter(exists, own + public):
             declared |= words(header)

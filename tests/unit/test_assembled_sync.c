@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "core/store_members.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 
 #define MEMBERS 100
 #define BYTES   4096 /* of each */

@@ -9,7 +9,7 @@
 #include "core/cache/cache_flush.h"
 #include "core/store_members.h"
 #include "random_views.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 
 /* What is cut up lies in a window of the whole: at its begin, or over the edge of a block. */
 #define WINDOW    60000

@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "cover.h"
-#include "item.h"
+#include "shape.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 #include "viewspec/map_private.h"

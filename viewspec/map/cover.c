@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "item.h"
+#include "shape.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/map_private.h"
 

@@ -65,7 +65,7 @@ struct vs_item;
 struct vs_tally;
 
 /*
- * For viewspec/ only: adds the bytes of the items (item.h) to tally, and examines at most `steps`
+ * For viewspec/ only: adds the bytes of the items (shape.h) to tally, and examines at most `steps`
  * pieces. The items need not repeat; their order is changed. Returns 0 or an error of
  * vs_cover_compute.
  */

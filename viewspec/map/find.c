@@ -2,7 +2,6 @@
 #include "viewspec/map.h"
 #include "viewspec/base/integer.h"
 #include "node.h"
-#include "find.h"
 
 /*
  * The search for a displacement. If no bytes overlap, each loop has one instance to examine. If

@@ -2,13 +2,13 @@
 #ifndef VS_NODE_H
 #define VS_NODE_H
 
-/* Private to viewspec/: the trees of loops that types are compiled to. */
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "viewspec/base/arena.h"
+
+/* Private to viewspec/: the trees of loops that types are compiled to. */
 
 /*
  * A node is the typemap of one instance of a type: its bytes and their order. Displacements are
@@ -94,5 +94,11 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position);
 
 /* Returns the first position whose displacement is >= displacement, or node->size. */
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement);
+
+/*
+ * find.c: returns the lowest position of the displacement, or -1; VS_FIND_GAVE_UP if that takes
+ * more than *steps steps. Subtracts the steps taken.
+ */
+int64_t vs_node_find(const struct vs_node *node, int64_t displacement, int64_t *steps);
 
 #endif

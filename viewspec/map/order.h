@@ -10,6 +10,9 @@
  * buftype), if it differs from the file's. The bytes inside an etype keep their order.
  */
 
+/* The limit of pieces (order.c) of an order. Types that need more are refused. */
+#define VS_PIECES_MAX (INT64_C(1) << 20)
+
 /* The places of a tile's etypes, by their numbers in the file's order, and the bytes of an etype.
  */
 struct vs_both {
@@ -32,7 +35,7 @@ struct vs_order {
 
 /*
  * Finds the order. Overflow is noted in arena. Returns 0, -ENOMEM, -EINVAL if two etypes overlap or
- * interleave in memory, or -E2BIG if more than VS_PIECES_MAX pieces are needed (pair.h).
+ * interleave in memory, or -E2BIG if more than VS_PIECES_MAX pieces are needed.
  */
 int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_order *order);
 

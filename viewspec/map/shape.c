@@ -5,9 +5,10 @@
 #include <string.h>
 
 #include "viewspec/base/hash.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/search.h"
 
-static uint64_t hash_of(const struct vs_shape *shape)
+static uint64_t shape_hash(const struct vs_shape *shape)
 {
     uint64_t hash = vs_hash_mix((uint64_t)shape->kind + 1, (uint64_t)shape->size);
 
@@ -23,7 +24,7 @@ static uint64_t hash_of(const struct vs_shape *shape)
     return hash;
 }
 
-static bool same_parts(const struct vs_shape *a, const struct vs_shape *b)
+static bool shape_same_parts(const struct vs_shape *a, const struct vs_shape *b)
 {
     for (int64_t i = 0; i < a->count; i++)
         if (a->parts[i].offset != b->parts[i].offset || a->parts[i].shape != b->parts[i].shape)
@@ -32,14 +33,14 @@ static bool same_parts(const struct vs_shape *a, const struct vs_shape *b)
 }
 
 /* Children are interned already, so it suffices to compare their addresses. */
-static bool same(const struct vs_shape *a, const struct vs_shape *b)
+static bool shape_is_same(const struct vs_shape *a, const struct vs_shape *b)
 {
     return a->hash == b->hash && a->kind == b->kind && a->size == b->size && a->count == b->count &&
            a->stride == b->stride && a->child == b->child && a->disjoint == b->disjoint &&
-           (a->kind != VS_SHAPE_LIST || same_parts(a, b));
+           (a->kind != VS_SHAPE_LIST || shape_same_parts(a, b));
 }
 
-static bool grow(struct vs_shapes *shapes)
+static bool shapes_grow(struct vs_shapes *shapes)
 {
     uint64_t count = shapes->bucket_count ? shapes->bucket_count * 4 : 256;
     struct vs_shape **buckets = calloc(count, sizeof(struct vs_shape *));
@@ -60,16 +61,16 @@ static bool grow(struct vs_shapes *shapes)
 }
 
 /* Returns the table's shape that equals draft. If it is new, draft's parts are copied. */
-static const struct vs_shape *intern(struct vs_shapes *shapes, struct vs_shape *draft)
+static const struct vs_shape *shapes_intern(struct vs_shapes *shapes, struct vs_shape *draft)
 {
     struct vs_shape *shape;
 
-    draft->hash = hash_of(draft);
-    if (shapes->shape_count >= shapes->bucket_count && !grow(shapes))
+    draft->hash = shape_hash(draft);
+    if (shapes->shape_count >= shapes->bucket_count && !shapes_grow(shapes))
         return NULL;
     uint64_t bucket = draft->hash & (shapes->bucket_count - 1);
     for (shape = shapes->buckets[bucket]; shape; shape = shape->next)
-        if (same(shape, draft))
+        if (shape_is_same(shape, draft))
             return shape;
     shape = vs_arena_alloc(&shapes->arena, sizeof(*shape));
     if (shape == NULL)
@@ -103,7 +104,7 @@ const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, in
         .stride = stride,
         .child = child,
     };
-    return intern(shapes, &draft);
+    return shapes_intern(shapes, &draft);
 }
 
 /* A set has no order: a loop of negative stride equals one of positive stride. */
@@ -114,7 +115,7 @@ static const struct vs_shape *loop_upwards(struct vs_shapes *shapes, int64_t cou
 }
 
 /* Returns the lowest beginning of data that starts at start, count times stride apart. */
-static int64_t lowest(int64_t start, int64_t count, int64_t stride)
+static int64_t loop_lowest(int64_t start, int64_t count, int64_t stride)
 {
     return stride < 0 ? start + (count - 1) * stride : start;
 }
@@ -130,7 +131,7 @@ static bool fill_blocks(struct vs_shapes *shapes, const struct vs_node *node,
         int64_t length = node->before[i + 1] - node->before[i];
         int64_t start = node->base + node->displacements[i] + node->child->lo - node->lo;
 
-        parts[i].offset = lowest(start, length, node->stride);
+        parts[i].offset = loop_lowest(start, length, node->stride);
         parts[i].shape = loop_upwards(shapes, length, node->stride, child);
         if (!parts[i].shape)
             return false;
@@ -173,7 +174,7 @@ static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const stru
         before += parts[i].shape->size;
         draft.disjoint = draft.disjoint && (i == 0 || parts[i].offset >= parts[i - 1].offset);
     }
-    shape = intern(shapes, &draft);
+    shape = shapes_intern(shapes, &draft);
 out:
     free(parts);
     return shape;
@@ -195,7 +196,7 @@ static const struct vs_shape *shape_of(struct vs_shapes *shapes, const struct vs
     if (node->kind == VS_RUN) {
         struct vs_shape draft = {
             .kind = VS_SHAPE_RUN, .disjoint = true, .size = node->size, .span = node->size};
-        return intern(shapes, &draft);
+        return shapes_intern(shapes, &draft);
     }
     if (node->kind == VS_LOOP)
         return loop_upwards(shapes, node->count, node->stride, shape_of(shapes, node->child));
@@ -262,4 +263,142 @@ void vs_shapes_free(struct vs_shapes *shapes)
     free(shapes->buckets);
     vs_memo_free(&shapes->lists);
     memset(shapes, 0, sizeof(*shapes));
+}
+
+int64_t vs_item_span(const struct vs_item *item)
+{
+    const struct vs_shape *shape = item->shape;
+
+    return vs_item_is_loop(item) ? (item->count - 1) * shape->stride + shape->child->span
+                                 : shape->span;
+}
+
+int64_t vs_item_below(const struct vs_item *item, int64_t place)
+{
+    const struct vs_shape *shape = item->shape;
+    int64_t offset = place - item->origin;
+
+    if (!vs_item_is_loop(item) || offset <= 0)
+        return vs_shape_below(shape, offset);
+    if (offset >= vs_item_span(item))
+        return item->count * shape->child->size;
+    return offset / shape->stride * shape->child->size +
+           vs_shape_below(shape->child, offset % shape->stride);
+}
+
+struct vs_item vs_item_of(const struct vs_shape *shape, int64_t origin,
+                          const struct vs_item *within)
+{
+    return (struct vs_item){
+        .shape = shape,
+        .origin = origin,
+        .count = shape->count,
+        .lo = within->lo,
+        .hi = within->hi,
+        .twice = within->twice,
+    };
+}
+
+/* Drops a loop's iterations outside [lo, hi). Returns false if none is left. */
+static bool item_trim_loop(struct vs_item *item)
+{
+    const struct vs_shape *shape = item->shape;
+    int64_t first = 0, behind = item->count;
+
+    if (shape->stride == 0) {
+        item->twice = true;
+        item->count = 1;
+        return true;
+    }
+    first = vs_max(first,
+                   vs_floor_div(item->lo - item->origin - shape->child->span, shape->stride) + 1);
+    behind = vs_min(behind, vs_ceil_div(item->hi - item->origin, shape->stride));
+    if (first >= behind)
+        return false;
+    item->origin += first * shape->stride;
+    item->count = behind - first;
+    return true;
+}
+
+/* Clips [lo, hi) to the item's bytes, and turns a loop of one iteration into its child. */
+bool vs_item_trim(struct vs_item *item)
+{
+    while (vs_item_is_loop(item)) {
+        if (!item_trim_loop(item))
+            return false;
+        if (item->count > 1)
+            break;
+        *item = vs_item_of(item->shape->child, item->origin, item);
+    }
+    item->lo = vs_max(item->lo, item->origin);
+    item->hi = vs_min(item->hi, item->origin + vs_item_span(item));
+    return item->lo < item->hi;
+}
+
+static int items_compare(const void *left, const void *right)
+{
+    const struct vs_item *a = left, *b = right;
+
+    if (a->lo != b->lo)
+        return a->lo < b->lo ? -1 : 1;
+    if (a->hi != b->hi)
+        return a->hi < b->hi ? -1 : 1;
+    if (a->origin != b->origin)
+        return a->origin < b->origin ? -1 : 1;
+    return (a->shape > b->shape) - (a->shape < b->shape);
+}
+
+static bool items_are_same(const struct vs_item *a, const struct vs_item *b)
+{
+    return a->shape == b->shape && a->origin == b->origin && a->lo == b->lo && a->hi == b->hi &&
+           (!vs_item_is_loop(a) || a->count == b->count);
+}
+
+/* Equal items become one with the flag `twice`. */
+int64_t vs_items_tidy(struct vs_item *items, int64_t count)
+{
+    int64_t kept = 0, distinct = 0;
+
+    for (int64_t i = 0; i < count; i++) {
+        struct vs_item item = items[i];
+        if (vs_item_trim(&item))
+            items[kept++] = item;
+    }
+    if (kept > 1)
+        qsort(items, (size_t)kept, sizeof(*items), items_compare);
+    for (int64_t i = 0; i < kept; i++)
+        if (distinct && items_are_same(&items[distinct - 1], &items[i]))
+            items[distinct - 1].twice = true;
+        else
+            items[distinct++] = items[i];
+    return distinct;
+}
+
+/* Requires runs in the order of lo. */
+void vs_items_sweep(const struct vs_item *items, int64_t count, struct vs_tally *tally)
+{
+    int64_t covered_to = items[0].lo, many_to = items[0].lo;
+
+    for (int64_t i = 0; i < count; i++) {
+        int64_t shared_to = items[i].twice ? items[i].hi : vs_min(items[i].hi, covered_to);
+
+        tally->covered += vs_max(0, items[i].hi - vs_max(items[i].lo, covered_to));
+        tally->many += vs_max(0, shared_to - vs_max(items[i].lo, many_to));
+        covered_to = vs_max(covered_to, items[i].hi);
+        many_to = vs_max(many_to, shared_to);
+    }
+}
+
+/* Returns the parts of a disjoint list that [lo, hi) can touch, or all parts of another list. */
+void vs_item_parts(const struct vs_item *item, int64_t *first, int64_t *behind)
+{
+    const struct vs_shape *shape = item->shape;
+    int64_t lo = item->lo - item->origin, hi = item->hi - item->origin;
+
+    *first = 0;
+    *behind = shape->count;
+    if (!shape->disjoint)
+        return;
+    *first = VS_FIRST(i, 1, shape->count, shape->parts[i].offset > lo) - 1;
+    *behind = VS_FIRST(i, *first, shape->count, shape->parts[i].offset >= hi);
 }

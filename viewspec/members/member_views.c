@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "member_views.h"
+#include "members.h"
 
 #include "members_private.h"
+
+/* The views of members, which are compiled in a spec of their own. */
 
 int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
                     struct vs_error *error)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "members.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/text/keys.h"
+#include "viewspec/text/check.h"
 #include "members_private.h"
 #include "viewspec/base/path.h"
 #include "viewspec/text/shorthand_private.h"

@@ -2,6 +2,7 @@
 #ifndef VS_MEMBERS_H
 #define VS_MEMBERS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "viewspec/spec.h"
@@ -35,5 +36,58 @@ char *vs_members_file(const struct vs_members *members, int64_t member);
 /* Fills error with a reason, in the spec's text where the members' names stand. Returns code. */
 int vs_members_fail(const struct vs_members *members, int code, struct vs_error *error,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/*
+ * member_views.c: where the data of a member lies in the whole, and in its own file. The new
+ * reference is the caller's. 0, or a negative errno with error filled.
+ */
+int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
+                    struct vs_error *error);
+int vs_members_local(const struct vs_members *members, int64_t member, struct vs_view **view,
+                     struct vs_error *error);
+
+/* The view of all bytes, which the name "whole" stands for. A new reference, the caller's. */
+struct vs_view *vs_members_whole(const struct vs_members *members);
+
+/* missing.c: the values of bytes of the whole that no member holds, as a spec declares them. */
+
+/* The treatment of a byte of the whole that a member should hold if its file is missing or too
+   short. */
+enum vs_missing {
+    VS_MISSING_ERROR, /* the file is not assembled */
+    VS_MISSING_ZERO,  /* the byte is a hole */
+    VS_MISSING_VALUE, /* the byte is a hole, and holes read as vs_members_missing_value */
+};
+
+enum vs_missing vs_members_missing(const struct vs_members *members);
+
+/* Returns the text of the number that elements of the views read as in holes. It is borrowed, and
+   NULL unless vs_members_missing is VS_MISSING_VALUE. */
+const char *vs_members_missing_value(const struct vs_members *members);
+
+/* The most bytes of a value that fills holes. */
+#define VS_FILL_BYTES 32
+
+/*
+ * A value that holes of the whole read as in the ranges [at + i * every, at + i * every + size) for
+ * 0 <= i < count. It is repeated over each range, from the start of the range.
+ */
+struct vs_fill {
+    int64_t at, size, count, every;
+    unsigned length; /* bytes of value, 1 or more */
+    unsigned char value[VS_FILL_BYTES];
+};
+
+/* Returns the *count fills of the spec, borrowed. If fills overlap, the last one counts. */
+const struct vs_fill *vs_members_fills(const struct vs_members *members, size_t *count);
+
+/* Returns the end of the last range of the fills, which is the minimal length of the whole. */
+int64_t vs_members_filled(const struct vs_members *members);
+
+/*
+ * resolved.c: the text of a spec of the members alone, whose one rank sees all bytes: it assembles
+ * the same file, wherever it is read. A new string, the caller's to free(); NULL without memory.
+ */
+char *vs_members_spec(const struct vs_spec *spec);
 
 #endif

@@ -2,12 +2,59 @@
 #ifndef VS_MEMBERS_PRIVATE_H
 #define VS_MEMBERS_PRIVATE_H
 
+#include <jansson.h>
+
 #include "members.h"
-#include "missing.h"
-#include "pattern.h"
 #include "viewspec/spec_private.h"
 
-/* Private to viewspec/: reading and printing the members of a spec. */
+/* Private to viewspec/: reading and printing the members of a spec, and their names. */
+
+/*
+ * pattern.c: expands a pattern to the names of members. {member} stands for the member's
+ * number. {NAME=FIRST..LAST} defines an index. The last index in the pattern varies fastest.
+ */
+
+#define VS_INDICES_MAX 8
+
+#define VS_INDEX_NAME 64 /* bytes */
+
+struct vs_index {
+    char name[VS_INDEX_NAME];
+    int64_t first, step; /* the numbers in the names are first + step * position */
+    int64_t count;       /* positions, from 0; 0: not limited */
+    int64_t stride;      /* distance in members from one position to the next */
+};
+
+struct vs_pattern {
+    const char *text; /* borrowed; NULL: no pattern */
+    int indices;
+    struct vs_index index[VS_INDICES_MAX + 1]; /* the first is "member" */
+    bool named;                                /* {member} occurs */
+};
+
+/*
+ * Reads text, which stands at place in the spec and must outlive the pattern. Returns 0, or a
+ * negative errno with error filled.
+ */
+int vs_pattern_read(struct vs_spec *spec, const struct vs_place *place, const char *text,
+                    struct vs_pattern *pattern, struct vs_error *error);
+
+/*
+ * Writes the names of the indices that text defines, at most VS_INDICES_MAX. Returns their number.
+ * Does not report errors in text.
+ */
+int vs_pattern_names(const char *text, char names[VS_INDICES_MAX][VS_INDEX_NAME]);
+
+/* Returns the number of members that the pattern names, 0 if it does not limit them, or -1 if the
+   range of {member} and the indices disagree. */
+int64_t vs_pattern_count(const struct vs_pattern *pattern);
+
+/* Returns the name of a member, a new string, or NULL if memory is exhausted. */
+char *vs_pattern_expand(const struct vs_pattern *pattern, int64_t member);
+
+/* Adds to let each index as an expression for a member's position, in terms of rank. Returns 0 or
+   -ENOMEM. */
+int vs_pattern_bind(const struct vs_pattern *pattern, json_t *let);
 
 /* What is compiled of members, in a spec of their own whose ranks they are. */
 enum { VS_MEMBER_VIEW, VS_MEMBER_LOCAL, VS_MEMBER_WHOLE, VS_MEMBER_VIEWS };
@@ -52,5 +99,14 @@ void vs_members_free(struct vs_members *members); /* NULL is allowed */
 
 /* The JSON of the members with absolute paths: a new reference; NULL without memory. */
 json_t *vs_members_resolved(const struct vs_members *members);
+
+/* missing.c: checks the text of an option, and sets "missing" of the object "members" to it.
+   Returns 0, or a negative errno with error filled. */
+int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);
+
+/* missing.c: reads "missing" and "fill" into members. Returns 0, or a negative errno with error
+   filled. */
+int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
+                            struct vs_error *error);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "missing.h"
+#include "members.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "viewspec/base/integer.h"
 #include "members_private.h"
-#include "viewspec/text/keys.h"
+#include "viewspec/text/check.h"
 
 /* Reads "missing" and "fill": the values of bytes of the whole that no member holds. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pattern.h"
+#include "members_private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
+
+/* The pattern of members' names: read, counted, expanded. */
 
 #define WIDTH_MAX  20
 #define NUMBER_MAX INT64_C(1000000000000000000) /* of 19 digits, far from overflow */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "resolved.h"
+#include "members.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "members_private.h"

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "header_private.h"
+#include "check.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "keys.h"
-#include "viewspec/base/path.h"
 #include "viewspec/spec_private.h"
+#include "viewspec/base/path.h"
 
 /* The spec's "header": checksums of the file's header. This source does not read the file. */
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shorthand_private.h"
 #include "pretty.h"
 
 #define WIDTH 96

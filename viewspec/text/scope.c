@@ -1,20 +1,231 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
-#include <errno.h>
-#include <string.h>
-
-#include "expr.h"
 #include "scope.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Integer expressions (viewspec(5), INTEGERS). */
+
+/* Looks up a name. Returns 0; -ENOENT: no such name; -EINVAL: an error already noted. */
+typedef int expr_lookup(void *context, const char *name, int64_t *value);
+
+#define EXPR_NESTING_MAX 64
+#define EXPR_NAME_MAX    128
+
+/* The position of a parser, and the reason why it failed. */
+struct expr {
+    const char *at;
+    expr_lookup *lookup;
+    void *context;
+    char *reason;
+    size_t size;
+    bool failed;
+    int nesting;
+};
+
+static int64_t expr_sum(struct expr *p);
+
+static int64_t expr_fail(struct expr *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int64_t expr_fail(struct expr *p, const char *format, ...)
+{
+    if (p->failed)
+        return 0;
+    p->failed = true;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(p->reason, p->size, format, arguments);
+    va_end(arguments);
+    return 0;
+}
+
+static char expr_peek(struct expr *p)
+{
+    while (isspace((unsigned char)*p->at))
+        p->at++;
+    return p->failed ? '\0' : *p->at;
+}
+
+static bool expr_accept(struct expr *p, char wanted)
+{
+    if (expr_peek(p) != wanted)
+        return false;
+    p->at++;
+    return true;
+}
+
+static void expr_expect(struct expr *p, char wanted)
+{
+    char found = expr_peek(p);
+    if (expr_accept(p, wanted))
+        return;
+    if (found)
+        expr_fail(p, "expected '%c', found '%.20s'", wanted, p->at);
+    else
+        expr_fail(p, "expected '%c' at the end", wanted);
+}
+
+static int64_t expr_number(struct expr *p)
+{
+    const char *start = p->at;
+    int64_t value = 0;
+    bool overflow = false;
+    for (; isdigit((unsigned char)*p->at); p->at++)
+        overflow |= __builtin_mul_overflow(value, 10, &value) ||
+                    __builtin_add_overflow(value, *p->at - '0', &value);
+    if (isalpha((unsigned char)*p->at) || *p->at == '_')
+        return expr_fail(p, "'%.20s' is neither a number nor a name", start);
+    return overflow ? expr_fail(p, "%.*s exceeds 2^63-1", (int)(p->at - start), start) : value;
+}
+
+static int64_t expr_extreme(struct expr *p, bool smallest)
+{
+    expr_expect(p, '(');
+    int64_t a = expr_sum(p);
+    expr_expect(p, ',');
+    int64_t b = expr_sum(p);
+    expr_expect(p, ')');
+    return (a < b) == smallest ? a : b;
+}
+
+static int64_t expr_name(struct expr *p)
+{
+    char text[EXPR_NAME_MAX];
+    size_t length = 0;
+    while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
+        length++;
+    if (length >= sizeof(text))
+        return expr_fail(p, "unknown name \"%.20s...\"", p->at);
+    memcpy(text, p->at, length);
+    text[length] = '\0';
+    p->at += length;
+    if (strcmp(text, "min") == 0 || strcmp(text, "max") == 0)
+        return expr_extreme(p, strcmp(text, "min") == 0);
+    int64_t value = 0;
+    int result = p->lookup(p->context, text, &value);
+    if (result == -ENOENT)
+        return expr_fail(p, "unknown name \"%s\"", text);
+    if (result)
+        p->failed = true;
+    return value;
+}
+
+static int64_t expr_factor(struct expr *p)
+{
+    int64_t value = 0;
+    bool negative = false;
+    while (expr_peek(p) == '-') {
+        negative = !negative;
+        p->at++;
+    }
+    char next = expr_peek(p);
+    if (isdigit((unsigned char)next)) {
+        value = expr_number(p);
+    } else if (isalpha((unsigned char)next) || next == '_') {
+        value = ++p->nesting > EXPR_NESTING_MAX ? expr_fail(p, "nested too deep") : expr_name(p);
+        p->nesting--;
+    } else if (expr_accept(p, '(')) {
+        value = ++p->nesting > EXPR_NESTING_MAX ? expr_fail(p, "nested too deep") : expr_sum(p);
+        p->nesting--;
+        expr_expect(p, ')');
+    } else if (next) {
+        return expr_fail(p, "expected a number, a name or '(', found '%.20s'", p->at);
+    } else {
+        return expr_fail(p, "expected a number, a name or '(' at the end");
+    }
+    if (negative && __builtin_sub_overflow((int64_t)0, value, &value))
+        return expr_fail(p, "the result exceeds 64 bits");
+    return value;
+}
+
+static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
+{
+    if (p->failed)
+        return 0;
+    if (!b)
+        return expr_fail(p, "division by zero");
+    if (b == -1) {
+        int64_t negated;
+        if (rest)
+            return 0;
+        if (__builtin_sub_overflow((int64_t)0, a, &negated))
+            return expr_fail(p, "the result exceeds 64 bits");
+        return negated;
+    }
+    int64_t quotient = a / b, remainder = a % b;
+    if (remainder && (remainder < 0) != (b < 0)) {
+        quotient--;
+        remainder += b;
+    }
+    return rest ? remainder : quotient;
+}
+
+static int64_t expr_product(struct expr *p)
+{
+    int64_t value = expr_factor(p);
+    for (;;) {
+        if (expr_accept(p, '*')) {
+            if (__builtin_mul_overflow(value, expr_factor(p), &value))
+                expr_fail(p, "the result exceeds 64 bits");
+        } else if (expr_accept(p, '/')) {
+            value = expr_divide(p, value, expr_factor(p), false);
+        } else if (expr_accept(p, '%')) {
+            value = expr_divide(p, value, expr_factor(p), true);
+        } else {
+            return value;
+        }
+    }
+}
+
+static int64_t expr_sum(struct expr *p)
+{
+    int64_t value = expr_product(p);
+    for (;;) {
+        bool overflow;
+        if (expr_accept(p, '+'))
+            overflow = __builtin_add_overflow(value, expr_product(p), &value);
+        else if (expr_accept(p, '-'))
+            overflow = __builtin_sub_overflow(value, expr_product(p), &value);
+        else
+            return value;
+        if (overflow)
+            expr_fail(p, "the result exceeds 64 bits");
+    }
+}
+
+/*
+ * Evaluates text with 64-bit checked arithmetic; / and % round towards minus infinity. Returns 0,
+ * or -EINVAL with the reason in `reason` (size bytes). The reason is left empty if lookup has noted
+ * an error of its own.
+ */
+static int expr_evaluate(const char *text, expr_lookup *lookup, void *context, int64_t *result,
+                         char *reason, size_t size)
+{
+    struct expr p = {
+        .at = text, .lookup = lookup, .context = context, .reason = reason, .size = size};
+    reason[0] = '\0';
+    *result = expr_sum(&p);
+    if (!p.failed && expr_peek(&p))
+        expr_fail(&p, "unexpected '%.20s'", p.at);
+    return p.failed ? -EINVAL : 0;
+}
+
+/* Names, and values that use them. */
+
 /* The number of characters in an expression that count as one value of work. */
-#define TOKENS 4
+#define TOKENS_PER_VALUE 4
 
 struct lookup {
     struct vs_scope *scope;
     size_t visible; /* number of bindings that may be used: those before the present one */
 };
 
-static int look_up(void *context, const char *name, int64_t *value)
+static int scope_look_up(void *context, const char *name, int64_t *value)
 {
     struct lookup *lookup = context;
     struct vs_scope *scope = lookup->scope;
@@ -47,8 +258,8 @@ const char *vs_kind_name(const json_t *value)
     return names[json_typeof(value)];
 }
 
-static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text *text,
-                    const struct vs_place *place, const json_t *value, int64_t *result)
+static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct vs_text *text,
+                          const struct vs_place *place, const json_t *value, int64_t *result)
 {
     scope->work++;
     if (json_is_integer(value)) {
@@ -59,10 +270,10 @@ static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text
     if (expression == NULL)
         return vs_fail(scope->error, text, place, false, "expected an integer, got %s",
                        vs_kind_name(value));
-    scope->work += (int64_t)(json_string_length(value) / TOKENS);
+    scope->work += (int64_t)(json_string_length(value) / TOKENS_PER_VALUE);
     struct lookup lookup = {.scope = scope, .visible = visible};
     char reason[300];
-    if (!vs_expr_evaluate(expression, look_up, &lookup, result, reason, sizeof(reason)))
+    if (!expr_evaluate(expression, scope_look_up, &lookup, result, reason, sizeof(reason)))
         return 0;
     if (vs_scope_name_ok(expression))
         return vs_fail(scope->error, text, place, false, "expected an integer, got \"%.100s\"",
@@ -73,7 +284,7 @@ static int evaluate(struct vs_scope *scope, size_t visible, const struct vs_text
 int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
                      const struct vs_place *place, json_t *value, int64_t *result)
 {
-    return evaluate(scope, scope->count, text, place, value, result);
+    return scope_evaluate(scope, scope->count, text, place, value, result);
 }
 
 int vs_scope_settle(struct vs_scope *scope, bool strict)
@@ -89,8 +300,8 @@ int vs_scope_settle(struct vs_scope *scope, bool strict)
             strict ? 0 : -EINVAL; /* a preset error suppresses the search for its place */
         scope->error = strict ? noted : &ignored;
         scope->uses_rank = false;
-        int wrong =
-            evaluate(scope, i, binding->text, binding->place, binding->value, &scope->values[i]);
+        int wrong = scope_evaluate(scope, i, binding->text, binding->place, binding->value,
+                                   &scope->values[i]);
         if (!wrong)
             scope->states[i] = scope->uses_rank ? VS_RANK_DEPENDENT : VS_COMMON;
         before |= strict && wrong && scope->uses_rank;

@@ -2,15 +2,14 @@
 #ifndef VS_SCOPE_H
 #define VS_SCOPE_H
 
-/* Private to viewspec/: integers, the names that they may use, and expressions over these. */
-
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <jansson.h>
-
 #include "viewspec/base/place.h"
+
+/* Private to viewspec/: integers, the names that they may use, and expressions over these. */
 
 /* One name of "let". The value is a JSON integer or an expression over the names before it. */
 struct vs_binding {

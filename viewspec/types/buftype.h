@@ -2,8 +2,6 @@
 #ifndef VS_BUFTYPE_H
 #define VS_BUFTYPE_H
 
-/* Private to viewspec/: the layout of etypes in a view's slice, from "buftype" and "memory". */
-
 #include <jansson.h>
 
 #include "build.h"
@@ -11,6 +9,9 @@
 #include "viewspec/base/place.h"
 #include "type.h"
 #include "view.h"
+
+/* Private to viewspec/: the layout of a view's slice: the order of its etypes, from "buftype" and
+   "memory", and the array that it is, from "shape". */
 
 /* A value of the view and its place. If the value is absent, the place is the view's. */
 struct vs_member {
@@ -42,5 +43,21 @@ struct vs_tile {
  * Errors are noted in the scope's error. Returns 0 or the code of the error.
  */
 int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile);
+
+/* A tile of a slice. All pointers are borrowed. */
+struct vs_slice_tile {
+    int64_t etypes; /* of data */
+    const struct vs_view_facts *facts;
+    const struct vs_order *order; /* NULL: the slice has no gaps */
+};
+
+/*
+ * Reads value, a list of sizes at place, as an array in C order, and allocates it in the arena. The
+ * array must have as many elements as the tile has etypes, including gaps. Returns 0, or a negative
+ * errno with the scope's error filled.
+ */
+int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
+                   struct vs_arena *arena, const struct vs_slice_tile *tile,
+                   const struct vs_array **result);
 
 #endif

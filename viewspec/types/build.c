@@ -5,7 +5,7 @@
 
 #include "build.h"
 #include "viewspec/element.h"
-#include "viewspec/text/keys.h"
+#include "viewspec/text/check.h"
 
 #define MAX_NESTING 64
 _Static_assert(MAX_NESTING <= VS_ELEMENT_DEPTH, "an element cursor reaches down all types");

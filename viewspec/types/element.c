@@ -2,7 +2,7 @@
 #include "viewspec/element.h"
 #include "view.h"
 #include "viewspec/map/node.h"
-#include "record.h"
+#include "type.h"
 
 /* Makes all elements of a part of a basic type the next run. */
 static void set_run(struct vs_elements *run, const struct vs_repeat *part, int64_t count)

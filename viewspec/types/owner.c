@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "view.h"
 #include "viewspec/element.h"
 #include "viewspec/spec_private.h"
 

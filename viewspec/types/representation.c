@@ -7,7 +7,7 @@
 #include "byte_order.h"
 #include "view.h"
 #include "representation.h"
-#include "viewspec/text/keys.h"
+#include "viewspec/text/check.h"
 #include "viewspec/base/path.h"
 
 static struct vs_representation standard[] = {

@@ -1,6 +1,76 @@
 /* SPDX-License-Identifier: MIT */
 #include "type.h"
 
+#include <stdbool.h>
+
+struct vs_dealing *vs_dealing_new(struct vs_arena *arena, int64_t dimensions, int64_t extent)
+{
+    struct vs_dealing *dealing = vs_arena_alloc(arena, sizeof(*dealing));
+    if (dealing == NULL)
+        return NULL;
+    *dealing = (struct vs_dealing){.dimensions = dimensions, .extent = extent};
+    dealing->deals = vs_arena_array(arena, dimensions, sizeof(*dealing->deals));
+    return dealing->deals != NULL ? dealing : NULL;
+}
+
+int64_t vs_dealing_rank(const struct vs_dealing *dealing, int64_t offset)
+{
+    int64_t rank = 0, index = offset / dealing->extent;
+    for (int64_t d = 0; d < dealing->dimensions; d++) {
+        const struct vs_deal *deal = &dealing->deals[d];
+        rank += index % deal->size / deal->length % deal->places * deal->weight;
+        index /= deal->size;
+    }
+    return rank;
+}
+
+struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count, const struct vs_repeat *old)
+{
+    if (count < 1 || !old->count)
+        return (struct vs_repeat){0};
+    struct vs_repeat repeat = *old;
+    repeat.count = vs_mul(arena, count, old->count);
+    vs_mul(arena, repeat.count, repeat.native);
+    vs_mul(arena, repeat.count, repeat.file);
+    return repeat;
+}
+
+static bool repeat_is_same(const struct vs_repeat *a, const struct vs_repeat *b)
+{
+    return a->basic == b->basic && a->record == b->record;
+}
+
+/* Removes entries of list without data, and merges neighbours. Returns how many are left. */
+static int64_t repeat_merge(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < count; i++)
+        if (n && list[i].count && repeat_is_same(&list[n - 1], &list[i]))
+            list[n - 1].count = vs_add(arena, list[n - 1].count, list[i].count);
+        else if (list[i].count)
+            list[n++] = list[i];
+    return n;
+}
+
+struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
+{
+    struct vs_repeat none = {0};
+    int64_t n = repeat_merge(arena, count, list);
+    if (n < 2)
+        return n ? vs_repeat_times(arena, 1, &list[0]) : none;
+    struct vs_record *record = vs_arena_alloc(arena, sizeof(*record));
+    int64_t *native = vs_arena_array(arena, n + 1, sizeof(*native));
+    int64_t *file = vs_arena_array(arena, n + 1, sizeof(*file));
+    if (record == NULL || native == NULL || file == NULL)
+        return none;
+    for (int64_t i = 0; i < n; i++) {
+        native[i + 1] = vs_add(arena, native[i], vs_mul(arena, list[i].count, list[i].native));
+        file[i + 1] = vs_add(arena, file[i], vs_mul(arena, list[i].count, list[i].file));
+    }
+    *record = (struct vs_record){n, list, native, file};
+    return (struct vs_repeat){.count = 1, .native = native[n], .file = file[n], .record = record};
+}
+
 int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type)
 {
     return vs_sub(arena, type->ub, type->lb);
@@ -103,7 +173,7 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
 }
 
 /* Rounds the extent up by epsilon (MPI 3.1, 4.1.6), unless a marker sets the bound. */
-static void pad(struct vs_arena *arena, struct vs_type *type)
+static void type_pad(struct vs_arena *arena, struct vs_type *type)
 {
     int64_t over = vs_type_extent(arena, type) % type->align;
     if (!type->bounded && over)
@@ -138,7 +208,7 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
     type.ub = bounds.ub;
     type.bounded = bounds.bounded;
     type.empty = !bounds.any;
-    pad(arena, &type);
+    type_pad(arena, &type);
     return type;
 }
 

@@ -2,16 +2,79 @@
 #ifndef VS_TYPE_H
 #define VS_TYPE_H
 
-/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1). */
-
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "viewspec/base/arena.h"
 #include "viewspec/basic.h"
-#include "dealing.h"
 #include "viewspec/map/node.h"
-#include "record.h"
 #include "representation.h"
 #include "viewspec/spec.h"
+
+/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1), their elements, and how they are dealt. */
+
+/*
+ * A dealing: how a darray, scatter, hpf_block or hpf_cyclic deals the elements of an
+ * array to the ranks. If nothing else in a view depends on the rank, the owner of a byte can be
+ * computed without searching the ranks.
+ */
+
+/* One dimension: blocks of length elements are dealt to the places in turn. */
+struct vs_deal {
+    int64_t size, length, places; /* each 1 or more */
+    int64_t weight;               /* ranks from one place to the next */
+};
+
+struct vs_dealing {
+    int64_t dimensions;
+    struct vs_deal *deals; /* the fastest dimension first */
+    int64_t extent;        /* bytes of an element, which has all its data inside */
+};
+
+/* Makes a dealing in arena with zeroed deals; NULL: out of memory. */
+struct vs_dealing *vs_dealing_new(struct vs_arena *arena, int64_t dimensions, int64_t extent);
+
+/* Returns the only rank that may own the byte at offset >= 0 from the displacement. O(dimensions).
+ */
+int64_t vs_dealing_rank(const struct vs_dealing *dealing, int64_t offset);
+
+/*
+ * The elements: the sequence of basic types in a type, regardless of their displacements.
+ * It is much smaller than the loops of node.h.
+ */
+
+struct vs_record;
+
+/*
+ * count adjacent instances of a basic type or of a record. Passed by value. If count is 0 there is
+ * no data, and nothing else is set.
+ */
+struct vs_repeat {
+    int64_t count;
+    int64_t native, file;           /* bytes of one instance in memory, and in the file */
+    const struct vs_basic *basic;   /* NULL: a record */
+    const struct vs_record *record; /* in an arena, may be shared */
+};
+
+/*
+ * Parts that follow each other. Neighbours differ, so that a record has elements of at least two
+ * basic types.
+ */
+struct vs_record {
+    int64_t count; /* >= 2 */
+    const struct vs_repeat *parts;
+    const int64_t *native,
+        *file; /* bytes before part i; count + 1 entries, the last is the total */
+};
+
+/* Overflow and lack of memory are noted in arena; the results must then not be used. */
+
+/* Returns count times old. Both products, count * old in bytes, are checked. */
+struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count,
+                                 const struct vs_repeat *old);
+
+/* Returns the count entries of list in turn. list is in arena, and is overwritten. */
+struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list);
 
 /*
  * A type: its typemap as loops, and the bounds that MPI derives from it. Displacements and sizes

@@ -9,8 +9,7 @@
 #include "build.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/search.h"
-#include "viewspec/text/keys.h"
-#include "local_array.h"
+#include "viewspec/text/check.h"
 #include "view.h"
 #include "viewspec/map_private.h"
 

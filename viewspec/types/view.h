@@ -7,11 +7,10 @@
 #include <jansson.h>
 
 #include "viewspec/base/place.h"
-#include "record.h"
+#include "type.h"
 #include "representation.h"
 #include "viewspec/text/scope.h"
 #include "viewspec/spec.h"
-#include "type.h"
 
 /* Returns the basic types of one etype, and its sizes. Borrowed from the view. */
 const struct vs_repeat *vs_view_elements(const struct vs_view *view);

@@ -13,7 +13,7 @@
 #include "core/base/fd_link.h"
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 #include "core/file/read_plan.h"
 #include "assembled_read.h"
 #include "assembled_sync.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 
 /* How long the file is that has the first `bytes` positions of local. */
 static int64_t length_of(const struct vs_view *local, int64_t bytes)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "viewspec/members/missing.h"
+#include "viewspec/members/members.h"
 
 /* The values that holes of an assembled file read as. Immutable once made. If the struct is zeroed,
    holes read as zeros. */

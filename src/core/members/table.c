@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "viewspec/members/member_views.h"
+#include "viewspec/members/members.h"
 #include "core/base/fd_link.h"
 #include "core/file/descriptor.h"
 #include "core/base/rlimit.h"

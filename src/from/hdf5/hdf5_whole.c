@@ -9,7 +9,7 @@
 
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "viewspec/members/missing.h"
+#include "viewspec/members/members.h"
 
 /* Files and holes begin at multiples of this. */
 #define ALIGNMENT 8

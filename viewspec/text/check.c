@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "check.h"
+
 #include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "syntax.h"
+#include "scope.h"
 
 /* Returns the length of the token that jansson quotes as "near '...'", less one; 0 if there is
  * none. */
-static int token_tail(const char *reason)
+static int syntax_token_tail(const char *reason)
 {
     const char *token = strstr(reason, " near '"), *end = strrchr(reason, '\'');
     int characters = 0;
@@ -18,7 +19,7 @@ static int token_tail(const char *reason)
 }
 
 /* Returns the reason for a text that does not begin with '{', or NULL if it does. */
-static const char *other_format(const struct vs_text *text)
+static const char *syntax_other_format(const struct vs_text *text)
 {
     static const struct {
         const char *magic, *name;
@@ -39,7 +40,7 @@ static const char *other_format(const struct vs_text *text)
 
 /* Returns the comma in front of the bracket that the parser did not expect; NULL if there is none.
  */
-static const char *comma_before(const struct vs_text *text, const json_error_t *json)
+static const char *syntax_comma_before(const struct vs_text *text, const json_error_t *json)
 {
     const char *c = text->bytes + json->position, *token = strstr(json->text, " near '");
 
@@ -53,8 +54,8 @@ static const char *comma_before(const struct vs_text *text, const json_error_t *
 
 int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct vs_error *error)
 {
-    const char *other = other_format(text);
-    const char *comma = comma_before(text, json);
+    const char *other = syntax_other_format(text);
+    const char *comma = syntax_comma_before(text, json);
 
     if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
         return vs_fail_memory(error, text);
@@ -71,7 +72,52 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
         if ((unsigned char)*c < ' ')
             *c = ' ';
     error->line = json->line < 1 ? 1 : json->line;
-    int column = json->column - token_tail(error->reason);
+    int column = json->column - syntax_token_tail(error->reason);
     error->column = column < 1 ? 1 : column;
     return error->code;
+}
+
+int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
+                  json_t *object, const char *const *keys)
+{
+    if (!json_is_object(object))
+        return vs_fail(error, text, place, false, "expected an object, got %s",
+                       vs_kind_name(object));
+    const char *key;
+    json_t *value;
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        while (keys[i] && strcmp(keys[i], key) != 0)
+            i++;
+        struct vs_place here = {.up = place, .key = key};
+        if (!keys[i])
+            return vs_fail(error, text, &here, true, "unknown key");
+    }
+    return 0;
+}
+
+int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
+                   const struct vs_place *place)
+{
+    if (!arena->failure)
+        return 0;
+    if (arena->failure == -EOVERFLOW)
+        return vs_fail(error, text, place, false, "the type exceeds 2^63-1 bytes");
+    return vs_fail_memory(error, text);
+}
+
+int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error)
+{
+    const char *key;
+    json_t *value;
+    struct vs_place hints = {.key = "hints"}, place = {.up = &hints};
+    json_object_foreach(json_object_get(root, "hints"), key, value)
+    {
+        place.key = key;
+        if (!json_is_string(value))
+            return vs_fail(error, text, &place, false, "expected a string, got %s",
+                           vs_kind_name(value));
+    }
+    return 0;
 }
