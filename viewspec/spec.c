@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/types/build.h"
 #include "viewspec/types/view.h"
 #include "viewspec/text/shorthand_private.h"
 #include "spec_private.h"
@@ -14,9 +13,6 @@
 #include "viewspec/text/pretty.h"
 
 #define MAX_RANKS INT32_MAX
-
-/* The work of compiling a view of any kind, in values. */
-#define VIEW_WORK 8
 
 static int no_memory(const struct vs_spec *spec, struct vs_error *error)
 {
@@ -36,10 +32,12 @@ static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrid
     for (size_t i = 0; i < overrides->define_count; i++) {
         const char *define = overrides->defines[i], *equals = strchr(define, '=');
         char source[200];
+        char *name;
+
         snprintf(source, sizeof(source), "%s%s", spec->names->define, define);
         if (!equals || equals == define)
             return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
-        char *name = vs_arena_text(&spec->arena, define);
+        name = vs_arena_text(&spec->arena, define);
         if (name == NULL)
             return no_memory(spec, error);
         name[equals - define] = '\0';
@@ -57,21 +55,29 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
     struct vs_scope *scope = &spec->scope;
     size_t count = json_object_size(let);
     struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*bindings));
+    struct vs_place *up, *places;
+    const char *name;
+
     scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->values));
     scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->states));
     scope->indexes = json_object();
     if (bindings == NULL || !scope->values || !scope->states || !scope->indexes)
         return no_memory(spec, error);
-    struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof(*up));
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
+    up = vs_arena_alloc(&spec->arena, sizeof(*up));
+    places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
     if (up == NULL || places == NULL)
         return no_memory(spec, error);
     up->key = "let";
     scope->bindings = bindings;
-    const char *name;
     json_object_foreach(let, name, value)
     {
         size_t i = scope->count++;
+        json_t *define;
+        struct vs_text *text;
+        const char *before;
+        size_t size;
+        char *source;
+
         places[i] = (struct vs_place){.up = up, .key = name};
         if (!vs_scope_name_ok(name))
             return vs_fail(error, &spec->text, &places[i], true,
@@ -80,13 +86,13 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
         bindings[i] = (struct vs_binding){name, value, &spec->text, &places[i]};
         if (json_object_set_new(scope->indexes, name, json_integer((json_int_t)i)))
             return no_memory(spec, error);
-        json_t *define = json_object_get(spec->defines, name);
+        define = json_object_get(spec->defines, name);
         if (define == NULL)
             continue;
-        struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof(*text));
-        const char *before = spec->names->define;
-        size_t size = strlen(before) + strlen(name) + strlen(json_string_value(define)) + 2;
-        char *source = vs_arena_alloc(&spec->arena, size);
+        text = vs_arena_alloc(&spec->arena, sizeof(*text));
+        before = spec->names->define;
+        size = strlen(before) + strlen(name) + strlen(json_string_value(define)) + 2;
+        source = vs_arena_alloc(&spec->arena, size);
         if (text == NULL || source == NULL)
             return no_memory(spec, error);
         snprintf(source, size, "%s%s=%s", before, name, json_string_value(define));
@@ -137,6 +143,10 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
 {
     json_t *one = json_object_get(spec->root, "view");
     json_t *many = json_object_get(spec->root, "views"), *value;
+    size_t count, i = 0;
+    struct vs_place *places;
+    const char *name;
+
     if (one == NULL && many == NULL && vs_members_see_all(spec->root))
         one = json_object_get(spec->root, "view");
     if (one && many)
@@ -147,9 +157,9 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
         return fail_at(spec, error, "views", "expected an object, got %s", vs_kind_name(many));
     if (many && !json_object_size(many))
         return fail_at(spec, error, "views", "expected at least one view");
-    size_t count = many ? json_object_size(many) : 1;
+    count = many ? json_object_size(many) : 1;
     spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*spec->views));
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
+    places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
     if (!spec->views || places == NULL)
         return no_memory(spec, error);
     places[count].key = many ? "views" : "view";
@@ -159,8 +169,6 @@ static int list_views(struct vs_spec *spec, struct vs_error *error)
         spec->views[0].place = &places[count];
         return 0;
     }
-    size_t i = 0;
-    const char *name;
     json_object_foreach(many, name, value)
     {
         places[i] = (struct vs_place){.up = &places[count], .key = name};
@@ -182,11 +190,13 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
 {
     json_t *value = json_object_get(spec->root, "file");
     const char *name = json_string_value(value);
+    json_t *members;
+
     if (value && name == NULL)
         return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
     if (value && !name[0])
         return fail_at(spec, error, "file", "the file's name is empty");
-    json_t *members = json_object_get(spec->root, "members");
+    members = json_object_get(spec->root, "members");
     if (json_is_object(members) && overrides->missing &&
         vs_members_override_missing(members, overrides->missing, error))
         return error->code;
@@ -208,6 +218,8 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
 static int check_rest(const struct vs_spec *spec, struct vs_error *error)
 {
     static const char *const objects[] = {"let", "types", "hints"};
+    json_t *atomic;
+
     for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
         json_t *object = json_object_get(spec->root, objects[i]);
         if (object && !json_is_object(object))
@@ -216,7 +228,7 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
     }
     if (vs_hints_check(&spec->text, spec->root, error))
         return error->code;
-    json_t *atomic = json_object_get(spec->root, "atomic");
+    atomic = json_object_get(spec->root, "atomic");
     if (atomic && !json_is_boolean(atomic))
         return fail_at(spec, error, "atomic", "expected true or false, got %s",
                        vs_kind_name(atomic));
@@ -225,9 +237,11 @@ static int check_rest(const struct vs_spec *spec, struct vs_error *error)
 
 static int check_head(const struct vs_spec *spec, struct vs_error *error)
 {
+    json_t *version;
+
     if (vs_check_keys(error, &spec->text, NULL, spec->root, vs_spec_keys))
         return error->code;
-    json_t *version = json_object_get(spec->root, "viewspec");
+    version = json_object_get(spec->root, "viewspec");
     if (version == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"viewspec\" is missing");
     if (!json_is_integer(version))
@@ -236,105 +250,6 @@ static int check_head(const struct vs_spec *spec, struct vs_error *error)
         return fail_at(spec, error, "viewspec", "version %lld is not known: expected 1",
                        (long long)json_integer_value(version));
     return check_rest(spec, error);
-}
-
-/* Returns the input for compiling a view. settle_rank must have set up the scope. */
-static struct vs_source source_of(const struct vs_spec *spec, size_t index, struct vs_scope *scope)
-{
-    const struct named_view *view = &spec->views[index];
-    return (struct vs_source){
-        .scope = scope,
-        .text = &spec->text,
-        .types = json_object_get(spec->root, "types"),
-        .view = view->json,
-        .place = view->place,
-        .shared = view->shared,
-        .by_file = spec->by_file,
-        .representations = spec->representations,
-    };
-}
-
-/* Makes a scope for the rank, in arena, with the values that are common to all ranks. */
-static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena *arena,
-                       struct vs_scope *scope, struct vs_error *error)
-{
-    *scope = spec->scope;
-    scope->rank = rank;
-    scope->error = error;
-    scope->work = VIEW_WORK + (int64_t)scope->count;
-    if (!scope->count)
-        return 0;
-    scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->values));
-    scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->states));
-    if (!scope->values || !scope->states)
-        return no_memory(spec, error);
-    memcpy(scope->values, spec->scope.values, scope->count * sizeof(*scope->values));
-    memcpy(scope->states, spec->scope.states, scope->count * sizeof(*scope->states));
-    return vs_scope_settle(scope, true);
-}
-
-/* Adds the rank to an error that may concern this rank only. */
-static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
-                     struct vs_error *error)
-{
-    size_t used = strlen(error->reason);
-    if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
-        snprintf(error->reason + used, sizeof(error->reason) - used, " (%s %lld)", spec->rank_word,
-                 (long long)scope->rank);
-    return error->code;
-}
-
-/* Compiles a view for rank 0, whose scope is settled, and keeps it if it is common to all ranks. */
-static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
-{
-    struct named_view *view = &spec->views[index];
-    struct vs_view *first = NULL;
-    struct vs_source source = source_of(spec, index, scope);
-    scope->uses_rank = scope->names_rank = false;
-    scope->work = VIEW_WORK + (int64_t)scope->count;
-    int error = vs_view_compile(&source, &first, &view->shared);
-    bool alike = first && !json_object_get(view->json, "per_rank");
-    if (alike && !scope->uses_rank)
-        view->common = first;
-    else if (alike && !scope->names_rank && vs_view_dealing(first))
-        view->dealt = first;
-    else
-        vs_view_unref(first);
-    return error;
-}
-
-/* Returns true if the spec has no members and is not the nested spec of members. Otherwise a type
-   may suit only one of the two. */
-static bool is_alone(const struct vs_spec *spec)
-{
-    return spec->bytes && !spec->members;
-}
-
-/* Compiles every view for rank 0 and keeps the parts that other ranks can use. */
-static int compile_common(struct vs_spec *spec, const char *folder,
-                          const struct vs_overrides *overrides, struct vs_error *error)
-{
-    struct vs_arena arena = {0};
-    struct vs_scope scope;
-    int result = settle_rank(spec, 0, &arena, &scope, error);
-    for (size_t i = 0; i < spec->view_count && !result; i++) {
-        struct vs_source source = source_of(spec, i, &scope);
-        result = vs_view_check_keys(&source, spec->ranks, error);
-        if (!result)
-            result = vs_representation_override(&source, overrides);
-        if (!result)
-            result = vs_representations_load(&source, folder, overrides, &spec->representations);
-    }
-    if (!result && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
-        struct vs_source source = source_of(spec, 0, &scope);
-        result = vs_types_check(&source);
-    }
-    for (size_t i = 0; i < spec->view_count && !result; i++)
-        result = compile_first(spec, i, &scope);
-    if (result)
-        name_rank(spec, &scope, error);
-    vs_arena_free(&arena);
-    return result;
 }
 
 /* Adds the indices in the members' names to "let" of the nested spec, after its other names. */
@@ -357,6 +272,8 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
                                .define_count = overrides->define_count};
     static const char *const shared[] = {"let", "types"};
     struct vs_spec *spec = outer->members->views = calloc(1, sizeof(*spec));
+    int result;
+
     if (spec == NULL)
         return no_memory(outer, error);
     spec->text = outer->text;
@@ -369,20 +286,20 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
         if (json_object_get(outer->root, shared[i]) &&
             json_object_set(spec->root, shared[i], json_object_get(outer->root, shared[i])))
             return no_memory(outer, error);
-    int result;
     if ((result = bind_indices(spec, outer, error)) || (result = read_defines(spec, &own, error)) ||
         (result = bind_names(spec, error)) || (result = read_ranks(spec, &own, error)))
         return result;
-    return compile_common(spec, "/", &own, error);
+    return vs_spec_compile(spec, "/", &own, error);
 }
 
 static int resolve(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
                    struct vs_error *error)
 {
     static const struct vs_overrides none = {0};
+    int result;
+
     overrides = overrides ? overrides : &none;
     spec->by_file = overrides->by_file;
-    int result;
     if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
         (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||
         (result = read_ranks(spec, overrides, error)) ||
@@ -391,7 +308,7 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
         return result;
     if (spec->members && (result = nest_members(spec, overrides, error)))
         return result;
-    return compile_common(spec, folder, overrides, error);
+    return vs_spec_compile(spec, folder, overrides, error);
 }
 
 static const struct vs_names *names_of(const struct vs_overrides *overrides)
@@ -403,10 +320,14 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
                   const struct vs_overrides *overrides, struct vs_spec **result,
                   struct vs_error *error)
 {
+    struct vs_spec *spec;
+    char *bytes;
+    json_error_t json;
+
     if (length > VS_SPEC_MAX_BYTES)
         return vs_note(error, -EFBIG, source, "a spec is at most 64 MiB");
-    struct vs_spec *spec = calloc(1, sizeof(*spec));
-    char *bytes = malloc(length + 1);
+    spec = calloc(1, sizeof(*spec));
+    bytes = malloc(length + 1);
     if (spec == NULL || bytes == NULL) {
         free(spec);
         free(bytes);
@@ -419,7 +340,6 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     spec->rank_word = "rank";
     spec->text = (struct vs_text){.source = source, .bytes = bytes, .length = length};
     spec->text.source = vs_arena_text(&spec->arena, source);
-    json_error_t json;
     if (!spec->text.source)
         vs_note(error, -ENOMEM, source, "out of memory");
     else if (!(spec->root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &json)))
@@ -438,8 +358,10 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
                             struct vs_error *error)
 {
     static const struct vs_overrides none = {0};
+    struct vs_spec *spec;
+
     overrides = overrides ? overrides : &none;
-    struct vs_spec *spec = calloc(1, sizeof(*spec));
+    spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return vs_note(error, -ENOMEM, source, "out of memory");
     spec->names = names_of(overrides);
@@ -532,40 +454,6 @@ long vs_spec_find_view(const struct vs_spec *spec, const char *name)
         if (spec->views[i].name && strcmp(spec->views[i].name, name) == 0)
             return (long)i;
     return -1;
-}
-
-bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
-{
-    return spec->views[index].common != NULL;
-}
-
-bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement, int64_t *rank)
-{
-    const struct vs_view *view = spec->views[index].dealt;
-    if (view == NULL)
-        return false;
-    displacement -= vs_map_facts(vs_view_map(view))->displacement;
-    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_dealing(view), displacement);
-    return true;
-}
-
-int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
-                 struct vs_error *error)
-{
-    if (index >= spec->view_count || rank < 0 || rank >= spec->ranks)
-        return vs_note(error, -EINVAL, spec->text.source, "the spec has no such view or rank");
-    if (spec->views[index].common) {
-        *view = vs_view_ref(spec->views[index].common);
-        return 0;
-    }
-    struct vs_arena arena = {0};
-    struct vs_scope scope;
-    if (!settle_rank(spec, rank, &arena, &scope, error)) {
-        struct vs_source source = source_of(spec, index, &scope);
-        vs_view_compile(&source, view, NULL);
-    }
-    vs_arena_free(&arena);
-    return name_rank(spec, &scope, error);
 }
 
 bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value)

@@ -46,6 +46,13 @@ struct vs_spec {
 extern const char *const vs_spec_keys[];
 
 /*
+ * spec_views.c: compiles every view for rank 0 and keeps the parts that other ranks can use.
+ * Returns 0 or a negative errno, with error filled.
+ */
+int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
+                    struct vs_error *error);
+
+/*
  * Returns true if the ranks' views differ only by what is dealt to them. Then sets *rank to the
  * only rank that may own the byte at displacement, or to -1.
  */

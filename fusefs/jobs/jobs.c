@@ -30,9 +30,9 @@ static void *work_apart(void *data)
 /* Lock held. False where there is no thread for it: the job is to wait for its turn. */
 static bool start_apart(struct fs_jobs *jobs, struct fs_job *job)
 {
-    assert(mpiio_is_held(&jobs->lock));
     pthread_t thread;
 
+    assert(mpiio_is_held(&jobs->lock));
     if (mpiio_thread_start(&thread, work_apart, job) != 0)
         return false;
     pthread_detach(thread);

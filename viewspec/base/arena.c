@@ -24,6 +24,8 @@ static void fail_arena(struct vs_arena *arena, int code)
 void *vs_arena_alloc(struct vs_arena *arena, size_t size)
 {
     size_t align = _Alignof(max_align_t);
+    void *memory;
+
     if (size > SIZE_MAX / 2) {
         fail_arena(arena, -ENOMEM);
         return NULL;
@@ -33,9 +35,11 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
         size_t room = arena->bytes < MIN_BLOCK   ? MIN_BLOCK
                       : arena->bytes > MAX_BLOCK ? MAX_BLOCK
                                                  : arena->bytes;
+        struct vs_arena_block *block;
+
         if (room < size)
             room = size;
-        struct vs_arena_block *block = calloc(1, sizeof(*block) + room);
+        block = calloc(1, sizeof(*block) + room);
         if (block == NULL) {
             fail_arena(arena, -ENOMEM);
             return NULL;
@@ -48,7 +52,7 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
         arena->next = (char *)block->data;
         arena->left = room;
     }
-    void *memory = arena->next;
+    memory = arena->next;
     arena->next += size;
     arena->left -= size;
     return memory;

@@ -109,23 +109,30 @@ static const char *find_part(const char *at, const char *end, const struct vs_pl
 static const char *find_place(const struct vs_text *text, const struct vs_place *place, bool at_key)
 {
     const char *end = text->bytes + text->length;
+    const char *container;
+
     if (place == NULL)
         return skip_space(text->bytes, end);
-    const char *container = find_place(text, place->up, false);
+    container = find_place(text, place->up, false);
     return container && container < end ? find_part(container, end, place, at_key) : NULL;
 }
 
 static void write_pointer(struct vs_error *error, const struct vs_place *place)
 {
+    size_t used, size;
+    char *out, *last;
+
     if (place == NULL)
         return;
     write_pointer(error, place->up);
-    size_t used = strlen(error->pointer), size = sizeof(error->pointer);
+    used = strlen(error->pointer);
+    size = sizeof(error->pointer);
     if (!place->key) {
         snprintf(error->pointer + used, size - used, "/%zu", place->index);
         return;
     }
-    char *out = error->pointer + used, *last = error->pointer + size - 3;
+    out = error->pointer + used;
+    last = error->pointer + size - 3;
     if (out < last)
         *out++ = '/';
     for (const char *in = place->key; *in && out < last; in++) {
@@ -184,11 +191,13 @@ static void name_option(struct vs_error *error, const struct vs_text *text)
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...)
 {
+    va_list arguments;
+    const char *at;
+
     if (error->code)
         return error->code;
     error->code = -EINVAL;
     snprintf(error->source, sizeof(error->source), "%s", text->source);
-    va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->reason, sizeof(error->reason), format, arguments);
     va_end(arguments);
@@ -197,7 +206,7 @@ int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_
         name_option(error, text);
         return error->code;
     }
-    const char *at = text->length ? find_place(text, place, at_key) : NULL;
+    at = text->length ? find_place(text, place, at_key) : NULL;
     if (at)
         vs_place_at(error, text->bytes, at);
     return error->code;
@@ -219,9 +228,11 @@ int vs_fail_memory(struct vs_error *error, const struct vs_text *text)
 
 const struct vs_place *vs_place_keep(struct vs_arena *arena, const struct vs_place *place)
 {
+    struct vs_place *kept;
+
     if (place == NULL)
         return NULL;
-    struct vs_place *kept = vs_arena_alloc(arena, sizeof(*kept));
+    kept = vs_arena_alloc(arena, sizeof(*kept));
     if (kept == NULL)
         return NULL;
     *kept = *place;

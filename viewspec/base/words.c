@@ -13,11 +13,12 @@
 int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
 {
     struct vs_error *error = w->error;
+    va_list arguments;
+
     if (error->code)
         return error->code;
     error->code = -EINVAL;
     snprintf(error->source, sizeof(error->source), "%s", w->text.source);
-    va_list arguments;
     va_start(arguments, format);
     vsnprintf(error->reason, sizeof(error->reason), format, arguments);
     va_end(arguments);
@@ -99,6 +100,8 @@ static void number(struct vs_words *w, struct expression *e)
     const char *start = w->at, *suffix;
     int64_t value = 0;
     bool overflow = false;
+    char digits[24];
+
     for (; isdigit((unsigned char)*w->at); w->at++)
         overflow |= __builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, *w->at - '0', &value);
@@ -116,7 +119,6 @@ static void number(struct vs_words *w, struct expression *e)
         vs_words_fail(w, start, "%.*s exceeds 2^63-1", (int)(w->at - start), start);
         return;
     }
-    char digits[24];
     add_token(w, e, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
     e->literal = value;
 }
@@ -165,10 +167,13 @@ static void unknown_name(struct vs_words *w, const char *name, int length)
 
 static void operand(struct vs_words *w, struct expression *e)
 {
+    char next;
+    const char *start;
+
     while (vs_words_accept(w, '-'))
         add_token(w, e, "-", 1);
-    char next = vs_words_peek(w);
-    const char *start = w->at;
+    next = vs_words_peek(w);
+    start = w->at;
     if (isdigit((unsigned char)next)) {
         number(w, e);
     } else if (next == '(') {

@@ -117,6 +117,7 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
 {
     int64_t total = 0, first, behind;
     struct vs_item *parts, *next;
+    int error;
 
     for (int64_t i = 0; i < count; i++) {
         expansion(&items[i], stride, &first, &behind);
@@ -131,7 +132,7 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
     next = parts;
     for (int64_t i = 0; i < count; i++)
         next = expand(next, &items[i], stride);
-    int error = cover_window(walk, parts, next - parts, tally);
+    error = cover_window(walk, parts, next - parts, tally);
     free(parts);
     return error;
 }
@@ -349,15 +350,16 @@ void vs_cover_free(struct vs_cover *cover)
 int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copies)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
+    struct rank_tiles *ranks;
+    const struct vs_shape *tile;
 
     if (facts->tile_size == 0)
         return 0;
-    struct rank_tiles *ranks =
-        vs_list_grow(cover->ranks, cover->rank_count, &cover->rank_room, sizeof(*ranks));
+    ranks = vs_list_grow(cover->ranks, cover->rank_count, &cover->rank_room, sizeof(*ranks));
     if (ranks == NULL)
         return -ENOMEM;
     cover->ranks = ranks;
-    const struct vs_shape *tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
+    tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
     if (tile == NULL)
         return -ENOMEM;
     cover->ranks[cover->rank_count++] = (struct rank_tiles){.tile = tile,
@@ -377,6 +379,7 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
                      int64_t length, struct vs_item *item)
 {
     int64_t origin = rank->first - base, count = rank->tiles;
+    const struct vs_shape *tiles;
 
     if (!cover->ends) {
         int64_t earlier = rank->tile->span / rank->extent + 1; /* these can reach into the period */
@@ -389,7 +392,7 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
     if (rank->tile->span >= COVER_LIMIT || rank->tile->size >= COVER_LIMIT)
         return -EOVERFLOW;
     /* The count of the shape is never used, so any number will do. */
-    const struct vs_shape *tiles = vs_shape_loop(&cover->shapes, 2, rank->extent, rank->tile);
+    tiles = vs_shape_loop(&cover->shapes, 2, rank->extent, rank->tile);
     if (tiles == NULL)
         return -ENOMEM;
     *item = (struct vs_item){

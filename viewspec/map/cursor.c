@@ -46,11 +46,13 @@ static void enter_node(struct vs_cursor *cursor)
 static int64_t aim(struct vs_cursor_frame *frame, int64_t position)
 {
     const struct vs_node *node = frame->node;
+    int64_t instance;
+
     if (node->kind == VS_SEQ) {
         frame->index = vs_node_entry(node->before, node->count, position);
         return position - node->before[frame->index];
     }
-    int64_t instance = position / node->child->size;
+    instance = position / node->child->size;
     if (node->kind == VS_BLOCKS) {
         frame->index = vs_node_entry(node->before, node->count, instance);
         frame->inner = instance - node->before[frame->index];
@@ -140,10 +142,13 @@ static void block_batch(struct vs_cursor *cursor, struct vs_cursor_frame *frame,
 bool vs_cursor_batch(struct vs_cursor *cursor, struct vs_batch *batch)
 {
     int64_t max = cursor->end - cursor->position;
+    struct vs_cursor_frame *frame;
+    const struct vs_node *node;
+
     if (max <= 0)
         return false;
-    struct vs_cursor_frame *frame = top(cursor);
-    const struct vs_node *node = frame->node;
+    frame = top(cursor);
+    node = frame->node;
     if (node->kind == VS_RUN)
         cut(batch, frame->origin, node->size, 1, 0, cursor->done, max);
     else if (node->kind == VS_LOOP)
@@ -187,13 +192,14 @@ bool vs_runs_next(struct vs_runs *runs, struct vs_run *run)
         return false;
     for (;;) {
         struct vs_batch *batch = &runs->batch;
+        struct vs_run more = {0};
+
         if (!batch->count && !vs_cursor_batch(&runs->cursor, batch)) {
             batch->count = 0;
             return true;
         }
         if (batch->displacement != run->displacement + run->length)
             return true;
-        struct vs_run more = {0};
         if (take_run(runs, &more))
             run->length += more.length;
     }

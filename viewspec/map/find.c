@@ -44,11 +44,13 @@ static int64_t find_run(const struct instances *whole, int64_t displacement, int
                         int64_t position)
 {
     int64_t distance = whole->target - displacement, index = 0;
+    int64_t inside;
+
     if (distance < 0)
         return -1;
     if (distance >= length)
         index = whole->stride > 0 ? (distance - length) / whole->stride + 1 : whole->count;
-    int64_t inside = distance - index * whole->stride;
+    inside = distance - index * whole->stride;
     if (index >= whole->count || inside < 0)
         return -1;
     return index * whole->size + position + inside;
@@ -102,9 +104,11 @@ static int64_t find_by_runs(struct search *search, const struct instances *whole
 static int64_t find_in_instances(struct search *search, const struct vs_node *child, int64_t count,
                                  int64_t stride, int64_t target)
 {
+    int64_t first = 0, last;
+
     if (target < child->lo)
         return -1;
-    int64_t first = 0, last = count - 1;
+    last = count - 1;
     if (stride > 0) {
         first = target < child->hi ? 0 : (target - child->hi) / stride + 1;
         last = (target - child->lo) / stride;
@@ -131,11 +135,12 @@ static int64_t find_in_blocks(struct search *search, const struct vs_node *node,
         return -1;
     for (int64_t b = vs_node_entry(node->before, node->count, skipped);
          b < node->count && may_go_on(search); b++) {
-        int64_t here = target - node->displacements[b];
+        int64_t here = target - node->displacements[b], position;
+
         if (here < node->child->lo)
             return -1;
-        int64_t position = find_in_instances(
-            search, node->child, node->before[b + 1] - node->before[b], node->stride, here);
+        position = find_in_instances(search, node->child, node->before[b + 1] - node->before[b],
+                                     node->stride, here);
         if (position >= 0)
             return node->before[b] * node->child->size + position;
     }
@@ -161,9 +166,11 @@ static int64_t find_in_sequence(struct search *search, const struct vs_node *nod
 
 static int64_t find_in_node(struct search *search, const struct vs_node *node, int64_t displacement)
 {
+    int64_t target;
+
     if (displacement < node->lo || displacement >= node->hi || !may_go_on(search))
         return -1;
-    int64_t target = displacement - node->base;
+    target = displacement - node->base;
     switch (node->kind) {
     case VS_RUN:
         return target;

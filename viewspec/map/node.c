@@ -55,9 +55,11 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
                                   const struct vs_node *child)
 {
     struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    int64_t reach;
+
     if (node == NULL)
         return NULL;
-    int64_t reach = vs_mul(arena, count - 1, stride);
+    reach = vs_mul(arena, count - 1, stride);
     node->size = vs_mul(arena, count, child->size);
     node->lo = vs_add(arena, child->lo, vs_min(reach, 0));
     node->hi = vs_add(arena, child->hi, vs_max(reach, 0));
@@ -115,11 +117,13 @@ static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
 const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_t stride,
                                    const struct vs_node *child)
 {
+    struct vs_node *node;
+
     if (count < 1 || child == NULL)
         return NULL;
     if (count == 1)
         return child;
-    struct vs_node *node = loop_facts(arena, count, stride, child);
+    node = loop_facts(arena, count, stride, child);
     if (node) {
         loop_shape(node, count, stride, child);
         merge_dense(node);
@@ -138,9 +142,11 @@ static void append_facts(struct vs_arena *arena, struct vs_node *node, const str
         node->disjoint = part->disjoint;
     } else {
         bool behind = part->starts.first >= node->starts.last;
+        int64_t distance;
+
         node->disjoint = node->disjoint && part->disjoint && behind && part->lo >= node->hi;
         node->monotonic = node->monotonic && part->monotonic && behind;
-        int64_t distance = vs_sub(arena, part->starts.first, node->starts.first);
+        distance = vs_sub(arena, part->starts.first, node->starts.first);
         node->starts.grain = vs_gcd(vs_gcd(node->starts.grain, part->starts.grain), distance);
         node->starts.last = part->starts.last;
         node->lo = vs_min(node->lo, part->lo);
@@ -162,11 +168,12 @@ static bool list_blocks(struct vs_arena *arena, struct block_list *list, int64_t
                         const int64_t *lengths, int64_t length, const int64_t *displacements,
                         int64_t unit, int64_t stride)
 {
+    int64_t n = 0, instances = 0, next = 0;
+
     list->displacements = vs_arena_array(arena, count, sizeof(int64_t));
     list->before = vs_arena_array(arena, vs_add(arena, count, 1), sizeof(int64_t));
     if (!list->displacements || !list->before)
         return false;
-    int64_t n = 0, instances = 0, next = 0;
     for (int64_t b = 0; b < count; b++) {
         int64_t here = vs_mul(arena, displacements[b], unit);
         int64_t more = lengths ? lengths[b] : length;
@@ -197,13 +204,15 @@ static void append_block(struct vs_arena *arena, struct vs_node *node,
     int64_t n = list->before[b + 1] - list->before[b];
     int64_t reach = vs_mul(arena, n - 1, stride);
     struct vs_node block = *child;
+    bool dense;
+
     block.size = vs_mul(arena, n, child->size);
     block.lo = vs_add(arena, vs_add(arena, child->lo, vs_min(reach, 0)), list->displacements[b]);
     block.hi = vs_add(arena, vs_add(arena, child->hi, vs_max(reach, 0)), list->displacements[b]);
     block.starts.first = vs_add(arena, child->starts.first, list->displacements[b]);
     block.starts.last =
         vs_add(arena, child->starts.last, vs_add(arena, reach, list->displacements[b]));
-    bool dense = child->kind == VS_RUN && stride == child->size;
+    dense = child->kind == VS_RUN && stride == child->size;
     block.runs = dense ? 1 : vs_mul_capped(n, child->runs);
     if (n > 1) {
         block.starts.grain = vs_gcd(child->starts.grain, stride);
@@ -233,6 +242,8 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
                                      int64_t stride, const struct vs_node *child)
 {
     struct block_list list;
+    struct vs_node *node;
+
     if (count < 1 || child == NULL ||
         !list_blocks(arena, &list, count, lengths, length, displacements, unit, stride) ||
         !list.count)
@@ -245,7 +256,7 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
                              vs_sub(arena, list.displacements[1], list.displacements[0]), block);
         return vs_node_shift(arena, block, list.displacements[0]);
     }
-    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    node = vs_arena_alloc(arena, sizeof(*node));
     if (node == NULL)
         return NULL;
     node->kind = VS_BLOCKS;
@@ -268,9 +279,11 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
 static const struct vs_node *join_runs(struct vs_arena *arena, const struct vs_node *a,
                                        const struct vs_node *b)
 {
+    struct vs_node *joined;
+
     if (a->kind != VS_RUN || b->kind != VS_RUN || a->hi != b->lo)
         return NULL;
-    struct vs_node *joined = copy(arena, a);
+    joined = copy(arena, a);
     if (joined == NULL)
         return NULL;
     append_facts(arena, joined, b);
@@ -283,9 +296,11 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
 {
     const struct vs_node **list = vs_arena_array(arena, count, sizeof(*list));
     int64_t *before = vs_arena_array(arena, vs_add(arena, count, 1), sizeof(*before));
+    int64_t n = 0;
+    struct vs_node *node;
+
     if (list == NULL || before == NULL)
         return NULL;
-    int64_t n = 0;
     for (int64_t i = 0; i < count; i++) {
         const struct vs_node *joined =
             n && children[i] ? join_runs(arena, list[n - 1], children[i]) : NULL;
@@ -296,7 +311,7 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
     }
     if (n < 2)
         return n ? list[0] : NULL;
-    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
+    node = vs_arena_alloc(arena, sizeof(*node));
     if (node == NULL)
         return NULL;
     node->kind = VS_SEQ;
@@ -322,8 +337,9 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
 {
     int64_t displacement = 0;
     for (;;) {
+        int64_t index, block;
+
         displacement += node->base;
-        int64_t index;
         switch (node->kind) {
         case VS_RUN:
             return displacement + position;
@@ -336,7 +352,7 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
         case VS_BLOCKS:
             index = position / node->child->size;
             position -= index * node->child->size;
-            int64_t block = vs_node_entry(node->before, node->count, index);
+            block = vs_node_entry(node->before, node->count, index);
             displacement += node->displacements[block];
             displacement += (index - node->before[block]) * node->stride;
             node = node->child;
@@ -354,12 +370,14 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
 static int64_t first_instance(const struct vs_node *child, int64_t count, int64_t stride,
                               int64_t target)
 {
+    int64_t index;
+
     /* With a negative stride the first instance reaches farthest. */
     if (child->hi > target)
         return 0;
     if (stride <= 0)
         return count;
-    int64_t index = (target - child->hi) / stride + 1;
+    index = (target - child->hi) / stride + 1;
     return vs_min(index, count);
 }
 
@@ -391,9 +409,10 @@ static int64_t first_child(const struct vs_node *node, int64_t target)
 
 int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement)
 {
+    int64_t position = 0, target = displacement, index, count;
+
     if (node->hi <= displacement)
         return node->size;
-    int64_t position = 0, target = displacement, index;
     for (;;) {
         if (target <= node->lo)
             return position;
@@ -411,8 +430,8 @@ int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement)
             index = first_block(node, target);
             target -= node->displacements[index];
             position += node->before[index] * node->child->size;
-            int64_t n = node->before[index + 1] - node->before[index];
-            index = first_instance(node->child, n, node->stride, target);
+            count = node->before[index + 1] - node->before[index];
+            index = first_instance(node->child, count, node->stride, target);
             position += index * node->child->size;
             target -= index * node->stride;
             node = node->child;

@@ -62,10 +62,11 @@ struct pairing {
 /* Adds a piece. Returns 0, -ENOMEM, or -E2BIG if there are VS_PIECES_MAX already. */
 static int pieces_add(struct pieces *pieces, const struct piece *piece)
 {
+    struct piece *list;
+
     if (pieces->count == VS_PIECES_MAX)
         return -E2BIG;
-    struct piece *list =
-        vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
+    list = vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
     if (list == NULL)
         return -ENOMEM;
     pieces->list = list;
@@ -76,14 +77,17 @@ static int pieces_add(struct pieces *pieces, const struct piece *piece)
 /* Descends through sequences to the child that holds the element. */
 static struct side side_at(struct place at)
 {
+    const struct vs_node *node;
+    struct side side;
+
     while (at.node->kind == VS_SEQ) {
         int64_t index = vs_node_entry(at.node->before, at.node->count, at.start);
         at.origin += at.node->base;
         at.start -= at.node->before[index];
         at.node = at.node->children[index];
     }
-    const struct vs_node *node = at.node;
-    struct side side = {at, at.origin + node->base, 1, 1, node->size - at.start};
+    node = at.node;
+    side = (struct side){at, at.origin + node->base, 1, 1, node->size - at.start};
     if (node->kind == VS_RUN)
         return side;
     side.size = node->child->size;
@@ -120,6 +124,7 @@ static struct side side_narrow(struct place at, int64_t count)
 static void pair_emit(struct pairing *p, const struct side *file, const struct side *memory)
 {
     size_t bytes = (size_t)p->depth * sizeof(*p->loops);
+    struct piece piece;
 
     if (!p->kept && p->depth) {
         struct pair_loop *loops = vs_arena_alloc(p->arena, bytes);
@@ -129,8 +134,8 @@ static void pair_emit(struct pairing *p, const struct side *file, const struct s
         }
         p->kept = memcpy(loops, p->loops, bytes);
     }
-    struct piece piece = {file->first + file->at.start, memory->first + memory->at.start, p->depth,
-                          p->kept};
+    piece = (struct piece){file->first + file->at.start, memory->first + memory->at.start, p->depth,
+                           p->kept};
     p->error = pieces_add(p->pieces, &piece);
 }
 
@@ -348,12 +353,13 @@ static bool has_common_loop(const struct ordering *o, const struct piece *pieces
 static int build_in_loop(struct ordering *o, struct piece *pieces, int64_t count, struct made *made)
 {
     struct pair_loop loop = *pieces[0].loops;
+    int error;
 
     for (int64_t i = 0; i < count; i++) {
         pieces[i].loops++;
         pieces[i].depth--;
     }
-    int error = build(o, pieces, count, made);
+    error = build(o, pieces, count, made);
     made->file = vs_node_loop(o->arena, loop.count, loop.file, made->file);
     made->origins = vs_node_loop(o->arena, loop.count, loop.file, made->origins);
     made->memory = vs_node_loop(o->arena, loop.count, loop.memory, made->memory);

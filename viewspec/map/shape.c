@@ -64,11 +64,12 @@ static bool shapes_grow(struct vs_shapes *shapes)
 static const struct vs_shape *shapes_intern(struct vs_shapes *shapes, struct vs_shape *draft)
 {
     struct vs_shape *shape;
+    uint64_t bucket;
 
     draft->hash = shape_hash(draft);
     if (shapes->shape_count >= shapes->bucket_count && !shapes_grow(shapes))
         return NULL;
-    uint64_t bucket = draft->hash & (shapes->bucket_count - 1);
+    bucket = draft->hash & (shapes->bucket_count - 1);
     for (shape = shapes->buckets[bucket]; shape; shape = shape->next)
         if (shape_is_same(shape, draft))
             return shape;
@@ -93,9 +94,11 @@ static const struct vs_shape *shapes_intern(struct vs_shapes *shapes, struct vs_
 const struct vs_shape *vs_shape_loop(struct vs_shapes *shapes, int64_t count, int64_t stride,
                                      const struct vs_shape *child)
 {
+    struct vs_shape draft;
+
     if (child == NULL || count == 1)
         return child;
-    struct vs_shape draft = {
+    draft = (struct vs_shape){
         .kind = VS_SHAPE_LOOP,
         .disjoint = child->disjoint && child->span <= stride,
         .size = count * child->size,
@@ -156,12 +159,13 @@ static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const stru
     const struct vs_shape *shape = NULL;
     struct vs_shape_part *parts = calloc((size_t)node->count, sizeof(*parts));
     int64_t before = 0;
+    struct vs_shape draft;
 
     if (parts == NULL)
         return NULL;
     if (!(node->kind == VS_BLOCKS ? fill_blocks : fill_sequence)(shapes, node, parts))
         goto out;
-    struct vs_shape draft = {
+    draft = (struct vs_shape){
         .kind = VS_SHAPE_LIST,
         .disjoint = node->disjoint,
         .size = node->size,

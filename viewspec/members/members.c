@@ -267,13 +267,14 @@ json_t *vs_members_translate(const char *text, const struct vs_overrides *overri
 {
     const struct vs_names *names = overrides->from_options ? &vs_names_options : &vs_names_fields;
     json_t *inner = NULL, *root;
+    json_t *members;
 
     root = overrides->pieces ? translate_pieces(overrides, names, &inner, error)
                              : vs_shorthand_translate(text, names->view, names, overrides->defines,
                                                       overrides->define_count, &inner, error);
     if (root == NULL)
         return NULL;
-    json_t *members = members_of(root, overrides);
+    members = members_of(root, overrides);
     *places = overrides->pieces ? NULL : json_incref(inner);
     json_decref(inner);
     if (overrides->pieces && !text[0]) {
@@ -371,4 +372,25 @@ int vs_members_fail(const struct vs_members *members, int code, struct vs_error 
     va_end(args);
     vs_fail(error, &members->text, &at_members, true, "%s", reason);
     return error->code = code;
+}
+
+int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
+                    struct vs_error *error)
+{
+    return vs_spec_view(members->views, VS_MEMBER_VIEW, member, view, error);
+}
+
+int vs_members_local(const struct vs_members *members, int64_t member, struct vs_view **view,
+                     struct vs_error *error)
+{
+    return vs_spec_view(members->views, VS_MEMBER_LOCAL, member, view, error);
+}
+
+struct vs_view *vs_members_whole(const struct vs_members *members)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    /* It is the same for all, so that it was compiled with the spec. */
+    return vs_spec_view(members->views, VS_MEMBER_WHOLE, 0, &view, &error) ? NULL : view;
 }

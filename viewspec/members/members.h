@@ -38,7 +38,7 @@ int vs_members_fail(const struct vs_members *members, int code, struct vs_error 
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * member_views.c: where the data of a member lies in the whole, and in its own file. The new
+ * Where the data of a member lies in the whole, and in its own file. The new
  * reference is the caller's. 0, or a negative errno with error filled.
  */
 int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,

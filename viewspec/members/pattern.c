@@ -36,13 +36,14 @@ static bool next_field(const char *text, struct field *field)
 {
     for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
         const char *end = strchr(at, '}'), *behind = at + 1;
+        const char *equals;
 
         while (is_letter(*behind))
             behind++;
         if (end == NULL || behind == at + 1 || !strchr(":=}", *behind) ||
             memchr(behind, '{', (size_t)(end - behind)))
             continue;
-        const char *equals = memchr(behind, '=', (size_t)(end - behind));
+        equals = memchr(behind, '=', (size_t)(end - behind));
         *field = (struct field){
             .begin = at,
             .end = end + 1,
@@ -71,11 +72,11 @@ static int find_index(const struct vs_pattern *pattern, const struct field *fiel
 static int width_of(const struct field *field)
 {
     char *end;
+    long width;
 
     if (*field->behind != ':')
         return 0;
-    long width =
-        isdigit((unsigned char)field->behind[1]) ? strtol(field->behind + 1, &end, 10) : -1;
+    width = isdigit((unsigned char)field->behind[1]) ? strtol(field->behind + 1, &end, 10) : -1;
     return width >= 1 && width <= WIDTH_MAX && (*end == '}' || *end == '=') ? (int)width : -1;
 }
 
@@ -102,11 +103,12 @@ static int read_range(struct vs_spec *spec, const struct vs_place *place, const 
     char text[RANGE_MAX];
     int64_t last = 0, step = 0;
     const char *at = text;
+    bool has_last;
 
     if (field->range_length >= sizeof(text))
         return vs_fail(error, &spec->text, place, false, "%s: the range is too long", index->name);
     snprintf(text, sizeof(text), "%.*s", (int)field->range_length, field->range);
-    bool has_last = strstr(text, "..") != NULL;
+    has_last = strstr(text, "..") != NULL;
     if (!(at = read_part(spec, place, at, &index->first, error)) ||
         (has_last && !(at = read_part(spec, place, at, &last, error))))
         return error->code;
@@ -231,6 +233,7 @@ char *vs_pattern_expand(const struct vs_pattern *pattern, int64_t member)
     size_t size;
     FILE *out = open_memstream(&name, &size);
     const char *at = pattern->text;
+    bool failed;
 
     if (out == NULL)
         return NULL;
@@ -248,7 +251,7 @@ char *vs_pattern_expand(const struct vs_pattern *pattern, int64_t member)
                     (long long)(index->first + position * index->step));
     }
     fputs(at, out);
-    bool failed = ferror(out);
+    failed = ferror(out);
     if (fclose(out) || failed) {
         free(name);
         return NULL;

@@ -61,6 +61,9 @@ static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *ke
     json_t *root = json_copy(spec->root);
     json_t *let = json_copy(json_object_get(root, "let"));
     int error = 0;
+    json_t *sorted;
+    char *text;
+
     if (spec->members)
         error |= json_object_set_new(root, "members",
                                      resolve_members(spec, is_printed != is_without_file));
@@ -72,12 +75,12 @@ static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *ke
     if (let)
         error |= json_object_set(root, "let", let);
     json_decref(let);
-    json_t *sorted = json_object();
+    sorted = json_object();
     for (size_t i = 0; vs_spec_keys[i]; i++)
         if (json_object_get(root, vs_spec_keys[i]) && is_printed(vs_spec_keys[i]))
             error |=
                 json_object_set(sorted, vs_spec_keys[i], json_object_get(root, vs_spec_keys[i]));
-    char *text = error ? NULL : vs_pretty(sorted);
+    text = error ? NULL : vs_pretty(sorted);
     json_decref(sorted);
     json_decref(root);
     return text;

@@ -56,6 +56,7 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
 {
     const char *other = syntax_other_format(text);
     const char *comma = syntax_comma_before(text, json);
+    int column;
 
     if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
         return vs_fail_memory(error, text);
@@ -72,7 +73,7 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
         if ((unsigned char)*c < ' ')
             *c = ' ';
     error->line = json->line < 1 ? 1 : json->line;
-    int column = json->column - syntax_token_tail(error->reason);
+    column = json->column - syntax_token_tail(error->reason);
     error->column = column < 1 ? 1 : column;
     return error->code;
 }
@@ -80,17 +81,20 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
 int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
                   json_t *object, const char *const *keys)
 {
+    const char *key;
+    json_t *value;
+
     if (!json_is_object(object))
         return vs_fail(error, text, place, false, "expected an object, got %s",
                        vs_kind_name(object));
-    const char *key;
-    json_t *value;
     json_object_foreach(object, key, value)
     {
         size_t i = 0;
+        struct vs_place here;
+
         while (keys[i] && strcmp(keys[i], key) != 0)
             i++;
-        struct vs_place here = {.up = place, .key = key};
+        here = (struct vs_place){.up = place, .key = key};
         if (!keys[i])
             return vs_fail(error, text, &here, true, "unknown key");
     }

@@ -40,12 +40,15 @@ static int settle_name(const struct vs_text *text, const struct vs_place *up, js
     json_t *value = json_object_get(part, "file");
     struct vs_place place = {.up = up, .key = "file"};
     const char *name = json_string_value(value);
+    char *path;
+    int failed;
+
     if (value == NULL)
         return 0;
     if (name == NULL || !name[0])
         return vs_fail(error, text, &place, false, "expected a file's name");
-    char *path = vs_path_from(folder, name);
-    int failed = path ? json_object_set_new(part, "file", json_string(path)) : -1;
+    path = vs_path_from(folder, name);
+    failed = path ? json_object_set_new(part, "file", json_string(path)) : -1;
     free(path);
     return failed ? vs_fail_memory(error, text) : 0;
 }

@@ -75,15 +75,17 @@ static void write_value(struct text *text, json_t *json, int depth, size_t used)
 {
     size_t left = used + 2 * (size_t)depth + 1;
     bool whole = !json_object_size(json) && !json_array_size(json);
+    const char *key;
+    json_t *value;
+    size_t index, count = 0;
+    bool object;
+
     if (whole || (depth && left < WIDTH && fits(json, WIDTH - left))) {
         if (json_dump_callback(json, append, text, JSON_ENCODE_ANY))
             text->failed = true;
         return;
     }
-    const char *key;
-    json_t *value;
-    size_t index, count = 0;
-    bool object = json_is_object(json);
+    object = json_is_object(json);
     append(object ? "{" : "[", 1, text);
     if (object) {
         json_object_foreach(json, key, value)

@@ -34,10 +34,11 @@ static int64_t expr_fail(struct expr *p, const char *format, ...)
 
 static int64_t expr_fail(struct expr *p, const char *format, ...)
 {
+    va_list arguments;
+
     if (p->failed)
         return 0;
     p->failed = true;
-    va_list arguments;
     va_start(arguments, format);
     vsnprintf(p->reason, p->size, format, arguments);
     va_end(arguments);
@@ -85,10 +86,12 @@ static int64_t expr_number(struct expr *p)
 
 static int64_t expr_extreme(struct expr *p, bool smallest)
 {
+    int64_t a, b;
+
     expr_expect(p, '(');
-    int64_t a = expr_sum(p);
+    a = expr_sum(p);
     expr_expect(p, ',');
-    int64_t b = expr_sum(p);
+    b = expr_sum(p);
     expr_expect(p, ')');
     return (a < b) == smallest ? a : b;
 }
@@ -97,6 +100,9 @@ static int64_t expr_name(struct expr *p)
 {
     char text[EXPR_NAME_MAX];
     size_t length = 0;
+    int64_t value = 0;
+    int result;
+
     while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
         length++;
     if (length >= sizeof(text))
@@ -106,8 +112,7 @@ static int64_t expr_name(struct expr *p)
     p->at += length;
     if (strcmp(text, "min") == 0 || strcmp(text, "max") == 0)
         return expr_extreme(p, strcmp(text, "min") == 0);
-    int64_t value = 0;
-    int result = p->lookup(p->context, text, &value);
+    result = p->lookup(p->context, text, &value);
     if (result == -ENOENT)
         return expr_fail(p, "unknown name \"%s\"", text);
     if (result)
@@ -119,11 +124,13 @@ static int64_t expr_factor(struct expr *p)
 {
     int64_t value = 0;
     bool negative = false;
+    char next;
+
     while (expr_peek(p) == '-') {
         negative = !negative;
         p->at++;
     }
-    char next = expr_peek(p);
+    next = expr_peek(p);
     if (isdigit((unsigned char)next)) {
         value = expr_number(p);
     } else if (isalpha((unsigned char)next) || next == '_') {
@@ -145,6 +152,8 @@ static int64_t expr_factor(struct expr *p)
 
 static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
 {
+    int64_t quotient, remainder;
+
     if (p->failed)
         return 0;
     if (!b)
@@ -157,7 +166,8 @@ static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
             return expr_fail(p, "the result exceeds 64 bits");
         return negated;
     }
-    int64_t quotient = a / b, remainder = a % b;
+    quotient = a / b;
+    remainder = a % b;
     if (remainder && (remainder < 0) != (b < 0)) {
         quotient--;
         remainder += b;
@@ -229,6 +239,9 @@ static int scope_look_up(void *context, const char *name, int64_t *value)
 {
     struct lookup *lookup = context;
     struct vs_scope *scope = lookup->scope;
+    const json_t *found;
+    size_t index;
+
     if (strcmp(name, "ranks") == 0) {
         *value = scope->ranks;
         return scope->ranks ? 0 : -ENOENT;
@@ -238,8 +251,8 @@ static int scope_look_up(void *context, const char *name, int64_t *value)
         scope->uses_rank = scope->names_rank = true;
         return scope->rank < 0 ? -ENOENT : 0;
     }
-    const json_t *found = json_object_get(scope->indexes, name);
-    size_t index = (size_t)json_integer_value(found);
+    found = json_object_get(scope->indexes, name);
+    index = (size_t)json_integer_value(found);
     if (found == NULL || index >= lookup->visible || scope->states[index] == VS_UNKNOWN)
         return -ENOENT;
     *value = scope->values[index];
@@ -261,18 +274,21 @@ const char *vs_kind_name(const json_t *value)
 static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct vs_text *text,
                           const struct vs_place *place, const json_t *value, int64_t *result)
 {
+    const char *expression;
+    struct lookup lookup;
+    char reason[300];
+
     scope->work++;
     if (json_is_integer(value)) {
         *result = json_integer_value(value);
         return 0;
     }
-    const char *expression = json_string_value(value);
+    expression = json_string_value(value);
     if (expression == NULL)
         return vs_fail(scope->error, text, place, false, "expected an integer, got %s",
                        vs_kind_name(value));
     scope->work += (int64_t)(json_string_length(value) / TOKENS_PER_VALUE);
-    struct lookup lookup = {.scope = scope, .visible = visible};
-    char reason[300];
+    lookup = (struct lookup){.scope = scope, .visible = visible};
     if (!expr_evaluate(expression, scope_look_up, &lookup, result, reason, sizeof(reason)))
         return 0;
     if (vs_scope_name_ok(expression))
@@ -294,14 +310,16 @@ int vs_scope_settle(struct vs_scope *scope, bool strict)
     int error = 0;
     for (size_t i = 0; i < scope->count && !error; i++) {
         const struct vs_binding *binding = &scope->bindings[i];
+        int wrong;
+
         if (scope->states[i] != VS_UNKNOWN)
             continue;
         ignored.code =
             strict ? 0 : -EINVAL; /* a preset error suppresses the search for its place */
         scope->error = strict ? noted : &ignored;
         scope->uses_rank = false;
-        int wrong = scope_evaluate(scope, i, binding->text, binding->place, binding->value,
-                                   &scope->values[i]);
+        wrong = scope_evaluate(scope, i, binding->text, binding->place, binding->value,
+                               &scope->values[i]);
         if (!wrong)
             scope->states[i] = scope->uses_rank ? VS_RANK_DEPENDENT : VS_COMMON;
         before |= strict && wrong && scope->uses_rank;
@@ -331,9 +349,11 @@ bool vs_scope_view_name_ok(const char *name)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789_-.";
     size_t length = strlen(name);
+    bool rank_form;
+
     if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
         return false;
-    bool rank_form =
+    rank_form =
         strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
     return strcmp(name, "self") != 0 && !rank_form;
 }

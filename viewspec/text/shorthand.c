@@ -133,9 +133,11 @@ static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
     static const char *const names[] = {"block", "cyclic", "none"};
     char pointer[32];
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const char *start;
+
         vs_words_peek(&r->words);
         snprintf(pointer, sizeof(pointer), "/distribs/%zu", json_array_size(distribs));
-        const char *start = r->words.at;
+        start = r->words.at;
         if (!vs_words_accept_word(&r->words, names[i]))
             continue;
         put_place(r, start, pointer);
@@ -157,12 +159,13 @@ static bool read_distribution(struct reader *r, json_t *distribs, json_t *dargs)
 static void read_darray(struct reader *r)
 {
     json_t *distribs = json_array(), *dargs = json_array();
+    bool wanted = true;
+
     list_member(r, "gsizes");
     put(r, r->form, "psizes", json_null()); /* keeps the place in the order; set by settle_grid */
     vs_words_peek(&r->words);
     put_place(r, r->words.at, "/distribs");
     put_place(r, r->words.at, "/dargs");
-    bool wanted = true;
     while (read_distribution(r, distribs, dargs))
         wanted = vs_words_accept(&r->words, ',');
     if (wanted)
@@ -225,9 +228,11 @@ static void read_etype(struct reader *r)
 {
     char name[MAX_WORD];
     json_t *count = NULL;
+    size_t length;
+
     if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
         count = integer(r, NULL);
-    size_t length = vs_words_length(&r->words);
+    length = vs_words_length(&r->words);
     snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 0, r->words.at);
     if (!vs_basic_find(name))
         vs_words_expected(&r->words, "a basic type, such as double");
@@ -246,9 +251,12 @@ static void read_etype(struct reader *r)
 /* Reads the name of a data representation, or NAME=LIBRARY, up to the next blank. */
 static void read_datarep(struct reader *r)
 {
+    size_t length;
+    const char *equals;
+
     vs_words_peek(&r->words);
-    size_t length = strcspn(r->words.at, " \t\n");
-    const char *equals = memchr(r->words.at, '=', length);
+    length = strcspn(r->words.at, " \t\n");
+    equals = memchr(r->words.at, '=', length);
     if (!length || (equals && (equals == r->words.at || equals + 1 == r->words.at + length)))
         vs_words_expected(&r->words, "a data representation or NAME=LIBRARY");
     if (equals) {
@@ -279,8 +287,10 @@ static void read_clause(struct reader *r)
     const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
                                    &r->grid_at,  &r->order_at, &r->tiles_at,   &r->memory_at};
     size_t i = 0;
+    const char *start;
+
     vs_words_peek(&r->words);
-    const char *start = r->words.at;
+    start = r->words.at;
     while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
         i++;
     if (i == CLAUSES) {
@@ -377,14 +387,18 @@ static json_t *count_ranks(struct reader *r)
 
 static void put_let(struct reader *r, json_t *root)
 {
+    json_t *let;
+
     if (!r->words.define_count)
         return;
-    json_t *let = json_object();
+    let = json_object();
     for (size_t i = 0; i < r->words.define_count; i++) {
         const char *define = r->words.defines[i], *equals = strchr(define, '=');
+        char *name;
+
         if (equals == NULL || equals == define)
             continue; /* reported by the code that reads -D */
-        char *name = strndup(define, (size_t)(equals - define));
+        name = strndup(define, (size_t)(equals - define));
         put(r, let, name ? name : "", name ? json_string(equals + 1) : NULL);
         free(name);
     }
@@ -394,6 +408,9 @@ static void put_let(struct reader *r, json_t *root)
 /* Collects the places of the spec's values. */
 static json_t *all_places(struct reader *r)
 {
+    json_t *all, *offset;
+    const char *pointer;
+
     const struct {
         const char *pointer, *at;
     } own[] = {
@@ -407,8 +424,7 @@ static json_t *all_places(struct reader *r)
         {"/view/memory", r->memory_at},
         {"/view/filetype/extent", r->extent_at},
     };
-    json_t *all = json_object(), *offset;
-    const char *pointer;
+    all = json_object();
     json_object_foreach(r->places, pointer, offset)
     {
         char whole[128];

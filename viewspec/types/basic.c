@@ -105,12 +105,13 @@ const struct vs_basic *vs_basic_find(const char *name)
         {"long_long", "long_long_int"},
         {"c_float_complex", "c_complex"},
     };
+    const struct vs_basic *basic;
+
     if (strncasecmp(name, "MPI_", 4) == 0)
         name += 4;
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
         if (strcasecmp(synonyms[i][0], name) == 0)
             name = synonyms[i][1];
-    const struct vs_basic *basic;
     for (size_t i = 0; (basic = vs_basic_at(i)); i++)
         if (strcasecmp(basic->name, name) == 0)
             return basic;

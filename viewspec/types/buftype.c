@@ -173,6 +173,8 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     const struct vs_place *place = from->buftype.place;
     int64_t grain = 1;
     int error;
+    struct vs_both both;
+    int64_t first;
 
     if ((error = build_etype(from, &etype, &grain)) ||
         (error = build_origins(from, "filetype", from->representation, &from->filetype,
@@ -185,13 +187,13 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     if (size_of(file.node) != size_of(memory.node))
         return fail(from, place, "the buftype has %lld etypes, the filetype %lld",
                     (long long)size_of(memory.node), (long long)size_of(file.node));
-    struct vs_both both = {file.node, memory.node, from->file_etype->node, etype.node};
+    both = (struct vs_both){file.node, memory.node, from->file_etype->node, etype.node};
     both.file_etype = vs_node_unit(from->arena, both.file_etype);
     tile->order.extent = vs_type_extent(from->arena, &memory);
     tile->memory = array_in_memory(from->arena, &memory, etype.node->size);
     if ((error = check_buftype(from, place)) || (error = unite_tiles(from, tile, &both)))
         return error;
-    int64_t first = both.memory->lo + etype.node->lo;
+    first = both.memory->lo + etype.node->lo;
     if (first < 0)
         return fail(from, place, "the slice has data at offset %lld: none may be negative",
                     (long long)first);
@@ -243,6 +245,9 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
     struct vs_arena *arena = from->arena;
     int64_t etype_size = from->file_etype->elements.count * from->file_etype->elements.native;
     struct vs_type file;
+    bool fortran;
+    struct vs_both both;
+    int error;
 
     if (word == NULL || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
         return fail(from, from->memory.place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
@@ -251,20 +256,20 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
     if (part == NULL)
         return fail(from, from->memory.place,
                     "\"memory\" needs a filetype that is a subarray or a darray");
-    bool fortran = strcmp(word, "Fortran") == 0;
+    fortran = strcmp(word, "Fortran") == 0;
     tile->memory = local_array(arena, part, fortran);
     if (fortran == part->fortran || !from->file_type->node)
         return check_buftype(from, from->memory.place);
     if (build_origins(from, "filetype", from->representation, &from->filetype, from->file_etype,
                       &file))
         return from->source->scope->error->code;
-    struct vs_both both = {
+    both = (struct vs_both){
         .file = file.node,
         .memory = transposed(from, part, etype_size, &tile->order.extent),
         .file_etype = vs_node_unit(arena, from->file_etype->node),
         .memory_etype = vs_node_run(arena, etype_size),
     };
-    int error = check_buftype(from, from->memory.place);
+    error = check_buftype(from, from->memory.place);
     return error ? error : find_order(from, from->memory.place, &both, tile);
 }
 
@@ -311,12 +316,15 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
                    const struct vs_array **result)
 {
     struct vs_error *error = source->scope->error;
+    int64_t dimensions, product = 1, etypes, *sizes;
+    struct vs_array *array;
+
     if (!json_is_array(value))
         return vs_fail(error, source->text, place, false, "expected an array, got %s",
                        vs_kind_name(value));
-    int64_t dimensions = (int64_t)json_array_size(value), product = 1, etypes;
-    int64_t *sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
-    struct vs_array *array = vs_arena_alloc(arena, sizeof(*array));
+    dimensions = (int64_t)json_array_size(value);
+    sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
+    array = vs_arena_alloc(arena, sizeof(*array));
     if (sizes == NULL || array == NULL)
         return vs_fail_memory(error, source->text);
     for (int64_t i = 0; i < dimensions; i++) {

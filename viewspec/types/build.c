@@ -60,13 +60,15 @@ static json_t *array(const struct site *site, const char *key, int64_t *count)
 {
     struct vs_place place = {.up = site->place, .key = key};
     json_t *value = member(site, key);
+    int64_t size;
+
     if (value == NULL)
         return NULL;
     if (!json_is_array(value)) {
         vs_build_fail(site->b, &place, "expected an array, got %s", vs_kind_name(value));
         return NULL;
     }
-    int64_t size = (int64_t)json_array_size(value);
+    size = (int64_t)json_array_size(value);
     if (*count >= 0 && size != *count) {
         vs_build_fail(site->b, &place, "expected %lld entries, got %lld", (long long)*count,
                       (long long)size);
@@ -155,15 +157,18 @@ static struct vs_type make_list(const struct site *site, bool bytes, bool same_l
 {
     struct vs_arena *arena = site->b->arena;
     int64_t count = -1, length = 0, *lengths = NULL;
+    int64_t *displacements, unit;
+    struct vs_type old;
+
     if (same_length)
         length = integer(site, "blocklength", 0);
     else
         lengths = integers(site, "blocklengths", &count, 0);
-    int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
-    struct vs_type old = old_type(site);
+    displacements = integers(site, "displacements", &count, INT64_MIN);
+    old = old_type(site);
     if (failed(site->b))
         return old;
-    int64_t unit = bytes ? 1 : vs_type_extent(arena, &old);
+    unit = bytes ? 1 : vs_type_extent(arena, &old);
     return vs_type_indexed(arena, count, lengths, length, displacements, unit, &old);
 }
 
@@ -230,11 +235,13 @@ static struct vs_type part_of_array(const struct site *site, int64_t n, const in
     struct vs_type type = vs_type_array(arena, n, parts, old);
     struct vs_array *whole = vs_arena_alloc(arena, sizeof(*whole));
     int64_t *owned = vs_arena_array(arena, n, sizeof(*owned));
+    int64_t etypes;
+
     for (int64_t d = 0; owned && d < n; d++) {
         const struct vs_part *part = part_at(parts, n, d, fortran);
         owned[d] = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
     }
-    int64_t etypes = etype && old->node ? old->node->size / etype->node->size : 0;
+    etypes = etype && old->node ? old->node->size / etype->node->size : 0;
     if (whole)
         *whole = (struct vs_array){n, sizes, owned, fortran, vs_type_extent(arena, old), etypes};
     type.array = type.part = whole;
@@ -326,18 +333,23 @@ static struct vs_type make_darray(const struct site *site)
     struct vs_builder *b = site->b;
     int64_t n = -1;
     int64_t *gsizes = dimensions(site, "gsizes", &n);
+    int64_t *psizes, rank = b->scope->rank, weight = 1;
+    bool fortran;
+    struct vs_part *parts;
+    struct vs_type old, type;
+    struct vs_dealing *dealing;
+
     array(site, "distribs", &n);
     if (json_object_get(site->json, "dargs"))
         array(site, "dargs", &n);
-    int64_t *psizes = integers(site, "psizes", &n, 1);
-    bool fortran = fortran_order(site);
-    struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
-    struct vs_type old = old_type(site);
+    psizes = integers(site, "psizes", &n, 1);
+    fortran = fortran_order(site);
+    parts = vs_arena_array(b->arena, n, sizeof(*parts));
+    old = old_type(site);
     if (!failed(b))
         check_grid(site, n, psizes);
     /* The grid of processes is row-major whatever the order of the array (MPI 3.1, 4.1.4). */
-    struct vs_dealing *dealing = dealing_of(b, n, &old);
-    int64_t rank = b->scope->rank, weight = 1;
+    dealing = dealing_of(b, n, &old);
     for (int64_t d = n - 1; d >= 0 && !failed(b); d--) {
         struct vs_part *part = part_at(parts, n, d, fortran);
         *part = distribute(site, (size_t)d, gsizes[d], rank % psizes[d], psizes[d]);
@@ -350,7 +362,7 @@ static struct vs_type make_darray(const struct site *site)
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
-    struct vs_type type = part_of_array(site, n, gsizes, fortran, parts, &old);
+    type = part_of_array(site, n, gsizes, fortran, parts, &old);
     type.dealing = dealing;
     return type;
 }
@@ -373,11 +385,14 @@ static struct vs_type deal(const struct site *site, int64_t size, int64_t length
     struct vs_builder *b = site->b;
     struct vs_type old = old_type(site);
     struct vs_dealing *dealing = dealing_of(b, 1, &old);
+    struct vs_part part;
+    struct vs_type type;
+
     if (failed(b))
         return old;
     b->scope->uses_rank |= b->scope->ranks > 1;
-    struct vs_part part = vs_part_cyclic(size, length, b->scope->rank, b->scope->ranks);
-    struct vs_type type = vs_type_array(b->arena, 1, &part, &old);
+    part = vs_part_cyclic(size, length, b->scope->rank, b->scope->ranks);
+    type = vs_type_array(b->arena, 1, &part, &old);
     if (dealing)
         dealing->deals[0] = (struct vs_deal){size, length, b->scope->ranks, 1};
     type.dealing = dealing;
@@ -431,13 +446,16 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     struct site site = {b, json, place};
     struct vs_place type_place = {.up = place, .key = "type"};
     json_t *name = member(&site, "type");
+    const struct constructor *constructor;
+    struct vs_type type;
+
     if (name == NULL)
         return (struct vs_type){0};
     if (!json_is_string(name)) {
         vs_build_fail(b, &type_place, "expected a constructor's name, got %s", vs_kind_name(name));
         return (struct vs_type){0};
     }
-    const struct constructor *constructor = constructors;
+    constructor = constructors;
     while (constructor->name && strcmp(constructor->name, json_string_value(name)) != 0)
         constructor++;
     if (!constructor->name) {
@@ -446,7 +464,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     }
     if (vs_check_keys(b->scope->error, b->text, place, json, constructor->keys))
         return (struct vs_type){0};
-    struct vs_type type = constructor->make(&site);
+    type = constructor->make(&site);
     if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
         b->blame = vs_place_keep(b->arena, place);
     if (!b->scope->error->code)
@@ -471,18 +489,19 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
 {
     struct vs_memo *memo = &b->named[b->etype != NULL];
     const struct vs_named *known = vs_memo_find(memo, name);
+    struct vs_named *named;
+    struct vs_place types = {.key = "types"}, here = {.up = &types, .key = name};
+
     if (known) {
         if (!known->done)
             vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
         return known->type;
     }
-    struct vs_named *named = vs_arena_alloc(b->arena, sizeof(*named));
+    named = vs_arena_alloc(b->arena, sizeof(*named));
     if (named && !vs_memo_add(memo, name, named))
         b->arena->failure = -ENOMEM;
     if (failed(b))
         return (struct vs_type){0};
-    struct vs_place types = {.key = "types"};
-    struct vs_place here = {.up = &types, .key = name};
     named->type = vs_build_type(b, definition, &here);
     named->done = true;
     return named->type;
@@ -529,17 +548,21 @@ static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
 static struct vs_type build_name(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     const char *name = json_string_value(json);
+    json_t *types;
+    void *entry;
+    const struct vs_basic *basic;
+
     if (strcmp(name, "etype") == 0) {
         if (b->etype)
             return *b->etype;
         vs_build_fail(b, place, "\"etype\" is known only in a filetype");
         return (struct vs_type){0};
     }
-    json_t *types = b->types;
-    void *entry = types ? json_object_iter_at(types, name) : NULL;
+    types = b->types;
+    entry = types ? json_object_iter_at(types, name) : NULL;
     if (entry)
         return build_named(b, json_object_iter_key(entry), json_object_iter_value(entry), place);
-    const struct vs_basic *basic = vs_basic_find(name);
+    basic = vs_basic_find(name);
     if (basic == NULL)
         vs_build_fail(b, place, "unknown type \"%.100s\"", name);
     else if (b->etype && !b->any_leaf)
@@ -553,12 +576,14 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
 struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     struct vs_type type = {0};
+    int *depth;
+
     b->scope->work++;
     if (failed(b))
         return type;
     if (is_etype(b, json))
         return *b->etype;
-    int *depth = json_is_string(json) ? &b->naming : &b->nesting;
+    depth = json_is_string(json) ? &b->naming : &b->nesting;
     if (++*depth > MAX_NESTING)
         vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
     else if (json_is_string(json))

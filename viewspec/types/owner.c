@@ -21,10 +21,11 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
 {
     struct vs_view *view;
     int result = vs_spec_view(query->spec, query->index, rank, &view, error);
+    int64_t position;
 
     if (result)
         return result;
-    int64_t position = vs_map_find(vs_view_map(view), query->displacement);
+    position = vs_map_find(vs_view_map(view), query->displacement);
     if (position == VS_FIND_GAVE_UP) {
         vs_view_unref(view);
         return give_up(rank, error);

@@ -64,17 +64,22 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
 {
     static const char *const keys[] = {"name", "library", NULL};
     struct vs_error *error = source->scope->error;
+    const char *name, *library;
+    struct vs_place here;
+    char *path;
+    int failed;
+
     if (vs_check_keys(error, source->text, place, object, keys))
         return error->code;
-    const char *name = text_member(source, object, "name", place);
-    const char *library = name ? text_member(source, object, "library", place) : NULL;
+    name = text_member(source, object, "name", place);
+    library = name ? text_member(source, object, "library", place) : NULL;
     if (library == NULL)
         return error->code;
-    struct vs_place here = {.up = place, .key = "name"};
+    here = (struct vs_place){.up = place, .key = "name"};
     if (find_standard(name))
         return vs_fail(error, source->text, &here, false, "the name is taken");
-    char *path = vs_path_from(folder, library);
-    int failed = path ? json_object_set_new(object, "library", json_string(path)) : -1;
+    path = vs_path_from(folder, library);
+    failed = path ? json_object_set_new(object, "library", json_string(path)) : -1;
     free(path);
     return failed ? vs_fail_memory(error, source->text) : 0;
 }
@@ -98,16 +103,19 @@ static int load(const struct vs_source *source, json_t *object,
                 struct vs_representation **list)
 {
     struct vs_error *error = source->scope->error;
+    char why[sizeof(error->reason) - 128] = "";
+    struct vs_representation *made;
+    int result;
+
     if (!overrides->load_datarep)
         return vs_fail(error, source->text, place, false,
                        "user-defined data representations are not supported");
-    struct vs_representation *made = make(json_string_value(json_object_get(object, "name")),
-                                          json_string_value(json_object_get(object, "library")));
+    made = make(json_string_value(json_object_get(object, "name")),
+                json_string_value(json_object_get(object, "library")));
     if (made == NULL)
         return vs_fail_memory(error, source->text);
-    char why[sizeof(error->reason) - 128] = "";
-    int result = overrides->load_datarep(overrides->datarep_argument, made->name, made->library,
-                                         &made->user, why, sizeof(why));
+    result = overrides->load_datarep(overrides->datarep_argument, made->name, made->library,
+                                     &made->user, why, sizeof(why));
     if (result) {
         free(made);
         return result == -ENOMEM ? vs_fail_memory(error, source->text)
@@ -126,9 +134,11 @@ static int load_one(const struct vs_source *source, json_t *view, const struct v
 {
     struct vs_place place = {.up = up, .key = "datarep"};
     json_t *value = json_object_get(view, "datarep");
+    int error;
+
     if (!json_is_object(value))
         return 0;
-    int error = read_object(source, value, folder, &place);
+    error = read_object(source, value, folder, &place);
     if (error || find_loaded(*list, value))
         return error;
     return load(source, value, overrides, &place, list);

@@ -26,9 +26,11 @@ int64_t vs_dealing_rank(const struct vs_dealing *dealing, int64_t offset)
 
 struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count, const struct vs_repeat *old)
 {
+    struct vs_repeat repeat;
+
     if (count < 1 || !old->count)
         return (struct vs_repeat){0};
-    struct vs_repeat repeat = *old;
+    repeat = *old;
     repeat.count = vs_mul(arena, count, old->count);
     vs_mul(arena, repeat.count, repeat.native);
     vs_mul(arena, repeat.count, repeat.file);
@@ -56,11 +58,14 @@ struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs
 {
     struct vs_repeat none = {0};
     int64_t n = repeat_merge(arena, count, list);
+    struct vs_record *record;
+    int64_t *native, *file;
+
     if (n < 2)
         return n ? vs_repeat_times(arena, 1, &list[0]) : none;
-    struct vs_record *record = vs_arena_alloc(arena, sizeof(*record));
-    int64_t *native = vs_arena_array(arena, n + 1, sizeof(*native));
-    int64_t *file = vs_arena_array(arena, n + 1, sizeof(*file));
+    record = vs_arena_alloc(arena, sizeof(*record));
+    native = vs_arena_array(arena, n + 1, sizeof(*native));
+    file = vs_arena_array(arena, n + 1, sizeof(*file));
     if (record == NULL || native == NULL || file == NULL)
         return none;
     for (int64_t i = 0; i < n; i++) {
@@ -110,12 +115,15 @@ struct bounds {
 static void add_bounds(struct vs_arena *arena, struct bounds *bounds, int64_t displacement,
                        int64_t count, int64_t stride, const struct vs_type *type)
 {
+    int64_t reach, lb, ub;
+    bool replace;
+
     if (count < 1 || type->empty || (bounds->bounded && !type->bounded))
         return;
-    int64_t reach = vs_mul(arena, count - 1, stride);
-    int64_t lb = vs_add(arena, displacement, vs_add(arena, type->lb, reach < 0 ? reach : 0));
-    int64_t ub = vs_add(arena, displacement, vs_add(arena, type->ub, reach > 0 ? reach : 0));
-    bool replace = !bounds->any || (type->bounded && !bounds->bounded);
+    reach = vs_mul(arena, count - 1, stride);
+    lb = vs_add(arena, displacement, vs_add(arena, type->lb, reach < 0 ? reach : 0));
+    ub = vs_add(arena, displacement, vs_add(arena, type->ub, reach > 0 ? reach : 0));
+    replace = !bounds->any || (type->bounded && !bounds->bounded);
     if (replace || lb < bounds->lb)
         bounds->lb = lb;
     if (replace || ub > bounds->ub)
@@ -143,12 +151,14 @@ struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t len
 {
     int64_t extent = vs_type_extent(arena, old);
     struct bounds block = {0}, bounds = {0};
+    const struct vs_node *node;
+    struct vs_type row, type;
+
     add_bounds(arena, &block, 0, length, extent, old);
-    const struct vs_node *node =
-        vs_node_loop(arena, count, stride, vs_node_loop(arena, length, extent, old->node));
-    struct vs_type row = with_bounds(old, node, &block);
+    node = vs_node_loop(arena, count, stride, vs_node_loop(arena, length, extent, old->node));
+    row = with_bounds(old, node, &block);
     add_bounds(arena, &bounds, 0, count, stride, &row);
-    struct vs_type type = with_bounds(old, node, &bounds);
+    type = with_bounds(old, node, &bounds);
     if (node)
         type.elements = vs_repeat_times(arena, vs_mul(arena, count, length), &old->elements);
     return type;
@@ -160,14 +170,16 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
 {
     int64_t extent = vs_type_extent(arena, old), instances = 0;
     struct bounds bounds = {0};
+    const struct vs_node *node;
+    struct vs_type type;
+
     for (int64_t b = 0; b < count && !arena->failure; b++) {
         int64_t n = lengths ? lengths[b] : length;
         add_bounds(arena, &bounds, vs_mul(arena, displacements[b], unit), n, extent, old);
         instances = vs_add(arena, instances, n);
     }
-    const struct vs_node *node =
-        vs_node_blocks(arena, count, lengths, length, displacements, unit, extent, old->node);
-    struct vs_type type = with_bounds(old, node, &bounds);
+    node = vs_node_blocks(arena, count, lengths, length, displacements, unit, extent, old->node);
+    type = with_bounds(old, node, &bounds);
     type.elements = vs_repeat_times(arena, instances, &old->elements);
     return type;
 }
@@ -245,14 +257,18 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
     const struct vs_node *node = old->node;
     struct vs_repeat elements = old->elements;
     int64_t extent = vs_type_extent(arena, old);
+    struct vs_type type;
+
     for (int64_t d = 0; d < dimensions && !arena->failure; d++) {
         const struct vs_part *part = &parts[d];
+        int64_t owned;
+
         node = part_node(arena, part, extent, node);
         extent = vs_mul(arena, extent, part->size);
-        int64_t owned = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
+        owned = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
         elements = vs_repeat_times(arena, owned, &elements);
     }
-    struct vs_type type = *old;
+    type = *old;
     type.node = node;
     type.elements = elements;
     type.part = NULL;

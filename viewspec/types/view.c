@@ -142,6 +142,9 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
                           const struct vs_type *type, const struct vs_type *etype)
 {
     int64_t extent = vs_type_extent(b->arena, type);
+    const struct vs_starts *starts;
+    int64_t etype_extent, front;
+
     if (vs_check_arena(b->arena, b->scope->error, b->text, place))
         return b->scope->error->code;
     if (!type->node)
@@ -157,9 +160,9 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
     if (extent < 1)
         return vs_build_fail(b, place, "the filetype's extent is %lld: it must be positive",
                              (long long)extent);
-    const struct vs_starts *starts = &type->node->starts;
-    int64_t etype_extent = etype->ub - etype->lb;
-    int64_t front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
+    starts = &type->node->starts;
+    etype_extent = etype->ub - etype->lb;
+    front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
     if (starts->grain % etype_extent || front % etype_extent || extent % etype_extent)
         return vs_build_fail(b, place, "a hole is not a multiple of the etype's extent, %lld",
                              (long long)etype_extent);
@@ -168,11 +171,13 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
 
 static int build_etype(struct vs_builder *b, const struct member *etype, struct vs_types *types)
 {
+    int error;
+
     if (etype->value)
         types->etype = vs_build_type(b, etype->value, &etype->place);
     else
         types->etype = vs_type_basic(b->arena, vs_basic_find("byte"), b->representation);
-    int error = b->scope->error->code;
+    error = b->scope->error->code;
     return error ? error : check_etype(b, &etype->place, &types->etype);
 }
 
@@ -181,13 +186,15 @@ static int build_filetype(struct vs_builder *b, const struct member *etype,
 {
     struct vs_type unit = vs_type_unit(b->arena, &types->etype);
     json_t *byte = json_string("byte");
+    int error;
+
     b->etype = &unit;
     b->etype_json = etype->value ? vs_build_definition(b, etype->value) : byte;
     b->blame = NULL;
     types->filetype = filetype->value ? vs_build_type(b, filetype->value, &filetype->place) : unit;
     json_decref(byte);
     b->etype = NULL;
-    int error = b->scope->error->code;
+    error = b->scope->error->code;
     if (error)
         return error;
     if (byte == NULL)
@@ -264,6 +271,9 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     struct member members[TYPE_KEYS];
     struct vs_types *types = source->shared;
     bool same = types != NULL;
+    bool before;
+    int64_t work;
+
     for (int i = 0; i < TYPE_KEYS; i++) {
         find_member(source, type_keys[i], &members[i]);
         same = same && types->json[i] == members[i].value;
@@ -280,8 +290,8 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     types->references = 1;
     for (int i = 0; i < TYPE_KEYS; i++)
         types->json[i] = json_incref(members[i].value);
-    bool before = scope->uses_rank;
-    int64_t work = scope->work;
+    before = scope->uses_rank;
+    work = scope->work;
     scope->uses_rank = false;
     types->representation =
         vs_representation_find(source, members[DATAREP].value, &members[DATAREP].place);
@@ -324,6 +334,10 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     struct vs_error *error = source->scope->error;
     struct member disp;
     int64_t displacement = 0;
+    const struct vs_tile *tile;
+    bool ordered;
+    int result;
+
     find_member(source, "disp", &disp);
     if (disp.value &&
         vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
@@ -332,11 +346,11 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
         return vs_fail(error, source->text, &disp.place, false,
                        "the displacement is %lld: it must not be negative",
                        (long long)displacement);
-    const struct vs_tile *tile = &view->types->tile;
-    bool ordered = tile->ordered && tile->tiles;
-    int result = ordered ? build_ordered(view, displacement)
-                         : vs_map_build(&view->arena, displacement, tile->extent, tile->tiles,
-                                        tile->node, &view->map);
+    tile = &view->types->tile;
+    ordered = tile->ordered && tile->tiles;
+    result = ordered ? build_ordered(view, displacement)
+                     : vs_map_build(&view->arena, displacement, tile->extent, tile->tiles,
+                                    tile->node, &view->map);
     if (ordered && !result && has_gaps(&tile->order))
         view->gaps = vs_map_memory(view->map);
     if (result == -E2BIG)
@@ -370,11 +384,13 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
     struct member shape;
+    struct vs_slice_tile tile;
+
     find_member(source, "shape", &shape);
     if (!shape.value || source->by_file)
         return 0;
-    struct vs_slice_tile tile = {vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
-                                 &view->facts, view->gaps ? vs_map_order(view->map) : NULL};
+    tile = (struct vs_slice_tile){vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
+                                  &view->facts, view->gaps ? vs_map_order(view->map) : NULL};
     return vs_local_array(source, shape.value, &shape.place, &view->arena, &tile,
                           &view->facts.memory);
 }
@@ -423,19 +439,23 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
                     struct vs_types **shared)
 {
     bool shareable = false;
+    struct vs_types *types;
+    struct vs_view *view;
+    int error;
+
     if (shared)
         *shared = NULL;
-    struct vs_types *types = find_types(source, &shareable);
+    types = find_types(source, &shareable);
     if (types == NULL)
         return source->scope->error->code;
-    struct vs_view *view = calloc(1, sizeof(*view));
+    view = calloc(1, sizeof(*view));
     if (view == NULL) {
         vs_types_unref(types);
         return vs_fail_memory(source->scope->error, source->text);
     }
     view->references = 1;
     view->types = types;
-    int error = build_map(source, view);
+    error = build_map(source, view);
     if (error) {
         vs_view_unref(view);
         return error;
@@ -449,71 +469,6 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     if (shared && shareable)
         *shared = vs_types_ref(types);
     return 0;
-}
-
-int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
-{
-    static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
-                                       "memory", "shape", "datarep",  "per_rank", NULL};
-    static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
-                                            "memory", "shape", "datarep",  NULL};
-    if (vs_check_keys(error, source->text, source->place, source->view, keys))
-        return error->code;
-    json_t *list = json_object_get(source->view, "per_rank");
-    if (list == NULL)
-        return 0;
-    struct vs_place place = {.up = source->place, .key = "per_rank"};
-    if (!json_is_array(list))
-        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
-                       vs_kind_name(list));
-    if ((int64_t)json_array_size(list) != ranks)
-        return vs_fail(error, source->text, &place, false, "%zu entries for %lld ranks",
-                       json_array_size(list), (long long)ranks);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct vs_place entry = {.up = &place, .index = i};
-        if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))
-            return error->code;
-    }
-    return 0;
-}
-
-int vs_types_check(const struct vs_source *source)
-{
-    struct vs_arena arena = {0};
-    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), vs_representation_native());
-    struct vs_type unit = vs_type_unit(&arena, &byte);
-    struct vs_builder b = {
-        .arena = &arena,
-        .scope = source->scope,
-        .text = source->text,
-        .types = source->types,
-        .representation = vs_representation_native(),
-        .etype = &unit,
-        .any_leaf = true,
-    };
-    struct vs_place place = {.key = "types"}, here = {.up = &place};
-    struct vs_error *error = source->scope->error;
-    const char *name;
-    json_t *value;
-    json_object_foreach(source->types, name, value)
-    {
-        here.key = name;
-        if (vs_basic_find(name) || strcmp(name, "etype") == 0)
-            vs_fail(error, source->text, &here, true, "the name is taken");
-        json_t *reference = json_string(name);
-        if (reference == NULL)
-            vs_fail_memory(error, source->text);
-        if (!error->code)
-            vs_build_type(&b, reference, &here);
-        json_decref(reference);
-        if (error->code)
-            break;
-    }
-    if (!error->code)
-        vs_check_arena(&arena, error, source->text, &place);
-    vs_builder_free(&b);
-    vs_arena_free(&arena);
-    return error->code;
 }
 
 /* Returns how many positions of a tile belong to etypes before the first one that ends behind room.
@@ -542,13 +497,15 @@ int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
     const struct vs_map_facts *facts = vs_map_facts(view->map);
     const struct vs_node *tile = vs_map_tile(view->map);
     const struct vs_order *order = vs_map_order(view->map);
+    int64_t room, tiles, rest;
+
     if (tile == NULL || file_size < facts->first)
         return 0;
-    int64_t room = file_size - facts->displacement;
-    int64_t tiles = room < tile->hi ? 0 : (room - tile->hi) / facts->tile_extent + 1;
+    room = file_size - facts->displacement;
+    tiles = room < tile->hi ? 0 : (room - tile->hi) / facts->tile_extent + 1;
     if (tiles >= facts->limit / facts->tile_size)
         return facts->limit;
-    int64_t rest = room - tiles * facts->tile_extent;
+    rest = room - tiles * facts->tile_extent;
     return tiles * facts->tile_size +
            (order ? ordered_in_tile(order, view->types->etype.node, rest)
                   : positions_in_tile(tile, view->types->etype.node, rest));
@@ -569,10 +526,12 @@ int64_t vs_view_slice_size(const struct vs_view *view, int64_t file_size)
 
 int64_t vs_view_end(const struct vs_view *view, int64_t packed)
 {
+    int64_t size, end;
+
     if (!view->gaps || packed == 0)
         return packed;
-    int64_t size = vs_map_facts(view->gaps)->tile_size;
-    int64_t end = vs_map_displacement(view->gaps, packed - 1) + 1;
+    size = vs_map_facts(view->gaps)->tile_size;
+    end = vs_map_displacement(view->gaps, packed - 1) + 1;
     /* A complete tile ends where the next one begins. */
     return packed % size
                ? end

@@ -44,10 +44,4 @@ struct vs_source {
  */
 int vs_view_compile(const struct vs_source *source, struct vs_view **view, struct vs_types **types);
 
-/* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
-int vs_view_check_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error);
-
-/* Checks all named types as parts of a filetype of bytes. */
-int vs_types_check(const struct vs_source *source);
-
 #endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+#include "spec_private.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "viewspec/text/check.h"
+#include "viewspec/types/build.h"
+#include "viewspec/types/view.h"
+
+/* The views of a spec: compiled for rank 0 when it is read, and for each rank that is asked for. */
+
+/* The work of compiling a view of any kind, in values. */
+#define VIEW_WORK 8
+
+/* Returns the input for compiling a view. settle_rank must have set up the scope. */
+static struct vs_source source_of(const struct vs_spec *spec, size_t index, struct vs_scope *scope)
+{
+    const struct named_view *view = &spec->views[index];
+    return (struct vs_source){
+        .scope = scope,
+        .text = &spec->text,
+        .types = json_object_get(spec->root, "types"),
+        .view = view->json,
+        .place = view->place,
+        .shared = view->shared,
+        .by_file = spec->by_file,
+        .representations = spec->representations,
+    };
+}
+
+/* Makes a scope for the rank, in arena, with the values that are common to all ranks. */
+static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena *arena,
+                       struct vs_scope *scope, struct vs_error *error)
+{
+    *scope = spec->scope;
+    scope->rank = rank;
+    scope->error = error;
+    scope->work = VIEW_WORK + (int64_t)scope->count;
+    if (!scope->count)
+        return 0;
+    scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->values));
+    scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->states));
+    if (!scope->values || !scope->states)
+        return vs_fail_memory(error, &spec->text);
+    memcpy(scope->values, spec->scope.values, scope->count * sizeof(*scope->values));
+    memcpy(scope->states, spec->scope.states, scope->count * sizeof(*scope->states));
+    return vs_scope_settle(scope, true);
+}
+
+/* Adds the rank to an error that may concern this rank only. */
+static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
+                     struct vs_error *error)
+{
+    size_t used = strlen(error->reason);
+    if (error->code == -EINVAL && scope->uses_rank && spec->ranks > 1)
+        snprintf(error->reason + used, sizeof(error->reason) - used, " (%s %lld)", spec->rank_word,
+                 (long long)scope->rank);
+    return error->code;
+}
+
+/* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
+static int check_view_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
+{
+    static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
+                                       "memory", "shape", "datarep",  "per_rank", NULL};
+    static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
+                                            "memory", "shape", "datarep",  NULL};
+    json_t *list;
+    struct vs_place place = {.up = source->place, .key = "per_rank"};
+
+    if (vs_check_keys(error, source->text, source->place, source->view, keys))
+        return error->code;
+    list = json_object_get(source->view, "per_rank");
+    if (list == NULL)
+        return 0;
+    if (!json_is_array(list))
+        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
+                       vs_kind_name(list));
+    if ((int64_t)json_array_size(list) != ranks)
+        return vs_fail(error, source->text, &place, false, "%zu entries for %lld ranks",
+                       json_array_size(list), (long long)ranks);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        struct vs_place entry = {.up = &place, .index = i};
+        if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))
+            return error->code;
+    }
+    return 0;
+}
+
+/* Checks all named types as parts of a filetype of bytes. */
+static int check_named_types(const struct vs_source *source)
+{
+    struct vs_arena arena = {0};
+    struct vs_type byte = vs_type_basic(&arena, vs_basic_find("byte"), vs_representation_native());
+    struct vs_type unit = vs_type_unit(&arena, &byte);
+    struct vs_builder b = {
+        .arena = &arena,
+        .scope = source->scope,
+        .text = source->text,
+        .types = source->types,
+        .representation = vs_representation_native(),
+        .etype = &unit,
+        .any_leaf = true,
+    };
+    struct vs_place place = {.key = "types"}, here = {.up = &place};
+    struct vs_error *error = source->scope->error;
+    const char *name;
+    json_t *value;
+    json_object_foreach(source->types, name, value)
+    {
+        json_t *reference;
+
+        here.key = name;
+        if (vs_basic_find(name) || strcmp(name, "etype") == 0)
+            vs_fail(error, source->text, &here, true, "the name is taken");
+        reference = json_string(name);
+        if (reference == NULL)
+            vs_fail_memory(error, source->text);
+        if (!error->code)
+            vs_build_type(&b, reference, &here);
+        json_decref(reference);
+        if (error->code)
+            break;
+    }
+    if (!error->code)
+        vs_check_arena(&arena, error, source->text, &place);
+    vs_builder_free(&b);
+    vs_arena_free(&arena);
+    return error->code;
+}
+
+/* Compiles a view for rank 0, whose scope is settled, and keeps it if it is common to all ranks. */
+static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
+{
+    struct named_view *view = &spec->views[index];
+    struct vs_view *first = NULL;
+    struct vs_source source = source_of(spec, index, scope);
+    int error;
+    bool alike;
+
+    scope->uses_rank = scope->names_rank = false;
+    scope->work = VIEW_WORK + (int64_t)scope->count;
+    error = vs_view_compile(&source, &first, &view->shared);
+    alike = first && !json_object_get(view->json, "per_rank");
+    if (alike && !scope->uses_rank)
+        view->common = first;
+    else if (alike && !scope->names_rank && vs_view_dealing(first))
+        view->dealt = first;
+    else
+        vs_view_unref(first);
+    return error;
+}
+
+/* Returns true if the spec has no members and is not the nested spec of members. Otherwise a type
+   may suit only one of the two. */
+static bool is_alone(const struct vs_spec *spec)
+{
+    return spec->bytes && !spec->members;
+}
+
+int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
+                    struct vs_error *error)
+{
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+    int result = settle_rank(spec, 0, &arena, &scope, error);
+    for (size_t i = 0; i < spec->view_count && !result; i++) {
+        struct vs_source source = source_of(spec, i, &scope);
+        result = check_view_keys(&source, spec->ranks, error);
+        if (!result)
+            result = vs_representation_override(&source, overrides);
+        if (!result)
+            result = vs_representations_load(&source, folder, overrides, &spec->representations);
+    }
+    if (!result && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
+        struct vs_source source = source_of(spec, 0, &scope);
+        result = check_named_types(&source);
+    }
+    for (size_t i = 0; i < spec->view_count && !result; i++)
+        result = compile_first(spec, i, &scope);
+    if (result)
+        name_rank(spec, &scope, error);
+    vs_arena_free(&arena);
+    return result;
+}
+
+bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
+{
+    return spec->views[index].common != NULL;
+}
+
+bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement, int64_t *rank)
+{
+    const struct vs_view *view = spec->views[index].dealt;
+    if (view == NULL)
+        return false;
+    displacement -= vs_map_facts(vs_view_map(view))->displacement;
+    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_dealing(view), displacement);
+    return true;
+}
+
+int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,
+                 struct vs_error *error)
+{
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+
+    if (index >= spec->view_count || rank < 0 || rank >= spec->ranks)
+        return vs_note(error, -EINVAL, spec->text.source, "the spec has no such view or rank");
+    if (spec->views[index].common) {
+        *view = vs_view_ref(spec->views[index].common);
+        return 0;
+    }
+    if (!settle_rank(spec, rank, &arena, &scope, error)) {
+        struct vs_source source = source_of(spec, index, &scope);
+        vs_view_compile(&source, view, NULL);
+    }
+    vs_arena_free(&arena);
+    return name_rank(spec, &scope, error);
+}
