@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "core/base/capability.h"
+#include "core/base/process.h"
 #include "fusefs/base/inherited.h"
 #include "mount.h"
 #include "serve.h"

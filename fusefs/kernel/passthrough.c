@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/capability.h"
-#include "core/base/locked.h"
+#include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
 

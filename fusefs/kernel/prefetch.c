@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "fusefs/base/buffer.h"
 #include "fusefs/base/options.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "put.h"
 
-#include "core/slice_write.h"
+#include "core/slice_access.h"
 
 void fs_put_note_end(struct fs_slice *slice, int64_t end)
 {

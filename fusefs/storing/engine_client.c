@@ -12,13 +12,12 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
-#include "core/base/locked.h"
+#include "core/base/thread.h"
 #include "core/cache/cache.h"
 #include "core/store_members.h"
 #include "durable.h"
 #include "fusefs/session.h"
 #include "watch.h"
-#include "core/cache/cache_flush.h"
 
 /* Talking to the engine. */
 

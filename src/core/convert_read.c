@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert_read.h"
+#include "slice_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Reading elements of the file and converting them to native. */
 
 /*
  * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls

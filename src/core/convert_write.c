@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert_write.h"
+#include "slice_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert_read.h"
 #include "store_private.h"
+
+/* Converting native bytes and storing them. */
 
 /*
  * Bytes that are reordered in memory and then stored by one mpiio_write_runs: it writes its first

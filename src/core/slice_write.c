@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slice_write.h"
+#include "slice_access.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,9 +8,9 @@
 
 #include "viewspec/base/search.h"
 #include "viewspec/element.h"
-#include "convert_write.h"
-#include "slice_gaps.h"
 #include "slice_private.h"
+
+/* Writing slices, and making their file longer. */
 
 /* Gaps of the file that are allocated with what lies around them: a call costs more. */
 #define SMALL_GAP (64 << 10)

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "store_private.h"
 
 /* ms between two tries. */

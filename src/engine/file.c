@@ -13,7 +13,7 @@
 #include "members.h"
 #include "same.h"
 #include "core/base/fd_link.h"
-#include "core/file/descriptor.h"
+#include "core/file/file.h"
 #include "core/members/assembled.h"
 #include "core/store_fence.h"
 

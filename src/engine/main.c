@@ -11,9 +11,8 @@
 
 #include <mpi.h>
 
-#include "core/base/capability.h"
 #include "core/base/complain.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 #include "environment.h"
 #include "epoch.h"
 #include "fence.h"

@@ -10,7 +10,7 @@
 
 #include "cluster/tree.h"
 #include "core/base/complain.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 #include "environment.h"
 #include "neighbours.h"
 #include "places.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a command with libmpiio-capture preloaded, and says what it wrote. */
 #include "view.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include <jansson.h>
-
-#include "core/base/preload.h"
 
 #define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
 #define EXIT_NOT_FOUND      127

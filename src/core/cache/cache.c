@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/base/locked.h"
-#include "core/base/held.h"
-#include "core/base/rlimit.h"
-#include "core/base/rwlock.h"
+#include "core/base/thread.h"
+#include "core/base/process.h"
 
 /* Slots that there may be, most of which take no memory: it bounds the address space. */
 #define SLOTS_MAX 16384

@@ -1,15 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_flush.h"
+#include "cache.h"
 
 #include <errno.h>
 #include <search.h>
+#include <stdint.h>
 
+#include "cache_private.h"
 #include "core/base/clock.h"
-#include "core/base/held.h"
 #include "core/base/guard.h"
 #include "core/base/probe.h"
-#include "drain.h"
-#include "cache_private.h"
+#include "core/base/thread.h"
+#include "core/file/file.h"
+#include "slots.h"
+
+/* Freezing a generation, storing it, and resolving what became of it. */
+
+/* Storing a block. */
+
+/* So many runs are put at once. */
+#define DRAIN_RANGES 8192
+
+static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
+                   struct mpiio_range *ranges, size_t count)
+{
+    size_t first = 0;
+
+    while (first < count) {
+        int64_t to;
+
+        transfer->ranges = ranges + first;
+        transfer->count = count - first;
+        file->ops->write_ranges(file, transfer);
+        if (transfer->error != 0)
+            return transfer->error;
+        to = (int64_t)transfer->bytes;
+        while (first < count && ranges[first].start + ranges[first].length <= to)
+            first++;
+        /* Where one is written in part and it is not known why, the next try tells. */
+        if (first < count && ranges[first].start < to) {
+            ranges[first].length -= to - ranges[first].start;
+            ranges[first].start = to;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Stores the bytes of a slot that are there, and no others, to block number block of the file: long
+ * runs by a write call each, short ones that lie near each other through a mapping of the file, as
+ * mpiio_write_runs does. Nobody may change the slot meanwhile. Returns 0, or a negative errno: then
+ * some of the bytes may be stored. Adds what was done to done. Local, thread-safe, holds no lock.
+ */
+static int drain_block(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
+                       struct mpiio_counters *done)
+{
+    struct mpiio_transfer transfer = {
+        .position = block * MPIIO_BLOCK_SIZE, .buffer = slot->data, .done = done};
+    struct mpiio_range ranges[DRAIN_RANGES];
+    struct mpiio_mask_run run = {0};
+    size_t count = 0;
+    int error = 0;
+
+    while (error == 0 && mpiio_slot_next_run(slot, run.end, &run)) {
+        ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
+                                               .length = (int64_t)(run.end - run.start)};
+        if (count == DRAIN_RANGES) {
+            error = put_all(file, &transfer, ranges, count);
+            count = 0;
+        }
+    }
+    return error != 0 ? error : put_all(file, &transfer, ranges, count);
+}
 
 /* The milliseconds between flushes that writers ask for, while flushes fail. */
 #define RETRY 1000
@@ -309,7 +370,7 @@ static int drain(struct mpiio_cache *cache, const struct mpiio_block *block,
                  struct mpiio_counters *done)
 {
     struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
-    int error = mpiio_drain(cache->file, block->number, &slot, done);
+    int error = drain_block(cache->file, block->number, &slot, done);
 
     return error == -EAGAIN ? -EIO : error;
 }

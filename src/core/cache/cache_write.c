@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_write.h"
+#include "cache.h"
 
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/base/gather.h"
 #include "core/base/guard.h"
 #include "block_walk.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mask.h"
+#include "slots.h"
 
 #include <endian.h>
 #include <string.h>

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpich_handles.h"
 #include "user_library.h"
 
 /* MPI's function types, in the ABI of MPICH. */

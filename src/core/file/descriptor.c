@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "descriptor.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
-#include "read_plan.h"
-#include "write_plan.h"
+#include "plan.h"
+
+/* A file with a descriptor: the operations of this kind of file. */
 
 static void close_file(struct mpiio_file *file)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* The number of accesses that may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include "core/base/held.h"
 #include "core/base/thread.h"
 
 /* Data written more thinly than this does not fill blocks soon. */

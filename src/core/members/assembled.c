@@ -14,13 +14,9 @@
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/member_views.h"
-#include "core/file/read_plan.h"
-#include "assembled_read.h"
-#include "assembled_sync.h"
-#include "assembled_write.h"
-#include "create.h"
-#include "rights.h"
-#include "twins.h"
+#include "core/file/plan.h"
+#include "assembled_private.h"
+#include "identity.h"
 
 /*
  * So many members are asked for their times whenever the file's are wanted. Of more, the file

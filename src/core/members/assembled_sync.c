@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled_sync.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include "core/base/thread.h"
+
+/* Syncing members, and other operations on one member after the other. */
 
 /* So many members are synced at a time: most of it is waiting for a device, or a server. */
 #define THREADS 16

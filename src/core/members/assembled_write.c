@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled_write.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "assembled_sync.h"
 #include "core/base/gather.h"
-#include "core/file/write_plan.h"
+#include "core/file/plan.h"
 #include "viewspec/base/list.h"
 
 /*

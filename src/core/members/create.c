@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "create.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "viewspec/members/member_views.h"
+
+/* Making members that are missing. */
 
 /* How long the file is that has the first `bytes` positions of local. */
 static int64_t length_of(const struct vs_view *local, int64_t bytes)

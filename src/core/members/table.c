@@ -8,8 +8,8 @@
 
 #include "viewspec/members/member_views.h"
 #include "core/base/fd_link.h"
-#include "core/file/descriptor.h"
-#include "core/base/rlimit.h"
+#include "core/file/file.h"
+#include "core/base/process.h"
 
 /* Descriptors that the rest of a process may need. */
 #define OTHERS 256
