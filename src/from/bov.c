@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "brick.h"
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 #include "viewspec/base/integer.h"
 
 /* Bricks of values (BOV), as VisIt and VAPOR read them: a .bov file beside the data. */

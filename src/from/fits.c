@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 
 /* FITS: images and binary tables. */
 

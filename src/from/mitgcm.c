@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "element.h"
-#include "meta.h"
+#include "from.h"
 #include "pieces.h"
 
 /* The .meta files of MITgcm, each of which describes the .data file beside it. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_header.h"
+#include "netcdf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/list.h"
 
 /*

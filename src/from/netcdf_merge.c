@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_merge.h"
+#include "netcdf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/integer.h"
 
 /*

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_tile.h"
+#include "netcdf.h"
 
 #include <string.h>
+
+/* Tiles: their positions by the attributes that models write. */
 
 struct reader {
     const struct from_file *file;

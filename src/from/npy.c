@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "words.h"
+#include "from.h"
+#include "text.h"
 
 /* NumPy's .npy, versions 1.0, 2.0 and 3.0: one variable, with the name of the file. */
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "head.h"
-#include "hdf5_loader.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/integer.h"
-#include "vtk_shape.h"
 
 /* VTK's legacy files, with binary values. */
 

@@ -6,8 +6,8 @@
  */
 
 #include "fuzz.h"
-#include "from/netcdf_merge.h"
-#include "from/view.h"
+#include "from/netcdf.h"
+#include "from/spec.h"
 #include "viewspec/members/member_views.h"
 #include "viewspec/spec.h"
 

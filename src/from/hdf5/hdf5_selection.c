@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_selection.h"
+#include "hdf5_private.h"
 
 #include "viewspec/base/integer.h"
+
+/* Selections of datasets. */
 
 static int64_t total(const struct from_comb *comb)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_virtual.h"
+#include "hdf5_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5_boxes.h"
-#include "hdf5_selection.h"
 #include "viewspec/base/integer.h"
+
+/* Virtual datasets. */
 
 /* The most boxes of a virtual dataset, and the most boxes that no source covers. */
 #define BOXES_MAX 16384

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FROM_LINES_H
-#define FROM_LINES_H
-
-/* Parses text headers into lines, keys, values, words and numbers, without copying. */
+#ifndef FROM_TEXT_H
+#define FROM_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "viewspec/error.h"
+
+/* Parses text headers into lines, keys, values, words and numbers, without copying. */
 
 /* A piece of the text. */
 struct from_span {
@@ -60,5 +60,37 @@ bool from_span_number(struct from_span span, int64_t *number);
 /* Reads numbers that are separated by blanks or commas. Returns their count, or -1 if an item is
    not a number or there are more than most. */
 int from_span_numbers(struct from_span span, int64_t *list, int most);
+
+/* The words that headers in text consist of: strings in quotes, numbers, names, marks. */
+
+/* Where a reader stands. Behind an error nothing is there any more. */
+struct from_words {
+    const char *at, *end;
+    const char *wrong; /* what is, borrowed; NULL: nothing */
+};
+
+/* Notes what is wrong, unless something is. */
+void from_words_fail(struct from_words *words, const char *what);
+
+bool from_words_stopped(const struct from_words *words);
+
+/* The next character that is no blank, which stays; '\0' behind the last. */
+char from_words_peek(struct from_words *words);
+
+/* Takes that character where it is the one wanted. need: it is an error where it is not. */
+bool from_words_accept(struct from_words *words, char wanted);
+void from_words_need(struct from_words *words, char wanted);
+
+/* Takes a name of letters, digits and _ where it is this word. */
+bool from_words_accept_word(struct from_words *words, const char *word);
+
+/* Takes a decimal number, which is not negative; 0 with an error where there is none. */
+int64_t from_words_number(struct from_words *words);
+
+/*
+ * Takes a string in single or double quotes, without what a backslash escapes; text, which may be
+ * NULL, gets it, cut to size. False with an error where there is none.
+ */
+bool from_words_string(struct from_words *words, char *text, size_t size);
 
 #endif
