@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accesses.h"
+#include "files.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,13 +9,14 @@
 
 #include "viewspec/base/hash.h"
 #include "calls.h"
-#include "contents.h"
-#include "decode.h"
-#include "fingerprint.h"
-#include "names.h"
+#include "datatype.h"
 #include "shape.h"
-#include "tiles.h"
-#include "view.h"
+#include "steps.h"
+
+/*
+ * What programs access that set no view, or one view of all bytes for all ranks: what each rank has
+ * accessed becomes its view.
+ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "darray.h"
+#include "datatype.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Distributed arrays: what a rank owns of one. */
 
 /* Blocks of cyclic darrays in a view that are written down one by one, at most. */
 #define MAX_DEALT (1 << 21)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "extents.h"
+#include "shape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/base/list.h"
+
+/* Bytes that a process has accessed, call by call, in bounded memory. */
 
 #define MAX_LIST (1 << 19) /* progressions that are kept */
 #define MAX_PIECES                                                                                 \

@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "next.h"
 #include "hooks.h"
 
 typedef intptr_t word;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pending.h"
+#include "gather.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -11,8 +11,10 @@
 #include "calls.h"
 #include "merge.h"
 #include "output.h"
-#include "subarrays.h"
-#include "tiles.h"
+#include "shape.h"
+#include "steps.h"
+
+/* What a process has seen of each file, from its first opening to the end of the program. */
 
 /* With fewer views of a file its spec is written each time that they change. */
 #define MANY 16
@@ -21,7 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "set", "accessed", "irregular",
- * "full", "written", "spec"}}: views and accessed are notes (tiles.h) of views that were set and of
+ * "full", "written", "spec"}}: views and accessed are notes (steps.h) of views that were set and of
  * views made of accesses; set is there if an opening had views that tell what each rank has
  * accessed, irregular if no view could be made of accesses, full if there were too many views;
  * written is the number of views in the spec, and spec has them.
