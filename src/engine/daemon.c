@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon.h"
+#include "start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The node's daemon, as its engine sees it. */
 
 /* The daemon's end of the channel: the first descriptor behind the standard ones. */
 #define DAEMON_END      3

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "errors.h"
-#include "members.h"
+#include "file_write.h"
 #include "same.h"
 #include "core/base/fd_link.h"
 #include "core/file/file.h"

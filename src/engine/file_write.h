@@ -38,4 +38,10 @@ void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer
  */
 int engine_file_sync(struct engine_file *file);
 
+/*
+ * The negative errno that stands for an error code of MPI: by its class, as in the table of
+ * viewspec(5), and where that says little by its text. 0 for MPI_SUCCESS. Local.
+ */
+int engine_error(int mpi_error);
+
 #endif

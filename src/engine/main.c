@@ -13,12 +13,10 @@
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
-#include "environment.h"
 #include "epoch.h"
 #include "fence.h"
-#include "leave.h"
+#include "process.h"
 #include "start.h"
-#include "stay.h"
 
 /* Bytes that MPI's largest file may have: memory that the nodes of one host share. */
 #define SHARED_MIN (16 << 20)

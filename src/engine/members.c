@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "members.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #include "core/members/identity.h"
 #include "viewspec/base/hash.h"
 #include "same.h"
+
+/* A file that is assembled from members, as an engine has it. */
 
 /* Filesystems that a member is looked for on. */
 #define PLACES 16

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "start.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/complain.h"
+
+/* The command line. */
 
 enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_STAY, OPTION_VERSION };
 
