@@ -20,9 +20,6 @@
 #include "viewspec/members/member_views.h"
 #include "descriptors.h"
 #include "hold.h"
-#include "locks.h"
-#include "mark.h"
-#include "own.h"
 #include "stats.h"
 
 #define STRANGERS 8 /* filesystems that are remembered to be none of ours */
@@ -37,7 +34,7 @@ struct run_mount {
 
 /*
  * A mount's shared file that is open, for reading only or not. Closed with its last slice, unless
- * the program may have locks on it (locks.h).
+ * the program may have locks on it (grant.h).
  */
 struct run_file {
     struct run_file *next;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The mark of a slice that was opened with O_TRUNC: up to which it is written. */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
-#include "mark.h"
+#include "grant.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "next.h"
-#include "own.h"
 
 #define MAX_REASONS 16
 
