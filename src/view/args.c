@@ -10,6 +10,8 @@
 #include "core/load.h"
 #include "core/base/sizes.h"
 
+/* The command line of a subcommand. */
+
 static const char common_help[] =
     "\n"
     "Options of every subcommand:\n"

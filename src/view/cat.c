@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/slice.h"
-#include "progress.h"
 
 /*
  * Gathering costs more than writing, so threads gather chunks ahead into a ring of buffers, and

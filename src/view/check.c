@@ -12,7 +12,6 @@
 #include "viewspec/members/members.h"
 #include "viewspec/base/line.h"
 #include "survey.h"
-#include "suspect.h"
 
 /* Types whose text is longer are cut: it is in the spec. */
 #define MAX_TEXT 200

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "viewspec/element.h"
-#include "progress.h"
 
 #define CHUNK ((size_t)1 << 20)
 

@@ -14,7 +14,6 @@
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 #include "viewspec/types/owner.h"
-#include "progress.h"
 
 /* Ranks are dealt to the threads in portions of so many. */
 #define PORTION     4096

@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "progress.h"
-
 /* mpiio-view put: writes a slice from standard input or a file. */
 
 #define CHUNK ((size_t)1 << 20)

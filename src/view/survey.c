@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "progress.h"
+#include "view.h"
 
 /* Up to MAX_RANKS ranks are all examined; of more, about SOME_RANKS at equal distances. */
 #define MAX_RANKS  ((int64_t)4 << 20)

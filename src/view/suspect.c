@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "suspect.h"
+#include "survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "from/records.h"
+#include "from/fortran.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
 #include "viewspec/base/integer.h"
+
+/* What about a file looks as if its view were not meant for it. */
 
 /*
  * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are

@@ -13,7 +13,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
-#include "progress.h"
+#include "view.h"
 
 /*
  * Slices are converted part by part, each part of all ranks before the next one, so that the files

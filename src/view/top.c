@@ -11,7 +11,6 @@
 
 #include "output.h"
 #include "top/mounts.h"
-#include "top/prometheus.h"
 #include "viewspec/base/line.h"
 
 /* mpiio-view top: what the mounts of this host do, as a table or for Prometheus. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "caption.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "layout.h"
 #include "viewspec/base/line.h"
+
+/* Captions and colours. */
 
 /*
  * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "paint.h"
+#include "model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,10 @@
 
 #include "viewspec/base/integer.h"
 #include "viewspec/base/search.h"
-#include "layout.h"
-#include "view/progress.h"
+#include "view/view.h"
 #include "view/survey.h"
+
+/* Which ranks own the bytes of each cell. */
 
 /*
  * Work is counted in steps of the size of a search in a map. Behind SOME of them cells that have

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "svg.h"
+#include "model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "caption.h"
-#include "layout.h"
-#include "paint.h"
+/* A picture as SVG. */
 
 /* Sizes in pixels. */
 #define MARGIN    16

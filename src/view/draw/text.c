@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "text.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "caption.h"
-#include "layout.h"
-#include "paint.h"
+/* A picture as text. */
 
 /* Lines and planes at most. */
 #define LINES       16
