@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hosts.h"
+#include "unmount.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,8 @@
 #include "viewspec/base/line.h"
 #include "mounts/child.h"
 #include "process.h"
-#include "status.h"
+
+/* Unmounting on several hosts at once. */
 
 #define OUTPUT_MAX 16384
 #define LIST_MAX   (1 << 20)

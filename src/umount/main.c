@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "all.h"
-#include "hosts.h"
+#include "crew.h"
 #include "unmount.h"
 
 static const char usage_text[] =

@@ -2,21 +2,111 @@
 #include "unmount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "abort.h"
-#include "ending.h"
+#include "daemon.h"
 #include "mounts/child.h"
 #include "mounts/look.h"
+#include "mounts/mount.h"
+#include "process.h"
 #include "viewspec/base/line.h"
-#include "status.h"
-#include "text.h"
-#include "users.h"
+
+/* Aborting a connection. */
+
+/*
+ * The kernel's control files of a mount's connection. One of them aborts the connection. No signal
+ * ends a daemon that waits for an answer from its own mount (state D): it waits for the connection,
+ * which lives as long as the daemon does. Aborting the connection ends all its requests, which
+ * releases the daemon.
+ */
+
+/* Returns a new descriptor of the control filesystem, mounted nowhere, or -1. For root. */
+static int mount_control(void)
+{
+    int control = fsopen("fusectl", FSOPEN_CLOEXEC);
+    int folder = -1;
+
+    if (control >= 0 && fsconfig(control, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        folder = fsmount(control, FSMOUNT_CLOEXEC, 0);
+    if (control >= 0)
+        close(control);
+    return folder;
+}
+
+static int open_control(const struct mounts_mount *mount, const char *file, int flags)
+{
+    char name[32];
+    int folder =
+        geteuid() == 0 ? mount_control() : open("/sys/fs/fuse/connections", O_PATH | O_CLOEXEC);
+    int fd, error;
+
+    if (folder < 0)
+        return -errno;
+    snprintf(name, sizeof(name), "%u/%s", mount->entry.minor, file);
+    fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+    error = fd < 0 ? -errno : 0;
+    close(folder);
+    /* The number belongs to the mount while it exists, so no other connection had it meanwhile. */
+    if (error == 0 && !mounts_is_there(mount)) {
+        close(fd);
+        error = -ESTALE;
+    }
+    return error != 0 ? error : fd;
+}
+
+/*
+ * Opens the kernel's control file of the mount's connection, while the mount exists. Returns a new
+ * descriptor, which stands for that connection alone: after it has ended, the descriptor does not
+ * reach another connection that gets its number. Errors: -ESTALE if the mount has gone, or another
+ * negative errno. A user other than root gets -ENOENT if /sys/fs/fuse/connections is not mounted;
+ * root does not need that folder.
+ */
+static int umount_abort_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "abort", O_WRONLY);
+}
+
+/*
+ * Like umount_abort_open, for the file "waiting", which has a value as long as the connection is
+ * alive. The connection ends with the last mount of the filesystem in any mount namespace.
+ */
+static int umount_waiting_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "waiting", O_PATH);
+}
+
+/* Returns true if the connection of that descriptor is alive. Returns false if fd < 0. */
+static bool umount_is_connected(int fd)
+{
+    char path[MOUNTS_FD_LINK_SIZE], text[32];
+    bool connected;
+
+    if (fd < 0)
+        return false;
+    /* Open the file again, because it can be read only once. It is empty if the connection has
+       ended. */
+    mounts_fd_link(fd, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    connected = fd >= 0 && read(fd, text, sizeof(text)) > 0;
+    if (fd >= 0)
+        close(fd);
+    return connected;
+}
+
+/* Aborts the connection of the descriptor. Does nothing if it has ended, or fd < 0. */
+static void umount_abort(int fd)
+{
+    if (fd >= 0 && write(fd, "1", 1) < 0)
+        return; /* the connection has ended */
+}
 
 #define PATIENCE 30000 /* ms that a daemon may take to end */
 #define ANSWER   5000  /* ms that a mount may take to tell its statistics */
