@@ -41,7 +41,7 @@ static int get_contents(MPI_Datatype type, struct capture_contents *contents)
                                   contents->types);
 }
 
-static int allocate(struct capture_contents *contents)
+static int allocate_contents(struct capture_contents *contents)
 {
     contents->ints = calloc((size_t)contents->int_count + 1, sizeof(*contents->ints));
     contents->addresses = calloc((size_t)contents->address_count + 1, sizeof(*contents->addresses));
@@ -55,7 +55,7 @@ static int allocate(struct capture_contents *contents)
 }
 
 /* Fortran 77's constructors take the same arguments as those that followed them. */
-static int modern(int combiner, bool *integer)
+static int modern_combiner(int combiner, bool *integer)
 {
     *integer = true;
     switch (combiner) {
@@ -77,14 +77,14 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
         return -EINVAL;
     if (contents->combiner == MPI_COMBINER_NAMED)
         return 0;
-    if (allocate(contents)) {
+    if (allocate_contents(contents)) {
         contents->type_count = 0;
         return -ENOMEM;
     }
     if (get_contents(type, contents))
         return -EINVAL;
     contents->large = contents->count_count > 0;
-    contents->combiner = modern(contents->combiner, &contents->integer);
+    contents->combiner = modern_combiner(contents->combiner, &contents->integer);
     return 0;
 }
 

@@ -16,7 +16,7 @@
 #include "steps.h"
 
 /* Collective: true where it is true for every rank. */
-static bool agree(MPI_Comm comm, bool ready)
+static bool agree_all(MPI_Comm comm, bool ready)
 {
     int own = ready, all = 0;
 
@@ -54,10 +54,10 @@ static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *
     bool ready = lengths && places && length <= INT32_MAX;
 
     *texts = NULL;
-    if (agree(comm, ready) && !mpi->Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
+    if (agree_all(comm, ready) && !mpi->Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
         if (rank == 0)
             *texts = make_room(ranks, lengths, room, places);
-        if (agree(comm, rank || *texts))
+        if (agree_all(comm, rank || *texts))
             error = mpi->Gatherv(text, own, MPI_CHAR, *texts, lengths, places, MPI_CHAR, 0, comm)
                         ? -1
                         : 0;

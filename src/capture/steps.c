@@ -97,7 +97,7 @@ static json_t *end_of(const json_t *note, size_t rank)
     return json_array_get(ends_of(note), json_array_size(ends_of(note)) == 1 ? 0 : rank);
 }
 
-static int64_t number(const json_t *end, size_t index)
+static int64_t number_of(const json_t *end, size_t index)
 {
     return json_integer_value(json_array_get(end, index));
 }
@@ -109,7 +109,7 @@ void capture_tiles_join(json_t *left, const json_t *right)
 
     for (size_t rank = 0; rank < (count > others ? count : others); rank++) {
         json_t *old = end_of(left, rank), *new = end_of(right, rank);
-        int64_t tiles = number(old, TILES), more = number(new, TILES);
+        int64_t tiles = number_of(old, TILES), more = number_of(new, TILES);
         json_array_append(ends, more < 0 || (tiles >= 0 && more > tiles) ? new : old);
     }
     json_object_set_new(left, "ends", ends);
@@ -125,8 +125,8 @@ static json_t *needed_tiles(const json_t *note, int64_t size)
     json_array_foreach(ends_of(note), rank, end)
     {
         json_array_append(tiles, json_array_get(end, TILES));
-        most = number(end, TILES) > most ? number(end, TILES) : most;
-        behind = number(end, BEHIND) < behind ? number(end, BEHIND) : behind;
+        most = number_of(end, TILES) > most ? number_of(end, TILES) : most;
+        behind = number_of(end, BEHIND) < behind ? number_of(end, BEHIND) : behind;
     }
     if (most > 0 && behind < size)
         return tiles;
@@ -155,7 +155,7 @@ struct hashes {
     uint64_t *own, *sum, *low, *high;
 };
 
-static int allocate(struct hashes *hashes, size_t count, struct capture_step **steps)
+static int allocate_hashes(struct hashes *hashes, size_t count, struct capture_step **steps)
 {
     hashes->own = calloc(count + 1, sizeof(*hashes->own));
     hashes->sum = calloc(count + 1, sizeof(*hashes->sum));
@@ -165,7 +165,7 @@ static int allocate(struct hashes *hashes, size_t count, struct capture_step **s
     return hashes->own && hashes->sum && hashes->low && hashes->high && *steps ? 0 : -1;
 }
 
-static void release(struct hashes *hashes)
+static void release_hashes(struct hashes *hashes)
 {
     free(hashes->own);
     free(hashes->sum);
@@ -174,7 +174,7 @@ static void release(struct hashes *hashes)
 }
 
 /* That every rank has the memory and has set as many views. */
-static bool agree(const struct capture_file *file, bool ready)
+static bool agree_steps(const struct capture_file *file, bool ready)
 {
     long long own[3] = {ready && !file->broken, (long long)file->step_count,
                         -(long long)file->step_count},
@@ -195,7 +195,7 @@ static uint64_t known_hash(const struct capture_file *file, size_t step)
     return file->known[file->steps[step].known].hash;
 }
 
-static int reduce(const struct capture_file *file, struct hashes *hashes)
+static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
 {
     const struct capture_calls *mpi = capture_calls();
     int count = (int)file->step_count;
@@ -230,8 +230,8 @@ static int by_index(const void *left, const void *right)
 }
 
 /* All ranks have the same hashes and come to the same steps. */
-static long pick(const struct capture_file *file, const struct hashes *hashes,
-                 struct capture_step *steps)
+static long pick_steps(const struct capture_file *file, const struct hashes *hashes,
+                       struct capture_step *steps)
 {
     size_t count = 0, different = 0;
 
@@ -277,14 +277,17 @@ static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps)
 {
     struct hashes hashes = {0};
-    bool ready = allocate(&hashes, file->step_count, steps) == 0 && file->step_count < INT32_MAX;
+    bool ready =
+        allocate_hashes(&hashes, file->step_count, steps) == 0 && file->step_count < INT32_MAX;
     long count = -1;
 
-    if (agree(file, ready))
-        count = file->step_count && reduce(file, &hashes) ? -1 : pick(file, &hashes, *steps);
+    if (agree_steps(file, ready))
+        count = file->step_count && reduce_hashes(file, &hashes)
+                    ? -1
+                    : pick_steps(file, &hashes, *steps);
     if (count > 0 && compare_tiles(file, &hashes, *steps, (int)count))
         count = -1;
-    release(&hashes);
+    release_hashes(&hashes);
     if (count < 0) {
         free(*steps);
         *steps = NULL;

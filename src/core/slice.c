@@ -135,8 +135,8 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
  * size before it clears the rest of the page. Bytes below a size that is sampled afterwards were in
  * the file, or were zeros in it when it had grown again.
  */
-static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
-                   const struct mpiio_transfer *transfer)
+static int64_t cut_range(struct mpiio_slice *slice, int64_t offset, int64_t size,
+                         const struct mpiio_transfer *transfer)
 {
     int64_t now = mpiio_store_size(slice->store);
     int64_t bytes = (int64_t)transfer->bytes;
@@ -168,7 +168,7 @@ static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *tra
         mpiio_convert_read(slice, transfer);
     else
         mpiio_store_read(slice->store, transfer);
-    bytes = cut(slice, offset, size, transfer);
+    bytes = cut_range(slice, offset, size, transfer);
     /* An error is told when nothing comes before it, as read(2) does. */
     return bytes == 0 && transfer->error != 0 ? transfer->error : bytes;
 }

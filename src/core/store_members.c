@@ -82,7 +82,8 @@ static bool put_number(const struct vs_basic *basic, const char *text, unsigned 
     return true;
 }
 
-static int encode(const struct vs_view *view, const unsigned char *native, struct vs_fill *fill)
+static int encode_fill(const struct vs_view *view, const unsigned char *native,
+                       struct vs_fill *fill)
 {
     const struct vs_view_facts *facts = vs_view_facts(view);
     unsigned char file[VS_FILL_BYTES];
@@ -119,7 +120,7 @@ static int make_element(const struct vs_view *view, const char *text, struct ele
     if (facts->basic == NULL)
         return -EINVAL;
     *wrong = "the views' type does not have this value";
-    if (!put_number(facts->basic, text, native) || encode(view, native, &element->fill) != 0)
+    if (!put_number(facts->basic, text, native) || encode_fill(view, native, &element->fill) != 0)
         return -EINVAL;
     *wrong = "the elements of a view are not aligned to their size";
     if (facts->etype_extent % element->fill.length != 0 ||

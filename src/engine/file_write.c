@@ -80,8 +80,8 @@ bool engine_file_is_collective(const struct engine_file *file)
 }
 
 /* What became of a write: ROMIO may store less than was asked for without an error. */
-static int outcome(int result, MPI_Status *status, size_t length,
-                   struct mpiio_epoch_counters *counters)
+static int outcome_of(int result, MPI_Status *status, size_t length,
+                      struct mpiio_epoch_counters *counters)
 {
     int error = engine_error(result);
     int count = 0;
@@ -106,7 +106,7 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
     result = MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
     if (length > 0)
         engine_fence_leave(&file->fence);
-    error = length == 0 ? 0 : outcome(result, &status, length, counters);
+    error = length == 0 ? 0 : outcome_of(result, &status, length, counters);
     if (length > 0 && error == 0 && file->posix != NULL)
         file->posix->ops->wrote(file->posix, displacement, displacement + (int64_t)length);
     return error;
@@ -126,7 +126,7 @@ static void write_ranges(struct engine_file *file, struct mpiio_transfer *transf
         engine_fence_check(&file->fence);
         result = MPI_File_write_at(file->mpi, transfer->position + at, transfer->buffer + at,
                                    (int)length, MPI_BYTE, &status);
-        transfer->error = outcome(result, &status, (size_t)length, counters);
+        transfer->error = outcome_of(result, &status, (size_t)length, counters);
         transfer->bytes = (size_t)(transfer->error == 0 ? at + length : at);
         if (transfer->error != 0)
             return;

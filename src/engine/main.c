@@ -76,7 +76,7 @@ static void run_epoch(struct engine *engine, const struct mpiio_message_flush *m
 }
 
 /* Runs epochs, and waits for them without using any time. */
-static void serve(struct engine *engine)
+static void serve_daemon(struct engine *engine)
 {
     struct mpiio_message message;
 
@@ -104,7 +104,7 @@ static int serve_epochs(struct engine *engine)
     }
     if (engine->options->stay)
         engine_stay_on(engine->daemon.pid);
-    serve(engine);
+    serve_daemon(engine);
     engine_leave_soon(0);
     engine_stop(engine);
     return 0;

@@ -203,9 +203,9 @@ static void find_other(struct engine_collective *group, const struct vs_members 
 }
 
 /* Collective: whether those of this node are others than node 0's, which text says then. */
-static bool differs(struct engine_collective *group, const struct vs_members *members,
-                    const struct digest *digests, const struct summary *mine,
-                    const struct summary *first, char *text, size_t size)
+static bool members_differ(struct engine_collective *group, const struct vs_members *members,
+                           const struct digest *digests, const struct summary *mine,
+                           const struct summary *first, char *text, size_t size)
 {
     int64_t most[2] = {mine->failed, !mine->has_birth};
     bool births;
@@ -257,7 +257,7 @@ bool engine_members_same(struct engine_collective *group, const struct vs_member
     look_at_members(members, file, digests, &mine);
     first = mine;
     engine_collective_share(group, &first, sizeof(first), 0);
-    same = !differs(group, members, digests, &mine, &first, text, size) &&
+    same = !members_differ(group, members, digests, &mine, &first, text, size) &&
            is_proved(group, members, file, &first, text, size);
     free(digests);
     return same;

@@ -120,7 +120,7 @@ static void signal_children(int number)
 }
 
 /* Takes up those who have ended. False once nobody is left. */
-static bool reap(pid_t engine, int *result)
+static bool reap_children(pid_t engine, int *result)
 {
     int status;
     pid_t ended;
@@ -137,7 +137,7 @@ static _Noreturn void wait_for_all(pid_t engine, const sigset_t *signals)
     int number;
 
     close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* the connection to the manager is the engine's */
-    while (reap(engine, &result))
+    while (reap_children(engine, &result))
         if (sigwait(signals, &number) == 0 && number != SIGCHLD)
             signal_children(number);
     _exit(result);

@@ -98,7 +98,7 @@ static bool any_unknown(struct engine_collective *group, enum engine_same same)
 }
 
 /* A number that nobody can guess; 0: there is none. */
-static uint64_t draw(void)
+static uint64_t draw_number(void)
 {
     uint64_t number;
 
@@ -117,7 +117,7 @@ static int set_lock(const char *path, uint64_t *place)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     struct flock byte;
 
-    *place = draw() >> 3 | (uint64_t)1 << 60;
+    *place = draw_number() >> 3 | (uint64_t)1 << 60;
     byte = byte_at(*place);
     if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
         return fd;
@@ -184,7 +184,7 @@ static void name_mark(uint64_t number, char *name, size_t size)
 /* Node 0: makes the mark. Returns its number, or 0. */
 static uint64_t make_mark(int folder)
 {
-    uint64_t number = folder >= 0 ? draw() : 0;
+    uint64_t number = folder >= 0 ? draw_number() : 0;
     char name[64];
     int fd;
 

@@ -25,7 +25,7 @@
 #define ROOM (MPIIO_MESSAGE_MAX - MPIIO_TEXT_MAX - 64)
 
 /* Aborts where there is no memory: such a node could not tell anybody. */
-static void *get(size_t count, size_t size)
+static void *allocate_text(size_t count, size_t size)
 {
     void *memory = calloc(count, size);
 
@@ -45,7 +45,7 @@ static char *engine_neighbours_gather(struct engine *engine, const char *text, u
     int first = engine->node / MPIIO_GROUP_NODES * MPIIO_GROUP_NODES;
     int count =
         engine->nodes - first < MPIIO_GROUP_NODES ? engine->nodes - first : MPIIO_GROUP_NODES;
-    struct engine_part *out = get((size_t)count, sizeof(*out)), *in;
+    struct engine_part *out = allocate_text((size_t)count, sizeof(*out)), *in;
     int64_t total;
     char *all;
 
@@ -54,7 +54,7 @@ static char *engine_neighbours_gather(struct engine *engine, const char *text, u
         out[i] = (struct engine_part){.node = first + i, .count = (int)strlen(text) + 1};
     engine_collective_transpose(&engine->group, out, count, &in);
     total = engine_parts_begin(in, count);
-    all = get((size_t)total, 1);
+    all = allocate_text((size_t)total, 1);
     engine_collective_exchange(&engine->group, &(struct engine_parts){(char *)text, out, count},
                                &(struct engine_parts){all, in, count}, 1);
     free(out);
@@ -151,7 +151,7 @@ static void fail_start(struct failure *failure, int status, const char *format, 
  * Collective: makes the failure of the lowest node that has one every node's, so that all go the
  * same way. Returns the status: 0 where none has failed.
  */
-static int agree(struct engine *engine, struct failure *failure)
+static int agree_failure(struct engine *engine, struct failure *failure)
 {
     int64_t most = failure->status != 0 ? engine->nodes - engine->node : 0;
     int first, length;
@@ -272,8 +272,8 @@ static void exchange_addresses(struct engine *engine, const struct mpiio_message
 
 /* Tells every daemon where the one above it is, and its neighbours, so that they find each other.
  * Collective. */
-static void introduce(struct engine *engine, const struct mpiio_message *hello,
-                      struct failure *failure)
+static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
+                            struct failure *failure)
 {
     char address[MPIIO_TEXT_MAX] = "";
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = address}};
@@ -309,30 +309,30 @@ static int start_engine(struct engine *engine, struct failure *failure)
 
     if (!engine_places_are_apart(engine, failure->text, sizeof(failure->text)))
         failure->status = 2;
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     meet_daemon(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     compare_specs(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     /* The hello's texts are in the channel's buffer until the next message comes. */
     if (engine_file_open(&engine->file, &engine->group, &hello.hello, failure->text,
                          sizeof(failure->text)) != 0 &&
         *failure->text != '\0')
         failure->status = 1;
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     close_hello(&hello.hello);
     follow_stripes(engine, &hello);
     engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
                       engine->daemon.channel);
-    introduce(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    introduce_nodes(engine, &hello, failure);
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     start_daemon(engine, failure);
-    return agree(engine, failure);
+    return agree_failure(engine, failure);
 }
 
 int engine_start(struct engine *engine)

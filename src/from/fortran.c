@@ -229,7 +229,7 @@ static int add_records(struct scan *scan)
  * Makes the pieces of all records members, which joins them. This is needed if a record has
  * subrecords, because an element may extend across the markers between them.
  */
-static int join(struct scan *scan)
+static int join_rows(struct scan *scan)
 {
     struct from_file *file = scan->file;
     json_t *names = json_array(), *views = json_array(), *locals = json_array();
@@ -260,8 +260,8 @@ static int join(struct scan *scan)
     return file->members ? 0 : -ENOMEM;
 }
 
-static int scan(const struct from_source *source, const char *path, struct from_file *file,
-                struct vs_error *error)
+static int scan_records(const struct from_source *source, const char *path, struct from_file *file,
+                        struct vs_error *error)
 {
     struct scan scan = {.source = source, .file = file};
     struct from_record first;
@@ -271,7 +271,7 @@ static int scan(const struct from_source *source, const char *path, struct from_
     if (!code)
         code = add_records(&scan);
     if (!code && scan.divided)
-        code = scan.pieces.count > PIECES_MAX ? -E2BIG : join(&scan);
+        code = scan.pieces.count > PIECES_MAX ? -E2BIG : join_rows(&scan);
     free(scan.pieces.list);
     if (code == -E2BIG)
         return from_fail(error, code, path,
@@ -336,5 +336,5 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
 const struct from_format from_fortran = {
     .name = format_name,
     .is_it = is_fortran,
-    .scan = scan,
+    .scan = scan_records,
 };

@@ -90,7 +90,7 @@ int from_add_link(struct from_file *file, const char *name, const char *target)
 }
 
 /* Returns the rest of path after the link's name, or NULL if the path does not begin with it. */
-static const char *behind(const struct from_link *link, const char *path)
+static const char *behind_link(const struct from_link *link, const char *path)
 {
     size_t length = strlen(link->name);
 
@@ -103,7 +103,7 @@ static const char *behind(const struct from_link *link, const char *path)
  * Replaces the first link on a path by its target. Returns the new path, a new string, or NULL if
  * the path has no link.
  */
-static char *follow(const struct from_file *file, const char *path)
+static char *follow_link(const struct from_file *file, const char *path)
 {
     const struct from_link *first = NULL;
     char *next = NULL;
@@ -111,12 +111,12 @@ static char *follow(const struct from_file *file, const char *path)
     if (path[0] == '/')
         return strdup(path + 1);
     for (size_t i = 0; i < file->link_count; i++)
-        if (behind(&file->links[i], path) &&
+        if (behind_link(&file->links[i], path) &&
             (first == NULL || strlen(file->links[i].name) < strlen(first->name)))
             first = &file->links[i];
     if (first == NULL)
         return NULL;
-    const char *rest = behind(first, path);
+    const char *rest = behind_link(first, path);
     if (asprintf(&next, "%s%s", first->target, rest + (!first->target[0] && rest[0])) < 0)
         return NULL;
     return next;
@@ -131,7 +131,7 @@ long from_find(const struct from_file *file, const char *name)
         for (size_t i = 0; i < file->count && found < 0; i++)
             if (!strcmp(file->variables[i].name, path))
                 found = (long)i;
-        char *next = found < 0 ? follow(file, path) : NULL;
+        char *next = found < 0 ? follow_link(file, path) : NULL;
         free(path);
         path = next;
     }

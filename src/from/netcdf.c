@@ -30,7 +30,7 @@ struct name {
     size_t base, number, end, length;
 };
 
-static bool split(const char *path, struct name *name)
+static bool split_name(const char *path, struct name *name)
 {
     const char *slash = strrchr(path, '/');
 
@@ -49,7 +49,7 @@ static bool is_of_set(const char *entry, const char *path, const struct name *na
 {
     struct name own;
 
-    return split(entry, &own) && own.number == name->number - name->base &&
+    return split_name(entry, &own) && own.number == name->number - name->base &&
            own.length - own.end == name->length - name->end &&
            own.end - own.number == name->end - name->number &&
            !strncmp(entry, path + name->base, own.number);
@@ -117,7 +117,7 @@ static bool is_set_tile(const char *path, const struct from_file *file,
     struct from_nc_range *ranges = calloc(header->dimension_count + 1, sizeof(*ranges));
     const char *wrong;
     struct name name;
-    bool is_tile = ranges && split(path, &name) && from_nc_tile(file, header, ranges, &wrong);
+    bool is_tile = ranges && split_name(path, &name) && from_nc_tile(file, header, ranges, &wrong);
 
     free(ranges);
     return is_tile;
@@ -154,7 +154,7 @@ static int find_tiles(struct from_nc_members *set, const char *path, struct vs_e
     DIR *folder;
     int code = 0;
 
-    split(path, &name);
+    split_name(path, &name);
     folder = from_open_folder(path, &name.base);
     if (folder == NULL)
         return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
@@ -199,7 +199,7 @@ static bool goes_by(const char *entry, const char *name)
 {
     struct name own;
 
-    if (!split(entry, &own))
+    if (!split_name(entry, &own))
         return false;
     size_t before = own.number, behind = own.length - own.end, length = strlen(name);
     if (before > 1 && entry[before - 1] == 't' && entry[before - 2] == '.')
@@ -241,8 +241,8 @@ static char *set_find(const char *name)
  * Makes the file the member of a whole of the length that the header requires. Files are too short
  * if programs have not written all values. The netCDF library reads zeros there.
  */
-static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end,
-                    struct vs_error *error)
+static int lengthen_file(const struct from_bytes *head, struct from_file *file, int64_t end,
+                         struct vs_error *error)
 {
     file->members = json_pack("{s:[s], s:{s:I}, s:s}", "files", head->path, "view", "tiles",
                               (json_int_t)end, "missing", "zero");
@@ -258,8 +258,8 @@ static int lengthen(const struct from_bytes *head, struct from_file *file, int64
 }
 
 /* Completes a file that is not a tile. */
-static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes,
-                    struct vs_error *error)
+static int complete_file(const struct from_bytes *head, struct from_file *file,
+                         int64_t header_bytes, struct vs_error *error)
 {
     int64_t end = 0;
     int code = 0;
@@ -268,7 +268,7 @@ static int complete(const struct from_bytes *head, struct from_file *file, int64
         if (!file->variables[i].reason)
             end = vs_max(end, from_end(&file->variables[i]));
     if (end > head->size)
-        code = lengthen(head, file, end, error);
+        code = lengthen_file(head, file, end, error);
     if (!code && file->members)
         return from_add_part_of(file, head->path, 0, header_bytes);
     return code ? code : from_add_part(file, 0, header_bytes);
@@ -282,7 +282,7 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
 
     if (!code && is_set_tile(head->path, file, &header))
         code = set_read(head->path, file, error);
-    else if (!code && complete(head, file, header.bytes, error))
+    else if (!code && complete_file(head, file, header.bytes, error))
         code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
     from_nc_free(&header);
     return code;

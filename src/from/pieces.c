@@ -394,7 +394,7 @@ static bool find_grid(const struct pieces *pieces, struct from_grid *grid)
     return true;
 }
 
-static bool overlap(const struct piece *one, const struct piece *other, int dimensions)
+static bool pieces_overlap(const struct piece *one, const struct piece *other, int dimensions)
 {
     for (int d = 0; d < dimensions; d++)
         if (one->starts[d] >= other->starts[d] + other->sizes[d] ||
@@ -412,7 +412,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
         const struct piece *piece = &pieces->all[i];
         int64_t values = 1;
         for (size_t j = 0; j < i; j++)
-            if (overlap(piece, &pieces->all[j], pieces->whole.dimensions))
+            if (pieces_overlap(piece, &pieces->all[j], pieces->whole.dimensions))
                 return from_fail(error, -EINVAL, piece->path, "its values overlap those of %s",
                                  pieces->all[j].path);
         for (int d = 0; d < pieces->whole.dimensions; d++)
@@ -426,7 +426,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
                      pieces->count, found, wanted);
 }
 
-static json_t *numbers(const int64_t *values, int count)
+static json_t *number_list(const int64_t *values, int count)
 {
     json_t *list = json_array();
 
@@ -436,7 +436,7 @@ static json_t *numbers(const int64_t *values, int count)
 }
 
 /* The view of pieces that are in no grid: a subarray each. */
-static json_t *subarrays(const struct pieces *pieces)
+static json_t *make_subarrays(const struct pieces *pieces)
 {
     const struct from_variable *whole = &pieces->whole;
     json_t *list = json_array();
@@ -445,9 +445,9 @@ static json_t *subarrays(const struct pieces *pieces)
         const struct piece *piece = &pieces->all[i];
         json_array_append_new(
             list, json_pack("{s:{s:s, s:o, s:o, s:o, s:s}}", "filetype", "type", "subarray",
-                            "sizes", numbers(whole->shape, whole->dimensions), "subsizes",
-                            numbers(piece->sizes, whole->dimensions), "starts",
-                            numbers(piece->starts, whole->dimensions), "order", "C"));
+                            "sizes", number_list(whole->shape, whole->dimensions), "subsizes",
+                            number_list(piece->sizes, whole->dimensions), "starts",
+                            number_list(piece->starts, whole->dimensions), "order", "C"));
     }
     return json_pack("{s:O, s:i, s:o}", "etype", whole->etype, "tiles", 1, "per_rank", list);
 }
@@ -486,7 +486,7 @@ int from_pieces(const char *path, const struct from_meta *meta, struct from_file
         if (find_grid(&pieces, &grid))
             view = from_view(&pieces.whole, &grid, error);
         else if (!check_cover(&pieces, error))
-            view = subarrays(&pieces);
+            view = make_subarrays(&pieces);
         code = error->code ? error->code : fill_file(&pieces, view, file, error);
     }
     for (size_t i = 0; i < pieces.count; i++)

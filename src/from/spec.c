@@ -38,7 +38,7 @@ static int read_shape(const char *text, int64_t *shape)
 }
 
 /* Replaces * by the size that fits. Returns false if the shape has another number of elements. */
-static bool fit(int64_t *shape, int dimensions, int64_t elements)
+static bool fit_shape(int64_t *shape, int dimensions, int64_t elements)
 {
     int64_t product = 1, *open = NULL;
 
@@ -95,7 +95,7 @@ int from_retype(const struct from_file *file, struct from_variable *variable, co
     if (*behind && (dimensions = read_shape(behind, shape)) < 0)
         return from_fail(error, -EINVAL, type_source,
                          "\"%s\": expected a shape, such as 100x3 or *x3", behind);
-    if (*behind && (!fit(shape, dimensions, bytes / basic->size) ||
+    if (*behind && (!fit_shape(shape, dimensions, bytes / basic->size) ||
                     (variable->stride && shape[0] != variable->shape[0])))
         return from_fail(error, -EINVAL, type_source, "%s: %s is not the shape of %" PRId64 "%s%s",
                          variable->name, behind, bytes / basic->size,

@@ -13,7 +13,7 @@
 
 /* Lines and spans. */
 
-static struct from_span trim(const char *at, const char *end)
+static struct from_span trim_span(const char *at, const char *end)
 {
     while (at < end && isspace((unsigned char)*at))
         at++;
@@ -41,7 +41,7 @@ bool from_lines_next(struct from_lines *lines, struct from_span *line)
     const char *newline = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
     const char *end = newline ? newline : lines->end;
 
-    *line = trim(lines->at, end);
+    *line = trim_span(lines->at, end);
     lines->at = newline ? newline + 1 : end;
     lines->number++;
     return true;
@@ -59,7 +59,7 @@ void from_lines_braces(struct from_lines *lines, struct from_span *value)
             from_lines_fail(lines, "a { has no }");
             return;
         }
-    *value = trim(value->at + 1, end);
+    *value = trim_span(value->at + 1, end);
 }
 
 void from_lines_fail(struct from_lines *lines, const char *format, ...)
@@ -91,8 +91,8 @@ bool from_span_split(struct from_span span, const char *marks, struct from_span 
 
     for (const char *at = span.at; at < end; at++)
         if (*at && strchr(marks, *at)) {
-            *left = trim(span.at, at);
-            *right = trim(at + 1, end);
+            *left = trim_span(span.at, at);
+            *right = trim_span(at + 1, end);
             return true;
         }
     return false;

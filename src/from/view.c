@@ -45,7 +45,7 @@ static bool is_range(const struct from_variable *variable, size_t i)
 }
 
 /* Whether chunk a begins before chunk b in the array. */
-static bool before(const int64_t *a, const int64_t *b, int dimensions)
+static bool is_before(const int64_t *a, const int64_t *b, int dimensions)
 {
     for (int d = 0; d < dimensions; d++)
         if (a[d] != b[d])
@@ -62,13 +62,13 @@ bool from_chunks_in_order(const struct from_variable *variable)
         if (!is_range(variable, i))
             return false;
     for (size_t i = 1; i < chunks->count; i++)
-        if (!before(chunks->starts + (i - 1) * (size_t)n, chunks->starts + i * (size_t)n, n))
+        if (!is_before(chunks->starts + (i - 1) * (size_t)n, chunks->starts + i * (size_t)n, n))
             return false;
     return true;
 }
 
 /* Where an index of the array is in a chunk's part of it, which begins at start: 0 .. length. */
-static struct from_term clamped(const struct from_term *index, int64_t start, int64_t length)
+static struct from_term clamped_term(const struct from_term *index, int64_t start, int64_t length)
 {
     if (index->constant)
         return from_constant(vs_max(0, vs_min(index->value - start, length)));
@@ -76,7 +76,7 @@ static struct from_term clamped(const struct from_term *index, int64_t start, in
                            length);
 }
 
-static struct from_term difference(const struct from_term *a, const struct from_term *b)
+static struct from_term difference_of(const struct from_term *a, const struct from_term *b)
 {
     if (a->constant && b->constant)
         return from_constant(a->value - b->value);
@@ -99,9 +99,9 @@ static struct part part_of(const struct from_axis *axis, int64_t start, int64_t 
     struct from_term end = axis->ranks == 1
                                ? axis->count
                                : from_expression("%s + %s", axis->start.text, axis->count.text);
-    struct from_term last = clamped(&end, start, length);
-    part.first = clamped(&axis->start, start, length);
-    part.count = difference(&last, &part.first);
+    struct from_term last = clamped_term(&end, start, length);
+    part.first = clamped_term(&axis->start, start, length);
+    part.count = difference_of(&last, &part.first);
     return part;
 }
 
@@ -125,8 +125,8 @@ static json_t *size_of(const struct from_axis *axis)
 }
 
 /* Returns the datatype of a rank's part of box number i, in the file or in the rank's array. */
-static json_t *box(const struct from_variable *variable, const struct from_axis *axes, size_t i,
-                   bool in_memory, json_t *leaf)
+static json_t *make_part(const struct from_variable *variable, const struct from_axis *axes,
+                         size_t i, bool in_memory, json_t *leaf)
 {
     const int64_t *start = variable->chunks.starts + i * (size_t)variable->dimensions;
     json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
@@ -145,8 +145,8 @@ static json_t *box(const struct from_variable *variable, const struct from_axis 
                      "subsizes", subsizes, "starts", starts, "order", "C", "oldtype", leaf);
 }
 
-static json_t *boxes(const struct from_variable *variable, const struct from_axis *axes,
-                     bool in_memory, json_t *leaf)
+static json_t *make_parts(const struct from_variable *variable, const struct from_axis *axes,
+                          bool in_memory, json_t *leaf)
 {
     const struct from_chunks *chunks = &variable->chunks;
     json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
@@ -155,7 +155,7 @@ static json_t *boxes(const struct from_variable *variable, const struct from_axi
         int64_t displacement = in_memory ? 0 : chunks->at[i] - chunks->at[0];
         json_array_append_new(lengths, json_integer(1));
         json_array_append_new(displacements, json_integer(displacement));
-        json_array_append_new(types, box(variable, axes, i, in_memory, leaf));
+        json_array_append_new(types, make_part(variable, axes, i, in_memory, leaf));
     }
     return json_pack("{s:s, s:o, s:o, s:o}", "type", "struct", "blocklengths", lengths,
                      "displacements", displacements, "types", types);
@@ -168,14 +168,14 @@ static json_t *boxes(const struct from_variable *variable, const struct from_axi
 static json_t *chunk_parts(const struct from_variable *variable, const struct from_axis *axes,
                            json_t *leaf)
 {
-    return boxes(variable, axes, false, leaf);
+    return make_parts(variable, axes, false, leaf);
 }
 
 /* Where the rank's array has the parts of from_chunks, in their order: the buftype. As above. */
 static json_t *chunk_memory(const struct from_variable *variable, const struct from_axis *axes,
                             json_t *leaf)
 {
-    return boxes(variable, axes, true, leaf);
+    return make_parts(variable, axes, true, leaf);
 }
 
 /* Views. */
@@ -193,7 +193,7 @@ struct maker {
     json_t *leaf;  /* the element inside of the filetype */
 };
 
-static json_t *sizes(const int64_t *values, int count, int64_t least)
+static json_t *sizes_of(const int64_t *values, int count, int64_t least)
 {
     json_t *list = json_array();
 
@@ -203,7 +203,7 @@ static json_t *sizes(const int64_t *values, int count, int64_t least)
 }
 
 /* All of the array, or nothing of it where it has no elements; an element where it is one. */
-static json_t *whole(const struct from_variable *variable)
+static json_t *make_whole(const struct from_variable *variable)
 {
     static const int64_t starts[FROM_DIMENSIONS_MAX];
     int n = variable->dimensions;
@@ -211,11 +211,12 @@ static json_t *whole(const struct from_variable *variable)
     if (n == 0)
         return json_pack("{s:s, s:i}", "type", "contiguous", "count", 1);
     return json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
-                     sizes(variable->shape, n, 1), "subsizes", sizes(variable->shape, n, 0),
-                     "starts", sizes(starts, n, 0), "order", variable->fortran ? "Fortran" : "C");
+                     sizes_of(variable->shape, n, 1), "subsizes", sizes_of(variable->shape, n, 0),
+                     "starts", sizes_of(starts, n, 0), "order",
+                     variable->fortran ? "Fortran" : "C");
 }
 
-static json_t *darray(const struct from_variable *variable, const struct from_grid *grid)
+static json_t *make_darray(const struct from_variable *variable, const struct from_grid *grid)
 {
     static const char *const names[] = {"none", "block", "cyclic"};
     json_t *distribs = json_array(), *dargs = json_array();
@@ -225,26 +226,26 @@ static json_t *darray(const struct from_variable *variable, const struct from_gr
         json_array_append_new(dargs, grid->blocks[d] ? json_integer(grid->blocks[d]) : json_null());
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "type", "darray", "gsizes",
-                     sizes(variable->shape, variable->dimensions, 0), "psizes",
-                     sizes(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs", dargs,
-                     "order", variable->fortran ? "Fortran" : "C");
+                     sizes_of(variable->shape, variable->dimensions, 0), "psizes",
+                     sizes_of(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs",
+                     dargs, "order", variable->fortran ? "Fortran" : "C");
 }
 
 /* child at count places, stride bytes apart. */
-static json_t *loop(json_t *count, int64_t stride, json_t *child)
+static json_t *make_loop(json_t *count, int64_t stride, json_t *child)
 {
     return json_pack("{s:s, s:o, s:i, s:I, s:o}", "type", "hvector", "count", count, "blocklength",
                      1, "stride", (json_int_t)stride, "oldtype", child);
 }
 
 /* child so many bytes further on. */
-static json_t *shifted(json_t *displacement, json_t *child)
+static json_t *shifted_term(json_t *displacement, json_t *child)
 {
     return json_pack("{s:s, s:i, s:[o], s:o}", "type", "hindexed_block", "blocklength", 1,
                      "displacements", displacement, "oldtype", child);
 }
 
-static json_t *expression(struct from_term term)
+static json_t *term_json(struct from_term term)
 {
     return from_term_json(&term);
 }
@@ -253,25 +254,26 @@ static json_t *expression(struct from_term term)
  * Blocks in turn: whole ones, and what the rank has of the one that the end cuts. The rank's first
  * lies in front of each.
  */
-static json_t *cyclic(const struct from_axis *axis, int64_t stride, json_t *child)
+static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t *child)
 {
     int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;
     int64_t round = vs_mul_capped(vs_mul_capped(axis->ranks, axis->block), stride);
     const char *at = axis->coordinate.text;
-    json_t *block = loop(json_integer(axis->block), stride, json_incref(child));
-    json_t *blocks = loop(expression(from_expression("(%" PRId64 " - %s) / %" PRId64,
-                                                     whole + axis->ranks - 1, at, axis->ranks)),
-                          round, block);
-    json_t *first = expression(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64, at,
-                                               axis->block, axis->length, stride));
-    json_t *tail = loop(expression(from_expression(
-                            "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))",
-                            rest, at, whole % axis->ranks, at, whole % axis->ranks)),
-                        stride, child);
+    json_t *block = make_loop(json_integer(axis->block), stride, json_incref(child));
+    json_t *blocks = make_loop(term_json(from_expression("(%" PRId64 " - %s) / %" PRId64,
+                                                         whole + axis->ranks - 1, at, axis->ranks)),
+                               round, block);
+    json_t *first = term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64, at,
+                                              axis->block, axis->length, stride));
+    json_t *tail =
+        make_loop(term_json(from_expression(
+                      "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))", rest,
+                      at, whole % axis->ranks, at, whole % axis->ranks)),
+                  stride, child);
 
     if (!rest) {
         json_decref(tail);
-        return shifted(first, blocks);
+        return shifted_term(first, blocks);
     }
     return json_pack("{s:s, s:[i,i], s:[o,I], s:[o,o]}", "type", "struct", "blocklengths", 1, 1,
                      "displacements", first, (json_int_t)(whole * axis->block * stride), "types",
@@ -279,18 +281,19 @@ static json_t *cyclic(const struct from_axis *axis, int64_t stride, json_t *chil
 }
 
 /* A dimension of children that lie stride bytes apart. */
-static json_t *dimension(const struct from_axis *axis, int64_t stride, json_t *child)
+static json_t *loop_over(const struct from_axis *axis, int64_t stride, json_t *child)
 {
     if (axis->ranks > 1 && axis->distribution == FROM_CYCLIC)
-        return cyclic(axis, stride, child);
-    json_t *block = loop(from_term_json(&axis->count), stride, child);
+        return cyclic_loop(axis, stride, child);
+    json_t *block = make_loop(from_term_json(&axis->count), stride, child);
     if (axis->ranks == 1)
         return block;
-    return shifted(expression(from_expression("%s * %" PRId64, axis->start.text, stride)), block);
+    return shifted_term(term_json(from_expression("%s * %" PRId64, axis->start.text, stride)),
+                        block);
 }
 
 /* The last dimensions, of which each rank has all, are elements side by side. */
-static json_t *records(struct maker *maker)
+static json_t *make_records(struct maker *maker)
 {
     const struct from_variable *variable = maker->variable;
     int64_t stride = variable->size;
@@ -300,10 +303,10 @@ static json_t *records(struct maker *maker)
         stride *= variable->shape[d];
     json_t *type = from_several(json_incref(maker->leaf), stride / variable->size);
     for (; d > 0; d--) {
-        type = dimension(&maker->axes[d], stride, type);
+        type = loop_over(&maker->axes[d], stride, type);
         stride *= variable->shape[d];
     }
-    return dimension(&maker->axes[0], variable->stride, type);
+    return loop_over(&maker->axes[0], variable->stride, type);
 }
 
 /* The etype's extent divides all distances, as that of a view must: elements may lie at odd ones.
@@ -350,11 +353,11 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
     if (has_chunks)
         filetype = chunk_parts(variable, maker->axes, maker->leaf);
     else if (spread)
-        filetype = records(maker);
+        filetype = make_records(maker);
     else if (shared && elements)
-        filetype = darray(variable, grid);
+        filetype = make_darray(variable, grid);
     else
-        filetype = whole(variable);
+        filetype = make_whole(variable);
     json_object_set_new(view, "disp",
                         json_integer(has_chunks ? variable->chunks.at[0] : variable->at));
     json_object_set(view, "etype", maker->etype);

@@ -20,7 +20,7 @@ static bool is_octal(const char *text)
 }
 
 /* Undoes the kernel's \ooo. False where there is no room. */
-static bool unescape(const char *text, char *to, size_t size)
+static bool unescape_field(const char *text, char *to, size_t size)
 {
     size_t length = 0;
 
@@ -37,7 +37,7 @@ static bool unescape(const char *text, char *to, size_t size)
 }
 
 /* The number behind name= in a list of options; 0 where there is none. */
-static unsigned option(const char *list, const char *name)
+static unsigned option_number(const char *list, const char *name)
 {
     size_t length = strlen(name);
 
@@ -69,11 +69,11 @@ bool mounts_entry_parse(char *line, struct mounts_entry *entry)
         return false;
     snprintf(entry->source, sizeof(entry->source), "%s", source != NULL ? source : "");
     entry->id = atoi(fields[ID]);
-    entry->owner = option(options, "user_id");
-    entry->group = option(options, "group_id");
+    entry->owner = option_number(options, "user_id");
+    entry->group = option_number(options, "group_id");
     return sscanf(fields[DEVICE], "%u:%u", &entry->major, &entry->minor) == 2 &&
-           unescape(fields[PLACE], entry->place, sizeof(entry->place)) &&
-           unescape(type, entry->type, sizeof(entry->type));
+           unescape_field(fields[PLACE], entry->place, sizeof(entry->place)) &&
+           unescape_field(type, entry->type, sizeof(entry->type));
 }
 
 bool mounts_entry_next(FILE *table, struct mounts_entry *entry)

@@ -26,7 +26,7 @@
 static _Atomic unsigned char own[TABLE];
 
 /* How many descriptors the process may have that are looked at. */
-static int allowed(void)
+static int allowed_descriptors(void)
 {
     struct rlimit limit;
 
@@ -35,7 +35,7 @@ static int allowed(void)
     return limit.rlim_cur < TABLE ? (int)limit.rlim_cur : TABLE;
 }
 
-static int most(int count)
+static int most_of(int count)
 {
     if (count <= FIRST + FEW)
         return 0;
@@ -44,18 +44,18 @@ static int most(int count)
 
 int run_own_most(void)
 {
-    return most(allowed());
+    return most_of(allowed_descriptors());
 }
 
 int run_raise(int fd)
 {
     int error = errno;
-    int count = allowed(), high = -1;
+    int count = allowed_descriptors(), high = -1;
 
     if (fd < 0)
         return -1;
-    if (most(count) > 0)
-        high = RUN_NEXT(fcntl)(fd, F_DUPFD_CLOEXEC, count - most(count));
+    if (most_of(count) > 0)
+        high = RUN_NEXT(fcntl)(fd, F_DUPFD_CLOEXEC, count - most_of(count));
     RUN_NEXT(close)(fd);
     if (high >= 0)
         atomic_store(&own[high], 1);
@@ -147,7 +147,7 @@ void run_release(struct run_open *open)
 }
 
 /* A user more, unless there is none any more. */
-static int join(struct run_open *open)
+static int join_open(struct run_open *open)
 {
     int users = atomic_load(&open->users);
 
@@ -164,7 +164,7 @@ static struct run_open *look_at_descriptor(int fd)
     if ((unsigned)fd >= TABLE)
         return NULL;
     while ((open = atomic_load_explicit(&table.entries[fd], memory_order_acquire)) != NULL) {
-        if (!join(open))
+        if (!join_open(open))
             continue;
         if (atomic_load(&table.entries[fd]) == open)
             return open;
@@ -209,7 +209,7 @@ bool run_is_home(void)
     return getpid() == atomic_load(&table.process);
 }
 
-static void set(int fd, struct run_open *open)
+static void set_entry(int fd, struct run_open *open)
 {
     int end = atomic_load(&behind);
 
@@ -225,7 +225,7 @@ static void set(int fd, struct run_open *open)
 void run_enter(int fd, struct run_open *open)
 {
     if (RUN_NEXT(fcntl)(fd, F_SETSIG, open->tag) == 0)
-        set(fd, open);
+        set_entry(fd, open);
     else
         run_release(open);
 }
@@ -234,7 +234,7 @@ void run_leave(int fd)
 {
     if ((unsigned)fd < TABLE &&
         atomic_load_explicit(&table.entries[fd], memory_order_relaxed) != NULL && run_is_home())
-        set(fd, NULL);
+        set_entry(fd, NULL);
 }
 
 int run_duplicated(int fd, int made_fd)
@@ -245,7 +245,7 @@ int run_duplicated(int fd, int made_fd)
         return made_fd;
     open = look_at_descriptor(fd);
     if (open != NULL && run_is_home()) {
-        set(made_fd, open);
+        set_entry(made_fd, open);
     } else {
         run_release(open);
         run_leave(made_fd);

@@ -53,7 +53,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
 }
 
 /* Tells the daemon the mark. Before the first write, that matters only if others may write. */
-static void tell(struct run_open *open, int fd, bool others_write)
+static void tell_daemon(struct run_open *open, int fd, bool others_write)
 {
     int64_t mark = atomic_load(&open->mark);
     struct run_held held;
@@ -76,7 +76,7 @@ static void tell(struct run_open *open, int fd, bool others_write)
 
 void run_mark_tell(struct run_open *open, int fd)
 {
-    tell(open, fd, false);
+    tell_daemon(open, fd, false);
 }
 
 static void tell_of(int fd, bool others_write)
@@ -84,7 +84,7 @@ static void tell_of(int fd, bool others_write)
     struct run_open *open = run_acquire(fd);
 
     if (open != NULL)
-        tell(open, fd, others_write);
+        tell_daemon(open, fd, others_write);
     run_release(open);
 }
 

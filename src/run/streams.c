@@ -190,7 +190,7 @@ static bool has_encoding(const char *mode)
 }
 
 /* Returns what fopen(3) returns to the program for a stream that the C library has just opened. */
-static FILE *opened(FILE *file, const char *mode)
+static FILE *note_opened(FILE *file, const char *mode)
 {
     int error = errno;
     int fd;
@@ -208,7 +208,7 @@ static FILE *opened(FILE *file, const char *mode)
 #define CATCH_FOPEN(name)                                                                          \
     CATCH FILE *name(const char *path, const char *mode)                                           \
     {                                                                                              \
-        return opened(RUN_NEXT(name)(path, mode), mode);                                           \
+        return note_opened(RUN_NEXT(name)(path, mode), mode);                                      \
     }
 
 CATCH_FOPEN(fopen)
@@ -241,7 +241,7 @@ CATCH_FILENO(fileno)
 CATCH_FILENO(fileno_unlocked)
 
 /* Makes the program's stream look newly opened, as real is. */
-static FILE *renew(struct run_stream *stream)
+static FILE *renew_stream(struct run_stream *stream)
 {
     FILE *file = stream->file;
     int flags =
@@ -261,7 +261,7 @@ static FILE *renew(struct run_stream *stream)
 }
 
 /* Ends freopen(3): the C library has opened real again, or failed. The program's FILE stays. */
-static FILE *reopened(struct run_stream *stream, FILE *real)
+static FILE *note_reopened(struct run_stream *stream, FILE *real)
 {
     int error = errno;
 
@@ -270,7 +270,7 @@ static FILE *reopened(struct run_stream *stream, FILE *real)
     stream->wide = false;
     stream->real = real;
     if (real != NULL) {
-        renew(stream);
+        renew_stream(stream);
         errno = error;
         return stream->file;
     }
@@ -292,7 +292,7 @@ static FILE *reopened(struct run_stream *stream, FILE *real)
         }                                                                                          \
         RUN_NEXT(fflush)(stream->wide ? stream->real : file);                                      \
         run_leave(descriptor_of(stream));                                                          \
-        return reopened(stream, RUN_NEXT(name)(path, mode, stream->real));                         \
+        return note_reopened(stream, RUN_NEXT(name)(path, mode, stream->real));                    \
     }
 
 CATCH_FREOPEN(freopen)
@@ -319,8 +319,8 @@ static void copy_indicators(const FILE *from, FILE *to)
     to->_flags = (to->_flags & ~INDICATORS) | (from->_flags & INDICATORS);
 }
 
-/* Returns the stream that serves a call on file. The caller calls end after it. */
-static FILE *begin(FILE *file, bool widens)
+/* Returns the stream that serves a call on file. The caller calls end_stream after it. */
+static FILE *begin_stream(FILE *file, bool widens)
 {
     struct run_stream *stream = widens || streams_are_wide() ? stream_find(file) : NULL;
 
@@ -335,7 +335,7 @@ static FILE *begin(FILE *file, bool widens)
 }
 
 /* Flushes a stream that the program has set to write at once. */
-static void end(FILE *file, FILE *real)
+static void end_stream(FILE *file, FILE *real)
 {
     if (real == file)
         return;
@@ -347,9 +347,9 @@ static void end(FILE *file, FILE *real)
 #define CATCH_STREAM(type, name, widens, parameters, ...)                                          \
     CATCH type name parameters                                                                     \
     {                                                                                              \
-        FILE *real = begin(file, widens);                                                          \
+        FILE *real = begin_stream(file, widens);                                                   \
         type result = RUN_NEXT(name)(__VA_ARGS__);                                                 \
-        end(file, real);                                                                           \
+        end_stream(file, real);                                                                    \
         return result;                                                                             \
     }
 
@@ -410,9 +410,9 @@ CATCH int __fwprintf_chk(FILE *file, int flag, const wchar_t *format, ...)
     CATCH int id(FILE *file, const wchar_t *format, ...) __asm__(name);                            \
     CATCH int id##_values(FILE *file, const wchar_t *format, va_list values)                       \
     {                                                                                              \
-        FILE *real = begin(file, true);                                                            \
+        FILE *real = begin_stream(file, true);                                                     \
         int result = RUN_NEXT_NAMED(__typeof__(&id##_values), vname)(real, format, values);        \
-        end(file, real);                                                                           \
+        end_stream(file, real);                                                                    \
         return result;                                                                             \
     }                                                                                              \
     CATCH int id(FILE *file, const wchar_t *format, ...)                                           \
@@ -461,8 +461,8 @@ CATCH_STREAM(int, fsetpos64, false, (FILE * file, const fpos64_t *place), real, 
 
 CATCH void rewind(FILE *file)
 {
-    FILE *real = begin(file, false);
+    FILE *real = begin_stream(file, false);
 
     RUN_NEXT(rewind)(real);
-    end(file, real);
+    end_stream(file, real);
 }

@@ -197,7 +197,7 @@ static bool is_allowed(const struct run_call *call)
 }
 
 /* call->open is found: the call is served where it is allowed. */
-static bool serve(struct run_call *call, int64_t offset, ssize_t *result)
+static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 {
     call->length = length_of(call->parts, call->count);
     if (call->length == 0 || (offset < 0 && offset != RUN_HERE)) {
@@ -226,7 +226,7 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     open = run_acquire(fd);
     call.open = open;
     if (open != NULL) {
-        served = serve(&call, offset, result);
+        served = serve_call(&call, offset, result);
         if (writing && !served)
             run_mark_tell(open, fd);
     }

@@ -72,7 +72,7 @@ static bool is_named(const struct search *search)
  * How good a candidate the process is, from 0, which is none. The number of a connection is given
  * again as soon as its mount has gone, when the daemon of that one may still be there.
  */
-static int rank(struct search *search)
+static int rank_process(struct search *search)
 {
     char name[UMOUNT_COMM_MAX];
     bool named;
@@ -100,8 +100,9 @@ static bool visit_process(void *data, pid_t pid)
     if (one.process < 0)
         return true;
     search->pid = pid;
-    found =
-        pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner) ? rank(search) : 0;
+    found = pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner)
+                ? rank_process(search)
+                : 0;
     /* In the end it lives: what was seen was of the process that is held. */
     if (found == 0 || found < search->best || umount_daemon_ends_within(&one, 0)) {
         close(one.process);
@@ -145,7 +146,7 @@ struct memory_search {
     int found; /* opened by O_PATH, or -1 */
 };
 
-static bool visit(void *data, const char *name)
+static bool visit_memory(void *data, const char *name)
 {
     static const char wanted[] = "/memfd:" MOUNTS_ENDING " (deleted)";
     struct memory_search *search = data;
@@ -187,7 +188,7 @@ int umount_ending_open(const struct umount_daemon *daemon)
     char path[MOUNTS_FD_LINK_SIZE];
     int fd = -1;
 
-    umount_each_name(daemon->pid, "fd", visit, &search);
+    umount_each_name(daemon->pid, "fd", visit_memory, &search);
     if (search.found < 0)
         return -1;
     /* If the daemon still lives, its number has not been another process's meanwhile. */

@@ -139,7 +139,7 @@ void unmount_say(const struct unmount *job, const char *format, ...)
 }
 
 /* What an error of a look is called. */
-static const char *why(int error)
+static const char *error_name(int error)
 {
     return error == -ETIMEDOUT ? "no answer" : strerror(-error);
 }
@@ -234,9 +234,9 @@ static bool sync_all(struct unmount *job)
     else if (!hopeless)
         add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
-        unmount_say(job, "not synced: %s%s", why(error), lost);
+        unmount_say(job, "not synced: %s%s", error_name(error), lost);
     else
-        unmount_say(job, "cannot sync: %s%s; still mounted", why(error), lost);
+        unmount_say(job, "cannot sync: %s%s; still mounted", error_name(error), lost);
     return job->force;
 }
 
@@ -247,7 +247,7 @@ static void say_unsaved(const struct unmount *job, int error)
     char *save = NULL, *line;
 
     if (mounts_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
-        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(error));
+        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", error_name(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         unmount_say(job, "%s", line);
 }
@@ -337,7 +337,7 @@ static bool is_busy(const struct unmount *job, const char *reason, char users[LI
  * still holds of a daemon that does not answer, it lets go of when the daemon is killed. Where
  * nobody is seen who uses it, it is tried again for a while. True where it is gone.
  */
-static bool detach(const struct unmount *job)
+static bool detach_mount(const struct unmount *job)
 {
     const struct timespec pause = {.tv_nsec = BUSY_PAUSE};
     char output[OUTPUT_MAX], users[LIST_MAX];
@@ -500,7 +500,7 @@ int unmount_finish(struct unmount *job)
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
     job->waiting = job->force ? -1 : umount_waiting_open(&job->mount);
     job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;
-    status = detach(job) ? end_detached(job) : 1;
+    status = detach_mount(job) ? end_detached(job) : 1;
     if (job->abort >= 0)
         close(job->abort);
     if (job->waiting >= 0)

@@ -213,7 +213,7 @@ int view_close_output(int status)
 #define RENEWED     0.2
 
 /* Seconds. */
-static double now(void)
+static double seconds_now(void)
 {
     return (double)mpiio_clock() / 1000;
 }
@@ -226,7 +226,7 @@ void view_progress_start(struct view_progress *progress, bool wanted, const char
     progress->unit = unit;
     progress->total = total;
     if (progress->wanted)
-        progress->start = progress->shown = now();
+        progress->start = progress->shown = seconds_now();
 }
 
 void view_progress_step(struct view_progress *progress, int64_t done)
@@ -235,7 +235,7 @@ void view_progress_step(struct view_progress *progress, int64_t done)
 
     if (!progress->wanted)
         return;
-    double time = now();
+    double time = seconds_now();
     if (time - progress->start < FIRST_SHOWN || time - progress->shown < RENEWED)
         return;
     int64_t speed = (int64_t)((double)done / (time - progress->start));

@@ -90,8 +90,8 @@ static int choose_all(const struct from_file *file, size_t *chosen, size_t *coun
     return VIEW_USAGE;
 }
 
-static int choose(const struct view_args *args, struct from_file *file, size_t *chosen,
-                  size_t *count)
+static int choose_variables(const struct view_args *args, struct from_file *file, size_t *chosen,
+                            size_t *count)
 {
     if (args->all)
         return choose_all(file, chosen, count);
@@ -105,8 +105,8 @@ static int choose(const struct view_args *args, struct from_file *file, size_t *
 }
 
 /* Sets the type of the chosen variables to that of --type. */
-static int retype(const struct view_args *args, struct from_file *file, const size_t *chosen,
-                  size_t count)
+static int retype_variables(const struct view_args *args, struct from_file *file,
+                            const size_t *chosen, size_t count)
 {
     struct vs_error error = {0};
 
@@ -204,10 +204,10 @@ static int make_spec(const struct view_args *args, struct from_file *file)
     size_t *chosen = calloc(file->count + args->var_count + 1, sizeof(*chosen)), count = 0;
     struct from_grid grid;
     struct vs_error error = {0};
-    int status = chosen ? choose(args, file, chosen, &count) : VIEW_FAILED;
+    int status = chosen ? choose_variables(args, file, chosen, &count) : VIEW_FAILED;
 
     if (!status)
-        status = retype(args, file, chosen, count);
+        status = retype_variables(args, file, chosen, count);
     if (!status && from_grid(args->decomposition, args->ranks, &grid, &error))
         status = view_spec_failed(&error);
     if (!status)

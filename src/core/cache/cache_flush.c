@@ -78,7 +78,7 @@ static int drain_block(struct mpiio_file *file, int64_t block, const struct mpii
 /* Freezing. */
 
 /* Lock: the gate, exclusively. */
-static int freeze(struct mpiio_cache *cache)
+static int freeze_active(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;
 
@@ -106,7 +106,7 @@ int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **fr
     int error;
 
     pthread_rwlock_wrlock(&cache->gate);
-    error = freeze(cache);
+    error = freeze_active(cache);
     for (size_t i = 0; i < cache->frozen->count && error == 0; i++)
         cache->list[i] = (struct mpiio_frozen){.block = cache->frozen->list[i]->number,
                                                .slot = cache->frozen->list[i]->slot,
@@ -242,7 +242,7 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
 }
 
 /* Empties the frozen generation. Returns the blocks whose slots are to be freed, chained. */
-static struct mpiio_block *split(struct mpiio_cache *cache)
+static struct mpiio_block *split_blocks(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->frozen;
     struct mpiio_block *dropped = NULL;
@@ -335,7 +335,7 @@ static void free_slots(struct mpiio_cache *cache, struct mpiio_block *dropped)
     pthread_mutex_unlock(&cache->state);
 }
 
-static void settle(struct mpiio_cache *cache)
+static void settle_frozen(struct mpiio_cache *cache)
 {
     struct mpiio_block *dropped;
     struct outcome outcome;
@@ -345,7 +345,7 @@ static void settle(struct mpiio_cache *cache)
     if (outcome.failed > 0 || cache->failing)
         tell_writers(cache);
     cache->drops++;
-    dropped = split(cache);
+    dropped = split_blocks(cache);
     end_generation(cache, outcome);
     pthread_rwlock_unlock(&cache->gate);
     free_slots(cache, dropped);
@@ -360,14 +360,14 @@ void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
         block->error = errors == NULL ? 0 : errors[i];
         MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
     }
-    settle(cache);
+    settle_frozen(cache);
 }
 
 /* Storing alone. */
 
 /* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
-static int drain(struct mpiio_cache *cache, const struct mpiio_block *block,
-                 struct mpiio_counters *done)
+static int store_block(struct mpiio_cache *cache, const struct mpiio_block *block,
+                       struct mpiio_counters *done)
 {
     struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
     int error = drain_block(cache->file, block->number, &slot, done);
@@ -384,12 +384,12 @@ static int drain_frozen(struct mpiio_cache *cache)
     for (size_t i = 0; i < cache->frozen->count; i++) {
         struct mpiio_block *block = cache->frozen->list[i];
 
-        block->error = drain(cache, block, &done);
+        block->error = store_block(cache, block, &done);
         MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
         error = error == 0 ? block->error : error;
     }
     mpiio_file_count(cache->file, &done);
-    settle(cache);
+    settle_frozen(cache);
     return error;
 }
 
@@ -406,7 +406,7 @@ int mpiio_cache_store_all(struct mpiio_cache *cache)
         drain_frozen(cache);
         pthread_rwlock_wrlock(&cache->gate);
     }
-    error = freeze(cache);
+    error = freeze_active(cache);
     pthread_rwlock_unlock(&cache->gate);
     if (error == 0)
         error = drain_frozen(cache);

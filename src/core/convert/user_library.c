@@ -106,7 +106,7 @@ static int open_checked(const struct why *why, int *fd)
 }
 
 /* Loads the file fd. The loader's message begins with /proc/self/fd/N, which is cut off. */
-static int load(const struct why *why, struct mpiio_user_library *library)
+static int load_library(const struct why *why, struct mpiio_user_library *library)
 {
     char name[MPIIO_FD_LINK_SIZE];
 
@@ -205,7 +205,7 @@ int mpiio_user_library_open(struct mpiio_user_library *library, const char *path
     if (error == 0) {
         for (int i = 1; i < NSIG; i++)
             saved[i] = sigaction(i, NULL, &actions[i]) == 0;
-        error = load(&reason, library);
+        error = load_library(&reason, library);
         if (error == 0)
             error = start_mpi(&reason, library);
         for (int i = 1; i < NSIG; i++)

@@ -193,7 +193,7 @@ struct fetch {
     size_t block_size;
 };
 
-static void stop(struct fetch *fetch, const char *to, int error, int64_t end)
+static void stop_fetch(struct fetch *fetch, const char *to, int error, int64_t end)
 {
     fetch->batches.stopped = true;
     fetch->transfer->bytes = (size_t)(to - fetch->transfer->buffer);
@@ -208,9 +208,9 @@ static void read_run(struct fetch *fetch, char *to, int64_t displacement, int64_
                                           fetch->transfer->done);
 
     if (got < 0)
-        stop(fetch, to, (int)got, INT64_MAX);
+        stop_fetch(fetch, to, (int)got, INT64_MAX);
     else if (got < length)
-        stop(fetch, to + got, 0, displacement + got);
+        stop_fetch(fetch, to + got, 0, displacement + got);
 }
 
 static void read_runs(struct fetch *fetch, struct mpiio_batch_part part)
@@ -221,7 +221,8 @@ static void read_runs(struct fetch *fetch, struct mpiio_batch_part part)
     }
 }
 
-static void gather(const struct mpiio_batch_part *part, const struct block *block, int64_t runs)
+static void gather_runs(const struct mpiio_batch_part *part, const struct block *block,
+                        int64_t runs)
 {
     mpiio_gather(part->memory, block->base + (part->displacement - block->start),
                  (size_t)part->length, (size_t)runs, (ptrdiff_t)part->stride);
@@ -252,13 +253,13 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
     int64_t got;
 
     if (memory == NULL) {
-        stop(fetch, to, -ENOMEM, INT64_MAX);
+        stop_fetch(fetch, to, -ENOMEM, INT64_MAX);
         return false;
     }
     got = fetch->file->ops->pread(fetch->file, memory, (size_t)wanted, displacement,
                                   fetch->transfer->done);
     if (got < 0) {
-        stop(fetch, to, (int)got, INT64_MAX);
+        stop_fetch(fetch, to, (int)got, INT64_MAX);
         return false;
     }
     *block = (struct block){.base = memory, .start = displacement, .size = got};
@@ -310,7 +311,7 @@ static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part
             runs = mpiio_batch_part_runs_inside(&part, block->start, block->size);
         }
         if (runs > 0) {
-            gather(&part, block, runs);
+            gather_runs(&part, block, runs);
         } else {
             /* Too long for blocks, or cut by the end of the file. */
             runs = 1;
@@ -351,7 +352,7 @@ static bool may_gather(struct fetch *fetch, struct mpiio_window_read *read, int6
     return is_there(fetch, end) && mpiio_window_begin_read(read);
 }
 
-static void move(struct mpiio_batches *batches)
+static void move_runs(struct mpiio_batches *batches)
 {
     struct fetch *fetch = (struct fetch *)batches;
     struct mpiio_window_read read = {.windows = batches->windows, .window = batches->window};
@@ -452,9 +453,10 @@ void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfe
     if (reader != NULL && reader->read(reader, transfer))
         return;
     fetch.small = is_small(transfer);
-    mpiio_batches_start(
-        &fetch.batches, map,
-        fetch.small && !mpiio_windows_suit_short(&file->windows) ? NULL : &file->windows, move);
+    mpiio_batches_start(&fetch.batches, map,
+                        fetch.small && !mpiio_windows_suit_short(&file->windows) ? NULL
+                                                                                 : &file->windows,
+                        move_runs);
     fetch.file = file;
     fetch.transfer = transfer;
     fetch.size = 0;

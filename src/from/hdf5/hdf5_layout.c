@@ -67,7 +67,7 @@ static int64_t end_of(const struct from_boxes *boxes, const int64_t *record, int
 }
 
 /* Copies some integers of each record, from number first on. Returns NULL if out of memory. */
-static int64_t *column(const struct from_boxes *boxes, size_t first, size_t numbers)
+static int64_t *column_of(const struct from_boxes *boxes, size_t first, size_t numbers)
 {
     int64_t *values = calloc(boxes->count * numbers, sizeof(*values));
 
@@ -90,14 +90,14 @@ int from_boxes_keep(struct from_boxes *boxes, struct from_variable *variable)
             return 0;
         }
     chunks->count = boxes->count;
-    chunks->at = column(boxes, 0, 1);
-    chunks->starts = column(boxes, 1, n);
+    chunks->at = column_of(boxes, 0, 1);
+    chunks->starts = column_of(boxes, 1, n);
     if (!chunks->at || !chunks->starts)
         return -ENOMEM;
     if (boxes->even)
         return 0;
-    chunks->lengths = column(boxes, 1 + n, n);
-    chunks->shapes = column(boxes, 1 + 2 * n, n);
+    chunks->lengths = column_of(boxes, 1 + n, n);
+    chunks->shapes = column_of(boxes, 1 + 2 * n, n);
     return chunks->lengths && chunks->shapes ? 0 : -ENOMEM;
 }
 

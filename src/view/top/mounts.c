@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now(void)
+static int64_t now_ms(void)
 {
     struct timespec time;
 
@@ -41,7 +41,7 @@ static void keep_stats(struct view_mount *mount, const char *text)
     mount->before = mount->stats;
     mount->time_before = mount->time;
     mount->stats = stats;
-    mount->time = now();
+    mount->time = now_ms();
 }
 
 /* Returns true once the look has brought something, or failed. */
@@ -65,7 +65,7 @@ static bool take_look(struct view_mount *mount)
 
 void view_mounts_read(struct view_mounts *mounts, int limit)
 {
-    int64_t end = now() + (int64_t)limit * 1000000;
+    int64_t end = now_ms() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
     mounts_child_reap(); /* there may be no mount left to start a child for */
@@ -77,7 +77,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
         left = 0;
         for (size_t i = 0; i < mounts->count; i++)
             left += !take_look(&mounts->list[i]);
-        if (left && now() > end)
+        if (left && now_ms() > end)
             break;
         if (left)
             usleep(1000);
@@ -87,7 +87,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
             mounts->list[i].error = -ETIMEDOUT;
 }
 
-static void release(struct view_mount *mount)
+static void release_mount(struct view_mount *mount)
 {
     if (mount->look) {
         mounts_look_abandon(mount->look);
@@ -159,7 +159,7 @@ static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
 }
 
 /* Adds the mounts of the table, or the one at a place: -ENOENT where it is not there. */
-static int search(struct view_mounts *mounts, struct view_mounts *old, const char *place)
+static int search_mounts(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     char *wanted = place ? whole_path(place) : NULL;
     FILE *table = setmntent("/proc/self/mounts", "re");
@@ -186,9 +186,9 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 
     *mounts = (struct view_mounts){0};
     if (!count)
-        error = search(mounts, &old, NULL);
+        error = search_mounts(mounts, &old, NULL);
     for (size_t i = 0; i < count && !error; i++) {
-        error = search(mounts, &old, places[i]);
+        error = search_mounts(mounts, &old, places[i]);
         if (error == -ENOENT)
             *missing = places[i];
     }
@@ -199,7 +199,7 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 void view_mounts_free(struct view_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->count; i++)
-        release(&mounts->list[i]);
+        release_mount(&mounts->list[i]);
     free(mounts->list);
     *mounts = (struct view_mounts){0};
 }
