@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/capability.h"
+#include "core/base/process.h"
 #include "mount.h"
 #include "session.h"
 #include "signals.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/base/complain.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 #include "core/base/sha256.h"
 #include "core/datarep.h"
 #include "core/header.h"

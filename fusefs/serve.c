@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
-#include "core/base/named_memory.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/jobs/removal.h"

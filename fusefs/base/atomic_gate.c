@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* The kernel does not wait for a release: for those that may be under way, in steps of ns. */
 #define RELEASE_PAUSE 10000000

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "core/base/locked.h"
-#include "core/base/held.h"
 #include "core/base/thread.h"
 
 void fs_fifo_init(struct fs_fifo *fifo, fs_task_run *run, void *data)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/log_level.h"
+#include "core/base/complain.h"
 
 /* The log of a running daemon: stderr, a file, or syslog. */
 struct fs_log {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/filesystem.h"
-#include "core/base/log_level.h"
+#include "core/base/complain.h"
 #include "core/conversion.h"
 #include "cluster/engine_channel.h"
 #include "viewspec/spec.h"

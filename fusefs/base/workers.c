@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/base/held.h"
 #include "core/base/thread.h"
 
 /* Wakes a worker from its wait for a request; it has no other use. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
 #include "core/base/thread.h"
 
 static void run_job(void *data, struct fs_task *task)

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/capability.h"
 #include "core/base/complain.h"
+#include "core/base/process.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
 

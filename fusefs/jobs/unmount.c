@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/locked.h"
+#include "core/base/thread.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
 

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/base/probe.h"
-#include "core/base/locked.h"
 #include "core/slice_access.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"

@@ -8,8 +8,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
-#include "core/base/capability.h"
-#include "core/base/locked.h"
+#include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/store_members.h"
 #include "fusefs/names/slices.h"
 

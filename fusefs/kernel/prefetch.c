@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/base/held.h"
 #include "fusefs/base/memory.h"
+#include "core/base/thread.h"
 #include "fusefs/base/options.h"
 
 /* So many parts of so many bytes are read ahead: two large pages. */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/slice_write.h"
+#include "core/slice_access.h"
 #include "fusefs/kernel/notifier.h"
 #include "fusefs/session.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/base/complain.h"
 #include "core/file/acl.h"
-#include "core/members/rights.h"
+#include "core/members/assembled.h"
 #include "core/store_members.h"
 #include "fusefs/base/options.h"
 #include "viewspec/members/members.h"

@@ -4,7 +4,7 @@
 #include <assert.h>
 
 #include "core/base/grant.h"
-#include "core/base/locked.h"
+#include "core/base/thread.h"
 #include "handle.h"
 
 void fs_cut_init(struct fs_cut *cut)

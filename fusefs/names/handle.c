@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "core/base/locked.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* How long a release that may be under way is waited for, in ns: steps that double. */
 #define RELEASE_PAUSE     20000

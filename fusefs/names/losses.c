@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/rwlock.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* Parts that are kept in mind: a few MiB. */
 #define LOSSES_MAX 65536

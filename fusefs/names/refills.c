@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* The kernel drops pages by itself when it has read our answer: within so many ms. */
 #define SOON 100

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "slices.h"
 
-#include "core/base/locked.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "handle.h"
 #include "version.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/slice_write.h"
+#include "core/slice_access.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/notifier.h"

@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
-#include "core/base/locked.h"
+#include "core/base/thread.h"
 #include "core/cache/cache.h"
-#include "core/cache/cache_flush.h"
 #include "core/store_members.h"
 #include "durable.h"
 #include "fusefs/session.h"

@@ -8,16 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/cache/cache.h"
 #include "core/base/clock.h"
 #include "core/base/probe.h"
-#include "core/base/locked.h"
-#include "core/base/thread.h"
 #include "engine_client.h"
 #include "fusefs/session.h"
 #include "durable.h"
-#include "core/cache/cache_flush.h"
 
 #define SECOND_NS 1000000000
 

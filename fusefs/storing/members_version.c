@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/base/clock.h"
 #include "core/store_members.h"
 #include "settling.h"

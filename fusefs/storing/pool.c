@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 #include "core/store_members.h"
 #include "fusefs/base/memory.h"
 #include "fusefs/names/version.h"

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "core/file/reader.h"
+#include "core/file/source.h"
 #include "members_version.h"
 #include "pool/pool.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "accesses.h"
+#include "files.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,13 +9,14 @@
 
 #include "viewspec/base/hash.h"
 #include "calls.h"
-#include "contents.h"
-#include "decode.h"
-#include "fingerprint.h"
-#include "names.h"
+#include "datatype.h"
 #include "shape.h"
-#include "tiles.h"
-#include "view.h"
+#include "steps.h"
+
+/*
+ * What programs access that set no view, or one view of all bytes for all ranks: what each rank has
+ * accessed becomes its view.
+ */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -129,7 +130,7 @@ void capture_accesses_lose(MPI_File handle)
     pthread_mutex_unlock(&lock);
 }
 
-static bool any(const struct capture_extents *extents)
+static bool has_any(const struct capture_extents *extents)
 {
     return extents->count || extents->length || extents->given_up;
 }
@@ -153,22 +154,22 @@ static uint64_t hash_views(const struct capture_file *file, bool *plain)
 }
 
 /* The least of numbers over all ranks. False where they cannot be had. */
-static bool least(const struct capture_file *file, const int64_t *own, int64_t *all, int count)
+static bool least_of(const struct capture_file *file, const int64_t *own, int64_t *all, int count)
 {
     return capture_calls()->Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm) ==
            MPI_SUCCESS;
 }
 
 /* Collective. What has been accessed by someone where views do not tell what by whom; or NULL. */
-static struct capture_extents *choose(struct capture_file *file)
+static struct capture_extents *choose_kind(struct capture_file *file)
 {
     struct capture_extents *extents = file->accesses.extents;
     bool plain;
     int64_t hash = (int64_t)hash_views(file, &plain), all[5];
-    int64_t own[5] = {hash, -hash, plain && !file->broken, -(int64_t)any(&extents[0]),
-                      -(int64_t)any(&extents[1])};
+    int64_t own[5] = {hash, -hash, plain && !file->broken, -(int64_t)has_any(&extents[0]),
+                      -(int64_t)has_any(&extents[1])};
 
-    if (!least(file, own, all, 5) || all[0] != -all[1] || !all[2])
+    if (!least_of(file, own, all, 5) || all[0] != -all[1] || !all[2])
         return NULL;
     if (all[4])
         return &extents[1];
@@ -186,7 +187,7 @@ static int64_t find_end(const struct capture_file *file)
 
     if (file->rank == 0 && stat(file->path, &st) == 0)
         own = st.st_size;
-    return least(file, &own, &end, 1) ? end : INT64_MAX;
+    return least_of(file, &own, &end, 1) ? end : INT64_MAX;
 }
 
 /* Collective. The basic type that all accesses of all ranks had, if it divides them; else bytes. */
@@ -203,7 +204,7 @@ static MPI_Datatype choose_etype(const struct capture_file *file,
     own[1] = untouched ? INT64_MAX : -(int64_t)leaf;
     own[2] = leaf != MPI_DATATYPE_NULL && capture_shape_fits(extents->list, extents->count, size);
     own[2] = own[2] || untouched;
-    if (!least(file, own, all, 3) || all[0] != -all[1] || !all[2])
+    if (!least_of(file, own, all, 3) || all[0] != -all[1] || !all[2])
         return MPI_BYTE;
     return (MPI_Datatype)all[0];
 }
@@ -227,7 +228,7 @@ static char *view_text(const struct capture_extents *extents, MPI_Datatype etype
 
 bool capture_accesses_view(struct capture_file *file, char **text)
 {
-    struct capture_extents *extents = choose(file);
+    struct capture_extents *extents = choose_kind(file);
     bool reads = extents == &file->accesses.extents[0];
     MPI_Datatype etype;
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "next.h"
+#include "hooks.h"
 #include "output.h"
 
 static struct capture_calls calls;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "contents.h"
+#include "datatype.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "calls.h"
+#include "viewspec/base/hash.h"
+
+/* How datatypes were made, and a fingerprint of that. */
 
 /* The number and kinds of arguments; with an older library nothing is large. */
 static int get_envelope(MPI_Datatype type, struct capture_contents *contents)
@@ -38,7 +41,7 @@ static int get_contents(MPI_Datatype type, struct capture_contents *contents)
                                   contents->types);
 }
 
-static int allocate(struct capture_contents *contents)
+static int allocate_contents(struct capture_contents *contents)
 {
     contents->ints = calloc((size_t)contents->int_count + 1, sizeof(*contents->ints));
     contents->addresses = calloc((size_t)contents->address_count + 1, sizeof(*contents->addresses));
@@ -52,7 +55,7 @@ static int allocate(struct capture_contents *contents)
 }
 
 /* Fortran 77's constructors take the same arguments as those that followed them. */
-static int modern(int combiner, bool *integer)
+static int modern_combiner(int combiner, bool *integer)
 {
     *integer = true;
     switch (combiner) {
@@ -74,14 +77,14 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
         return -EINVAL;
     if (contents->combiner == MPI_COMBINER_NAMED)
         return 0;
-    if (allocate(contents)) {
+    if (allocate_contents(contents)) {
         contents->type_count = 0;
         return -ENOMEM;
     }
     if (get_contents(type, contents))
         return -EINVAL;
     contents->large = contents->count_count > 0;
-    contents->combiner = modern(contents->combiner, &contents->integer);
+    contents->combiner = modern_combiner(contents->combiner, &contents->integer);
     return 0;
 }
 
@@ -148,4 +151,44 @@ int64_t capture_take_address(struct capture_contents *contents)
         return contents->addresses[contents->addresses_taken++];
     contents->broken = true;
     return 0;
+}
+
+/* Fingerprints. */
+
+static uint64_t mix_numbers(uint64_t hash, const struct capture_contents *contents)
+{
+    for (MPI_Count i = 0; i < contents->int_count; i++)
+        hash = vs_hash_mix(hash, (uint64_t)contents->ints[i]);
+    for (MPI_Count i = 0; i < contents->address_count; i++)
+        hash = vs_hash_mix(hash, (uint64_t)contents->addresses[i]);
+    for (MPI_Count i = 0; i < contents->count_count; i++)
+        hash = vs_hash_mix(hash, (uint64_t)contents->counts[i]);
+    return hash;
+}
+
+/* What is nested too deeply to be decoded need not be told apart. */
+static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
+{
+    struct capture_contents contents;
+    int error;
+
+    *work -= CAPTURE_TYPE_WORTH;
+    if (*work < 0 || depth > CAPTURE_MAX_DEPTH)
+        return hash;
+    error = capture_contents_get(type, &contents);
+    hash = vs_hash_mix(hash, (uint64_t)contents.combiner);
+    if (contents.combiner == MPI_COMBINER_NAMED)
+        hash = vs_hash_mix(hash, (uint64_t)type);
+    else if (!error)
+        hash = mix_numbers(hash, &contents);
+    *work -= capture_contents_numbers(&contents);
+    for (MPI_Count i = 0; !error && i < contents.type_count && *work >= 0; i++)
+        hash = look_at_type(hash, contents.types[i], depth + 1, work);
+    capture_contents_free(&contents);
+    return hash;
+}
+
+uint64_t capture_fingerprint(uint64_t hash, MPI_Datatype type, int64_t *work)
+{
+    return look_at_type(hash, type, 0, work);
 }

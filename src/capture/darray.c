@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "darray.h"
+#include "datatype.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Distributed arrays: what a rank owns of one. */
 
 /* Blocks of cyclic darrays in a view that are written down one by one, at most. */
 #define MAX_DEALT (1 << 21)
@@ -85,7 +87,7 @@ static int64_t block_length(const struct dimension *dim)
     return dim->distrib == MPI_DISTRIBUTE_CYCLIC ? 1 : (dim->gsize + dim->psize - 1) / dim->psize;
 }
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high)
+static int64_t clamp_index(int64_t value, int64_t low, int64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -96,10 +98,11 @@ static json_t *as_subarray(const struct darray *darray, json_t *oldtype)
 
     for (int64_t i = 0; i < darray->count; i++) {
         const struct dimension *dim = &darray->dims[i];
-        int64_t block = block_length(dim), start = clamp(dim->coordinate * block, 0, dim->gsize);
+        int64_t block = block_length(dim),
+                start = clamp_index(dim->coordinate * block, 0, dim->gsize);
         json_array_append_new(sizes, json_integer(dim->gsize));
         json_array_append_new(starts, json_integer(start));
-        json_array_append_new(subsizes, json_integer(clamp(dim->gsize - start, 0, block)));
+        json_array_append_new(subsizes, json_integer(clamp_index(dim->gsize - start, 0, block)));
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:s, s:O}", "type", "subarray", "sizes", sizes,
                      "subsizes", subsizes, "starts", starts, "order",
@@ -107,7 +110,7 @@ static json_t *as_subarray(const struct darray *darray, json_t *oldtype)
 }
 
 /* Whether so many blocks more may be written down. */
-static bool count(struct capture_decoder *decoder, int64_t blocks)
+static bool may_deal(struct capture_decoder *decoder, int64_t blocks)
 {
     if (blocks <= MAX_DEALT - decoder->dealt) {
         decoder->dealt += blocks;
@@ -119,13 +122,13 @@ static bool count(struct capture_decoder *decoder, int64_t blocks)
 }
 
 /* One dimension: its blocks in units of oldtype, which is stolen, and the extent of all of it. */
-static json_t *dealt(struct capture_decoder *decoder, const struct dimension *dim, int64_t extent,
-                     json_t *oldtype)
+static json_t *dealt_dimension(struct capture_decoder *decoder, const struct dimension *dim,
+                               int64_t extent, json_t *oldtype)
 {
     int64_t block = block_length(dim);
     json_t *lengths, *displacements;
 
-    if (!count(decoder, dim->gsize / (block * dim->psize) + 1)) {
+    if (!may_deal(decoder, dim->gsize / (block * dim->psize) + 1)) {
         json_decref(oldtype);
         return NULL;
     }
@@ -133,7 +136,7 @@ static json_t *dealt(struct capture_decoder *decoder, const struct dimension *di
     displacements = json_array();
     for (int64_t at = dim->coordinate * block; at < dim->gsize; at += block * dim->psize) {
         json_array_append_new(displacements, json_integer(at));
-        json_array_append_new(lengths, json_integer(clamp(dim->gsize - at, 0, block)));
+        json_array_append_new(lengths, json_integer(clamp_index(dim->gsize - at, 0, block)));
     }
     return json_pack("{s:s, s:i, s:I, s:{s:s, s:o, s:o, s:o}}", "type", "resized", "lb", 0,
                      "extent", (json_int_t)(extent * dim->gsize), "oldtype", "type", "indexed",
@@ -147,7 +150,7 @@ static json_t *as_indexed(struct capture_decoder *decoder, const struct darray *
 
     for (int64_t i = 0; i < darray->count && json != NULL; i++) {
         const struct dimension *dim = &darray->dims[darray->fortran ? i : darray->count - 1 - i];
-        json = dealt(decoder, dim, extent, json);
+        json = dealt_dimension(decoder, dim, extent, json);
         extent *= dim->gsize;
     }
     return json;

@@ -1,15 +1,110 @@
 /* SPDX-License-Identifier: MIT */
-#include "decode.h"
+#include "datatype.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calls.h"
-#include "contents.h"
-#include "darray.h"
-#include "names.h"
+
+/* Datatypes written as viewspec(5) does. */
+
+/* Names of predefined types. */
+
+struct name {
+    MPI_Datatype type;
+    const char *name;
+};
+
+/* A type that a library lacks is MPI_DATATYPE_NULL, which no view has. */
+static const struct name basic_names[] = {
+    {MPI_PACKED, "packed"},
+    {MPI_BYTE, "byte"},
+    {MPI_CHAR, "char"},
+    {MPI_UNSIGNED_CHAR, "unsigned_char"},
+    {MPI_SIGNED_CHAR, "signed_char"},
+    {MPI_WCHAR, "wchar"},
+    {MPI_SHORT, "short"},
+    {MPI_UNSIGNED_SHORT, "unsigned_short"},
+    {MPI_INT, "int"},
+    {MPI_UNSIGNED, "unsigned"},
+    {MPI_LONG, "long"},
+    {MPI_UNSIGNED_LONG, "unsigned_long"},
+    {MPI_LONG_LONG_INT, "long_long_int"},
+    {MPI_UNSIGNED_LONG_LONG, "unsigned_long_long"},
+    {MPI_FLOAT, "float"},
+    {MPI_DOUBLE, "double"},
+    {MPI_LONG_DOUBLE, "long_double"},
+    {MPI_C_BOOL, "c_bool"},
+    {MPI_INT8_T, "int8_t"},
+    {MPI_INT16_T, "int16_t"},
+    {MPI_INT32_T, "int32_t"},
+    {MPI_INT64_T, "int64_t"},
+    {MPI_UINT8_T, "uint8_t"},
+    {MPI_UINT16_T, "uint16_t"},
+    {MPI_UINT32_T, "uint32_t"},
+    {MPI_UINT64_T, "uint64_t"},
+    {MPI_AINT, "aint"},
+    {MPI_COUNT, "count"},
+    {MPI_OFFSET, "offset"},
+    {MPI_C_COMPLEX, "c_complex"},
+    {MPI_C_DOUBLE_COMPLEX, "c_double_complex"},
+    {MPI_C_LONG_DOUBLE_COMPLEX, "c_long_double_complex"},
+    {MPI_CHARACTER, "character"},
+    {MPI_LOGICAL, "logical"},
+    {MPI_INTEGER, "integer"},
+    {MPI_REAL, "real"},
+    {MPI_DOUBLE_PRECISION, "double_precision"},
+    {MPI_COMPLEX, "complex"},
+    {MPI_DOUBLE_COMPLEX, "double_complex"},
+    {MPI_INTEGER1, "integer1"},
+    {MPI_INTEGER2, "integer2"},
+    {MPI_INTEGER4, "integer4"},
+    {MPI_INTEGER8, "integer8"},
+    {MPI_INTEGER16, "integer16"},
+    {MPI_REAL4, "real4"},
+    {MPI_REAL8, "real8"},
+    {MPI_REAL16, "real16"},
+    {MPI_COMPLEX8, "complex8"},
+    {MPI_COMPLEX16, "complex16"},
+    {MPI_COMPLEX32, "complex32"},
+    {MPI_CXX_BOOL, "cxx_bool"},
+    {MPI_CXX_FLOAT_COMPLEX, "cxx_float_complex"},
+    {MPI_CXX_DOUBLE_COMPLEX, "cxx_double_complex"},
+    {MPI_CXX_LONG_DOUBLE_COMPLEX, "cxx_long_double_complex"},
+};
+
+static const struct capture_pair pairs[] = {
+    {MPI_FLOAT_INT, "float", "int", 4},
+    {MPI_DOUBLE_INT, "double", "int", 8},
+    {MPI_LONG_INT, "long", "int", 8},
+    {MPI_SHORT_INT, "short", "int", 4},
+    {MPI_2INT, "int", "int", 4},
+    {MPI_LONG_DOUBLE_INT, "long_double", "int", 16},
+    {MPI_2INTEGER, "integer", "integer", 4},
+    {MPI_2REAL, "real", "real", 4},
+    {MPI_2DOUBLE_PRECISION, "double_precision", "double_precision", 8},
+};
+
+const char *capture_basic_name(MPI_Datatype type)
+{
+    for (size_t i = 0; i < sizeof(basic_names) / sizeof(*basic_names); i++)
+        if (basic_names[i].type == type)
+            return basic_names[i].name;
+    return NULL;
+}
+
+const struct capture_pair *capture_pair(MPI_Datatype type)
+{
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+        if (pairs[i].type == type)
+            return &pairs[i];
+    return NULL;
+}
+
+/* Decoding. */
 
 __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decoder *decoder,
                                                             const char *format, ...)
@@ -25,7 +120,7 @@ __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decod
 }
 
 /* A basic type, or the bytes that it has. */
-static json_t *basic(struct capture_decoder *decoder, const char *name, int64_t size)
+static json_t *basic_type(struct capture_decoder *decoder, const char *name, int64_t size)
 {
     decoder->mixed = decoder->mixed || (decoder->leaf && strcmp(decoder->leaf, name) != 0);
     decoder->leaf = name;
@@ -45,7 +140,7 @@ static int64_t size_of(MPI_Datatype type)
 }
 
 /* The type with the bounds that MPI gives it. */
-static json_t *bounded(MPI_Datatype type, json_t *oldtype)
+static json_t *bounded_type(MPI_Datatype type, json_t *oldtype)
 {
     MPI_Aint lb = 0, extent = 0;
 
@@ -54,19 +149,19 @@ static json_t *bounded(MPI_Datatype type, json_t *oldtype)
                      (json_int_t)extent, "oldtype", oldtype);
 }
 
-static json_t *pair(struct capture_decoder *decoder, MPI_Datatype type,
-                    const struct capture_pair *pair)
+static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
+                         const struct capture_pair *pair)
 {
     int64_t second = strcmp(pair->second, "double_precision") == 0 ? 8 : 4;
-    json_t *first = basic(decoder, pair->first, size_of(type) - second);
+    json_t *first = basic_type(decoder, pair->first, size_of(type) - second);
     json_t *json = json_pack("{s:s, s:[i,i], s:[i,i], s:[o,o]}", "type", "struct", "blocklengths",
                              1, 1, "displacements", 0, pair->displacement, "types", first,
-                             basic(decoder, pair->second, second));
+                             basic_type(decoder, pair->second, second));
 
-    return decoder->bytes ? bounded(type, json) : json;
+    return decoder->bytes ? bounded_type(type, json) : json;
 }
 
-static json_t *named(struct capture_decoder *decoder, MPI_Datatype type)
+static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 {
     const struct capture_pair *two = capture_pair(type);
     const char *name = capture_basic_name(type);
@@ -74,16 +169,16 @@ static json_t *named(struct capture_decoder *decoder, MPI_Datatype type)
     int length;
 
     if (two)
-        return pair(decoder, type, two);
+        return pair_type(decoder, type, two);
     if (name)
-        return basic(decoder, name, size_of(type));
+        return basic_type(decoder, name, size_of(type));
     if (capture_calls()->Type_get_name(type, unknown, &length) || !unknown[0])
         snprintf(unknown, sizeof(unknown), "0x%llx", (unsigned long long)(uintptr_t)type);
     return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
 }
 
 /* Fortran 90's types of a precision or a range: the one of that size. */
-static json_t *parametrised(struct capture_decoder *decoder, int combiner, MPI_Datatype type)
+static json_t *parametrised_type(struct capture_decoder *decoder, int combiner, MPI_Datatype type)
 {
     static const struct {
         int combiner, size;
@@ -99,11 +194,11 @@ static json_t *parametrised(struct capture_decoder *decoder, int combiner, MPI_D
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (types[i].combiner == combiner && types[i].size == size)
-            return basic(decoder, types[i].name, size);
+            return basic_type(decoder, types[i].name, size);
     return refuse(decoder, "a Fortran 90 type of %lld bytes", (long long)size);
 }
 
-static void put(json_t *json, const char *key, int64_t value)
+static void put_key(json_t *json, const char *key, int64_t value)
 {
     json_object_set_new(json, key, json_integer(value));
 }
@@ -125,7 +220,7 @@ static void put_blocks(json_t *json, struct capture_contents *contents, bool one
     int64_t count = capture_take_count(contents);
 
     if (one_length)
-        put(json, "blocklength", capture_take_count(contents));
+        put_key(json, "blocklength", capture_take_count(contents));
     else
         put_list(json, "blocklengths", count, capture_take_count, contents);
     put_list(json, "displacements", count, in_bytes ? capture_take_address : capture_take_count,
@@ -150,7 +245,7 @@ static void put_subarray(json_t *json, struct capture_contents *contents)
 }
 
 /* The arguments of the constructors with one oldtype; NULL where it is none of them. */
-static json_t *constructor(struct capture_contents *contents)
+static json_t *constructor_type(struct capture_contents *contents)
 {
     static const char *const names[] = {
         [MPI_COMBINER_CONTIGUOUS] = "contiguous",
@@ -173,14 +268,14 @@ static json_t *constructor(struct capture_contents *contents)
     json = json_pack("{s:s}", "type", names[combiner]);
     switch (contents->combiner) {
     case MPI_COMBINER_CONTIGUOUS:
-        put(json, "count", capture_take_count(contents));
+        put_key(json, "count", capture_take_count(contents));
         break;
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
-        put(json, "count", capture_take_count(contents));
-        put(json, "blocklength", capture_take_count(contents));
-        put(json, "stride",
-            in_bytes ? capture_take_address(contents) : capture_take_count(contents));
+        put_key(json, "count", capture_take_count(contents));
+        put_key(json, "blocklength", capture_take_count(contents));
+        put_key(json, "stride",
+                in_bytes ? capture_take_address(contents) : capture_take_count(contents));
         break;
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_HINDEXED:
@@ -194,8 +289,8 @@ static json_t *constructor(struct capture_contents *contents)
         put_subarray(json, contents);
         break;
     default:
-        put(json, "lb", capture_take_address(contents));
-        put(json, "extent", capture_take_address(contents));
+        put_key(json, "lb", capture_take_address(contents));
+        put_key(json, "extent", capture_take_address(contents));
     }
     return json;
 }
@@ -210,8 +305,8 @@ static bool is_marker(MPI_Datatype type)
  * Where MPI gives a struct bounds that its data would not have, they are written down: the
  * libraries do not agree on the bounds of types with bounds of their own.
  */
-static json_t *structure(struct capture_decoder *decoder, MPI_Datatype type,
-                         struct capture_contents *contents)
+static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type,
+                              struct capture_contents *contents)
 {
     json_t *lengths, *displacements, *types = json_array(),
                                      *json = json_pack("{s:s}", "type", "struct");
@@ -235,7 +330,7 @@ static json_t *structure(struct capture_decoder *decoder, MPI_Datatype type,
     }
     json_object_set_new(json, "types", types);
     if (marked || decoder->bounded)
-        json = bounded(type, json);
+        json = bounded_type(type, json);
     decoder->bounded = decoder->bounded || marked || outer;
     if (decoder->why[0]) {
         json_decref(json);
@@ -245,7 +340,7 @@ static json_t *structure(struct capture_decoder *decoder, MPI_Datatype type,
 }
 
 /* A type with one oldtype. */
-static json_t *derived(struct capture_decoder *decoder, struct capture_contents *contents)
+static json_t *derived_type(struct capture_decoder *decoder, struct capture_contents *contents)
 {
     json_t *oldtype = capture_decode(decoder, contents->types[0]), *json;
     MPI_Aint lb, extent = 0;
@@ -256,7 +351,7 @@ static json_t *derived(struct capture_decoder *decoder, struct capture_contents 
         capture_calls()->Type_get_extent(contents->types[0], &lb, &extent);
         json = capture_darray(decoder, contents, extent, oldtype);
     } else {
-        json = constructor(contents);
+        json = constructor_type(contents);
         if (json)
             json_object_set(json, "oldtype", oldtype);
     }
@@ -267,24 +362,24 @@ static json_t *derived(struct capture_decoder *decoder, struct capture_contents 
     return json ? json : refuse(decoder, "a datatype of combiner %d", contents->combiner);
 }
 
-static json_t *decode(struct capture_decoder *decoder, MPI_Datatype type,
-                      struct capture_contents *contents)
+static json_t *decode_type(struct capture_decoder *decoder, MPI_Datatype type,
+                           struct capture_contents *contents)
 {
     json_t *json;
 
     switch (contents->combiner) {
     case MPI_COMBINER_NAMED:
-        return named(decoder, type);
+        return named_type(decoder, type);
     case MPI_COMBINER_F90_REAL:
     case MPI_COMBINER_F90_COMPLEX:
     case MPI_COMBINER_F90_INTEGER:
-        return parametrised(decoder, contents->combiner, type);
+        return parametrised_type(decoder, contents->combiner, type);
     case MPI_COMBINER_STRUCT:
-        json = structure(decoder, type, contents);
+        json = structure_type(decoder, type, contents);
         break;
     default:
         json = contents->type_count == 1
-                   ? derived(decoder, contents)
+                   ? derived_type(decoder, contents)
                    : refuse(decoder, "a datatype of combiner %d", contents->combiner);
     }
     if (json && contents->broken) {
@@ -306,7 +401,7 @@ json_t *capture_decode(struct capture_decoder *decoder, MPI_Datatype type)
     decoder->depth++;
     error = capture_contents_get(type, &contents);
     json = error ? refuse(decoder, "a datatype cannot be decoded: %s", strerror(-error))
-                 : decode(decoder, type, &contents);
+                 : decode_type(decoder, type, &contents);
     capture_contents_free(&contents);
     decoder->depth--;
     return json || decoder->why[0] ? json : refuse(decoder, "%s", strerror(ENOMEM));

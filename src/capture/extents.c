@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "extents.h"
+#include "shape.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/base/list.h"
+
+/* Bytes that a process has accessed, call by call, in bounded memory. */
 
 #define MAX_LIST (1 << 19) /* progressions that are kept */
 #define MAX_PIECES                                                                                 \
@@ -17,7 +19,7 @@ static int64_t end_of(const struct capture_progression *part)
 }
 
 /* Whether the piece is the next one of the progression, of which it becomes a part. */
-static bool continues(struct capture_progression *last, int64_t offset, int64_t length)
+static bool continue_progression(struct capture_progression *last, int64_t offset, int64_t length)
 {
     int64_t next = last->start + last->count * last->stride;
 
@@ -30,9 +32,10 @@ static bool continues(struct capture_progression *last, int64_t offset, int64_t 
 }
 
 /* Puts a piece behind the list, which has room for it. */
-static size_t fold(struct capture_progression *list, size_t count, int64_t offset, int64_t length)
+static size_t append_piece(struct capture_progression *list, size_t count, int64_t offset,
+                           int64_t length)
 {
-    if (count && continues(&list[count - 1], offset, length))
+    if (count && continue_progression(&list[count - 1], offset, length))
         return count;
     list[count] = (struct capture_progression){offset, length, 0, 1};
     return count + 1;
@@ -50,7 +53,7 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Sorts the list; the same progression again and again, as a program in a loop leaves it, goes. */
-static void sort(struct capture_extents *extents)
+static void sort_list(struct capture_extents *extents)
 {
     struct capture_progression *list = extents->list;
     size_t kept = 0;
@@ -95,7 +98,7 @@ struct capture_progression *capture_expand(const struct capture_progression *lis
 }
 
 /* Makes progressions again of sorted pieces, which may overlap; in place. */
-static size_t join(struct capture_progression *pieces, size_t count)
+static size_t join_progressions(struct capture_progression *pieces, size_t count)
 {
     size_t used = 0;
 
@@ -104,13 +107,13 @@ static size_t join(struct capture_progression *pieces, size_t count)
         for (; i < count && pieces[i].start <= end; i++)
             if (end_of(&pieces[i]) > end)
                 end = end_of(&pieces[i]);
-        used = fold(pieces, used, start, end - start);
+        used = append_piece(pieces, used, start, end - start);
     }
     return used;
 }
 
 /* Takes progressions apart that lie within each other, and makes new ones of their pieces. */
-static void untangle(struct capture_extents *extents)
+static void untangle_list(struct capture_extents *extents)
 {
     int64_t count = capture_pieces(extents->list, extents->count);
     struct capture_progression *pieces =
@@ -123,15 +126,15 @@ static void untangle(struct capture_extents *extents)
     qsort(pieces, (size_t)count, sizeof(*pieces), by_start);
     free(extents->list);
     extents->list = pieces;
-    extents->count = join(pieces, (size_t)count);
+    extents->count = join_progressions(pieces, (size_t)count);
     extents->room = (size_t)count + 1;
 }
 
-static void tidy(struct capture_extents *extents)
+static void tidy_list(struct capture_extents *extents)
 {
-    sort(extents);
+    sort_list(extents);
     if (!is_disjoint(extents->list, extents->count))
-        untangle(extents);
+        untangle_list(extents);
 }
 
 static void make_room(struct capture_extents *extents)
@@ -139,7 +142,7 @@ static void make_room(struct capture_extents *extents)
     struct capture_progression *list;
 
     if (extents->count >= MAX_LIST) {
-        tidy(extents);
+        tidy_list(extents);
         extents->given_up = extents->given_up || extents->count > MAX_LIST / 4 * 3;
     }
     if (extents->given_up)
@@ -150,12 +153,13 @@ static void make_room(struct capture_extents *extents)
 }
 
 /* The piece that grew is complete. */
-static void complete(struct capture_extents *extents)
+static void complete_piece(struct capture_extents *extents)
 {
     if (extents->length && (extents->count == extents->room || extents->count >= MAX_LIST))
         make_room(extents);
     if (extents->length && !extents->given_up)
-        extents->count = fold(extents->list, extents->count, extents->offset, extents->length);
+        extents->count =
+            append_piece(extents->list, extents->count, extents->offset, extents->length);
     extents->length = 0;
 }
 
@@ -174,13 +178,13 @@ void capture_extents_add(struct capture_extents *extents, int64_t offset, int64_
             extents->length = offset + length - extents->offset;
         return;
     }
-    complete(extents);
+    complete_piece(extents);
     extents->offset = offset;
     extents->length = length;
 }
 
 /* The list without what lies at limit or behind it. */
-static void cut(struct capture_extents *extents, int64_t limit)
+static void cut_progression(struct capture_extents *extents, int64_t limit)
 {
     struct capture_progression *last;
     int64_t piece;
@@ -201,15 +205,15 @@ static void cut(struct capture_extents *extents, int64_t limit)
         last->stride = 0;
     extents->offset = piece;
     extents->length = limit - piece;
-    complete(extents);
+    complete_piece(extents);
 }
 
 void capture_extents_finish(struct capture_extents *extents, int64_t limit)
 {
-    complete(extents);
-    tidy(extents);
+    complete_piece(extents);
+    tidy_list(extents);
     if (!extents->given_up)
-        cut(extents, limit);
+        cut_progression(extents, limit);
 }
 
 void capture_extents_free(struct capture_extents *extents)

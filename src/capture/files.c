@@ -13,16 +13,14 @@
 #include "viewspec/base/hash.h"
 #include "viewspec/base/list.h"
 #include "calls.h"
-#include "contents.h"
-#include "fingerprint.h"
+#include "datatype.h"
 #include "output.h"
-#include "view.h"
 
 /* Those that are captured, the default view, and one for all further ones. */
 #define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
 
 /*
- * What may be looked at of one view, and of all views of a file (fingerprint.h). To write one down
+ * What may be looked at of one view, and of all views of a file (datatype.h). To write one down
  * and compile it takes so many times as long as to look at it.
  */
 #define MAX_WORK     (4 << 20)

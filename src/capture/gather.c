@@ -1,20 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 #include "gather.h"
 
+#include <jansson.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "accesses.h"
 #include "calls.h"
+#include "files.h"
 #include "merge.h"
 #include "output.h"
-#include "pending.h"
+#include "shape.h"
 #include "steps.h"
-#include "subarrays.h"
-#include "texts.h"
-#include "tiles.h"
+
+/* Collective: true where it is true for every rank. */
+static bool agree_all(MPI_Comm comm, bool ready)
+{
+    int own = ready, all = 0;
+
+    return !capture_calls()->Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) && all;
+}
+
+/* Rank 0: where each text goes, and room for all of them. */
+static char *make_room(int ranks, const int *lengths, int64_t *room, int *places)
+{
+    int64_t total = 0;
+
+    for (int i = 0; i < ranks && total <= *room; i++) {
+        places[i] = (int)total;
+        total += lengths[i];
+    }
+    if (total > *room)
+        return NULL;
+    *room -= total;
+    return malloc((size_t)total + 1);
+}
+
+/*
+ * Collective. Brings each rank's text (terminated, borrowed) to rank 0, one behind the other with
+ * their terminators, in rank order: *texts there is the caller's to free(), NULL elsewhere. 0, or
+ * on all ranks -1: they are more than *room bytes together, or memory is out. Takes what they are
+ * from *room, which counts on rank 0.
+ */
+static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
+                                char **texts)
+{
+    const struct capture_calls *mpi = capture_calls();
+    size_t count = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
+    int *lengths = calloc(count, sizeof(*lengths)), *places = calloc(count, sizeof(*places));
+    int own = (int)length, error = -1;
+    bool ready = lengths && places && length <= INT32_MAX;
+
+    *texts = NULL;
+    if (agree_all(comm, ready) && !mpi->Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
+        if (rank == 0)
+            *texts = make_room(ranks, lengths, room, places);
+        if (agree_all(comm, rank || *texts))
+            error = mpi->Gatherv(text, own, MPI_CHAR, *texts, lengths, places, MPI_CHAR, 0, comm)
+                        ? -1
+                        : 0;
+    }
+    if (error) {
+        free(*texts);
+        *texts = NULL;
+    }
+    free(lengths);
+    free(places);
+    return error;
+}
 
 /* One rank's text as JSON; where it has none, why is said, once a view. */
 static json_t *parse_text(const struct capture_file *file, const char *text, size_t rank)
@@ -29,7 +84,7 @@ static json_t *parse_text(const struct capture_file *file, const char *text, siz
 
 /*
  * Merges the views of `count` ranks, whose texts follow each other; if they are common, the first
- * has the view. Returns a note (tiles.h).
+ * has the view. Returns a note (steps.h).
  */
 static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count,
                            bool common)

@@ -2,9 +2,12 @@
 #ifndef CAPTURE_GATHER_H
 #define CAPTURE_GATHER_H
 
-/* What all ranks have set on a file, brought together. */
+#include <jansson.h>
+#include <stdbool.h>
 
 #include "files.h"
+
+/* What all ranks have set on a file, brought together. */
 
 /*
  * Collective over the file's communicator, after MPI_File_close. Rank 0 merges the views and writes
@@ -18,5 +21,37 @@ void capture_gather(struct capture_file *file);
  * processes have opened, as views of the ranks of MPI_COMM_WORLD, and of files that have no view.
  */
 void capture_gather_pending(void);
+
+/*
+ * What a process has seen of each file, from its first opening to the program's end. A file may be
+ * opened again, with other views, and by several communicators.
+ */
+
+/*
+ * Called by rank 0 of a file's communicator when all ranks have closed the file. views are the
+ * notes (steps.h) of the views that were set and could be captured; was_set is false if none was
+ * set. accessed is NULL if the views tell what each rank has accessed. Otherwise it has the note of
+ * the view made of the accesses, or nothing if none could be made. Both are borrowed. Thread-safe.
+ *
+ * Adds the views to those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most. Writes
+ * them if some opening had views that tell what each rank has accessed: each time that they change,
+ * or, if there are many, that their number has doubled. What is decided only at the end waits for
+ * capture_pending_text: the last of many views, views made of accesses, files without a view, and
+ * files opened by one process of a larger program.
+ */
+void capture_pending_add(const struct capture_file *file, json_t *views, bool was_set,
+                         json_t *accessed);
+
+/*
+ * Called when all processes have closed their files. Writes specs that are not up to date. Returns
+ * what else waits, and which files have specs, as JSON text: new, NULL without memory.
+ */
+char *capture_pending_text(void);
+
+/*
+ * Writes the specs of what waited: texts are those of capture_pending_text of all the program's
+ * processes in the order of their ranks, one behind the other with their terminators.
+ */
+void capture_pending_write(const char *texts, int ranks);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "hooks.h"
 
-#include "accesses.h"
 #include "calls.h"
 #include "files.h"
 #include "gather.h"

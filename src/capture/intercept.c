@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "next.h"
 #include "hooks.h"
 
 typedef intptr_t word;
@@ -77,7 +76,7 @@ struct access {
     word buffer, count, type, last;
 };
 
-static void accessed(const struct access *access, int64_t offset)
+static void count_access(const struct access *access, int64_t offset)
 {
     capture_hook_accessed(access->file, access->writing, offset,
                           access->large ? access->count : (int)access->count, access->type);
@@ -90,7 +89,7 @@ static int access_at(at_call *next, struct access access)
     inside++;
     code = next(access.file, access.offset, access.buffer, access.count, access.type, access.last);
     if (inside == 1 && !code)
-        accessed(&access, access.offset);
+        count_access(&access, access.offset);
     inside--;
     return code;
 }
@@ -105,7 +104,7 @@ static int access_next(next_call *next, struct access access)
     offset = inside == 1 ? capture_hook_position(access.file) : -1;
     code = next(access.file, access.buffer, access.count, access.type, access.last);
     if (inside == 1 && !code)
-        accessed(&access, offset);
+        count_access(&access, offset);
     inside--;
     return code;
 }
@@ -123,7 +122,7 @@ static int access_shared(next_call *next, void *file, word buffer, word count, w
     return code;
 }
 
-static int finalize(finalize_call *next)
+static int call_finalize(finalize_call *next)
 {
     int code;
 
@@ -165,7 +164,7 @@ CATCH(File_set_view, view_call,
       (void *file, int64_t displacement, word etype, word filetype, const char *datarep, word info),
       set_view(found, file, displacement, etype, filetype, datarep, info))
 CATCH(File_close, close_call, (void **file), close_file(found, file))
-CATCH(Finalize, finalize_call, (void), finalize(found))
+CATCH(Finalize, finalize_call, (void), call_finalize(found))
 
 /* They differ in their last argument, which some do not have. */
 #define CATCH_AT(name, is_writing, is_large)                                                       \

@@ -32,7 +32,7 @@ static size_t run_length(const int64_t *values, size_t count, size_t apart, int6
 }
 
 /* What the terms make of a rank. */
-static bool evaluate(const struct term *terms, size_t count, size_t rank, int64_t *sum)
+static bool evaluate_terms(const struct term *terms, size_t count, size_t rank, int64_t *sum)
 {
     for (size_t i = 0; i < count; i++) {
         size_t index = rank / terms[i].apart;
@@ -63,7 +63,7 @@ static size_t find_terms(const int64_t *values, size_t count, struct term terms[
     }
     for (size_t rank = 0; rank < count; rank++) {
         int64_t sum = values[0];
-        if (!evaluate(terms, found, rank, &sum) || sum != values[rank])
+        if (!evaluate_terms(terms, found, rank, &sum) || sum != values[rank])
             return 0;
     }
     return found;

@@ -37,7 +37,7 @@ static int open_log(void)
     return -1;
 }
 
-static bool append(int log, const char *line)
+static bool append_text(int log, const char *line)
 {
     size_t length = strlen(line);
 
@@ -68,7 +68,7 @@ void capture_say(const char *format, ...)
     va_end(args);
     vs_line_clean(text);
     snprintf(line, sizeof(line), "say\t%s\n", text);
-    if (log < 0 || !append(log, line))
+    if (log < 0 || !append_text(log, line))
         say_aloud("%s", text);
     if (log >= 0)
         close(log);
@@ -100,7 +100,7 @@ void capture_note(const char *note, const char *path)
         return;
     describe_process(process, sizeof(process));
     snprintf(line, sizeof(line), "%s\t%s\t%s\n", note, process, path);
-    append(log, line);
+    append_text(log, line);
     close(log);
 }
 
@@ -319,7 +319,7 @@ static int write_named(int log, const char *path, int ranks, bool alone, size_t 
     }
     if (asprintf(&line, "spec\t%s\t%s\t%d\t%zu\n", spec, owner, ranks, views) < 0)
         return -ENOMEM;
-    if (log < 0 || !append(log, line))
+    if (log < 0 || !append_text(log, line))
         say_aloud("wrote %s: %d rank%s, %zu view%s", spec, ranks, ranks == 1 ? "" : "s", views,
                   views == 1 ? "" : "s");
     free(line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "pending.h"
+#include "gather.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -11,8 +11,10 @@
 #include "calls.h"
 #include "merge.h"
 #include "output.h"
-#include "subarrays.h"
-#include "tiles.h"
+#include "shape.h"
+#include "steps.h"
+
+/* What a process has seen of each file, from its first opening to the end of the program. */
 
 /* With fewer views of a file its spec is written each time that they change. */
 #define MANY 16
@@ -21,7 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "set", "accessed", "irregular",
- * "full", "written", "spec"}}: views and accessed are notes (tiles.h) of views that were set and of
+ * "full", "written", "spec"}}: views and accessed are notes (steps.h) of views that were set and of
  * views made of accesses; set is there if an opening had views that tell what each rank has
  * accessed, irregular if no view could be made of accesses, full if there were too many views;
  * written is the number of views in the spec, and spec has them.
@@ -49,7 +51,7 @@ static json_t *find_seen(const char *path, int ranks)
  * Puts the notes of views into the list that it does not have yet. False where it has too many
  * then.
  */
-static bool join(json_t *list, json_t *views)
+static bool join_seen(json_t *list, json_t *views)
 {
     json_t *view, *old = NULL;
     size_t i, j;
@@ -68,7 +70,7 @@ static bool join(json_t *list, json_t *views)
     return true;
 }
 
-static size_t written(const json_t *entry)
+static size_t written_views(const json_t *entry)
 {
     return (size_t)json_integer_value(json_object_get(entry, "written"));
 }
@@ -84,7 +86,7 @@ static int64_t size_of(const json_t *entry)
 }
 
 /* Notes the file's size. A file that has gone since it was closed keeps the size that it had. */
-static void measure(json_t *entry)
+static void measure_file(json_t *entry)
 {
     struct stat st;
 
@@ -115,7 +117,7 @@ static bool is_program_of_one(void)
 /* Under lock. If there are too many, and the spec will have them, this is said once. */
 static void add_views(json_t *entry, const char *key, json_t *views, bool needed)
 {
-    if (join(json_object_get(entry, key), views) || !needed || json_object_get(entry, "full"))
+    if (join_seen(json_object_get(entry, key), views) || !needed || json_object_get(entry, "full"))
         return;
     json_object_set_new(entry, "full", json_true());
     capture_say("%s: more than %d different views were set: the first ones are captured",
@@ -131,7 +133,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
     entry = find_seen(file->path, file->ranks);
     list = json_object_get(entry, "views");
     if (entry && list) {
-        measure(entry);
+        measure_file(entry);
         if (was_set && accessed == NULL)
             json_object_set_new(entry, "set", json_true());
         if (accessed && !json_array_size(accessed))
@@ -140,7 +142,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
         add_views(entry, "accessed", accessed, true);
         /* Writes many views only when their number has doubled: the spec may be long. */
         if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
-            (json_array_size(list) < MANY || json_array_size(list) >= 2 * written(entry)))
+            (json_array_size(list) < MANY || json_array_size(list) >= 2 * written_views(entry)))
             write_entry(entry);
     }
     pthread_mutex_unlock(&lock);
@@ -155,8 +157,8 @@ char *capture_pending_text(void)
     pthread_mutex_lock(&lock);
     json_object_foreach(seen, key, entry)
     {
-        measure(entry);
-        if (written(entry))
+        measure_file(entry);
+        if (written_views(entry))
             write_entry(entry);
         json_object_del(entry, "spec");
     }
@@ -181,7 +183,7 @@ static void add_up(struct file_sum *sum, const json_t *entry)
 
     sum->set = sum->set || json_object_get(entry, "set");
     sum->size = size_of(entry) > sum->size ? size_of(entry) : sum->size;
-    if (ranks_of(entry) == 1 && !written(entry) && json_array_size(views))
+    if (ranks_of(entry) == 1 && !written_views(entry) && json_array_size(views))
         json_array_append(sum->ranks, views);
 }
 
@@ -198,7 +200,7 @@ static void add_set(const struct file_sum *sum, const json_t *entry)
 {
     const json_t *notes = json_object_get(entry, "views");
 
-    if (ranks_of(entry) > 1 && !written(entry) && json_array_size(notes))
+    if (ranks_of(entry) > 1 && !written_views(entry) && json_array_size(notes))
         write_notes(sum, ranks_of(entry), notes);
 }
 

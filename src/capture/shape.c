@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "shape.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "viewspec/basic.h"
 
 #define MAX_LEVELS 8
 #define MAX_BLOCKS 100000    /* of a list that is written down */
@@ -25,7 +29,7 @@ static bool same_shape(const struct nest *a, const struct nest *b)
 }
 
 /* How many nests from the first on are of one shape, at one stride. */
-static size_t alike(const struct nest *nests, size_t count)
+static size_t alike_nests(const struct nest *nests, size_t count)
 {
     size_t length = 1;
 
@@ -36,13 +40,13 @@ static size_t alike(const struct nest *nests, size_t count)
 }
 
 /* Makes one nest of each of those that are alike, with one more level. Their number, in place. */
-static size_t collapse(struct nest *nests, size_t count)
+static size_t collapse_nests(struct nest *nests, size_t count)
 {
     size_t used = 0;
 
     for (size_t i = 0, length; i < count; i += length) {
         struct nest nest = nests[i];
-        length = nest.levels < MAX_LEVELS ? alike(&nests[i], count - i) : 1;
+        length = nest.levels < MAX_LEVELS ? alike_nests(&nests[i], count - i) : 1;
         if (length > 1)
             nest.level[nest.levels++] =
                 (struct level){(int64_t)length, nests[i + 1].start - nests[i].start};
@@ -62,14 +66,14 @@ static size_t make_nests(const struct capture_progression *list, size_t count, s
     }
     while (count < before) {
         before = count;
-        count = collapse(nests, count);
+        count = collapse_nests(nests, count);
     }
     return count;
 }
 
 /* From here on displacements and lengths are written in etypes of size bytes. */
 
-static json_t *block(int64_t length, int64_t size)
+static json_t *block_type(int64_t length, int64_t size)
 {
     return length == size ? json_string("etype")
                           : json_pack("{s:s, s:I}", "type", "contiguous", "count",
@@ -77,7 +81,7 @@ static json_t *block(int64_t length, int64_t size)
 }
 
 /* Takes oldtype over. */
-static json_t *hvector(const struct level *level, json_t *oldtype)
+static json_t *hvector_type(const struct level *level, json_t *oldtype)
 {
     return json_pack("{s:s, s:I, s:i, s:I, s:o}", "type", "hvector", "count",
                      (json_int_t)level->count, "blocklength", 1, "stride",
@@ -89,13 +93,13 @@ static json_t *nest_json(const struct nest *nest, int64_t size)
     json_t *json;
 
     if (!nest->levels)
-        return block(nest->length, size);
+        return block_type(nest->length, size);
     json = json_pack("{s:s, s:I, s:I, s:I}", "type", "vector", "count",
                      (json_int_t)nest->level[0].count, "blocklength",
                      (json_int_t)(nest->length / size), "stride",
                      (json_int_t)(nest->level[0].stride / size));
     for (int i = 1; i < nest->levels; i++)
-        json = hvector(&nest->level[i], json);
+        json = hvector_type(&nest->level[i], json);
     return json;
 }
 
@@ -161,7 +165,7 @@ static size_t find_period(const struct capture_progression *pieces, size_t count
 }
 
 /* Blocks that repeat, or all of them where they are not too many; else NULL. */
-static json_t *repeated(const struct capture_progression *list, size_t count, int64_t size)
+static json_t *repeated_type(const struct capture_progression *list, size_t count, int64_t size)
 {
     size_t pieces = (size_t)capture_pieces(list, count), period = pieces;
     struct capture_progression *each = capture_expand(list, count);
@@ -173,14 +177,14 @@ static json_t *repeated(const struct capture_progression *list, size_t count, in
     if (each && border && period <= MAX_BLOCKS)
         json = blocks_json(each, period, size);
     if (json && period < pieces)
-        json = hvector(
+        json = hvector_type(
             &(struct level){(int64_t)(pieces / period), each[period].start - each[0].start}, json);
     free(border);
     free(each);
     return json;
 }
 
-static json_t *filetype(const struct capture_progression *list, size_t count, int64_t size)
+static json_t *filetype_of(const struct capture_progression *list, size_t count, int64_t size)
 {
     struct nest *nests = calloc(count, sizeof(*nests));
     size_t nested = nests ? make_nests(list, count, nests) : 0;
@@ -189,7 +193,7 @@ static json_t *filetype(const struct capture_progression *list, size_t count, in
     if (nested == 1)
         json = nest_json(nests, size);
     else if (nested && capture_pieces(list, count) <= MAX_PIECES)
-        json = repeated(list, count, size);
+        json = repeated_type(list, count, size);
     if (json == NULL && nested && nested <= MAX_NESTS)
         json = struct_json(nests, nested, size);
     free(nests);
@@ -199,7 +203,7 @@ static json_t *filetype(const struct capture_progression *list, size_t count, in
 json_t *capture_shape(const struct capture_progression *list, size_t count, const char *etype,
                       int64_t size)
 {
-    json_t *type = count ? filetype(list, count, size)
+    json_t *type = count ? filetype_of(list, count, size)
                          : json_pack("{s:s, s:i}", "type", "contiguous", "count", 0);
 
     if (type == NULL)
@@ -215,4 +219,159 @@ bool capture_shape_fits(const struct capture_progression *list, size_t count, in
             list[i].stride % size)
             return false;
     return true;
+}
+
+/* Parts of one array. */
+
+#define MAX_DIMS 9
+
+/* All ranks' array: dims dimensions, of which the last has the stride of an element. */
+struct array {
+    int dims;
+    int64_t disp;             /* of its first element in the file */
+    int64_t stride[MAX_DIMS]; /* bytes, falling */
+    int64_t size[MAX_DIMS];   /* elements */
+};
+
+/* One rank's part of it. */
+struct part {
+    int64_t start[MAX_DIMS], size[MAX_DIMS];
+};
+
+static int64_t integer_of(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+/* The type that an hvector repeats. */
+static const json_t *inner_type(const json_t *type)
+{
+    return json_object_get(type, "oldtype");
+}
+
+static bool is_type(const json_t *type, const char *name)
+{
+    const char *own = json_string_value(json_object_get(type, "type"));
+
+    return own && strcmp(own, name) == 0;
+}
+
+/* How far the elements of an hvector, or the blocks of a vector, are apart, in bytes; else 0. */
+static int64_t stride_of(const json_t *type, int64_t element)
+{
+    if (is_type(type, "hvector"))
+        return integer_of(type, "stride");
+    return is_type(type, "vector") ? integer_of(type, "stride") * element : 0;
+}
+
+/* Puts a stride among the array's, unless it is there. False where they do not divide each other.
+ */
+static bool add_stride(struct array *array, int64_t stride)
+{
+    int at = 0;
+
+    while (at < array->dims && array->stride[at] > stride)
+        at++;
+    if (at < array->dims && array->stride[at] == stride)
+        return true;
+    if (array->dims == MAX_DIMS || (at && array->stride[at - 1] % stride) ||
+        (at < array->dims && stride % array->stride[at]))
+        return false;
+    memmove(&array->stride[at + 1], &array->stride[at],
+            (size_t)(array->dims - at) * sizeof(*array->stride));
+    array->stride[at] = stride;
+    array->dims++;
+    return true;
+}
+
+/* Vectors of vectors of blocks have strides; something else is part of no array. */
+static bool add_strides(struct array *array, const json_t *type, int64_t element)
+{
+    int64_t stride;
+
+    for (; (stride = stride_of(type, element)) > 0; type = inner_type(type))
+        if (!add_stride(array, stride))
+            return false;
+    return type == NULL || json_is_string(type) ||
+           (is_type(type, "contiguous") && integer_of(type, "count"));
+}
+
+/* What of the array the rank has; the outermost dimension grows with it. */
+static bool find_part(struct array *array, const json_t *view, struct part *part)
+{
+    const json_t *type = json_object_get(view, "filetype");
+    int64_t place = integer_of(view, "disp") - array->disp, stride;
+    int last = array->dims - 1;
+
+    for (int dim = 0; dim <= last; dim++) {
+        part->start[dim] = place / array->stride[dim];
+        part->size[dim] = 1;
+        place %= array->stride[dim];
+    }
+    for (int dim = 0; (stride = stride_of(type, array->stride[last])) > 0;
+         type = inner_type(type)) {
+        while (array->stride[dim] != stride)
+            dim++;
+        part->size[dim] = integer_of(type, "count");
+        if (is_type(type, "vector"))
+            part->size[last] = integer_of(type, "blocklength");
+    }
+    if (is_type(type, "contiguous"))
+        part->size[last] = integer_of(type, "count");
+    if (part->start[0] + part->size[0] > array->size[0])
+        array->size[0] = part->start[0] + part->size[0];
+    for (int dim = 0; dim <= last; dim++)
+        if (part->start[dim] + part->size[dim] > array->size[dim])
+            return false;
+    return !place;
+}
+
+/* The array that has such strides, and begins where the first rank's part does. */
+static bool find_array(json_t *const *views, size_t count, struct array *array)
+{
+    const char *etype = json_string_value(json_object_get(views[0], "etype"));
+    const struct vs_basic *basic = etype ? vs_basic_find(etype) : NULL;
+
+    *array = (struct array){.disp = INT64_MAX};
+    if (basic == NULL || !add_stride(array, basic->size))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!add_strides(array, json_object_get(views[i], "filetype"), basic->size))
+            return false;
+        if (integer_of(views[i], "disp") < array->disp)
+            array->disp = integer_of(views[i], "disp");
+    }
+    for (int dim = 1; dim < array->dims; dim++)
+        array->size[dim] = array->stride[dim - 1] / array->stride[dim];
+    return array->dims > 1;
+}
+
+static json_t *list_numbers(const int64_t *numbers, int count)
+{
+    json_t *json = json_array();
+
+    for (int i = 0; i < count; i++)
+        json_array_append_new(json, json_integer(numbers[i]));
+    return json;
+}
+
+void capture_subarrays(json_t *const *views, size_t count)
+{
+    struct array array;
+    struct part part;
+
+    if (!json_object_get(views[0], "tiles") || !find_array(views, count, &array))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (!find_part(&array, views[i], &part))
+            return;
+    for (size_t i = 0; i < count; i++) {
+        find_part(&array, views[i], &part);
+        json_object_set_new(views[i], "filetype",
+                            json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
+                                      list_numbers(array.size, array.dims), "subsizes",
+                                      list_numbers(part.size, array.dims), "starts",
+                                      list_numbers(part.start, array.dims), "order", "C"));
+        json_object_set_new(views[i], "disp", json_integer(array.disp));
+    }
 }

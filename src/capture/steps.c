@@ -1,21 +1,161 @@
 /* SPDX-License-Identifier: MIT */
 #include "steps.h"
 
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/hash.h"
 #include "calls.h"
+#include "files.h"
+#include "merge.h"
 #include "output.h"
-#include "tiles.h"
-#include "view.h"
+#include "viewspec/base/hash.h"
+
+/* Tiles. */
+
+enum { TILES, BEHIND };
+
+void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
+                           int64_t unit)
+{
+    int64_t start, bytes, reach = -1, *old;
+
+    if (file->step_count == 0 || file->broken)
+        return;
+    if (offset < 0 || __builtin_mul_overflow(offset, unit, &start) ||
+        __builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(start, bytes, &reach))
+        reach = -1;
+    old = &file->steps[file->step_count - 1].reach;
+    *old = capture_tiles_farther(*old, reach);
+}
+
+int64_t capture_tiles_farther(int64_t left, int64_t right)
+{
+    if (left < 0 || right < 0)
+        return -1;
+    return left > right ? left : right;
+}
+
+static const struct capture_known *known_of(const struct capture_file *file,
+                                            const struct capture_step *step)
+{
+    return &file->known[file->steps[step->index].known];
+}
+
+int64_t capture_tiles_count(const struct capture_file *file, const struct capture_step *step)
+{
+    int64_t size = known_of(file, step)->tile.size;
+
+    if (size < 0 || step->reach < 0 || (size > 0 && step->reach % size))
+        return -1;
+    return size > 0 ? step->reach / size : 0;
+}
+
+char *capture_tiles_text(const struct capture_file *file, const struct capture_step *step)
+{
+    const struct capture_known *known = known_of(file, step);
+    bool whole = file->rank == 0 || !step->common;
+    int64_t tiles = capture_tiles_count(file, step), behind;
+    char *text;
+
+    if (*known->text == '!')
+        return strdup(known->text);
+    if (tiles < 0 || known->tile.size == 0 ||
+        __builtin_mul_overflow(tiles, known->tile.extent, &behind) ||
+        __builtin_add_overflow(known->tile.first, behind, &behind))
+        behind = INT64_MAX;
+    if (asprintf(&text, "{\"end\":[%" PRId64 ",%" PRId64 "]%s%s", tiles, behind, whole ? "," : "}",
+                 whole ? known->text + 1 : "") < 0)
+        return NULL;
+    return text;
+}
+
+void capture_tiles_take(json_t *view, json_t *ends)
+{
+    json_t *end = json_object_get(view, "end");
+
+    if (end)
+        json_array_append(ends, end);
+    json_object_del(view, "end");
+}
+
+json_t *capture_tiles_note(json_t *view, json_t *ends)
+{
+    return view ? json_pack("{s:o, s:O}", "view", view, "ends", ends) : NULL;
+}
+
+static const json_t *ends_of(const json_t *note)
+{
+    return json_object_get(note, "ends");
+}
+
+/* A rank's end, where one is all ranks'. */
+static json_t *end_of(const json_t *note, size_t rank)
+{
+    return json_array_get(ends_of(note), json_array_size(ends_of(note)) == 1 ? 0 : rank);
+}
+
+static int64_t number_of(const json_t *end, size_t index)
+{
+    return json_integer_value(json_array_get(end, index));
+}
+
+void capture_tiles_join(json_t *left, const json_t *right)
+{
+    size_t count = json_array_size(ends_of(left)), others = json_array_size(ends_of(right));
+    json_t *ends = json_array();
+
+    for (size_t rank = 0; rank < (count > others ? count : others); rank++) {
+        json_t *old = end_of(left, rank), *new = end_of(right, rank);
+        int64_t tiles = number_of(old, TILES), more = number_of(new, TILES);
+        json_array_append(ends, more < 0 || (tiles >= 0 && more > tiles) ? new : old);
+    }
+    json_object_set_new(left, "ends", ends);
+}
+
+/* The numbers of tiles of all ranks, new; NULL if there are none that the view needs. */
+static json_t *needed_tiles(const json_t *note, int64_t size)
+{
+    json_t *tiles = json_array(), *end;
+    int64_t behind = INT64_MAX, most = 0;
+    size_t rank;
+
+    json_array_foreach(ends_of(note), rank, end)
+    {
+        json_array_append(tiles, json_array_get(end, TILES));
+        most = number_of(end, TILES) > most ? number_of(end, TILES) : most;
+        behind = number_of(end, BEHIND) < behind ? number_of(end, BEHIND) : behind;
+    }
+    if (most > 0 && behind < size)
+        return tiles;
+    json_decref(tiles);
+    return NULL;
+}
+
+json_t *capture_tiles_settle(const json_t *notes, int64_t size)
+{
+    json_t *views = json_array(), *note;
+    size_t i;
+
+    json_array_foreach(notes, i, note)
+    {
+        json_t *view = json_object_get(note, "view"), *tiles = needed_tiles(note, size);
+        json_array_append_new(views, tiles ? capture_merge_tiles(view, tiles) : json_incref(view));
+        json_decref(tiles);
+    }
+    return views;
+}
+
+/* Steps. */
 
 /* One number a step and rank, made one a step by the reduction. */
 struct hashes {
     uint64_t *own, *sum, *low, *high;
 };
 
-static int allocate(struct hashes *hashes, size_t count, struct capture_step **steps)
+static int allocate_hashes(struct hashes *hashes, size_t count, struct capture_step **steps)
 {
     hashes->own = calloc(count + 1, sizeof(*hashes->own));
     hashes->sum = calloc(count + 1, sizeof(*hashes->sum));
@@ -25,7 +165,7 @@ static int allocate(struct hashes *hashes, size_t count, struct capture_step **s
     return hashes->own && hashes->sum && hashes->low && hashes->high && *steps ? 0 : -1;
 }
 
-static void release(struct hashes *hashes)
+static void release_hashes(struct hashes *hashes)
 {
     free(hashes->own);
     free(hashes->sum);
@@ -34,7 +174,7 @@ static void release(struct hashes *hashes)
 }
 
 /* That every rank has the memory and has set as many views. */
-static bool agree(const struct capture_file *file, bool ready)
+static bool agree_steps(const struct capture_file *file, bool ready)
 {
     long long own[3] = {ready && !file->broken, (long long)file->step_count,
                         -(long long)file->step_count},
@@ -55,7 +195,7 @@ static uint64_t known_hash(const struct capture_file *file, size_t step)
     return file->known[file->steps[step].known].hash;
 }
 
-static int reduce(const struct capture_file *file, struct hashes *hashes)
+static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
 {
     const struct capture_calls *mpi = capture_calls();
     int count = (int)file->step_count;
@@ -90,8 +230,8 @@ static int by_index(const void *left, const void *right)
 }
 
 /* All ranks have the same hashes and come to the same steps. */
-static long pick(const struct capture_file *file, const struct hashes *hashes,
-                 struct capture_step *steps)
+static long pick_steps(const struct capture_file *file, const struct hashes *hashes,
+                       struct capture_step *steps)
 {
     size_t count = 0, different = 0;
 
@@ -137,14 +277,17 @@ static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps)
 {
     struct hashes hashes = {0};
-    bool ready = allocate(&hashes, file->step_count, steps) == 0 && file->step_count < INT32_MAX;
+    bool ready =
+        allocate_hashes(&hashes, file->step_count, steps) == 0 && file->step_count < INT32_MAX;
     long count = -1;
 
-    if (agree(file, ready))
-        count = file->step_count && reduce(file, &hashes) ? -1 : pick(file, &hashes, *steps);
+    if (agree_steps(file, ready))
+        count = file->step_count && reduce_hashes(file, &hashes)
+                    ? -1
+                    : pick_steps(file, &hashes, *steps);
     if (count > 0 && compare_tiles(file, &hashes, *steps, (int)count))
         count = -1;
-    release(&hashes);
+    release_hashes(&hashes);
     if (count < 0) {
         free(*steps);
         *steps = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view.h"
+#include "files.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,8 @@
 
 #include "calls.h"
 #include "viewspec/spec.h"
+
+/* One rank's view, written as viewspec(5) does. */
 
 /* Leaves out oldtypes that are the etype, which is what they default to, and names it elsewhere. */
 static void use_default(json_t *type, const json_t *etype)

@@ -9,11 +9,10 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "address.h"
 #include "viewspec/base/line.h"
 #include "core/base/clock.h"
-#include "core/base/thread.h"
 #include "greeting.h"
 #include "peers_loop.h"
 #include "roster.h"

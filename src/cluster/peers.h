@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/base/log_level.h"
+#include "core/base/complain.h"
 #include "core/base/progress.h"
 #include "handshake_proof.h"
 #include "local_address.h"
@@ -24,7 +24,7 @@
  * after a bounded time, goes on alone. Those that only the dead one connected with node 0 do the
  * same among themselves.
  *
- * Each node has a lease to store (lease.h): it ends a quarter of peer_timeout before
+ * Each node has a lease to store (clock.h): it ends a quarter of peer_timeout before
  * silence can declare a node failed (renewal.h), however long the process, its machine or what it
  * is sent was held up.
  *

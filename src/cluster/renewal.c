@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 
 /* Until when the first of the peers promises, which that is, and until when the next one does. */
 struct least {

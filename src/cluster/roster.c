@@ -9,8 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "core/base/locked.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "tree.h"
 #include "viewspec/base/line.h"
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert_read.h"
+#include "slice_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Reading elements of the file and converting them to native. */
 
 /*
  * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls
@@ -67,7 +69,8 @@ static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size
 }
 
 /* As much of length bytes, an element at least, as fits into a chunk. */
-static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length, struct span *span)
+static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size_t length,
+                           struct span *span)
 {
     length = length < CHUNK ? length : CHUNK;
     *span = span_of(codec, offset, length);
@@ -85,7 +88,8 @@ static size_t fit(const struct mpiio_codec *codec, int64_t offset, size_t length
 }
 
 /* From memory of its own: the file's elements have other sizes, or are cut. */
-static size_t apart(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
+static size_t elements_apart(struct converted_read *reading, int64_t offset, size_t length,
+                             void *buffer)
 {
     const struct mpiio_codec *codec = reading->slice->codec;
     struct span span;
@@ -93,7 +97,7 @@ static size_t apart(struct converted_read *reading, int64_t offset, size_t lengt
     void *file;
     int error;
 
-    length = fit(codec, offset, length, &span);
+    length = elements_fit(codec, offset, length, &span);
     file = malloc((size_t)span.length);
     if (file == NULL) {
         fail_read(reading, -ENOMEM);
@@ -109,7 +113,7 @@ static size_t apart(struct converted_read *reading, int64_t offset, size_t lengt
 }
 
 /* How many of length bytes, from offset on, are whole elements of a chunk; 0: an element is cut. */
-static size_t whole(const struct mpiio_codec *codec, int64_t offset, size_t length)
+static size_t whole_elements(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
     size_t native = codec->conversions[0].native;
 
@@ -119,7 +123,7 @@ static size_t whole(const struct mpiio_codec *codec, int64_t offset, size_t leng
 }
 
 /* To the end of the element that is cut. */
-static size_t cut(const struct mpiio_codec *codec, int64_t offset, size_t length)
+static size_t cut_element(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
     size_t native = codec->conversions[0].native;
     size_t rest = native - (size_t)(offset % (int64_t)native);
@@ -147,7 +151,7 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
 }
 
 /* Whether a partial element is still what is to be seen: where it was stored, the file has it. */
-static bool stands(void *argument, const struct mpiio_partial_element *partial)
+static bool partial_stands(void *argument, const struct mpiio_partial_element *partial)
 {
     struct converted_read *reading = argument;
     struct mpiio_element element = mpiio_codec_element(reading->slice->codec, partial->offset);
@@ -177,18 +181,18 @@ void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transf
     for (size_t have = 0; have < transfer->length && !reading.stopped;) {
         int64_t at = transfer->position + (int64_t)have;
         size_t rest = transfer->length - have;
-        size_t part = codec->plain ? whole(codec, at, rest) : 0;
+        size_t part = codec->plain ? whole_elements(codec, at, rest) : 0;
 
         if (part > 0)
             in_place(&reading, at, part, transfer->buffer + have);
         else
-            part = apart(&reading, at, codec->plain ? cut(codec, at, rest) : rest,
-                         transfer->buffer + have);
+            part = elements_apart(&reading, at, codec->plain ? cut_element(codec, at, rest) : rest,
+                                  transfer->buffer + have);
         have += part;
     }
     if (held) {
         mpiio_partial_overlay(&slice->partial, transfer->position, transfer->bytes,
-                              transfer->buffer, stands, &reading);
+                              transfer->buffer, partial_stands, &reading);
         mpiio_partial_let(&slice->partial);
     }
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "convert_write.h"
+#include "slice_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert_read.h"
 #include "store_private.h"
+
+/* Converting native bytes and storing them. */
 
 /*
  * Bytes that are reordered in memory and then stored by one mpiio_write_runs: it writes its first
@@ -35,7 +36,7 @@ static int64_t end_of(const struct mpiio_element *element)
 }
 
 /* A single element that is cut at its end is the head; the body is then empty, and behind it. */
-static void split(struct converted_write *writing)
+static void split_write(struct converted_write *writing)
 {
     const struct mpiio_codec *codec = writing->slice->codec;
 
@@ -56,7 +57,7 @@ struct held {
     struct mpiio_lock lock;
 };
 
-static void release(struct mpiio_store *store, struct held *held)
+static void release_locks(struct mpiio_store *store, struct held *held)
 {
     pthread_rwlock_unlock(&store->elements_lock);
     if (held->locked)
@@ -84,8 +85,8 @@ static int lock_file(struct mpiio_store *store, int64_t start, int64_t end, bool
  * A filesystem without locks leaves only this store's own writers to be excluded. The lock in the
  * file comes first: another program may hold it for long, which is no matter to other elements.
  */
-static int acquire(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
-                   bool locked, struct held *held)
+static int acquire_locks(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
+                         bool locked, struct held *held)
 {
     int error = -EOPNOTSUPP;
 
@@ -129,13 +130,13 @@ static int acquire_element(const struct mpiio_slice *slice, const struct merged 
                            bool locked, struct held *held)
 {
     int64_t end = merged->displacement + (int64_t)merged->element.conversion->file;
-    int error = acquire(slice->store, merged->displacement, end, true, locked, held);
+    int error = acquire_locks(slice->store, merged->displacement, end, true, locked, held);
 
     if (error != 0)
         return error;
     error = mpiio_file_refresh(slice->store->file);
     if (error != 0)
-        release(slice->store, held);
+        release_locks(slice->store, held);
     return error;
 }
 
@@ -144,7 +145,7 @@ static int release_element(const struct mpiio_slice *slice, struct held *held, i
 {
     if (error == 0)
         error = mpiio_file_publish(slice->store->file);
-    release(slice->store, held);
+    release_locks(slice->store, held);
     return error;
 }
 
@@ -191,8 +192,8 @@ static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
  * Lays the bytes [from, to) of the element over what the file and the partial elements have, and
  * converts it. 0, or why it cannot be converted.
  */
-static int merge(struct mpiio_slice *slice, struct merged *merged, const char *bytes, int64_t from,
-                 int64_t to, const unsigned char *native)
+static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
+                       int64_t from, int64_t to, const unsigned char *native)
 {
     struct mpiio_partial_element before;
 
@@ -240,7 +241,7 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
 
     if (error != 0)
         return error;
-    refused = merge(slice, merged, bytes, from, to, native);
+    refused = merge_bytes(slice, merged, bytes, from, to, native);
     /* A value that is complete and is refused is an error now; what was kept before stays so. */
     if (refused != 0 && is_complete(merged))
         return refused;
@@ -256,8 +257,8 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
 }
 
 /* Stores the bytes [from, to) of an element, whose other bytes stay what they are. */
-static int replace(const struct converted_write *writing, const struct mpiio_element *element,
-                   const char *bytes, int64_t from, int64_t to)
+static int replace_bytes(const struct converted_write *writing, const struct mpiio_element *element,
+                         const char *bytes, int64_t from, int64_t to)
 {
     struct mpiio_slice *slice = writing->slice;
     struct merged merged;
@@ -281,7 +282,7 @@ static int replace(const struct converted_write *writing, const struct mpiio_ele
 static int store_kept(struct mpiio_slice *slice, struct merged *merged, const unsigned char *native,
                       struct mpiio_counters *done)
 {
-    int error = merge(slice, merged, NULL, 0, 0, native);
+    int error = merge_bytes(slice, merged, NULL, 0, 0, native);
 
     return error != 0 ? error : store_element(slice, merged, done);
 }
@@ -353,8 +354,8 @@ out:
  * Stores the bytes [from, to) of an element whose bytes are reordered: what is side by side in a
  * unit is so in the file.
  */
-static int reorder(const struct converted_write *writing, const struct mpiio_element *element,
-                   const char *bytes, int64_t from, int64_t to)
+static int reorder_bytes(const struct converted_write *writing, const struct mpiio_element *element,
+                         const char *bytes, int64_t from, int64_t to)
 {
     int64_t unit = (int64_t)element->conversion->unit;
     char reversed[MPIIO_ELEMENT_NATIVE];
@@ -384,18 +385,18 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
     if (element->conversion->native == 0)
         return -ENOTSUP;
     if (element->conversion->bytewise)
-        return reorder(writing, element, bytes_at(writing, start), start - element->offset,
-                       end - element->offset);
-    return replace(writing, element, bytes_at(writing, start), start - element->offset,
-                   end - element->offset);
+        return reorder_bytes(writing, element, bytes_at(writing, start), start - element->offset,
+                             end - element->offset);
+    return replace_bytes(writing, element, bytes_at(writing, start), start - element->offset,
+                         end - element->offset);
 }
 
 /* Whole elements. */
 
 /* Stores length positions. Returns how many bytes are stored, and sets the whole transfer's error.
  */
-static size_t store(const struct converted_write *writing, int64_t position, size_t length,
-                    const char *memory, enum mpiio_put put)
+static size_t store_positions(const struct converted_write *writing, int64_t position,
+                              size_t length, const char *memory, enum mpiio_put put)
 {
     struct mpiio_transfer part =
         mpiio_slice_transfer(writing->slice, position, length, memory, writing->transfer->done);
@@ -421,7 +422,7 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
         size_t put = 0;
 
         if (error == 0)
-            put = store(writing, at, part, memory, MPIIO_PUT_WAIT);
+            put = store_positions(writing, at, part, memory, MPIIO_PUT_WAIT);
         else
             writing->transfer->error = error;
         at += (int64_t)put;
@@ -432,8 +433,8 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
 }
 
 /* The displacements between which [position, position + length) lies, as far as that is known. */
-static void bounds(const struct vs_map *map, int64_t position, int64_t length, int64_t *start,
-                   int64_t *end)
+static void element_bounds(const struct vs_map *map, int64_t position, int64_t length,
+                           int64_t *start, int64_t *end)
 {
     *start = 0;
     *end = INT64_MAX;
@@ -456,17 +457,17 @@ static int64_t put_locked(const struct converted_write *writing, const char *mem
     struct held held;
     int error;
 
-    bounds(vs_view_map(slice->view), position, length, &start, &end);
-    error = acquire(slice->store, start, end, false, writing->transfer->locked, &held);
+    element_bounds(vs_view_map(slice->view), position, length, &start, &end);
+    error = acquire_locks(slice->store, start, end, false, writing->transfer->locked, &held);
     writing->transfer->error = error;
     if (error != 0)
         return at;
-    stored = (int64_t)store(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
+    stored = (int64_t)store_positions(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
     /* An element that is stored in part does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
     mpiio_partial_drop(&slice->partial, at, behind);
-    release(slice->store, &held);
+    release_locks(slice->store, &held);
     return behind;
 }
 
@@ -479,7 +480,8 @@ static int64_t put_packed(const struct converted_write *writing, const char *mem
     int64_t at = writing->body_start;
 
     if (bytewise) {
-        int64_t stored = (int64_t)store(writing, position, (size_t)length, memory, MPIIO_PUT_WAIT);
+        int64_t stored =
+            (int64_t)store_positions(writing, position, (size_t)length, memory, MPIIO_PUT_WAIT);
 
         at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
                              : writing->body_end;
@@ -554,7 +556,7 @@ void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *trans
         writing.end = end;
         if (end - at > MPIIO_CONVERT_WRITE_WHOLE && !slice->codec->plain)
             writing.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
-        split(&writing);
+        split_write(&writing);
         transfer->bytes += put_converted(&writing);
     } while (transfer->position + (int64_t)transfer->bytes == writing.end && writing.end < end);
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "partial.h"
+#include "slice_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
+
+/* Partial elements of a slice: a table by offset. */
 
 void mpiio_partial_init(struct mpiio_partial *partial)
 {

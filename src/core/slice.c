@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
+#include "slice_access.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "viewspec/map/cover.h"
-#include "convert_read.h"
-#include "slice_gaps.h"
 #include "slice_private.h"
+#include "viewspec/base/integer.h"
+#include "viewspec/map/cover.h"
 
 /* Pieces looked at, some tens of milliseconds: what needs more counts as overlapping. */
 #define COVER_STEPS 1000000
@@ -38,7 +39,7 @@ static int find_disjoint(const struct vs_map *map, bool *disjoint)
     return error == -ENOMEM ? error : 0;
 }
 
-static int init(struct mpiio_slice *slice, enum mpiio_narrow narrow)
+static int init_slice(struct mpiio_slice *slice, enum mpiio_narrow narrow)
 {
     const struct vs_map *map = vs_view_map(slice->view);
     int error = 0;
@@ -65,7 +66,7 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
     if (new != NULL) {
         *new = (struct mpiio_slice){
             .store = store, .view = view, .truncates = narrow == MPIIO_NARROW_TRUNCATE};
-        error = init(new, narrow);
+        error = init_slice(new, narrow);
     }
     if (error != 0) {
         if (new != NULL)
@@ -134,8 +135,8 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
  * size before it clears the rest of the page. Bytes below a size that is sampled afterwards were in
  * the file, or were zeros in it when it had grown again.
  */
-static int64_t cut(struct mpiio_slice *slice, int64_t offset, int64_t size,
-                   const struct mpiio_transfer *transfer)
+static int64_t cut_range(struct mpiio_slice *slice, int64_t offset, int64_t size,
+                         const struct mpiio_transfer *transfer)
 {
     int64_t now = mpiio_store_size(slice->store);
     int64_t bytes = (int64_t)transfer->bytes;
@@ -167,7 +168,7 @@ static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *tra
         mpiio_convert_read(slice, transfer);
     else
         mpiio_store_read(slice->store, transfer);
-    bytes = cut(slice, offset, size, transfer);
+    bytes = cut_range(slice, offset, size, transfer);
     /* An error is told when nothing comes before it, as read(2) does. */
     return bytes == 0 && transfer->error != 0 ? transfer->error : bytes;
 }
@@ -222,4 +223,58 @@ ssize_t mpiio_slice_read(struct mpiio_slice *slice, void *buffer, size_t length,
     if (offset >= 0 && vs_view_gaps(slice->view) != NULL)
         return read_with_gaps(slice, buffer, length, offset);
     return mpiio_slice_read_packed(slice, buffer, length, offset);
+}
+
+void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
+{
+    slice->id = id;
+}
+
+/* Where the elements of the slice's bytes [offset, offset + length), as far as there may be any,
+   lie: their first position and how many there are. */
+static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
+{
+    int64_t end = *offset + vs_min(*length, INT64_MAX - *offset);
+
+    *offset = vs_view_packed(slice->view, *offset);
+    *length = vs_view_packed(slice->view, end) - *offset;
+    if (*length > slice->limit - *offset)
+        *length = slice->limit > *offset ? slice->limit - *offset : 0;
+    end = *offset + *length;
+    if (*length > 0)
+        mpiio_slice_positions(slice, offset, &end);
+    *length = end - *offset;
+}
+
+int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
+                       int64_t length, bool writes, struct mpiio_access *access)
+{
+    if (offset < 0)
+        return -EINVAL;
+    find_positions(slice, &offset, &length);
+    return mpiio_exclusion_begin(accesses, vs_view_map(slice->view), offset, length, writes,
+                                 access);
+}
+
+int mpiio_slice_refresh(struct mpiio_slice *slice)
+{
+    return mpiio_file_refresh(slice->store->file);
+}
+
+int mpiio_slice_publish(struct mpiio_slice *slice)
+{
+    return mpiio_file_publish(slice->store->file);
+}
+
+bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
+{
+    return slice->codec == NULL || slice->codec->plain;
+}
+
+bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
+                        const struct mpiio_slice *other)
+{
+    find_positions(slice, &offset, &length);
+    return mpiio_exclusion_meets(vs_view_map(slice->view), offset, length,
+                                 vs_view_map(other->view));
 }

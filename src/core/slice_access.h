@@ -49,4 +49,13 @@ int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *access
 int mpiio_slice_refresh(struct mpiio_slice *slice);
 int mpiio_slice_publish(struct mpiio_slice *slice);
 
+/*
+ * mpiio_slice_write and mpiio_slice_append within an access that has begun, by which the elements
+ * are locked in the file: a second lock would wait for the first. NULL: there is none. Thread-safe.
+ */
+ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
+                             int64_t offset, const struct mpiio_access *access);
+ssize_t mpiio_slice_append_in(struct mpiio_slice *slice, const void *buffer, size_t length,
+                              int64_t *offset, const struct mpiio_access *access);
+
 #endif

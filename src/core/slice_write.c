@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "slice_write.h"
+#include "slice_access.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,9 +8,9 @@
 
 #include "viewspec/base/search.h"
 #include "viewspec/element.h"
-#include "convert_write.h"
-#include "slice_gaps.h"
 #include "slice_private.h"
+
+/* Writing slices, and making their file longer. */
 
 /* Gaps of the file that are allocated with what lies around them: a call costs more. */
 #define SMALL_GAP (64 << 10)
@@ -55,7 +55,7 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
  * that they can be read back. Returns how many of the bytes from offset on can be, or a negative
  * errno where none can.
  */
-static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
+static int64_t complete_write(struct mpiio_slice *slice, int64_t offset, int64_t end)
 {
     int64_t etype = vs_view_facts(slice->view)->etype_size;
     /* A part of a converted element may end before its last byte in the file. */
@@ -89,7 +89,7 @@ static int64_t complete(struct mpiio_slice *slice, int64_t offset, int64_t end)
  * Shortens a transfer to the bytes that exist in a file of fixed length. A cache must not keep
  * bytes that can never be stored. Returns 0, or a negative errno if none exist.
  */
-static int admit(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
+static int admit_write(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     int64_t offset = transfer->position, start = offset;
     int64_t end = offset + (int64_t)transfer->length, size = mpiio_store_size(slice->store);
@@ -122,7 +122,7 @@ static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *tr
     if ((int64_t)transfer->length > slice->limit - offset)
         transfer->length = (size_t)(slice->limit - offset);
     if (mpiio_file_is_fixed(slice->store->file)) {
-        int error = admit(slice, transfer);
+        int error = admit_write(slice, transfer);
 
         if (error != 0)
             return error;
@@ -132,7 +132,7 @@ static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *tr
     else
         mpiio_store_write(slice->store, transfer);
     return transfer->bytes == 0 ? transfer->error
-                                : complete(slice, offset, offset + (int64_t)transfer->bytes);
+                                : complete_write(slice, offset, offset + (int64_t)transfer->bytes);
 }
 
 /* How many of the packed bytes [start, end) are written at once: whole etypes, if there are some.
@@ -337,7 +337,7 @@ static int reserve_ascending(struct mpiio_file *file, struct span *span, const s
     return add_to_span(file, span, start, vs_map_displacement(map, *position - 1) + 1);
 }
 
-static int reserve(struct mpiio_slice *slice, int64_t position, int64_t end)
+static int reserve_space(struct mpiio_slice *slice, int64_t position, int64_t end)
 {
     const struct vs_map *map = vs_view_map(slice->view);
     const struct vs_map_facts *facts = vs_map_facts(map);
@@ -379,7 +379,7 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
         return (int)needed;
     if (offset < end) {
         mpiio_slice_positions(slice, &offset, &end);
-        error = reserve(slice, offset, end);
+        error = reserve_space(slice, offset, end);
     }
     if (error != 0)
         return error;

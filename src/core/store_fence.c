@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "store_private.h"
 
 /* ms between two tries. */
@@ -17,7 +17,7 @@ int mpiio_store_fence_open(const char *path)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-static int set(int fd, short kind)
+static int set_lock(int fd, short kind)
 {
     struct flock byte = {
         .l_type = kind, .l_whence = SEEK_SET, .l_start = MPIIO_STORE_FENCE_BYTE, .l_len = 1};
@@ -27,15 +27,15 @@ static int set(int fd, short kind)
 
 bool mpiio_store_fence_enter(int fd)
 {
-    return fd >= 0 && set(fd, F_RDLCK) == 0;
+    return fd >= 0 && set_lock(fd, F_RDLCK) == 0;
 }
 
 void mpiio_store_fence_leave(int fd)
 {
-    set(fd, F_UNLCK);
+    set_lock(fd, F_UNLCK);
 }
 
-static int try(struct mpiio_file_locks *locks)
+static int try_lock(struct mpiio_file_locks *locks)
 {
     struct mpiio_lock lock;
     int error =
@@ -58,12 +58,12 @@ int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)
     if (!store->file->writable)
         return 0;
     mpiio_file_locks_init(&locks, store->file->ops->lock_place(store->file, &base), 0, true);
-    error = try(&locks);
+    error = try_lock(&locks);
     if (error == -EAGAIN)
         wait(argument);
     while (error == -EAGAIN && mpiio_lease_clock() < end) {
         nanosleep(&pause, NULL);
-        error = try(&locks);
+        error = try_lock(&locks);
     }
     mpiio_file_locks_destroy(&locks);
     return error == -EAGAIN ? -ETIMEDOUT : error;

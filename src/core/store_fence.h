@@ -10,7 +10,7 @@
 /*
  * The fence between an engine that stores and nodes that go on without it: a lock on one byte of
  * the file, far behind any data. An engine has it, shared with the other engines, during each
- * store, from before it looks at its lease (lease.h) until the store is over; whoever is to store
+ * store, from before it looks at its lease (clock.h) until the store is over; whoever is to store
  * alone first gets it for a moment, exclusively. So a store that has begun under a lease ends
  * before, and one that has not finds the lease run out.
  *

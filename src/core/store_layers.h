@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/file/reader.h"
+#include "core/file/source.h"
 #include "store.h"
 
 /*
  * The layers of a store: write-back over its file (cache.h), a reader of the file
- * (file/reader.h), and waits for its locks. For the owner of the layers and the store. Not
+ * (file/source.h), and waits for its locks. For the owner of the layers and the store. Not
  * installed.
  */
 struct mpiio_cache;

@@ -26,13 +26,13 @@ bool mpiio_store_has_members(const struct mpiio_store *store);
 uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 
 /*
- * Like mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled_hold.h), for such
+ * Like mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled.h), for such
  * a store.
  */
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 
-/* Like mpiio_member_find_twins (members/twins.h), for such a store. */
+/* Like mpiio_member_find_twins (members/identity.h), for such a store. */
 int mpiio_store_find_twins(const struct mpiio_store *store, struct mpiio_member_twins *twins);
 
 /* Like mpiio_assembled_on_replaced (assembled.h), for such a store. */
@@ -67,7 +67,7 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
  */
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 
-/* As mpiio_members_find_list (members/rights.h), of such a store. */
+/* As mpiio_members_find_list (members/assembled.h), of such a store. */
 int64_t mpiio_store_find_list(const struct mpiio_store *store);
 
 /* Like mpiio_file_refresh (file/file.h). Thread-safe. */

@@ -19,7 +19,7 @@ struct mpiio_store {
     _Atomic int64_t last_size;        /* the last result of mpiio_store_size */
     pthread_mutex_t append_lock;      /* held during an append, from its fstat to its end */
     /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
-       one is read, changed and written back (convert_write.h). */
+       one is read, changed and written back (slice_private.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
     void (*wait)(void *argument, bool waits); /* store_layers.h; NULL: none */

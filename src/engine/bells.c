@@ -55,7 +55,7 @@ void engine_bells_init(struct engine_bells *bells, int node, int nodes, uint64_t
     atomic_store(&bells->all[node].here, 1);
 }
 
-static int processors(void)
+static int count_processors(void)
 {
     cpu_set_t set;
 
@@ -71,7 +71,7 @@ void engine_bells_meet(struct engine_bells *bells, uint64_t mark)
     shm_unlink(name);
     for (int i = 0; i < bells->nodes && bells->all != NULL; i++)
         here += engine_bells_reach(bells, i);
-    bells->crowded = here > processors();
+    bells->crowded = here > count_processors();
     if (here == 1)
         engine_bells_free(bells);
 }
@@ -88,7 +88,8 @@ bool engine_bells_reach(const struct engine_bells *bells, int node)
     return bells->all != NULL && atomic_load(&bells->all[node].here) != 0;
 }
 
-static void futex(_Atomic uint32_t *word, int what, uint32_t value, const struct timespec *time)
+static void call_futex(_Atomic uint32_t *word, int what, uint32_t value,
+                       const struct timespec *time)
 {
     syscall(SYS_futex, word, what, value, time, NULL, 0);
 }
@@ -103,7 +104,7 @@ void engine_bells_ring(const struct engine_bells *bells, int node)
     atomic_fetch_add(&bell->rung, 1);
     /* Who is about to sleep sees the count, or is seen. */
     if (atomic_load(&bell->asleep) != 0)
-        futex(&bell->rung, FUTEX_WAKE, 1, NULL);
+        call_futex(&bell->rung, FUTEX_WAKE, 1, NULL);
 }
 
 uint32_t engine_bells_look(const struct engine_bells *bells)
@@ -122,6 +123,6 @@ void engine_bells_sleep(const struct engine_bells *bells, uint32_t seen, long ns
     }
     own = &bells->all[bells->node];
     atomic_store(&own->asleep, 1);
-    futex(&own->rung, FUTEX_WAIT, seen, &time);
+    call_futex(&own->rung, FUTEX_WAIT, seen, &time);
     atomic_store(&own->asleep, 0);
 }

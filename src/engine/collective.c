@@ -126,7 +126,7 @@ struct first_parcels {
     struct parcel parcel[PARCELS_FIRST];
 };
 
-static void reserve(struct parcels *parcels, int count)
+static void reserve_parcels(struct parcels *parcels, int count)
 {
     if (count <= parcels->room)
         return;
@@ -137,9 +137,9 @@ static void reserve(struct parcels *parcels, int count)
         abort();
 }
 
-static void put(struct parcels *parcels, struct parcel parcel)
+static void add_parcel(struct parcels *parcels, struct parcel parcel)
 {
-    reserve(parcels, parcels->count + 1);
+    reserve_parcels(parcels, parcels->count + 1);
     parcels->parcel[parcels->count++] = parcel;
 }
 
@@ -154,7 +154,7 @@ static void take_parcels(struct engine_collective *self, struct parcels *kept, i
         struct parcel parcel = kept->parcel[i];
 
         if (((parcel.to - self->node + self->nodes) % self->nodes & reach) != 0)
-            put(taken, parcel);
+            add_parcel(taken, parcel);
         else
             kept->parcel[left++] = parcel;
     }
@@ -184,7 +184,7 @@ static void hand_on(struct engine_collective *self, const struct parcels *parcel
                          offsetof(struct first_parcels, parcel) + length_of(first), to);
     engine_messages_wait(self->messages);
     come = in.count < PARCELS_FIRST ? in.count : PARCELS_FIRST;
-    reserve(kept, kept->count + in.count);
+    reserve_parcels(kept, kept->count + in.count);
     if (come != 0)
         memcpy(kept->parcel + kept->count, in.parcel, length_of(come));
     engine_messages_receive(self->messages, kept->parcel + kept->count + come,
@@ -224,7 +224,7 @@ int engine_collective_transpose(struct engine_collective *self, const struct eng
 
     for (int i = 0; i < count; i++)
         if (out[i].count != 0)
-            put(&kept, (struct parcel){out[i].node, self->node, out[i].count});
+            add_parcel(&kept, (struct parcel){out[i].node, self->node, out[i].count});
     for (int reach = 1; reach < self->nodes; reach *= 2) {
         take_parcels(self, &kept, reach, &taken);
         hand_on(self, &taken, reach, &kept);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon.h"
+#include "start.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* The node's daemon, as its engine sees it. */
 
 /* The daemon's end of the channel: the first descriptor behind the standard ones. */
 #define DAEMON_END      3
@@ -69,8 +71,8 @@ static char *with_number(const char *text, int node)
 }
 
 /* Descriptors and session of the child. */
-static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes, int end,
-                   int output)
+static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
+                         int end, int output)
 {
     sigset_t none, all;
     int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -96,7 +98,8 @@ static int prepare(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attri
 }
 
 /* posix_spawn(3) rather than fork(2): an MPI library has memory that must not be copied. */
-static int spawn(struct engine_daemon *daemon, const char *program, char *const *arguments, int end)
+static int spawn_daemon(struct engine_daemon *daemon, const char *program, char *const *arguments,
+                        int end)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
@@ -107,7 +110,7 @@ static int spawn(struct engine_daemon *daemon, const char *program, char *const 
         return -error;
     error = posix_spawnattr_init(&attributes);
     if (error == 0) {
-        error = prepare(&actions, &attributes, end, daemon->output);
+        error = prepare_spawn(&actions, &attributes, end, daemon->output);
         if (error == 0)
             error = posix_spawnp(&pid, program, &actions, &attributes, arguments, environ);
         posix_spawnattr_destroy(&attributes);
@@ -135,7 +138,7 @@ static int spawn_with(struct engine_daemon *daemon, const struct engine_options 
     memcpy(arguments + 2, options->arguments, count * sizeof(*arguments));
     arguments[count + 1] = with_number(options->arguments[count - 1], node);
     if (arguments[count + 1] != NULL) {
-        error = spawn(daemon, find_program(options->daemon, path), arguments, end);
+        error = spawn_daemon(daemon, find_program(options->daemon, path), arguments, end);
         free(arguments[count + 1]);
     }
     free(arguments);

@@ -68,8 +68,8 @@ static void list_homes(struct epoch *epoch)
 }
 
 /* Looks at the blocks that are handed in; those that cannot be have their errors at once. */
-static int collect(struct epoch *epoch, const struct mpiio_message_flush *run,
-                   const struct mpiio_flush_block *blocks, int32_t *errors)
+static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush *run,
+                          const struct mpiio_flush_block *blocks, int32_t *errors)
 {
     const struct mpiio_slots *slots = epoch->means->slots;
 
@@ -211,7 +211,7 @@ static struct engine_notice notice_of(const struct own *own)
 }
 
 /* Collective: announces the pieces to their homes. Returns an error of this node's. */
-static int announce(struct epoch *epoch)
+static int announce_pieces(struct epoch *epoch)
 {
     const struct engine_means *means = epoch->means;
     const struct engine_parts notices = {epoch->received, epoch->sources, epoch->source_count};
@@ -246,7 +246,7 @@ static const char *own_piece(void *argument, int32_t place)
 }
 
 /* Makes the pieces that the other homes ask for, where they are to be sent from. */
-static void pack(struct epoch *epoch)
+static void pack_pieces(struct epoch *epoch)
 {
     char *to = epoch->out;
     const int32_t *wanted = epoch->wanted;
@@ -272,7 +272,7 @@ static void pack(struct epoch *epoch)
 }
 
 /* Collective: the homes ask for pieces, and get them. */
-static void fetch(struct epoch *epoch)
+static void fetch_pieces(struct epoch *epoch)
 {
     struct engine_collective *group = epoch->means->group;
     const int32_t *asks;
@@ -285,18 +285,18 @@ static void fetch(struct epoch *epoch)
     engine_collective_exchange(
         group, &(struct engine_parts){(void *)asks, epoch->asks, epoch->source_count},
         &(struct engine_parts){epoch->wanted, epoch->wants, epoch->want_count}, sizeof(*asks));
-    pack(epoch);
+    pack_pieces(epoch);
     engine_collective_exchange(
         group, &(struct engine_parts){epoch->out, epoch->out_words, epoch->want_count},
         &(struct engine_parts){epoch->in, epoch->in_words, epoch->source_count}, ENGINE_PIECE_UNIT);
 }
 
 /* Collective: one round. Returns true as long as there is one more. */
-static bool exchange(struct epoch *epoch)
+static bool exchange_round(struct epoch *epoch)
 {
     const struct engine_means *means = epoch->means;
 
-    fetch(epoch);
+    fetch_pieces(epoch);
     for (int i = 0; i < epoch->want_count; i++)
         epoch->counters->sent_bytes += (uint64_t)epoch->out_words[i].count * ENGINE_PIECE_UNIT;
     for (int i = 0; i < epoch->source_count; i++)
@@ -344,10 +344,10 @@ static int run_epoch(struct epoch *epoch, const struct mpiio_message_flush *run,
     error = engine_collective_error(group, count_notices(epoch));
     if (error != 0)
         return error;
-    error = engine_collective_error(group, announce(epoch));
+    error = engine_collective_error(group, announce_pieces(epoch));
     if (error != 0)
         return error;
-    while (exchange(epoch))
+    while (exchange_round(epoch))
         continue;
     return_outcomes(epoch, errors);
     return sync ? engine_collective_error(group, engine_file_sync(epoch->means->file)) : 0;
@@ -362,7 +362,7 @@ void engine_epoch(const struct engine_means *means, const struct mpiio_message_f
 
     *result = (struct mpiio_message_result){.epoch = run->epoch, .count = run->count};
     memset(errors, 0, run->count * sizeof(*errors));
-    error = collect(&epoch, run, blocks, errors);
+    error = look_at_blocks(&epoch, run, blocks, errors);
     if (error != 0)
         epoch.own_count = 0;
     result->error = run_epoch(&epoch, run, errors);

@@ -18,12 +18,12 @@ static struct engine_fence *volatile inside;
 /* It has the lock. */
 static volatile sig_atomic_t locked;
 
-static void lock(const struct engine_fence *fence)
+static void lock_fence(const struct engine_fence *fence)
 {
     locked = mpiio_store_fence_enter(fence->file);
 }
 
-static void unlock(const struct engine_fence *fence)
+static void unlock_fence(const struct engine_fence *fence)
 {
     if (locked)
         mpiio_store_fence_leave(fence->file);
@@ -45,23 +45,23 @@ void engine_fence_check(void *data)
     struct engine_fence *fence = data;
 
     while (!mpiio_lease_holds(fence->lease)) {
-        unlock(fence);
+        unlock_fence(fence);
         await_lease(fence);
-        lock(fence);
+        lock_fence(fence);
     }
 }
 
 void engine_fence_enter(struct engine_fence *fence)
 {
     inside = fence;
-    lock(fence);
+    lock_fence(fence);
     engine_fence_check(fence);
 }
 
 void engine_fence_leave(struct engine_fence *fence)
 {
     inside = NULL;
-    unlock(fence);
+    unlock_fence(fence);
 }
 
 /* The process was stopped, and goes on: perhaps in the middle of a store. */

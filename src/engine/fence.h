@@ -2,7 +2,7 @@
 #ifndef ENGINE_FENCE_H
 #define ENGINE_FENCE_H
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "cluster/engine_channel.h"
 
 /*

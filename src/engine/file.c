@@ -9,11 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "errors.h"
-#include "members.h"
+#include "file_write.h"
 #include "same.h"
 #include "core/base/fd_link.h"
-#include "core/file/descriptor.h"
+#include "core/file/file.h"
 #include "core/members/assembled.h"
 #include "core/store_fence.h"
 
@@ -24,7 +23,7 @@ enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
  * On a filesystem of this machine POSIX calls and mappings do all that MPI-IO does. For others,
  * MPI-IO has drivers that know better (striping, locks, coherence).
  */
-static enum way choose(const struct mpiio_message_hello *hello)
+static enum way choose_way(const struct mpiio_message_hello *hello)
 {
     if (hello->store == MPIIO_STORE_AUTO)
         return engine_identity_is_local(hello->path) ? WAY_BOTH : WAY_MPI;
@@ -178,7 +177,7 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size)
 {
     bool nothing = *hello->path == '\0';
-    int64_t most[3] = {nothing ? 0 : choose(hello), nothing, !nothing};
+    int64_t most[3] = {nothing ? 0 : choose_way(hello), nothing, !nothing};
     char link[MPIIO_FD_LINK_SIZE];
     int error;
 

@@ -26,7 +26,7 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
                           int64_t displacement, struct mpiio_epoch_counters *counters);
 
 /*
- * Writes a transfer's ranges, with counts of its own: see mpiio_write_ranges (write_plan.h). Local:
+ * Writes a transfer's ranges, with counts of its own: see mpiio_write_ranges (plan.h). Local:
  * the nodes need not call it together.
  */
 void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer,
@@ -37,5 +37,11 @@ void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer
  * 0 or a negative errno, this node's own.
  */
 int engine_file_sync(struct engine_file *file);
+
+/*
+ * The negative errno that stands for an error code of MPI: by its class, as in the table of
+ * viewspec(5), and where that says little by its text. 0 for MPI_SUCCESS. Local.
+ */
+int engine_error(int mpi_error);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
-#include "core/cache/mask.h"
+#include "core/cache/slots.h"
 #include "piece.h"
 
 #define BLOCK_SIZE  ((size_t)MPIIO_BLOCK_SIZE)

@@ -11,15 +11,12 @@
 
 #include <mpi.h>
 
-#include "core/base/capability.h"
 #include "core/base/complain.h"
-#include "core/base/rlimit.h"
-#include "environment.h"
+#include "core/base/process.h"
 #include "epoch.h"
 #include "fence.h"
-#include "leave.h"
+#include "process.h"
 #include "start.h"
-#include "stay.h"
 
 /* Bytes that MPI's largest file may have: memory that the nodes of one host share. */
 #define SHARED_MIN (16 << 20)
@@ -79,7 +76,7 @@ static void run_epoch(struct engine *engine, const struct mpiio_message_flush *m
 }
 
 /* Runs epochs, and waits for them without using any time. */
-static void serve(struct engine *engine)
+static void serve_daemon(struct engine *engine)
 {
     struct mpiio_message message;
 
@@ -107,7 +104,7 @@ static int serve_epochs(struct engine *engine)
     }
     if (engine->options->stay)
         engine_stay_on(engine->daemon.pid);
-    serve(engine);
+    serve_daemon(engine);
     engine_leave_soon(0);
     engine_stop(engine);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "members.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #include "core/members/identity.h"
 #include "viewspec/base/hash.h"
 #include "same.h"
+
+/* A file that is assembled from members, as an engine has it. */
 
 /* Filesystems that a member is looked for on. */
 #define PLACES 16
@@ -201,9 +203,9 @@ static void find_other(struct engine_collective *group, const struct vs_members 
 }
 
 /* Collective: whether those of this node are others than node 0's, which text says then. */
-static bool differs(struct engine_collective *group, const struct vs_members *members,
-                    const struct digest *digests, const struct summary *mine,
-                    const struct summary *first, char *text, size_t size)
+static bool members_differ(struct engine_collective *group, const struct vs_members *members,
+                           const struct digest *digests, const struct summary *mine,
+                           const struct summary *first, char *text, size_t size)
 {
     int64_t most[2] = {mine->failed, !mine->has_birth};
     bool births;
@@ -255,7 +257,7 @@ bool engine_members_same(struct engine_collective *group, const struct vs_member
     look_at_members(members, file, digests, &mine);
     first = mine;
     engine_collective_share(group, &first, sizeof(first), 0);
-    same = !differs(group, members, digests, &mine, &first, text, size) &&
+    same = !members_differ(group, members, digests, &mine, &first, text, size) &&
            is_proved(group, members, file, &first, text, size);
     free(digests);
     return same;

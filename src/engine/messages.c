@@ -124,7 +124,7 @@ static void add_node(uint32_t *nodes, uint32_t *count, int node)
 }
 
 /* Tells the daemon who is waited for. */
-static void tell(const struct engine_messages *self)
+static void tell_progress(const struct engine_messages *self)
 {
     struct mpiio_progress what = {.waiting = true};
 
@@ -151,7 +151,7 @@ static void sleep_for(long ns)
 static _Noreturn void wait_for_end(struct engine_messages *self, int index)
 {
     self->broken = index;
-    tell(self);
+    tell_progress(self);
     for (;;)
         sleep_for(SLEEP_MOST);
 }
@@ -206,7 +206,7 @@ static void wait_more(const struct engine_messages *self, uint32_t seen, struct 
         return;
     }
     if (ns >= TELL_AFTER && !idle->told) {
-        tell(self);
+        tell_progress(self);
         idle->told = true;
     }
     ns = !sleeps_at_once ? ns / 4 : ns > YIELD_FOR ? ns : YIELD_FOR;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "start.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/base/complain.h"
+
+/* The command line. */
 
 enum { OPTION_DAEMON = 256, OPTION_NAME, OPTION_REPORT, OPTION_STAY, OPTION_VERSION };
 
@@ -31,12 +33,12 @@ void engine_options_help(void)
     fputs(help_text, stdout);
 }
 
-static void wrong(struct engine_options *options, const char *what, const char *text)
+static void set_wrong(struct engine_options *options, const char *what, const char *text)
 {
     snprintf(options->wrong, sizeof(options->wrong), "%s%.160s (see --help)", what, text);
 }
 
-static void option(struct engine_options *options, int key, char **argv)
+static void parse_option(struct engine_options *options, int key, char **argv)
 {
     switch (key) {
     case OPTION_DAEMON:
@@ -58,13 +60,13 @@ static void option(struct engine_options *options, int key, char **argv)
         options->version = true;
         break;
     case ':':
-        wrong(options, "an argument is missing after ", argv[optind - 1]);
+        set_wrong(options, "an argument is missing after ", argv[optind - 1]);
         break;
     default:
         if (optopt > 0 && optopt < OPTION_DAEMON)
-            wrong(options, "unknown option: -", (char[]){(char)optopt, '\0'});
+            set_wrong(options, "unknown option: -", (char[]){(char)optopt, '\0'});
         else
-            wrong(options, "unknown option: ", argv[optind - 1]);
+            set_wrong(options, "unknown option: ", argv[optind - 1]);
         break;
     }
 }
@@ -85,12 +87,12 @@ void engine_options_parse(struct engine_options *options, int argc, char **argv)
     *options = (struct engine_options){.name = "mpiio-engine"};
     opterr = 0;
     while (*options->wrong == '\0' && (key = getopt_long(argc, argv, "+:h", names, NULL)) != -1)
-        option(options, key, argv);
+        parse_option(options, key, argv);
     if (*options->wrong != '\0' || options->help || options->version)
         return;
     if (optind < 2 || strcmp(argv[optind - 1], "--") != 0)
-        wrong(options, "\"--\" and the daemon's arguments are missing", "");
+        set_wrong(options, "\"--\" and the daemon's arguments are missing", "");
     else if (optind == argc)
-        wrong(options, "the daemon's arguments are missing", "");
+        set_wrong(options, "the daemon's arguments are missing", "");
     options->arguments = argv + optind;
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/cache/mask.h"
+#include "core/cache/slots.h"
 
 /* A piece begins with its shape, and then has its mask or its runs. */
 struct run {

@@ -10,10 +10,79 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "identity.h"
+#include "core/base/filesystem.h"
+
+/* What a node knows of its file. */
+
+bool engine_identity_is_local(const char *path)
+{
+    return mpiio_filesystem_at(path)->one_machine;
+}
+
+static void read_boot(char *boot, size_t size)
+{
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+    if (file == NULL)
+        return;
+    if (fgets(boot, (int)size, file) == NULL)
+        *boot = '\0';
+    fclose(file);
+}
+
+struct engine_identity engine_identify(struct engine_identifier *identifier, const char *path)
+{
+    struct engine_identity identity;
+    struct statx st;
+
+    memset(&identity, 0, sizeof(identity));
+    if (statx(AT_FDCWD, path, AT_STATX_FORCE_SYNC, STATX_BASIC_STATS | STATX_BTIME, &st) != 0)
+        return identity;
+    identity.found = true;
+    identity.device = S_ISBLK(st.stx_mode);
+    identity.inode = st.stx_ino;
+    identity.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+    if (*identifier->boot == '\0')
+        read_boot(identifier->boot, sizeof(identifier->boot));
+    if (!identifier->looked || identifier->dev != identity.dev) {
+        identifier->looked = true;
+        identifier->dev = identity.dev;
+        identifier->local = engine_identity_is_local(path);
+    }
+    memcpy(identity.boot, identifier->boot, sizeof(identity.boot));
+    identity.local = identifier->local;
+    identity.rdev = makedev(st.stx_rdev_major, st.stx_rdev_minor);
+    identity.has_birth = (st.stx_mask & STATX_BTIME) != 0;
+    identity.birth[0] = st.stx_btime.tv_sec;
+    identity.birth[1] = st.stx_btime.tv_nsec;
+    return identity;
+}
+
+enum engine_same engine_identity_compare(const struct engine_identity *a,
+                                         const struct engine_identity *b)
+{
+    bool one_kernel = a->boot[0] != '\0' && strcmp(a->boot, b->boot) == 0;
+
+    if (!a->found || !b->found)
+        return ENGINE_SAME;
+    /* No other machine's cache follows what this one writes to a device. */
+    if (a->device || b->device)
+        return one_kernel && a->device && b->device && a->rdev == b->rdev ? ENGINE_SAME
+                                                                          : ENGINE_OTHER;
+    if (a->inode != b->inode)
+        return ENGINE_OTHER;
+    if (a->local && b->local)
+        return one_kernel && a->dev == b->dev ? ENGINE_SAME : ENGINE_OTHER;
+    if (a->has_birth && b->has_birth && (a->birth[0] != b->birth[0] || a->birth[1] != b->birth[1]))
+        return ENGINE_OTHER;
+    return ENGINE_UNKNOWN;
+}
+
+/* Whether all nodes have one. */
 
 /* Looks for a mark before it is taken to be missing, and ms between them. */
 #define LOOKS 20
@@ -29,7 +98,7 @@ static bool any_unknown(struct engine_collective *group, enum engine_same same)
 }
 
 /* A number that nobody can guess; 0: there is none. */
-static uint64_t draw(void)
+static uint64_t draw_number(void)
 {
     uint64_t number;
 
@@ -48,7 +117,7 @@ static int set_lock(const char *path, uint64_t *place)
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     struct flock byte;
 
-    *place = draw() >> 3 | (uint64_t)1 << 60;
+    *place = draw_number() >> 3 | (uint64_t)1 << 60;
     byte = byte_at(*place);
     if (fd >= 0 && fcntl(fd, F_OFD_SETLK, &byte) == 0)
         return fd;
@@ -115,7 +184,7 @@ static void name_mark(uint64_t number, char *name, size_t size)
 /* Node 0: makes the mark. Returns its number, or 0. */
 static uint64_t make_mark(int folder)
 {
-    uint64_t number = folder >= 0 ? draw() : 0;
+    uint64_t number = folder >= 0 ? draw_number() : 0;
     char name[64];
     int fd;
 

@@ -2,18 +2,130 @@
 #include "start.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <mpi.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cluster/tree.h"
 #include "core/base/complain.h"
-#include "core/base/rlimit.h"
-#include "environment.h"
-#include "neighbours.h"
-#include "places.h"
+#include "core/base/process.h"
+#include "process.h"
+
+/* What the nodes tell each other. */
+
+/* Bytes of a message that are left for the texts. */
+#define ROOM (MPIIO_MESSAGE_MAX - MPIIO_TEXT_MAX - 64)
+
+/* Aborts where there is no memory: such a node could not tell anybody. */
+static void *allocate_text(size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
+/*
+ * Collective: the texts of all nodes of this one's group (engine_channel.h), in the order of their
+ * numbers, with a zero byte behind each, the caller's to free(). *size: their bytes; 0 where no
+ * message has room for them, or none has more than its zero byte. A text has fewer than
+ * MPIIO_TEXT_MAX bytes.
+ */
+static char *engine_neighbours_gather(struct engine *engine, const char *text, uint32_t *size)
+{
+    int first = engine->node / MPIIO_GROUP_NODES * MPIIO_GROUP_NODES;
+    int count =
+        engine->nodes - first < MPIIO_GROUP_NODES ? engine->nodes - first : MPIIO_GROUP_NODES;
+    struct engine_part *out = allocate_text((size_t)count, sizeof(*out)), *in;
+    int64_t total;
+    char *all;
+
+    /* All are sent the same text. */
+    for (int i = 0; i < count; i++)
+        out[i] = (struct engine_part){.node = first + i, .count = (int)strlen(text) + 1};
+    engine_collective_transpose(&engine->group, out, count, &in);
+    total = engine_parts_begin(in, count);
+    all = allocate_text((size_t)total, 1);
+    engine_collective_exchange(&engine->group, &(struct engine_parts){(char *)text, out, count},
+                               &(struct engine_parts){all, in, count}, 1);
+    free(out);
+    free(in);
+    *size = total <= ROOM ? (uint32_t)total : 0;
+    for (int64_t i = 0; i < total; i++)
+        if (all[i] != '\0')
+            return all;
+    *size = 0;
+    return all;
+}
+
+/* Where a node mounts: in one namespace of mounts of one running kernel, a path is one place. */
+struct place {
+    char kernel[40];
+    ino_t mounts;
+    char folder[PATH_MAX]; /* where the path begins, if it does not say so itself */
+    char path[PATH_MAX];
+};
+
+static void find_place(const struct engine *engine, struct place *place)
+{
+    FILE *kernel = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char *const *last = engine->options->arguments;
+    struct stat st;
+
+    memset(place, 0, sizeof(*place));
+    if (kernel != NULL) {
+        if (fgets(place->kernel, sizeof(place->kernel), kernel) == NULL)
+            place->kernel[0] = '\0';
+        fclose(kernel);
+    }
+    if (stat("/proc/self/ns/mnt", &st) == 0)
+        place->mounts = st.st_ino;
+    while (last[1] != NULL)
+        last++;
+    snprintf(place->path, sizeof(place->path), "%s", *last);
+    if (place->path[0] != '/' && getcwd(place->folder, sizeof(place->folder)) == NULL)
+        place->folder[0] = '\0';
+}
+
+/*
+ * Collective: whether this node mounts where no node before it does. Of two at one place of one
+ * machine, the second would wait for the first, and that for the second. Where it is false, text
+ * says why.
+ */
+static bool engine_places_are_apart(const struct engine *engine, char *text, size_t size)
+{
+    struct place own, *all;
+    int before = engine->nodes;
+
+    find_place(engine, &own);
+    /* With its number in it, each node has a place of its own. */
+    if (engine->nodes == 1 || strstr(own.path, "%n") != NULL)
+        return true;
+    all = calloc((size_t)engine->nodes, sizeof(*all));
+    if (all == NULL)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allgather(&own, (int)sizeof(own), MPI_BYTE, all, (int)sizeof(own), MPI_BYTE,
+                  MPI_COMM_WORLD);
+    for (int node = engine->node - 1; node >= 0; node--)
+        if (memcmp(&all[node], &own, sizeof(own)) == 0)
+            before = node;
+    free(all);
+    if (before == engine->nodes)
+        return true;
+    snprintf(text, size,
+             "nodes %d and %d are on this machine: the mount point needs %%n, the node's number",
+             before, engine->node);
+    return false;
+}
 
 /* What went wrong on a node. */
 struct failure {
@@ -39,7 +151,7 @@ static void fail_start(struct failure *failure, int status, const char *format, 
  * Collective: makes the failure of the lowest node that has one every node's, so that all go the
  * same way. Returns the status: 0 where none has failed.
  */
-static int agree(struct engine *engine, struct failure *failure)
+static int agree_failure(struct engine *engine, struct failure *failure)
 {
     int64_t most = failure->status != 0 ? engine->nodes - engine->node : 0;
     int first, length;
@@ -160,8 +272,8 @@ static void exchange_addresses(struct engine *engine, const struct mpiio_message
 
 /* Tells every daemon where the one above it is, and its neighbours, so that they find each other.
  * Collective. */
-static void introduce(struct engine *engine, const struct mpiio_message *hello,
-                      struct failure *failure)
+static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
+                            struct failure *failure)
 {
     char address[MPIIO_TEXT_MAX] = "";
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = address}};
@@ -197,30 +309,30 @@ static int start_engine(struct engine *engine, struct failure *failure)
 
     if (!engine_places_are_apart(engine, failure->text, sizeof(failure->text)))
         failure->status = 2;
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     meet_daemon(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     compare_specs(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     /* The hello's texts are in the channel's buffer until the next message comes. */
     if (engine_file_open(&engine->file, &engine->group, &hello.hello, failure->text,
                          sizeof(failure->text)) != 0 &&
         *failure->text != '\0')
         failure->status = 1;
-    if (agree(engine, failure) != 0)
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     close_hello(&hello.hello);
     follow_stripes(engine, &hello);
     engine_file_fence(&engine->file, hello.hello.path, mpiio_slots_lease(&engine->slots),
                       engine->daemon.channel);
-    introduce(engine, &hello, failure);
-    if (agree(engine, failure) != 0)
+    introduce_nodes(engine, &hello, failure);
+    if (agree_failure(engine, failure) != 0)
         return failure->status;
     start_daemon(engine, failure);
-    return agree(engine, failure);
+    return agree_failure(engine, failure);
 }
 
 int engine_start(struct engine *engine)

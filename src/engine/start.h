@@ -2,12 +2,65 @@
 #ifndef ENGINE_START_H
 #define ENGINE_START_H
 
-#include "core/cache/slots.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "cluster/engine_channel.h"
 #include "collective.h"
-#include "daemon.h"
+#include "core/cache/slots.h"
 #include "file.h"
-#include "options.h"
 #include "stripes.h"
+
+/* The command line. All texts are borrowed from argv. */
+struct engine_options {
+    const char *name; /* what messages begin with */
+    const char
+        *daemon;      /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
+    char **arguments; /* for it: those behind "--", ended by NULL */
+    bool report;      /* tell how far the start has come */
+    bool stay;        /* until the daemon has ended: process.h */
+    bool help;
+    bool version;
+    char wrong[256]; /* what is wrong with the command line; "": nothing */
+};
+
+/* Reads the command line. Prints nothing: there are as many of us as there are nodes. */
+void engine_options_parse(struct engine_options *options, int argc, char **argv);
+
+void engine_options_help(void);
+
+/*
+ * The node's daemon as its engine sees it: a child in a session of its own, so that what ends the
+ * engines (mpiexec, when one of them dies) does not end the daemons.
+ */
+struct engine_daemon {
+    struct mpiio_channel *channel; /* NULL: not started */
+    pid_t pid;
+    int output; /* a memfd with what it has printed; -1: none, or not looked at any more */
+    const char *program;
+};
+
+/*
+ * Starts the daemon's program with the option --engine-fd=N, N being its end of the channel, and
+ * the arguments of options, in the last of which %n is replaced by node. It has no other descriptor
+ * of this process's, but for standard input, which is empty, and standard output and error, which
+ * are caught. 0 or a negative errno; local.
+ */
+int engine_daemon_start(struct engine_daemon *daemon, const struct engine_options *options,
+                        int node);
+
+/*
+ * Why the daemon has ended its stream, for people, and the status to exit with: what it printed, or
+ * how it ended. Waits for its end.
+ */
+int engine_daemon_reason(struct engine_daemon *daemon, char *text, size_t size);
+
+/* Tells the daemon to quit, waits until it is gone, kills it where it is not within 10 s. */
+void engine_daemon_end(struct engine_daemon *daemon);
+
+/* Looks no more at what the daemon prints. */
+void engine_daemon_let_go(struct engine_daemon *daemon);
 
 /* The engine of one node. */
 struct engine {

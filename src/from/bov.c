@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "brick.h"
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 #include "viewspec/base/integer.h"
 
 /* Bricks of values (BOV), as VisIt and VAPOR read them: a .bov file beside the data. */
@@ -63,7 +63,7 @@ static void read_type(struct reader *r, struct from_span value)
     from_lines_fail(&r->lines, "unknown DATA_FORMAT");
 }
 
-static struct from_span unquoted(struct from_span value)
+static struct from_span unquoted_value(struct from_span value)
 {
     if (value.length > 1 && *value.at == '"' && value.at[value.length - 1] == '"')
         return (struct from_span){value.at + 1, value.length - 2};
@@ -73,9 +73,9 @@ static struct from_span unquoted(struct from_span value)
 static void read_entry(struct reader *r, struct from_span key, struct from_span value)
 {
     if (from_span_is(key, "DATA_FILE")) {
-        r->file = unquoted(value);
+        r->file = unquoted_value(value);
     } else if (from_span_is(key, "VARIABLE")) {
-        r->variable = unquoted(value);
+        r->variable = unquoted_value(value);
     } else if (from_span_is(key, "DATA_SIZE")) {
         read_sizes(r, value, r->sizes);
     } else if (from_span_is(key, "DATA_BRICKLETS")) {

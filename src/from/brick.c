@@ -45,7 +45,7 @@ int from_brick_add(struct from_brick *brick, struct from_span name)
 
 /* Expands the one %d of a pattern; it may have a flag 0 and a width, and i and u are synonyms.
    Returns false if the pattern has another form. */
-static bool expand(struct from_span pattern, int64_t number, char *text, size_t size)
+static bool expand_pattern(struct from_span pattern, int64_t number, char *text, size_t size)
 {
     size_t length = 0, conversions = 0;
 
@@ -84,7 +84,7 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
     if (text == NULL)
         return -ENOMEM;
     for (int64_t i = 0; !code && i <= span / step; i++)
-        code = expand(pattern, min + i * step, text, size)
+        code = expand_pattern(pattern, min + i * step, text, size)
                    ? from_brick_add(brick, from_span_of(text))
                    : -EINVAL;
     free(text);

@@ -6,7 +6,7 @@
    one, or blocks of equal size in several files. */
 
 #include "from.h"
-#include "lines.h"
+#include "text.h"
 
 /* The value of disp if the block lies at the end of its file. */
 #define FROM_AT_END (-1)

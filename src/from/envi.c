@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "brick.h"
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 
 /* ENVI's images: a .hdr file beside the data. */
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 
 /* FITS: images and binary tables. */
 
@@ -361,8 +361,8 @@ static bool is_fits(const struct from_bytes *head)
     return head->length >= 9 && !memcmp(head->bytes, "SIMPLE  =", 9);
 }
 
-static int scan(const struct from_source *source, const char *path, struct from_file *file,
-                struct vs_error *error)
+static int scan_fits(const struct from_source *source, const char *path, struct from_file *file,
+                     struct vs_error *error)
 {
     struct reader r = {.source = source,
                        .path = path,
@@ -381,5 +381,5 @@ static int scan(const struct from_source *source, const char *path, struct from_
 const struct from_format from_fits = {
     .name = "FITS",
     .is_it = is_fits,
-    .scan = scan,
+    .scan = scan_fits,
 };

@@ -4,7 +4,7 @@
 
 #include "from.h"
 
-/* The formats that are known; each has a source of that name. HDF5 and Fortran have headers. */
+/* The formats that are known; each has a source of that name. Fortran has a header. */
 extern const struct from_format from_bov;
 extern const struct from_format from_envi;
 extern const struct from_format from_fits;
@@ -25,5 +25,34 @@ char *from_format_find(const char *name);
 
 /* Returns the formats' names, "a, b, c". Borrowed. */
 const char *from_format_names(void);
+
+/* HDF5, netCDF-4 too: read by a module (hdf5_module.h), which is loaded when it is needed. */
+extern const struct from_format from_hdf5;
+
+/*
+ * Lists what is in an HDF5 file whose bytes are source's; NULL: those of the file at path. As list
+ * of struct from_format.
+ */
+int from_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
+                   struct vs_error *error);
+
+/*
+ * Lists the variables of the file at path, in any format. If no file has that name, a format may
+ * find the file that it stands for. Specs can be made of the wanted variables only; their names are
+ * borrowed. Returns 0, or a negative errno with error filled, even if the file is damaged. The
+ * caller frees the file with from_free().
+ */
+int from_open(const char *path, struct from_wanted wanted, struct from_file **file,
+              struct vs_error *error);
+
+/* Arrays of VTK's formats. */
+
+/*
+ * Sets the dimensions of a variable. These are the grid's if the variable has one tuple for each
+ * point (sections Points and PointData) or cell (CellData), else the number of tuples. Several
+ * components are the last dimension. points are the grid's along x, y and z; 0: there is no grid.
+ */
+void from_vtk_shape(struct from_variable *variable, const char *section, const int64_t points[3],
+                    int64_t tuples, int64_t components);
 
 #endif

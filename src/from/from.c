@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,7 +90,7 @@ int from_add_link(struct from_file *file, const char *name, const char *target)
 }
 
 /* Returns the rest of path after the link's name, or NULL if the path does not begin with it. */
-static const char *behind(const struct from_link *link, const char *path)
+static const char *behind_link(const struct from_link *link, const char *path)
 {
     size_t length = strlen(link->name);
 
@@ -102,7 +103,7 @@ static const char *behind(const struct from_link *link, const char *path)
  * Replaces the first link on a path by its target. Returns the new path, a new string, or NULL if
  * the path has no link.
  */
-static char *follow(const struct from_file *file, const char *path)
+static char *follow_link(const struct from_file *file, const char *path)
 {
     const struct from_link *first = NULL;
     char *next = NULL;
@@ -110,12 +111,12 @@ static char *follow(const struct from_file *file, const char *path)
     if (path[0] == '/')
         return strdup(path + 1);
     for (size_t i = 0; i < file->link_count; i++)
-        if (behind(&file->links[i], path) &&
+        if (behind_link(&file->links[i], path) &&
             (first == NULL || strlen(file->links[i].name) < strlen(first->name)))
             first = &file->links[i];
     if (first == NULL)
         return NULL;
-    const char *rest = behind(first, path);
+    const char *rest = behind_link(first, path);
     if (asprintf(&next, "%s%s", first->target, rest + (!first->target[0] && rest[0])) < 0)
         return NULL;
     return next;
@@ -130,7 +131,7 @@ long from_find(const struct from_file *file, const char *name)
         for (size_t i = 0; i < file->count && found < 0; i++)
             if (!strcmp(file->variables[i].name, path))
                 found = (long)i;
-        char *next = found < 0 ? follow(file, path) : NULL;
+        char *next = found < 0 ? follow_link(file, path) : NULL;
         free(path);
         path = next;
     }
@@ -217,4 +218,88 @@ void from_free(struct from_file *file)
     free(file->links);
     free(file->parts);
     free(file);
+}
+
+/* Types of elements. */
+
+/* The name in a table of sizes, or NULL. */
+static json_t *name_of_size(const char *const *names, int64_t size)
+{
+    const char *name = size > 0 && size <= 32 ? names[size] : NULL;
+
+    return name ? json_string(name) : NULL;
+}
+
+json_t *from_integer(int64_t size, bool is_signed)
+{
+    static const char *const with[33] = {
+        [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t"};
+    static const char *const without[33] = {
+        [1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"};
+
+    return name_of_size(is_signed ? with : without, size);
+}
+
+json_t *from_float(int64_t size)
+{
+    static const char *const names[33] = {
+        [2] = "real2", [4] = "float", [8] = "double", [sizeof(long double)] = "long_double"};
+
+    return name_of_size(names, size);
+}
+
+json_t *from_complex(int64_t size)
+{
+    static const char *const names[33] = {[8] = "c_complex",
+                                          [16] = "c_double_complex",
+                                          [2 * sizeof(long double)] = "c_long_double_complex"};
+
+    return name_of_size(names, size);
+}
+
+json_t *from_number(char kind, int64_t size)
+{
+    return kind == 'f'   ? from_float(size)
+           : kind == 'c' ? from_complex(size)
+                         : from_integer(size, kind == 'i');
+}
+
+json_t *from_several(json_t *type, int64_t count)
+{
+    if (count == 1)
+        return type;
+    return json_pack("{s:s, s:I, s:o}", "type", "contiguous", "count", (json_int_t)count, "oldtype",
+                     type);
+}
+
+json_t *from_spaced(json_t *type, int64_t extent)
+{
+    return json_pack("{s:s, s:i, s:I, s:o}", "type", "resized", "lb", 0, "extent",
+                     (json_int_t)extent, "oldtype", type);
+}
+
+json_t *from_struct(void)
+{
+    return json_pack("{s:s, s:[], s:[], s:[]}", "type", "struct", "blocklengths", "displacements",
+                     "types");
+}
+
+int from_member(json_t *structure, int64_t displacement, json_t *type)
+{
+    return json_array_append_new(json_object_get(structure, "blocklengths"), json_integer(1)) |
+           json_array_append_new(json_object_get(structure, "displacements"),
+                                 json_integer(displacement)) |
+           json_array_append_new(json_object_get(structure, "types"), type);
+}
+
+bool from_order(char *order, char more)
+{
+    if (!*order)
+        *order = more;
+    return !more || *order == more;
+}
+
+const char *from_datarep(char order)
+{
+    return order == '<' ? "little-endian" : order == '>' ? "big-endian" : NULL;
 }

@@ -2,21 +2,23 @@
 #include "grid.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/shorthand.h"
 
-static const char source[] = "DECOMPOSITION";
+static const char grid_source[] = "DECOMPOSITION";
 
 static int fail_grid(struct vs_error *error, const char *what)
 {
-    return from_fail(error, -EINVAL, source, "%s", what);
+    return from_fail(error, -EINVAL, grid_source, "%s", what);
 }
 
 /* The JSON of a darray of so many dimensions with that decomposition, or NULL. */
-static json_t *translate(const char *text, int dimensions, struct vs_error *error)
+static json_t *translate_grid(const char *text, int dimensions, struct vs_error *error)
 {
     char sizes[2 * FROM_DIMENSIONS_MAX + 1] = "1", *shorthand, *json = NULL;
     json_t *root = NULL;
@@ -24,17 +26,17 @@ static json_t *translate(const char *text, int dimensions, struct vs_error *erro
     for (int d = 1; d < dimensions; d++)
         strcat(sizes, "x1");
     if (asprintf(&shorthand, "darray %s %s", sizes, text) < 0) {
-        from_fail(error, -ENOMEM, source, "%s", strerror(ENOMEM));
+        from_fail(error, -ENOMEM, grid_source, "%s", strerror(ENOMEM));
         return NULL;
     }
-    json = vs_shorthand_json(shorthand, source, NULL, 0, error);
+    json = vs_shorthand_json(shorthand, grid_source, NULL, 0, error);
     /* Places are those of the text alone. */
     error->column -= (int)strlen("darray ") + (int)strlen(sizes) + 1;
     if (error->code && error->column < 1)
         error->column = 1;
     free(shorthand);
     if (json && !(root = json_loads(json, 0, NULL)))
-        from_fail(error, -ENOMEM, source, "%s", strerror(ENOMEM));
+        from_fail(error, -ENOMEM, grid_source, "%s", strerror(ENOMEM));
     free(json);
     return root;
 }
@@ -116,7 +118,7 @@ static int read_form(const json_t *root, int64_t ranks, struct from_grid *grid,
     if (read_dimensions(form, ranks, grid, error))
         return error->code;
     if (grid->ranks != ranks)
-        return from_fail(error, -EINVAL, source, "a grid of %lld ranks for %lld",
+        return from_fail(error, -EINVAL, grid_source, "a grid of %lld ranks for %lld",
                          (long long)grid->ranks, (long long)ranks);
     return 0;
 }
@@ -129,7 +131,7 @@ int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs
         return 0;
     }
     /* At first as of one dimension, to see how many are named. */
-    json_t *root = translate(text, 1, error);
+    json_t *root = translate_grid(text, 1, error);
     const json_t *form = json_object_get(json_object_get(root, "view"), "filetype");
     size_t dimensions = json_array_size(json_object_get(form, "distribs"));
 
@@ -137,10 +139,104 @@ int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs
         fail_grid(error, "too many dimensions");
     } else if (root && dimensions > 1) {
         json_decref(root);
-        root = translate(text, (int)dimensions, error);
+        root = translate_grid(text, (int)dimensions, error);
     }
     if (root && !error->code)
         read_form(root, ranks, grid, error);
     json_decref(root);
     return error->code;
+}
+
+/* One dimension, as a rank has it. */
+
+struct from_term from_constant(int64_t value)
+{
+    struct from_term term = {.constant = true, .value = value};
+
+    snprintf(term.text, sizeof(term.text), "%" PRId64, value);
+    return term;
+}
+
+struct from_term from_expression(const char *format, ...)
+{
+    struct from_term term = {.text = "("};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(term.text + 1, sizeof(term.text) - 2, format, args);
+    va_end(args);
+    strcat(term.text, ")");
+    return term;
+}
+
+json_t *from_term_json(const struct from_term *term)
+{
+    size_t length = strlen(term->text);
+
+    return term->constant ? json_integer(term->value) : json_stringn(term->text + 1, length - 2);
+}
+
+/* Which of the parts of dimension d is the rank's: the last dimension runs fastest. */
+static struct from_term coordinate_of(const struct from_grid *grid, int d)
+{
+    int64_t behind = 1;
+
+    for (int i = d + 1; i < grid->dimensions; i++)
+        behind *= grid->psizes[i];
+    if (grid->psizes[d] == grid->ranks)
+        return from_expression("rank");
+    if (behind * grid->psizes[d] == grid->ranks)
+        return from_expression("rank / %" PRId64, behind);
+    if (behind == 1)
+        return from_expression("rank %% %" PRId64, grid->psizes[d]);
+    return from_expression("rank / %" PRId64 " %% %" PRId64, behind, grid->psizes[d]);
+}
+
+/* Where the rank's block begins and how long it is: nothing behind the last index. */
+static void find_block(struct from_axis *axis)
+{
+    const char *at = axis->coordinate.text;
+
+    axis->start =
+        from_expression("min(%s * %" PRId64 ", %" PRId64 ")", at, axis->block, axis->length);
+    axis->count = from_expression("max(0, min(%" PRId64 ", %" PRId64 " - %s * %" PRId64 "))",
+                                  axis->block, axis->length, at, axis->block);
+}
+
+/* How many indices blocks in turn have: of whole blocks, and of the one that the end cuts. */
+static void count_cyclic(struct from_axis *axis)
+{
+    int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;
+    const char *at = axis->coordinate.text;
+
+    axis->count = from_expression("%" PRId64 " * ((%" PRId64 " - %s) / %" PRId64 ")", axis->block,
+                                  whole + axis->ranks - 1, at, axis->ranks);
+    if (rest)
+        axis->count = from_expression(
+            "%s + %" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))",
+            axis->count.text, rest, at, whole % axis->ranks, at, whole % axis->ranks);
+}
+
+struct from_axis from_axis(const struct from_variable *variable, const struct from_grid *grid,
+                           int d)
+{
+    struct from_axis axis = {.length = variable->shape[d], .ranks = 1};
+
+    axis.start = from_constant(0);
+    axis.count = from_constant(axis.length);
+    if (grid->dimensions != variable->dimensions || grid->psizes[d] == 1)
+        return axis;
+    axis.ranks = grid->psizes[d];
+    axis.distribution = grid->distributions[d];
+    axis.coordinate = coordinate_of(grid, d);
+    axis.block = grid->blocks[d];
+    if (axis.distribution == FROM_BLOCK) {
+        if (!axis.block)
+            axis.block = axis.length / axis.ranks + (axis.length % axis.ranks != 0);
+        find_block(&axis);
+    } else {
+        axis.block = axis.block ? axis.block : 1;
+        count_cyclic(&axis);
+    }
+    return axis;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_loader.h"
+#include "formats.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "from/hdf5/hdf5_module.h"
+
+/* The format HDF5: loads the module. */
 
 static const char signature[] = "\x89HDF\r\n\x1a\n";
 #define SIGNATURE_LENGTH 8

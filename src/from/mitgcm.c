@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "element.h"
-#include "meta.h"
+#include "from.h"
 #include "pieces.h"
 
 /* The .meta files of MITgcm, each of which describes the .data file beside it. */
@@ -75,8 +74,8 @@ static char *find_meta(const char *name)
 }
 
 /* What the .meta file says, of the .data file beside it, or of the pieces that belong together. */
-static int describe(const struct from_bytes *head, const struct from_meta *meta,
-                    struct from_file *file, struct vs_error *error)
+static int describe_data(const struct from_bytes *head, const struct from_meta *meta,
+                         struct from_file *file, struct vs_error *error)
 {
     size_t length = strlen(head->path) - 5, piece = from_pieces_name(head->path);
     const char *slash = strrchr(head->path, '/'), *name = slash ? slash + 1 : head->path;
@@ -107,7 +106,7 @@ static int parse_mitgcm(const struct from_bytes *head, struct from_file *file,
         return -EAGAIN;
     code = from_meta((const char *)head->bytes, head->length, head->path, &meta, error);
     if (!code)
-        code = describe(head, &meta, file, error);
+        code = describe_data(head, &meta, file, error);
     from_meta_free(&meta);
     return code;
 }

@@ -1,14 +1,239 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "netcdf_header.h"
-#include "netcdf_set.h"
+#include "head.h"
+#include "netcdf.h"
 #include "viewspec/base/integer.h"
+#include "viewspec/base/list.h"
+
+/*
+ * Sets of netCDF files that the processes of a model wrote: ocean.nc.0000, ocean.nc.0001, ... They
+ * become members (viewspec(5)) of one file with the whole variables.
+ */
+
+#define SUFFIX ".nc"
+
+/* The parts of a tile's path: [0, base) is the folder, [number, end) the digits of the tile's
+   number. [base, number) and [end, length) are the same for all tiles. */
+struct name {
+    size_t base, number, end, length;
+};
+
+static bool split_name(const char *path, struct name *name)
+{
+    const char *slash = strrchr(path, '/');
+
+    name->base = slash ? (size_t)(slash + 1 - path) : 0;
+    name->length = name->end = strlen(path);
+    if (name->end > strlen(SUFFIX) && !strcmp(path + name->end - strlen(SUFFIX), SUFFIX))
+        name->end -= strlen(SUFFIX);
+    for (name->number = name->end;
+         name->number > name->base && isdigit((unsigned char)path[name->number - 1]);)
+        name->number--;
+    return name->number > name->base && name->number < name->end;
+}
+
+/* Returns true if entry, in the folder of path, has the name of a tile of path's set. */
+static bool is_of_set(const char *entry, const char *path, const struct name *name)
+{
+    struct name own;
+
+    return split_name(entry, &own) && own.number == name->number - name->base &&
+           own.length - own.end == name->length - name->end &&
+           own.end - own.number == name->end - name->number &&
+           !strncmp(entry, path + name->base, own.number);
+}
+
+static int read_header(void *argument, const struct from_bytes *head, struct vs_error *error)
+{
+    struct from_nc_member *tile = argument;
+
+    from_clear(&tile->file);
+    from_nc_free(&tile->header);
+    tile->header = (struct from_nc_header){0};
+    if (!from_nc_is_it(head))
+        return from_fail(error, -EINVAL, head->path, "not a file of netCDF's classic formats");
+    return from_nc_read(head, &tile->file, &tile->header, error);
+}
+
+/* Reads a tile's header and its position in the whole. */
+static int read_tile(struct from_nc_member *tile, struct vs_error *error)
+{
+    static const char *const what = "netCDF";
+    struct from_bytes head = {.path = tile->path};
+    int fd = open(tile->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct from_source source = {from_read, &fd, 0};
+    const char *wrong = NULL;
+    struct stat st;
+    int code = 0;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        code = from_fail(error, -errno, tile->path, "%s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        code = from_fail(error, -EINVAL, tile->path, "not a regular file");
+    head.size = source.size = code ? 0 : st.st_size;
+    if (!code)
+        code = from_head(&source, &head, read_header, tile, &what, error);
+    if (fd >= 0)
+        close(fd);
+    if (code)
+        return code;
+    tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
+    if (tile->ranges == NULL)
+        return from_fail(error, -ENOMEM, tile->path, "%s", strerror(ENOMEM));
+    tile->model = from_nc_tile(&tile->file, &tile->header, tile->ranges, &wrong);
+    if (wrong)
+        return from_fail(error, -EINVAL, tile->path,
+                         "its position in the whole contradicts its dimension %s", wrong);
+    return 0;
+}
+
+static void free_tile(struct from_nc_member *tile)
+{
+    from_clear(&tile->file);
+    free(tile->file.variables);
+    free(tile->file.parts);
+    from_nc_free(&tile->header);
+    free(tile->ranges);
+    free(tile->path);
+}
+
+/* Returns true if the file at path is a tile of a set: it has a model's attributes, and a number at
+   the end of its name or before .nc. */
+static bool is_set_tile(const char *path, const struct from_file *file,
+                        const struct from_nc_header *header)
+{
+    struct from_nc_range *ranges = calloc(header->dimension_count + 1, sizeof(*ranges));
+    const char *wrong;
+    struct name name;
+    bool is_tile = ranges && split_name(path, &name) && from_nc_tile(file, header, ranges, &wrong);
+
+    free(ranges);
+    return is_tile;
+}
+
+/* Adds the tile with that name in the folder of path. */
+static int add_tile(struct from_nc_members *set, const char *path, size_t base, const char *entry)
+{
+    struct from_nc_member *more = vs_list_grow(set->tiles, set->count, &set->room, sizeof(*more));
+
+    if (more == NULL)
+        return -ENOMEM;
+    set->tiles = more;
+    more += set->count;
+    *more = (struct from_nc_member){0};
+    if (asprintf(&more->path, "%.*s%s", (int)base, path, entry) < 0)
+        return -ENOMEM;
+    set->count++;
+    return 0;
+}
+
+static int compare_tiles(const void *a, const void *b)
+{
+    const struct from_nc_member *one = a, *other = b;
+
+    return strcmp(one->path, other->path);
+}
+
+/* Finds the tiles of path's set, ordered by number. */
+static int find_tiles(struct from_nc_members *set, const char *path, struct vs_error *error)
+{
+    const struct dirent *entry;
+    struct name name = {0};
+    DIR *folder;
+    int code = 0;
+
+    split_name(path, &name);
+    folder = from_open_folder(path, &name.base);
+    if (folder == NULL)
+        return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
+    while (!code && (entry = readdir(folder)))
+        if (is_of_set(entry->d_name, path, &name))
+            code = add_tile(set, path, name.base, entry->d_name);
+    closedir(folder);
+    if (code)
+        return from_fail(error, code, path, "%s", strerror(-code));
+    if (set->count)
+        qsort(set->tiles, set->count, sizeof(*set->tiles), compare_tiles);
+    return 0;
+}
+
+/*
+ * Reads the set that the tile at path belongs to, and fills file with the whole variables and the
+ * members. Returns 0, or a negative errno with error filled if a file is damaged or of another set,
+ * or if tiles overlap.
+ */
+static int set_read(const char *path, struct from_file *file, struct vs_error *error)
+{
+    struct from_nc_members set = {0};
+    int code = find_tiles(&set, path, error);
+
+    for (size_t i = 0; i < set.count && !code; i++)
+        code = read_tile(&set.tiles[i], error);
+    if (!code && set.count == 0) /* the tile was removed in the meantime */
+        code = from_fail(error, -ENOENT, path, "%s", strerror(ENOENT));
+    if (!code)
+        code = from_nc_merge(&set, file, error);
+    for (size_t i = 0; i < set.count; i++)
+        free_tile(&set.tiles[i]);
+    free(set.tiles);
+    return code;
+}
+
+/*
+ * Returns true if a tile's name is NAME with a number: NAME.0000, NAME_0000.nc or NAME.t001.nc.
+ * NAME may include the .nc.
+ */
+static bool goes_by(const char *entry, const char *name)
+{
+    struct name own;
+
+    if (!split_name(entry, &own))
+        return false;
+    size_t before = own.number, behind = own.length - own.end, length = strlen(name);
+    if (before > 1 && entry[before - 1] == 't' && entry[before - 2] == '.')
+        before--;
+    if (before < 2 || !strchr("._", entry[before - 1]))
+        return false;
+    before--;
+    return !strncmp(entry, name, before) &&
+           (length == before || (length == before + behind && !strcmp(name + before, SUFFIX)));
+}
+
+/* Returns true if the file's attributes declare it a tile. */
+static bool is_tile(const char *entry, const char *name, const char *path)
+{
+    if (!goes_by(entry, name))
+        return false;
+    struct from_nc_member tile = {.path = strdup(path)};
+    struct vs_error error = {0};
+    bool is_one = tile.path && !read_tile(&tile, &error) && tile.model;
+
+    free_tile(&tile);
+    return is_one;
+}
+
+/*
+ * Returns the path of the first tile of a set, a new string. name is the tiles' name without the
+ * number and its separator. Returns NULL if there is no such set or memory is exhausted.
+ */
+static char *set_find(const char *name)
+{
+    return from_first(name, is_tile);
+}
+
+/* The format. */
 
 /* netCDF's classic formats: a single file, or a tile of a set that a model's processes wrote. */
 
@@ -16,8 +241,8 @@
  * Makes the file the member of a whole of the length that the header requires. Files are too short
  * if programs have not written all values. The netCDF library reads zeros there.
  */
-static int lengthen(const struct from_bytes *head, struct from_file *file, int64_t end,
-                    struct vs_error *error)
+static int lengthen_file(const struct from_bytes *head, struct from_file *file, int64_t end,
+                         struct vs_error *error)
 {
     file->members = json_pack("{s:[s], s:{s:I}, s:s}", "files", head->path, "view", "tiles",
                               (json_int_t)end, "missing", "zero");
@@ -33,8 +258,8 @@ static int lengthen(const struct from_bytes *head, struct from_file *file, int64
 }
 
 /* Completes a file that is not a tile. */
-static int complete(const struct from_bytes *head, struct from_file *file, int64_t header_bytes,
-                    struct vs_error *error)
+static int complete_file(const struct from_bytes *head, struct from_file *file,
+                         int64_t header_bytes, struct vs_error *error)
 {
     int64_t end = 0;
     int code = 0;
@@ -43,7 +268,7 @@ static int complete(const struct from_bytes *head, struct from_file *file, int64
         if (!file->variables[i].reason)
             end = vs_max(end, from_end(&file->variables[i]));
     if (end > head->size)
-        code = lengthen(head, file, end, error);
+        code = lengthen_file(head, file, end, error);
     if (!code && file->members)
         return from_add_part_of(file, head->path, 0, header_bytes);
     return code ? code : from_add_part(file, 0, header_bytes);
@@ -55,9 +280,9 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
     struct from_nc_header header;
     int code = from_nc_read(head, file, &header, error);
 
-    if (!code && from_nc_is_tile(head->path, file, &header))
-        code = from_nc_set(head->path, file, error);
-    else if (!code && complete(head, file, header.bytes, error))
+    if (!code && is_set_tile(head->path, file, &header))
+        code = set_read(head->path, file, error);
+    else if (!code && complete_file(head, file, header.bytes, error))
         code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
     from_nc_free(&header);
     return code;
@@ -67,5 +292,5 @@ const struct from_format from_netcdf = {
     .name = "netCDF classic",
     .is_it = from_nc_is_it,
     .parse = parse_netcdf,
-    .find = from_nc_set_find,
+    .find = set_find,
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_header.h"
+#include "netcdf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/list.h"
 
 /*
@@ -67,13 +67,13 @@ struct reader {
     struct from_nc_header *header;
 };
 
-static int damaged(struct reader *r, const char *what)
+static int fail_damaged(struct reader *r, const char *what)
 {
     return from_fail(r->error, -EINVAL, r->head->path, "damaged netCDF header at byte %zu: %s",
                      r->at, what);
 }
 
-static bool stopped(const struct reader *r)
+static bool has_stopped(const struct reader *r)
 {
     return r->ended || r->error->code;
 }
@@ -83,11 +83,11 @@ static const unsigned char *take_bytes(struct reader *r, int64_t length)
 {
     const unsigned char *bytes = r->head->bytes + r->at;
 
-    if (stopped(r))
+    if (has_stopped(r))
         return NULL;
     if (length > (int64_t)(r->head->length - r->at)) {
         if (length > r->head->size - (int64_t)r->at)
-            damaged(r, "the file ends in the header");
+            fail_damaged(r, "the file ends in the header");
         r->ended = true;
         return NULL;
     }
@@ -96,7 +96,7 @@ static const unsigned char *take_bytes(struct reader *r, int64_t length)
 }
 
 /* Reads an unsigned big-endian number of 4 or 8 bytes. Returns 0 if there is none. */
-static int64_t number(struct reader *r, int bytes)
+static int64_t read_number(struct reader *r, int bytes)
 {
     const unsigned char *from = take_bytes(r, bytes);
     uint64_t value = 0;
@@ -104,58 +104,58 @@ static int64_t number(struct reader *r, int bytes)
     for (int i = 0; from && i < bytes; i++)
         value = value << 8 | from[i];
     if (value > INT64_MAX) {
-        damaged(r, "a number is larger than 2^63-1");
+        fail_damaged(r, "a number is larger than 2^63-1");
         return 0;
     }
     return (int64_t)value;
 }
 
-static int64_t count(struct reader *r)
+static int64_t read_count(struct reader *r)
 {
-    return number(r, r->version == 5 ? 8 : 4);
+    return read_number(r, r->version == 5 ? 8 : 4);
 }
 
-static int64_t padded(int64_t bytes)
+static int64_t padded_size(int64_t bytes)
 {
     return bytes + (4 - bytes % 4) % 4;
 }
 
 /* Takes length values of size bytes, padded to a multiple of 4 bytes. Returns NULL if they are not
    there. */
-static const unsigned char *values(struct reader *r, int64_t length, int size)
+static const unsigned char *read_values(struct reader *r, int64_t length, int size)
 {
     int64_t bytes;
 
     if (__builtin_mul_overflow(length, size, &bytes) || bytes > INT64_MAX - 4) {
-        damaged(r, "a count is too large");
+        fail_damaged(r, "a count is too large");
         return NULL;
     }
-    return take_bytes(r, padded(bytes));
+    return take_bytes(r, padded_size(bytes));
 }
 
-static const unsigned char *name(struct reader *r, int64_t *length)
+static const unsigned char *read_name(struct reader *r, int64_t *length)
 {
-    *length = count(r);
-    return values(r, *length, 1);
+    *length = read_count(r);
+    return read_values(r, *length, 1);
 }
 
 /* Reads the tag and the count of a list. Returns the count. */
 static int64_t read_list(struct reader *r, int64_t wanted)
 {
-    int64_t tag = number(r, 4), items = count(r);
+    int64_t tag = read_number(r, 4), items = read_count(r);
 
-    if (!stopped(r) && tag != wanted && (tag || items))
-        damaged(r, "unexpected list");
-    return stopped(r) ? 0 : items;
+    if (!has_stopped(r) && tag != wanted && (tag || items))
+        fail_damaged(r, "unexpected list");
+    return has_stopped(r) ? 0 : items;
 }
 
-static int type(struct reader *r)
+static int read_type(struct reader *r)
 {
-    int64_t type = number(r, 4);
+    int64_t type = read_number(r, 4);
 
-    if (!stopped(r) && (type < BYTE || type >= TYPES || (type > DOUBLE && r->version != 5)))
-        damaged(r, "unknown type");
-    return stopped(r) ? BYTE : (int)type;
+    if (!has_stopped(r) && (type < BYTE || type >= TYPES || (type > DOUBLE && r->version != 5)))
+        fail_damaged(r, "unknown type");
+    return has_stopped(r) ? BYTE : (int)type;
 }
 
 static void fail_memory(struct reader *r)
@@ -194,16 +194,16 @@ static void read_attributes(struct reader *r, long variable)
 {
     int64_t items = read_list(r, TAG_ATTRIBUTE), length;
 
-    for (int64_t i = 0; i < items && !stopped(r); i++) {
-        const unsigned char *bytes = name(r, &length);
+    for (int64_t i = 0; i < items && !has_stopped(r); i++) {
+        const unsigned char *bytes = read_name(r, &length);
         struct from_nc_attribute attribute = {.name = find_kept(bytes, length),
                                               .variable = variable};
-        int kind = type(r);
+        int kind = read_type(r);
         attribute.size = type_sizes[kind];
         attribute.is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
         attribute.is_signed = kind < UBYTE || kind == INT64;
-        attribute.count = count(r);
-        bytes = values(r, attribute.count, attribute.size);
+        attribute.count = read_count(r);
+        bytes = read_values(r, attribute.count, attribute.size);
         if (bytes && attribute.name)
             keep_attribute(r, &attribute, bytes);
     }
@@ -214,8 +214,8 @@ static void read_dimensions(struct reader *r)
     struct from_nc_header *header = r->header;
     int64_t items = read_list(r, TAG_DIMENSION), length;
 
-    for (int64_t i = 0; i < items && !stopped(r); i++) {
-        const unsigned char *bytes = name(r, &length);
+    for (int64_t i = 0; i < items && !has_stopped(r); i++) {
+        const unsigned char *bytes = read_name(r, &length);
         if (bytes == NULL)
             return;
         struct from_nc_dimension *more = vs_list_grow(header->dimensions, header->dimension_count,
@@ -227,7 +227,7 @@ static void read_dimensions(struct reader *r)
             return;
         }
         header->dimensions[header->dimension_count++] =
-            (struct from_nc_dimension){.name = text, .length = count(r)};
+            (struct from_nc_dimension){.name = text, .length = read_count(r)};
     }
 }
 
@@ -250,16 +250,16 @@ static int64_t *add_shape(struct reader *r)
 static void read_shape(struct reader *r, struct from_variable *variable)
 {
     const struct from_nc_header *header = r->header;
-    int64_t items = count(r), *numbers = add_shape(r);
+    int64_t items = read_count(r), *numbers = add_shape(r);
 
     if (items > FROM_DIMENSIONS_MAX)
         from_refuse(variable, "more than %d dimensions", FROM_DIMENSIONS_MAX);
-    for (int64_t i = 0; i < items && !stopped(r); i++) {
-        int64_t dimension = count(r);
-        if (stopped(r))
+    for (int64_t i = 0; i < items && !has_stopped(r); i++) {
+        int64_t dimension = read_count(r);
+        if (has_stopped(r))
             return;
         if (dimension >= (int64_t)header->dimension_count) {
-            damaged(r, "unknown dimension");
+            fail_damaged(r, "unknown dimension");
             return;
         }
         int64_t length = header->dimensions[dimension].length;
@@ -268,13 +268,13 @@ static void read_shape(struct reader *r, struct from_variable *variable)
             variable->shape[variable->dimensions++] = length;
         }
         if (length == 0 && i > 0)
-            damaged(r, "the record dimension is not the first one");
+            fail_damaged(r, "the record dimension is not the first one");
         else if (length == 0)
             variable->stride = -1;
     }
 }
 
-static json_t *element(int type)
+static json_t *element_of(int type)
 {
     if (type == CHAR)
         return json_string("char");
@@ -286,7 +286,7 @@ static json_t *element(int type)
 static void read_variable(struct reader *r)
 {
     int64_t length;
-    const unsigned char *bytes = name(r, &length);
+    const unsigned char *bytes = read_name(r, &length);
 
     if (bytes == NULL)
         return;
@@ -297,12 +297,12 @@ static void read_variable(struct reader *r)
     }
     read_shape(r, variable);
     read_attributes(r, (long)r->file->count - 1);
-    int kind = type(r);
+    int kind = read_type(r);
     take_bytes(r,
                r->version == 5 ? 8 : 4); /* vsize is redundant, and too small for large variables */
-    variable->at = number(r, r->version == 1 ? 4 : 8);
+    variable->at = read_number(r, r->version == 1 ? 4 : 8);
     variable->size = type_sizes[kind];
-    variable->etype = element(kind);
+    variable->etype = element_of(kind);
     variable->datarep = variable->size > 1 ? "big-endian" : NULL;
     if (!variable->etype)
         fail_memory(r);
@@ -336,8 +336,8 @@ static int64_t record_size(struct reader *r, int64_t *first)
         variables++;
         single = bytes_of(variable);
         *first = variable->at < *first ? variable->at : *first;
-        if (single < 0 || __builtin_add_overflow(sum, padded(single), &sum)) {
-            damaged(r, "records are larger than 2^63-1 bytes");
+        if (single < 0 || __builtin_add_overflow(sum, padded_size(single), &sum)) {
+            fail_damaged(r, "records are larger than 2^63-1 bytes");
             return 0;
         }
     }
@@ -351,7 +351,7 @@ static void place_records(struct reader *r)
 
     if (records < 0)
         records = size > 0 && r->head->size > first ? (r->head->size - first) / size : 0;
-    for (size_t i = 0; i < r->file->count && !stopped(r); i++) {
+    for (size_t i = 0; i < r->file->count && !has_stopped(r); i++) {
         struct from_variable *variable = &r->file->variables[i];
         if (!variable->stride)
             continue;
@@ -364,7 +364,7 @@ static void place_records(struct reader *r)
 /* Checks that variables begin behind the header and end before byte 2^63. */
 static void check_places(struct reader *r)
 {
-    for (size_t i = 0; i < r->file->count && !stopped(r); i++) {
+    for (size_t i = 0; i < r->file->count && !has_stopped(r); i++) {
         const struct from_variable *variable = &r->file->variables[i];
         int64_t elements = from_elements(variable), end;
         bool over = elements < 0;
@@ -375,9 +375,9 @@ static void check_places(struct reader *r)
         else if (elements > 0)
             over = __builtin_add_overflow(elements * variable->size, variable->at, &end);
         if (over)
-            damaged(r, "a variable ends behind byte 2^63-1");
+            fail_damaged(r, "a variable ends behind byte 2^63-1");
         else if (elements > 0 && variable->at < (int64_t)r->at)
-            damaged(r, "a variable begins inside the header");
+            fail_damaged(r, "a variable begins inside the header");
     }
 }
 
@@ -396,12 +396,12 @@ static void read_header(struct reader *r)
         r->records = -1;
         r->at += (size_t)wide;
     } else {
-        r->records = number(r, wide);
+        r->records = read_number(r, wide);
     }
     read_dimensions(r);
     read_attributes(r, -1);
     int64_t items = read_list(r, TAG_VARIABLE);
-    for (int64_t i = 0; i < items && !stopped(r); i++)
+    for (int64_t i = 0; i < items && !has_stopped(r); i++)
         read_variable(r);
 }
 
@@ -418,9 +418,9 @@ int from_nc_read(const struct from_bytes *head, struct from_file *file,
 
     *header = (struct from_nc_header){0};
     read_header(&r);
-    if (!stopped(&r))
+    if (!has_stopped(&r))
         place_records(&r);
-    if (!stopped(&r))
+    if (!has_stopped(&r))
         check_places(&r);
     header->bytes = (int64_t)r.at;
     return error->code ? error->code : r.ended ? -EAGAIN : 0;

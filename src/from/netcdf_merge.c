@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_merge.h"
+#include "netcdf.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/integer.h"
 
 /*
@@ -113,7 +113,7 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
 }
 
 /* Completes the ranges of a dimension, and assigns each shared point to one tile, the later one. */
-static int complete(struct from_nc_members *set, size_t d, struct vs_error *error)
+static int complete_ranges(struct from_nc_members *set, size_t d, struct vs_error *error)
 {
     int64_t reach = 0, places = set->tiles[0].ranges[d].places;
 
@@ -157,7 +157,7 @@ static int check_tiles(struct from_nc_members *set, struct vs_error *error)
             return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
                              first->path, set->tiles[i].model ? "its dimensions differ" : what);
     for (size_t d = 0; d < first->header.dimension_count; d++)
-        if (complete(set, d, error))
+        if (complete_ranges(set, d, error))
             return error->code;
     for (size_t i = 1; i < set->count; i++)
         for (size_t k = 0; k < i; k++)
@@ -174,8 +174,9 @@ static int check_tiles(struct from_nc_members *set, struct vs_error *error)
 enum overlap { DISJOINT, EQUAL, OVERLAPPING };
 
 /* Compares the parts that two tiles have of a variable with these dimensions. */
-static enum overlap overlap(const struct from_nc_member *one, const struct from_nc_member *other,
-                            const int64_t *dimensions, int count)
+static enum overlap compare_parts(const struct from_nc_member *one,
+                                  const struct from_nc_member *other, const int64_t *dimensions,
+                                  int count)
 {
     bool equal = true;
 
@@ -202,8 +203,8 @@ static int choose_parts(struct merge *merge, size_t number)
         *counts = slot->is_split || i == 0;
         for (size_t k = 0; k < i && *counts; k++) {
             enum overlap found =
-                overlap(&set->tiles[i], &set->tiles[k], dimensions + slot->has_records,
-                        variable->dimensions - slot->has_records);
+                compare_parts(&set->tiles[i], &set->tiles[k], dimensions + slot->has_records,
+                              variable->dimensions - slot->has_records);
             *counts = found == DISJOINT;
             if (found == OVERLAPPING)
                 return from_fail(merge->error, -EINVAL, set->tiles[i].path,
@@ -314,14 +315,14 @@ static int lay_out(struct merge *merge)
     return 0;
 }
 
-static json_t *cells(int64_t bytes)
+static json_t *cell_type(int64_t bytes)
 {
     return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
 }
 
 /* Returns the type of a tile's part of a variable, in the whole or in the tile's file. */
-static json_t *part(const struct merge *merge, const struct from_nc_member *tile,
-                    const struct slot *slot, bool in_whole)
+static json_t *part_type(const struct merge *merge, const struct from_nc_member *tile,
+                         const struct slot *slot, bool in_whole)
 {
     const struct from_variable *variable = &merge->file->variables[slot->variable];
     json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
@@ -337,11 +338,11 @@ static json_t *part(const struct merge *merge, const struct from_nc_member *tile
     if (json_array_size(sizes))
         return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "type", "subarray", "sizes", sizes,
                          "subsizes", subsizes, "starts", starts, "order", "C", "oldtype",
-                         cells(variable->size));
+                         cell_type(variable->size));
     json_decref(sizes);
     json_decref(subsizes);
     json_decref(starts);
-    return cells(variable->size);
+    return cell_type(variable->size);
 }
 
 /* Returns the bytes of a variable in a tile's file, or of one record of it. */
@@ -377,7 +378,7 @@ static int add_parts(const struct merge *merge, const struct from_nc_member *til
         if (at < *end)
             return -1;
         *end = at + (in_whole ? slot->bytes : bytes_in_file(tile, slot));
-        from_member(structure, at, part(merge, tile, slot, in_whole));
+        from_member(structure, at, part_type(merge, tile, slot, in_whole));
         added++;
     }
     return added;
@@ -423,7 +424,7 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
     }
     if (fixed + varying == 0) {
         json_decref(type);
-        type = cells(0);
+        type = cell_type(0);
     }
     return type;
 }
@@ -461,7 +462,7 @@ static void print_fill(const struct merge *merge, size_t v, char *text)
 }
 
 /* Returns the number of a slot's values that the tiles have. */
-static int64_t covered(const struct merge *merge, size_t number)
+static int64_t count_covered(const struct merge *merge, size_t number)
 {
     const struct slot *slot = &merge->slots[number];
     const struct from_variable *variable = &merge->file->variables[slot->variable];
@@ -479,14 +480,14 @@ static int64_t covered(const struct merge *merge, size_t number)
 
 /* Returns the fills for values that no tile has. The file's note reports how many values the tiles
    have. */
-static json_t *fills(const struct merge *merge)
+static json_t *make_fills(const struct merge *merge)
 {
     json_t *list = json_array();
 
     for (size_t i = 0; i < merge->count; i++) {
         const struct slot *slot = &merge->slots[i];
         const struct from_variable *variable = &merge->file->variables[slot->variable];
-        int64_t all = from_elements(variable), held = covered(merge, i);
+        int64_t all = from_elements(variable), held = count_covered(merge, i);
         char value[2 * FROM_NC_VALUES + 1];
         if (held >= all)
             continue;
@@ -524,7 +525,7 @@ static int make_members(struct merge *merge)
                   "per_rank", views, "local", "tiles", 1, "per_rank", locals);
     if (!merge->error->code && !merge->file->members)
         return fail_memory(merge);
-    filled = fills(merge);
+    filled = make_fills(merge);
     if (json_array_size(filled))
         json_object_set(merge->file->members, "fill", filled);
     json_decref(filled);

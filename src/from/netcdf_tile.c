@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "netcdf_tile.h"
+#include "netcdf.h"
 
 #include <string.h>
+
+/* Tiles: their positions by the attributes that models write. */
 
 struct reader {
     const struct from_file *file;
@@ -18,7 +20,7 @@ static long find_dimension(const struct from_nc_header *header, const char *name
     return -1;
 }
 
-static bool get(const struct reader *r, const char *name, int64_t *value)
+static bool get_attribute(const struct reader *r, const char *name, int64_t *value)
 {
     return from_nc_integers(r->header, -1, name, 1, value);
 }
@@ -73,14 +75,17 @@ static bool read_mitgcm(struct reader *r)
     static const char *const names[2][2] = {{"X", "Xp1"}, {"Y", "Yp1"}};
     int64_t size[2], whole[2] = {-1, -1}, start[2], tile;
 
-    if (!get(r, "tile_number", &tile) || !get(r, "sNx", &size[0]) || !get(r, "sNy", &size[1]) ||
-        size[0] < 1 || size[1] < 1)
+    if (!get_attribute(r, "tile_number", &tile) || !get_attribute(r, "sNx", &size[0]) ||
+        !get_attribute(r, "sNy", &size[1]) || size[0] < 1 || size[1] < 1)
         return false;
-    if ((get(r, "exch2_txGlobalo", &start[0]) || get(r, "exch2_txglobalo", &start[0])) &&
-        (get(r, "exch2_tyGlobalo", &start[1]) || get(r, "exch2_tyglobalo", &start[1]))) {
+    if ((get_attribute(r, "exch2_txGlobalo", &start[0]) ||
+         get_attribute(r, "exch2_txglobalo", &start[0])) &&
+        (get_attribute(r, "exch2_tyGlobalo", &start[1]) ||
+         get_attribute(r, "exch2_tyglobalo", &start[1]))) {
         start[0]--;
         start[1]--;
-    } else if (get(r, "Nx", &whole[0]) && get(r, "Ny", &whole[1]) && whole[0] >= size[0]) {
+    } else if (get_attribute(r, "Nx", &whole[0]) && get_attribute(r, "Ny", &whole[1]) &&
+               whole[0] >= size[0]) {
         int64_t across = whole[0] / size[0];
         start[0] = (tile - 1) % across * size[0];
         start[1] = (tile - 1) / across * size[1];
@@ -137,7 +142,8 @@ static bool read_wrf(struct reader *r)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         long d = find_dimension(r->header, rows[i].dimension);
         int64_t whole, start;
-        if (d < 0 || !get(r, rows[i].whole, &whole) || !get(r, rows[i].start, &start))
+        if (d < 0 || !get_attribute(r, rows[i].whole, &whole) ||
+            !get_attribute(r, rows[i].start, &start))
             continue;
         r->ranges[d].whole = whole - rows[i].less;
         r->ranges[d].start = start - 1;
@@ -152,7 +158,7 @@ bool from_nc_is_part(const struct from_nc_range *range)
 }
 
 /* Returns true if the attributes are consistent with the length of the dimension in the file. */
-static bool fits(const struct from_nc_range *range, int64_t length)
+static bool tile_fits(const struct from_nc_range *range, int64_t length)
 {
     int64_t end;
 
@@ -191,7 +197,7 @@ const char *from_nc_tile(const struct from_file *file, const struct from_nc_head
             int64_t length = header->dimensions[d].length;
             if (length == 0) /* Models do not decompose the dimension of records. */
                 ranges[d] = (struct from_nc_range){0};
-            else if (!fits(&ranges[d], length))
+            else if (!tile_fits(&ranges[d], length))
                 *wrong = header->dimensions[d].name;
             is_part = is_part || from_nc_is_part(&ranges[d]);
         }

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "words.h"
+#include "from.h"
+#include "text.h"
 
 /* NumPy's .npy, versions 1.0, 2.0 and 3.0: one variable, with the name of the file. */
 
@@ -38,7 +38,7 @@ static int64_t item_size(char kind, int64_t number)
     return kind == 'U' ? 4 * number : number;
 }
 
-static json_t *basic(char kind, int64_t size)
+static json_t *basic_type(char kind, int64_t size)
 {
     switch (kind) {
     case 'b':
@@ -73,7 +73,7 @@ static struct type read_name(struct reader *r)
         return type;
     }
     type.padding = kind == 'V';
-    type.json = basic(kind, type.size);
+    type.json = basic_type(kind, type.size);
     if (order == '=')
         order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
     if (!type.json && !type.padding)

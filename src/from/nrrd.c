@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "brick.h"
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
 
 /* NRRD, with the data in the same file (.nrrd) or in another one (.nhdr). */
 

@@ -9,10 +9,169 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
+#include "from.h"
 #include "head.h"
-#include "view.h"
+#include "spec.h"
+#include "text.h"
 #include "viewspec/base/list.h"
+
+/*
+ * A .meta file is a list of
+ *
+ *     name = [ value, ... ];        or { value ... };
+ *
+ * of which dimList tells, for each dimension, the size of the whole array and the first and the
+ * last index (from 1) that the .data file has, the fastest dimension first; dataprec
+ * (format in older files) gives the type; nrecords how many such arrays follow each other; fldList
+ * their names. All else is left aside.
+ */
+
+#define FIELDS_MAX 4096
+
+struct reader {
+    struct from_words words;
+    struct from_meta *meta;
+    int numbers; /* of dimList */
+    char precision[16];
+};
+
+/* Whatever stands up to the semicolon. */
+static void skip_value(struct reader *r)
+{
+    char next;
+
+    while ((next = from_words_peek(&r->words)) && next != ';')
+        if (next == '\'' || next == '"')
+            from_words_string(&r->words, NULL, 0);
+        else
+            from_words_accept(&r->words, next);
+}
+
+static void read_list(struct reader *r)
+{
+    from_words_need(&r->words, '[');
+    while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != ']') {
+        if (r->numbers == 3 * FROM_DIMENSIONS_MAX) {
+            from_words_fail(&r->words, "too many dimensions");
+            return;
+        }
+        r->meta->list[r->numbers++] = from_words_number(&r->words);
+        from_words_accept(&r->words, ',');
+    }
+    from_words_need(&r->words, ']');
+}
+
+static void read_records(struct reader *r)
+{
+    from_words_need(&r->words, '[');
+    r->meta->records = from_words_number(&r->words);
+    from_words_need(&r->words, ']');
+}
+
+static void read_precision(struct reader *r)
+{
+    from_words_need(&r->words, '[');
+    from_words_string(&r->words, r->precision, sizeof(r->precision));
+    from_words_need(&r->words, ']');
+}
+
+static void read_fields(struct reader *r)
+{
+    from_words_need(&r->words, '{');
+    while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != '}') {
+        char name[FROM_FIELD_NAME];
+        size_t length;
+        if (r->meta->field_count == FIELDS_MAX) {
+            from_words_fail(&r->words, "too many fields");
+            return;
+        }
+        if (!from_words_string(&r->words, name, sizeof(name)))
+            return;
+        for (length = strlen(name); length && name[length - 1] == ' '; length--)
+            ;
+        name[length] = '\0';
+        strcpy(r->meta->fields[r->meta->field_count++], name);
+        from_words_accept(&r->words, ',');
+    }
+    from_words_need(&r->words, '}');
+}
+
+static void read_entry(struct reader *r)
+{
+    static const struct {
+        const char *name;
+        void (*read)(struct reader *r);
+    } entries[] = {
+        {"dimList", read_list},     {"dataprec", read_precision}, {"format", read_precision},
+        {"nrecords", read_records}, {"fldList", read_fields},
+    };
+
+    for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
+        if (from_words_accept_word(&r->words, entries[i].name)) {
+            from_words_need(&r->words, '=');
+            entries[i].read(r);
+            from_words_need(&r->words, ';');
+            return;
+        }
+    skip_value(r);
+    from_words_need(&r->words, ';');
+}
+
+/* Whether what was read makes sense; the number of dimensions, the size of a value. */
+static void check_meta(struct reader *r)
+{
+    struct from_meta *meta = r->meta;
+    int64_t values = 1;
+
+    meta->dimensions = r->numbers / 3;
+    meta->size = strcmp(r->precision, "float32") ? 8 : 4;
+    if (!r->numbers || r->numbers % 3)
+        from_words_fail(&r->words, "dimList does not have three numbers a dimension");
+    if (meta->size == 8 && strcmp(r->precision, "float64") != 0)
+        from_words_fail(&r->words, "dataprec (or format) is neither float32 nor float64");
+    if (meta->records < 1)
+        from_words_fail(&r->words, "nrecords is not 1 or more");
+    for (const int64_t *of = meta->list; of < meta->list + r->numbers; of += 3) {
+        if (of[1] < 1 || of[2] < of[1] || of[0] < of[2])
+            from_words_fail(&r->words, "dimList has indices that are not in the array");
+        if (__builtin_mul_overflow(values, of[0], &values))
+            from_words_fail(&r->words, "more than 2^63-1 values");
+    }
+    if (meta->records > INT32_MAX || __builtin_mul_overflow(values, 8 * meta->records, &values))
+        from_words_fail(&r->words, "more than 2^63-1 bytes");
+}
+
+int from_meta(const char *text, size_t length, const char *path, struct from_meta *meta,
+              struct vs_error *error)
+{
+    struct reader r = {.words = {.at = text, .end = text + length}, .meta = meta};
+
+    *meta = (struct from_meta){.records = 1, .fields = calloc(FIELDS_MAX, sizeof(*meta->fields))};
+    if (!meta->fields)
+        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    while (from_words_peek(&r.words))
+        read_entry(&r);
+    check_meta(&r);
+    if (r.words.wrong)
+        return from_fail(error, -EINVAL, path, "damaged .meta file at byte %zu: %s",
+                         (size_t)(r.words.at - text), r.words.wrong);
+    return 0;
+}
+
+void from_meta_free(struct from_meta *meta)
+{
+    free(meta->fields);
+}
+
+bool from_meta_is_whole(const struct from_meta *meta)
+{
+    for (int i = 0; i < 3 * meta->dimensions; i += 3)
+        if (meta->list[i + 1] != 1 || meta->list[i + 2] != meta->list[i])
+            return false;
+    return true;
+}
+
+/* Pieces. */
 
 #define SUFFIX ".meta"
 /* A .meta file that is longer is none. */
@@ -235,7 +394,7 @@ static bool find_grid(const struct pieces *pieces, struct from_grid *grid)
     return true;
 }
 
-static bool overlap(const struct piece *one, const struct piece *other, int dimensions)
+static bool pieces_overlap(const struct piece *one, const struct piece *other, int dimensions)
 {
     for (int d = 0; d < dimensions; d++)
         if (one->starts[d] >= other->starts[d] + other->sizes[d] ||
@@ -253,7 +412,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
         const struct piece *piece = &pieces->all[i];
         int64_t values = 1;
         for (size_t j = 0; j < i; j++)
-            if (overlap(piece, &pieces->all[j], pieces->whole.dimensions))
+            if (pieces_overlap(piece, &pieces->all[j], pieces->whole.dimensions))
                 return from_fail(error, -EINVAL, piece->path, "its values overlap those of %s",
                                  pieces->all[j].path);
         for (int d = 0; d < pieces->whole.dimensions; d++)
@@ -267,7 +426,7 @@ static int check_cover(const struct pieces *pieces, struct vs_error *error)
                      pieces->count, found, wanted);
 }
 
-static json_t *numbers(const int64_t *values, int count)
+static json_t *number_list(const int64_t *values, int count)
 {
     json_t *list = json_array();
 
@@ -277,7 +436,7 @@ static json_t *numbers(const int64_t *values, int count)
 }
 
 /* The view of pieces that are in no grid: a subarray each. */
-static json_t *subarrays(const struct pieces *pieces)
+static json_t *make_subarrays(const struct pieces *pieces)
 {
     const struct from_variable *whole = &pieces->whole;
     json_t *list = json_array();
@@ -286,9 +445,9 @@ static json_t *subarrays(const struct pieces *pieces)
         const struct piece *piece = &pieces->all[i];
         json_array_append_new(
             list, json_pack("{s:{s:s, s:o, s:o, s:o, s:s}}", "filetype", "type", "subarray",
-                            "sizes", numbers(whole->shape, whole->dimensions), "subsizes",
-                            numbers(piece->sizes, whole->dimensions), "starts",
-                            numbers(piece->starts, whole->dimensions), "order", "C"));
+                            "sizes", number_list(whole->shape, whole->dimensions), "subsizes",
+                            number_list(piece->sizes, whole->dimensions), "starts",
+                            number_list(piece->starts, whole->dimensions), "order", "C"));
     }
     return json_pack("{s:O, s:i, s:o}", "etype", whole->etype, "tiles", 1, "per_rank", list);
 }
@@ -327,7 +486,7 @@ int from_pieces(const char *path, const struct from_meta *meta, struct from_file
         if (find_grid(&pieces, &grid))
             view = from_view(&pieces.whole, &grid, error);
         else if (!check_cover(&pieces, error))
-            view = subarrays(&pieces);
+            view = make_subarrays(&pieces);
         code = error->code ? error->code : fill_file(&pieces, view, file, error);
     }
     for (size_t i = 0; i < pieces.count; i++)

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "head.h"
-#include "hdf5_loader.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
@@ -236,7 +235,7 @@ static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
 }
 
 /* Behind the last byte of all subfiles. */
-static int measure(struct stripes *stripes, struct vs_error *error)
+static int measure_subfile(struct stripes *stripes, struct vs_error *error)
 {
     for (int64_t i = 0; i < stripes->count; i++) {
         struct stat st;
@@ -320,7 +319,7 @@ static int list_stripes(struct stripes *stripes, const char *path, struct from_f
     int code = read_config(stripes, error);
 
     if (!code)
-        code = measure(stripes, error);
+        code = measure_subfile(stripes, error);
     source.size = stripes->size;
     if (!code)
         code = from_hdf5_list(path, &source, file, error);

@@ -1,14 +1,184 @@
 /* SPDX-License-Identifier: MIT */
-#include "view.h"
+#include "spec.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "axis.h"
-#include "chunks.h"
-#include "element.h"
+#include "from.h"
+#include "grid.h"
 #include "viewspec/base/integer.h"
+
+/* From a variable to a view of it. */
+
+/* Variables in chunks. */
+
+/* Returns the length of box number i in dimension d. */
+static int64_t length_of(const struct from_variable *variable, size_t i, int d)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+
+    return chunks->lengths ? chunks->lengths[i * (size_t)variable->dimensions + (size_t)d]
+                           : chunks->sizes[d];
+}
+
+/* Returns the length in dimension d of the array in the file that box number i is a part of. */
+static int64_t size_in_file(const struct from_variable *variable, size_t i, int d)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+
+    return chunks->shapes ? chunks->shapes[i * (size_t)variable->dimensions + (size_t)d]
+                          : chunks->sizes[d];
+}
+
+/* Returns true if the elements of a box are consecutive in the variable's array. */
+static bool is_range(const struct from_variable *variable, size_t i)
+{
+    int n = variable->dimensions, d = 0;
+
+    while (d < n && (length_of(variable, i, d) == 1 || variable->shape[d] == 1))
+        d++;
+    for (d++; d < n; d++)
+        if (length_of(variable, i, d) < variable->shape[d])
+            return false;
+    return true;
+}
+
+/* Whether chunk a begins before chunk b in the array. */
+static bool is_before(const int64_t *a, const int64_t *b, int dimensions)
+{
+    for (int d = 0; d < dimensions; d++)
+        if (a[d] != b[d])
+            return a[d] < b[d];
+    return false;
+}
+
+bool from_chunks_in_order(const struct from_variable *variable)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+    int n = variable->dimensions;
+
+    for (size_t i = 0; i < (chunks->lengths ? chunks->count : 1); i++)
+        if (!is_range(variable, i))
+            return false;
+    for (size_t i = 1; i < chunks->count; i++)
+        if (!is_before(chunks->starts + (i - 1) * (size_t)n, chunks->starts + i * (size_t)n, n))
+            return false;
+    return true;
+}
+
+/* Where an index of the array is in a chunk's part of it, which begins at start: 0 .. length. */
+static struct from_term clamped_term(const struct from_term *index, int64_t start, int64_t length)
+{
+    if (index->constant)
+        return from_constant(vs_max(0, vs_min(index->value - start, length)));
+    return from_expression("max(0, min(%s - %" PRId64 ", %" PRId64 "))", index->text, start,
+                           length);
+}
+
+static struct from_term difference_of(const struct from_term *a, const struct from_term *b)
+{
+    if (a->constant && b->constant)
+        return from_constant(a->value - b->value);
+    return from_expression("%s - %s", a->text, b->text);
+}
+
+/* What a rank has of one dimension of a chunk: from its first index on, which counts in the chunk.
+ */
+struct part {
+    struct from_term first, count;
+};
+
+static struct part part_of(const struct from_axis *axis, int64_t start, int64_t size)
+{
+    struct part part = {axis->start, axis->count};
+    int64_t length = vs_min(size, axis->length - start);
+
+    if (length == axis->length)
+        return part;
+    struct from_term end = axis->ranks == 1
+                               ? axis->count
+                               : from_expression("%s + %s", axis->start.text, axis->count.text);
+    struct from_term last = clamped_term(&end, start, length);
+    part.first = clamped_term(&axis->start, start, length);
+    part.count = difference_of(&last, &part.first);
+    return part;
+}
+
+/* Where the part begins in the rank's array: none of it may begin anywhere inside. */
+static struct from_term place_of(const struct part *part, const struct from_axis *axis,
+                                 int64_t start)
+{
+    if (axis->ranks == 1)
+        return from_constant(start + part->first.value);
+    return from_expression("max(0, min(%s + %" PRId64 " - %s, %s - %s))", part->first.text, start,
+                           axis->start.text, axis->count.text, part->count.text);
+}
+
+/* An array has one index at least. */
+static json_t *size_of(const struct from_axis *axis)
+{
+    if (axis->count.constant)
+        return from_term_json(&axis->count);
+    struct from_term size = from_expression("max(1, %s)", axis->count.text);
+    return from_term_json(&size);
+}
+
+/* Returns the datatype of a rank's part of box number i, in the file or in the rank's array. */
+static json_t *make_part(const struct from_variable *variable, const struct from_axis *axes,
+                         size_t i, bool in_memory, json_t *leaf)
+{
+    const int64_t *start = variable->chunks.starts + i * (size_t)variable->dimensions;
+    json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
+
+    for (int d = 0; d < variable->dimensions; d++) {
+        const struct from_axis *axis = &axes[d];
+        struct part part = part_of(axis, start[d], length_of(variable, i, d));
+        struct from_term place = in_memory ? place_of(&part, axis, start[d]) : part.first;
+
+        json_array_append_new(sizes, in_memory ? size_of(axis)
+                                               : json_integer(size_in_file(variable, i, d)));
+        json_array_append_new(subsizes, from_term_json(&part.count));
+        json_array_append_new(starts, from_term_json(&place));
+    }
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:O}", "type", "subarray", "sizes", sizes,
+                     "subsizes", subsizes, "starts", starts, "order", "C", "oldtype", leaf);
+}
+
+static json_t *make_parts(const struct from_variable *variable, const struct from_axis *axes,
+                          bool in_memory, json_t *leaf)
+{
+    const struct from_chunks *chunks = &variable->chunks;
+    json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
+
+    for (size_t i = 0; i < chunks->count; i++) {
+        int64_t displacement = in_memory ? 0 : chunks->at[i] - chunks->at[0];
+        json_array_append_new(lengths, json_integer(1));
+        json_array_append_new(displacements, json_integer(displacement));
+        json_array_append_new(types, make_part(variable, axes, i, in_memory, leaf));
+    }
+    return json_pack("{s:s, s:o, s:o, s:o}", "type", "struct", "blocklengths", lengths,
+                     "displacements", displacements, "types", types);
+}
+
+/*
+ * What a rank has of all chunks, one behind the other from the first's displacement on; leaf is an
+ * element. No dimension is cyclic. A new reference, or NULL without memory.
+ */
+static json_t *chunk_parts(const struct from_variable *variable, const struct from_axis *axes,
+                           json_t *leaf)
+{
+    return make_parts(variable, axes, false, leaf);
+}
+
+/* Where the rank's array has the parts of from_chunks, in their order: the buftype. As above. */
+static json_t *chunk_memory(const struct from_variable *variable, const struct from_axis *axes,
+                            json_t *leaf)
+{
+    return make_parts(variable, axes, true, leaf);
+}
+
+/* Views. */
 
 /*
  * A variable without gaps is a darray, or a subarray where each rank has all of it. One with
@@ -23,7 +193,7 @@ struct maker {
     json_t *leaf;  /* the element inside of the filetype */
 };
 
-static json_t *sizes(const int64_t *values, int count, int64_t least)
+static json_t *sizes_of(const int64_t *values, int count, int64_t least)
 {
     json_t *list = json_array();
 
@@ -33,7 +203,7 @@ static json_t *sizes(const int64_t *values, int count, int64_t least)
 }
 
 /* All of the array, or nothing of it where it has no elements; an element where it is one. */
-static json_t *whole(const struct from_variable *variable)
+static json_t *make_whole(const struct from_variable *variable)
 {
     static const int64_t starts[FROM_DIMENSIONS_MAX];
     int n = variable->dimensions;
@@ -41,11 +211,12 @@ static json_t *whole(const struct from_variable *variable)
     if (n == 0)
         return json_pack("{s:s, s:i}", "type", "contiguous", "count", 1);
     return json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
-                     sizes(variable->shape, n, 1), "subsizes", sizes(variable->shape, n, 0),
-                     "starts", sizes(starts, n, 0), "order", variable->fortran ? "Fortran" : "C");
+                     sizes_of(variable->shape, n, 1), "subsizes", sizes_of(variable->shape, n, 0),
+                     "starts", sizes_of(starts, n, 0), "order",
+                     variable->fortran ? "Fortran" : "C");
 }
 
-static json_t *darray(const struct from_variable *variable, const struct from_grid *grid)
+static json_t *make_darray(const struct from_variable *variable, const struct from_grid *grid)
 {
     static const char *const names[] = {"none", "block", "cyclic"};
     json_t *distribs = json_array(), *dargs = json_array();
@@ -55,26 +226,26 @@ static json_t *darray(const struct from_variable *variable, const struct from_gr
         json_array_append_new(dargs, grid->blocks[d] ? json_integer(grid->blocks[d]) : json_null());
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "type", "darray", "gsizes",
-                     sizes(variable->shape, variable->dimensions, 0), "psizes",
-                     sizes(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs", dargs,
-                     "order", variable->fortran ? "Fortran" : "C");
+                     sizes_of(variable->shape, variable->dimensions, 0), "psizes",
+                     sizes_of(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs",
+                     dargs, "order", variable->fortran ? "Fortran" : "C");
 }
 
 /* child at count places, stride bytes apart. */
-static json_t *loop(json_t *count, int64_t stride, json_t *child)
+static json_t *make_loop(json_t *count, int64_t stride, json_t *child)
 {
     return json_pack("{s:s, s:o, s:i, s:I, s:o}", "type", "hvector", "count", count, "blocklength",
                      1, "stride", (json_int_t)stride, "oldtype", child);
 }
 
 /* child so many bytes further on. */
-static json_t *shifted(json_t *displacement, json_t *child)
+static json_t *shifted_term(json_t *displacement, json_t *child)
 {
     return json_pack("{s:s, s:i, s:[o], s:o}", "type", "hindexed_block", "blocklength", 1,
                      "displacements", displacement, "oldtype", child);
 }
 
-static json_t *expression(struct from_term term)
+static json_t *term_json(struct from_term term)
 {
     return from_term_json(&term);
 }
@@ -83,25 +254,26 @@ static json_t *expression(struct from_term term)
  * Blocks in turn: whole ones, and what the rank has of the one that the end cuts. The rank's first
  * lies in front of each.
  */
-static json_t *cyclic(const struct from_axis *axis, int64_t stride, json_t *child)
+static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t *child)
 {
     int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;
     int64_t round = vs_mul_capped(vs_mul_capped(axis->ranks, axis->block), stride);
     const char *at = axis->coordinate.text;
-    json_t *block = loop(json_integer(axis->block), stride, json_incref(child));
-    json_t *blocks = loop(expression(from_expression("(%" PRId64 " - %s) / %" PRId64,
-                                                     whole + axis->ranks - 1, at, axis->ranks)),
-                          round, block);
-    json_t *first = expression(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64, at,
-                                               axis->block, axis->length, stride));
-    json_t *tail = loop(expression(from_expression(
-                            "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))",
-                            rest, at, whole % axis->ranks, at, whole % axis->ranks)),
-                        stride, child);
+    json_t *block = make_loop(json_integer(axis->block), stride, json_incref(child));
+    json_t *blocks = make_loop(term_json(from_expression("(%" PRId64 " - %s) / %" PRId64,
+                                                         whole + axis->ranks - 1, at, axis->ranks)),
+                               round, block);
+    json_t *first = term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64, at,
+                                              axis->block, axis->length, stride));
+    json_t *tail =
+        make_loop(term_json(from_expression(
+                      "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))", rest,
+                      at, whole % axis->ranks, at, whole % axis->ranks)),
+                  stride, child);
 
     if (!rest) {
         json_decref(tail);
-        return shifted(first, blocks);
+        return shifted_term(first, blocks);
     }
     return json_pack("{s:s, s:[i,i], s:[o,I], s:[o,o]}", "type", "struct", "blocklengths", 1, 1,
                      "displacements", first, (json_int_t)(whole * axis->block * stride), "types",
@@ -109,18 +281,19 @@ static json_t *cyclic(const struct from_axis *axis, int64_t stride, json_t *chil
 }
 
 /* A dimension of children that lie stride bytes apart. */
-static json_t *dimension(const struct from_axis *axis, int64_t stride, json_t *child)
+static json_t *loop_over(const struct from_axis *axis, int64_t stride, json_t *child)
 {
     if (axis->ranks > 1 && axis->distribution == FROM_CYCLIC)
-        return cyclic(axis, stride, child);
-    json_t *block = loop(from_term_json(&axis->count), stride, child);
+        return cyclic_loop(axis, stride, child);
+    json_t *block = make_loop(from_term_json(&axis->count), stride, child);
     if (axis->ranks == 1)
         return block;
-    return shifted(expression(from_expression("%s * %" PRId64, axis->start.text, stride)), block);
+    return shifted_term(term_json(from_expression("%s * %" PRId64, axis->start.text, stride)),
+                        block);
 }
 
 /* The last dimensions, of which each rank has all, are elements side by side. */
-static json_t *records(struct maker *maker)
+static json_t *make_records(struct maker *maker)
 {
     const struct from_variable *variable = maker->variable;
     int64_t stride = variable->size;
@@ -130,10 +303,10 @@ static json_t *records(struct maker *maker)
         stride *= variable->shape[d];
     json_t *type = from_several(json_incref(maker->leaf), stride / variable->size);
     for (; d > 0; d--) {
-        type = dimension(&maker->axes[d], stride, type);
+        type = loop_over(&maker->axes[d], stride, type);
         stride *= variable->shape[d];
     }
-    return dimension(&maker->axes[0], variable->stride, type);
+    return loop_over(&maker->axes[0], variable->stride, type);
 }
 
 /* The etype's extent divides all distances, as that of a view must: elements may lie at odd ones.
@@ -178,13 +351,13 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
     json_t *view = json_object(), *filetype;
 
     if (has_chunks)
-        filetype = from_chunks(variable, maker->axes, maker->leaf);
+        filetype = chunk_parts(variable, maker->axes, maker->leaf);
     else if (spread)
-        filetype = records(maker);
+        filetype = make_records(maker);
     else if (shared && elements)
-        filetype = darray(variable, grid);
+        filetype = make_darray(variable, grid);
     else
-        filetype = whole(variable);
+        filetype = make_whole(variable);
     json_object_set_new(view, "disp",
                         json_integer(has_chunks ? variable->chunks.at[0] : variable->at));
     json_object_set(view, "etype", maker->etype);
@@ -192,8 +365,7 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
         json_object_set_new(view, "datarep", json_string(variable->datarep));
     json_object_set_new(view, "filetype", filetype);
     if (has_chunks && !from_chunks_in_order(variable))
-        json_object_set_new(view, "buftype",
-                            from_chunks_memory(variable, maker->axes, maker->leaf));
+        json_object_set_new(view, "buftype", chunk_memory(variable, maker->axes, maker->leaf));
     json_object_set_new(view, "tiles", json_integer(1));
     if (spread || variable->dimensions == 0)
         json_object_set_new(view, "shape", local_shape(maker));

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "element.h"
+#include "from.h"
 #include "viewspec/base/integer.h"
-#include "vtk_shape.h"
 
 /* VTK's legacy files, with binary values. */
 
@@ -84,7 +83,7 @@ static bool next_words(struct reader *r)
 }
 
 /* Returns the value of a word. Returns 0 with an error if it is not a number of at least least. */
-static int64_t number(struct reader *r, int word, int64_t least)
+static int64_t read_number(struct reader *r, int word, int64_t least)
 {
     const char *text = r->words[word];
     char *end = NULL;
@@ -123,7 +122,7 @@ static const struct {
 };
 
 /* Decodes the percent-encoding of a name (%20 is a blank). */
-static void decode(char *name)
+static void decode_name(char *name)
 {
     char *to = name;
 
@@ -226,7 +225,7 @@ static void add_array(struct reader *r, const char *section, const char *name, c
         from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
 }
 
-static const char *word(struct reader *r, int i)
+static const char *read_word(struct reader *r, int i)
 {
     if (!r->words[i])
         fail_vtk(r, "a word is missing");
@@ -240,9 +239,9 @@ static void read_dimensions(struct reader *r)
 
     for (int d = 0; d < 3; d++)
         if (!is_extent)
-            r->dimensions[d] = number(r, 1 + d, 0);
-        else if (__builtin_sub_overflow(number(r, 2 + 2 * d, INT64_MIN),
-                                        number(r, 1 + 2 * d, INT64_MIN), &end) ||
+            r->dimensions[d] = read_number(r, 1 + d, 0);
+        else if (__builtin_sub_overflow(read_number(r, 2 + 2 * d, INT64_MIN),
+                                        read_number(r, 1 + 2 * d, INT64_MIN), &end) ||
                  end < 0 || end == INT64_MAX)
             fail_vtk(r, "invalid extent");
         else
@@ -251,14 +250,14 @@ static void read_dimensions(struct reader *r)
 
 static void read_points(struct reader *r)
 {
-    add_array(r, "Points", NULL, word(r, 2), number(r, 1, 0), 3);
+    add_array(r, "Points", NULL, read_word(r, 2), read_number(r, 1, 0), 3);
 }
 
 static void read_coordinates(struct reader *r)
 {
     const char name[2] = {(char)tolower((unsigned char)r->words[0][0]), '\0'};
 
-    add_array(r, "Coordinates", name, word(r, 2), number(r, 1, 0), 1);
+    add_array(r, "Coordinates", name, read_word(r, 2), read_number(r, 1, 0), 1);
 }
 
 /* Reads cells. Before version 5.1, one array has the number of points and the points of each cell.
@@ -270,7 +269,7 @@ static void read_cells(struct reader *r)
                                            {"LINES", "Lines"},
                                            {"TRIANGLE_STRIPS", "Strips"},
                                            {"POLYGONS", "Polys"}};
-    int64_t counts[2] = {number(r, 1, 0), number(r, 2, 0)};
+    int64_t counts[2] = {read_number(r, 1, 0), read_number(r, 2, 0)};
     const char *section = NULL;
 
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
@@ -285,13 +284,13 @@ static void read_cells(struct reader *r)
             fail_vtk(r, i ? "expected CONNECTIVITY" : "expected OFFSETS");
             return;
         }
-        add_array(r, section, i ? "connectivity" : "offsets", word(r, 1), counts[i], 1);
+        add_array(r, section, i ? "connectivity" : "offsets", read_word(r, 1), counts[i], 1);
     }
 }
 
 static void read_cell_types(struct reader *r)
 {
-    add_array(r, "CellTypes", NULL, "int", number(r, 1, 0), 1);
+    add_array(r, "CellTypes", NULL, "int", read_number(r, 1, 0), 1);
 }
 
 static void read_section(struct reader *r)
@@ -299,22 +298,22 @@ static void read_section(struct reader *r)
     r->section = !strcasecmp(r->words[0], "POINT_DATA")  ? "PointData"
                  : !strcasecmp(r->words[0], "CELL_DATA") ? "CellData"
                                                          : "RowData";
-    r->tuples = number(r, 1, 0);
+    r->tuples = read_number(r, 1, 0);
 }
 
 static void read_field(struct reader *r)
 {
-    r->fields = number(r, 2, 0);
+    r->fields = read_number(r, 2, 0);
 }
 
 /* Reads SCALARS name type [components], and LOOKUP_TABLE name in the next line. */
 static void read_scalars(struct reader *r)
 {
     char name[LINE_MAX_BYTES], type[LINE_MAX_BYTES];
-    int64_t components = r->words[3] ? number(r, 3, 1) : 1;
+    int64_t components = r->words[3] ? read_number(r, 3, 1) : 1;
 
-    decode(strcpy(name, word(r, 1)));
-    strcpy(type, word(r, 2));
+    decode_name(strcpy(name, read_word(r, 1)));
+    strcpy(type, read_word(r, 2));
     if (r->error->code)
         return;
     if (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0)
@@ -326,10 +325,10 @@ static void read_scalars(struct reader *r)
 static void read_colors(struct reader *r)
 {
     bool is_table = !strcasecmp(r->words[0], "LOOKUP_TABLE");
-    int64_t count = number(r, 2, 0);
+    int64_t count = read_number(r, 2, 0);
     char name[LINE_MAX_BYTES];
 
-    decode(strcpy(name, word(r, 1)));
+    decode_name(strcpy(name, read_word(r, 1)));
     if (is_table)
         add_array(r, "LookupTable", name, "unsigned_char", count, 4);
     else
@@ -354,19 +353,19 @@ static void read_attribute(struct reader *r)
             components = attributes[i].components;
     bool is_given = !components;
     if (is_given)
-        components = number(r, 2, 1);
-    decode(strcpy(name, word(r, 1)));
-    add_array(r, r->section, name, word(r, is_given ? 3 : 2), r->tuples, components);
+        components = read_number(r, 2, 1);
+    decode_name(strcpy(name, read_word(r, 1)));
+    add_array(r, r->section, name, read_word(r, is_given ? 3 : 2), r->tuples, components);
 }
 
 /* Reads an array of a FIELD: name components tuples type. */
 static void read_array(struct reader *r)
 {
-    int64_t components = number(r, 1, 0), tuples = number(r, 2, 0);
+    int64_t components = read_number(r, 1, 0), tuples = read_number(r, 2, 0);
 
     r->fields--;
-    decode(r->words[0]);
-    add_array(r, r->section, r->words[0], word(r, 3), tuples, components);
+    decode_name(r->words[0]);
+    add_array(r, r->section, r->words[0], read_word(r, 3), tuples, components);
 }
 
 /* Skips the metadata of the previous array, up to an empty line. */
@@ -376,7 +375,7 @@ static void skip_metadata(struct reader *r)
         ;
 }
 
-static void ignore(struct reader *r)
+static void ignore_values(struct reader *r)
 {
     (void)r;
 }
@@ -387,9 +386,9 @@ static const struct {
 } keywords[] = {
     {"DIMENSIONS", read_dimensions},
     {"EXTENT", read_dimensions},
-    {"ORIGIN", ignore},
-    {"SPACING", ignore},
-    {"ASPECT_RATIO", ignore},
+    {"ORIGIN", ignore_values},
+    {"SPACING", ignore_values},
+    {"ASPECT_RATIO", ignore_values},
     {"POINTS", read_points},
     {"X_COORDINATES", read_coordinates},
     {"Y_COORDINATES", read_coordinates},
@@ -458,7 +457,7 @@ static void read_start(struct reader *r)
     }
     if (strcasecmp(r->words[0], "DATASET") != 0)
         fail_vtk(r, "expected DATASET");
-    const char *kind = word(r, 1);
+    const char *kind = read_word(r, 1);
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         is_known = is_known || !strcasecmp(kind, known[i]);
     if (!is_known)
@@ -472,8 +471,8 @@ static bool is_vtk(const struct from_bytes *head)
     return head->length >= strlen(magic) && !memcmp(head->bytes, magic, strlen(magic));
 }
 
-static int scan(const struct from_source *source, const char *path, struct from_file *file,
-                struct vs_error *error)
+static int scan_file(const struct from_source *source, const char *path, struct from_file *file,
+                     struct vs_error *error)
 {
     struct reader r = {
         .source = source, .path = path, .file = file, .error = error, .section = "FieldData"};
@@ -495,5 +494,5 @@ static int scan(const struct from_source *source, const char *path, struct from_
 const struct from_format from_vtk_legacy = {
     .name = "VTK",
     .is_it = is_vtk,
-    .scan = scan,
+    .scan = scan_file,
 };

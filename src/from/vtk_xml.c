@@ -7,10 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "element.h"
-#include "lines.h"
+#include "from.h"
+#include "text.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "vtk_shape.h"
+
+/* VTK's XML formats, and the shape of arrays of all of VTK's formats. */
+
+void from_vtk_shape(struct from_variable *variable, const char *section, const int64_t points[3],
+                    int64_t tuples, int64_t components)
+{
+    bool is_cell = !strcmp(section, "CellData");
+    int64_t product = is_cell || !strcmp(section, "PointData") || !strcmp(section, "Points");
+    int64_t size[3];
+
+    for (int d = 0; d < 3; d++) {
+        size[d] = is_cell ? vs_max(points[d] - 1, 1) : points[d];
+        product = points[d] > 0 ? vs_mul_capped(product, size[d]) : 0;
+    }
+    bool is_grid = product && product == tuples;
+    for (int d = 2; d >= 0 && is_grid; d--)
+        variable->shape[variable->dimensions++] = size[d];
+    if (!is_grid)
+        variable->shape[variable->dimensions++] = tuples;
+    if (components != 1)
+        variable->shape[variable->dimensions++] = components;
+}
 
 /* VTK's XML files with raw appended data: .vti, .vtr, .vts, .vtu and .vtp. */
 
@@ -59,7 +81,7 @@ static void fail_xml(struct reader *r, const char *what)
     XML_StopParser(r->parser, XML_FALSE);
 }
 
-static const char *attribute(const char **attributes, const char *name)
+static const char *attribute_of(const char **attributes, const char *name)
 {
     for (; *attributes; attributes += 2)
         if (!strcmp(attributes[0], name))
@@ -69,10 +91,10 @@ static const char *attribute(const char **attributes, const char *name)
 
 /* Returns the value of an attribute, or otherwise if there is none. Fails if it is less than least.
  */
-static int64_t number(struct reader *r, const char **attributes, const char *name, int64_t least,
-                      int64_t otherwise)
+static int64_t number_of(struct reader *r, const char **attributes, const char *name, int64_t least,
+                         int64_t otherwise)
 {
-    const char *text = attribute(attributes, name);
+    const char *text = attribute_of(attributes, name);
     int64_t value = otherwise;
 
     if (text && (!from_span_number(from_span_of(text), &value) || value < least)) {
@@ -84,12 +106,12 @@ static int64_t number(struct reader *r, const char **attributes, const char *nam
 
 static void read_file(struct reader *r, const char **attributes)
 {
-    const char *order = attribute(attributes, "byte_order");
-    const char *header = attribute(attributes, "header_type");
+    const char *order = attribute_of(attributes, "byte_order");
+    const char *header = attribute_of(attributes, "header_type");
 
     r->order = order && !strcmp(order, "BigEndian") ? '>' : '<';
     r->header = header && !strcmp(header, "UInt64") ? 8 : 4;
-    r->is_compressed = attribute(attributes, "compressor");
+    r->is_compressed = attribute_of(attributes, "compressor");
     if (order && r->order == '<' && strcmp(order, "LittleEndian") != 0)
         fail_xml(r, "byte_order must be LittleEndian or BigEndian");
     if (header && r->header == 4 && strcmp(header, "UInt32") != 0)
@@ -99,7 +121,7 @@ static void read_file(struct reader *r, const char **attributes)
 /* Reads a piece. It is a grid if it has an extent. */
 static void read_piece(struct reader *r, const char **attributes)
 {
-    const char *extent = attribute(attributes, "Extent");
+    const char *extent = attribute_of(attributes, "Extent");
     int64_t ends[6], *points = r->piece.points;
 
     r->pieces++;
@@ -127,7 +149,7 @@ static const struct {
 /* Returns the reason why an array cannot be a view, or NULL if its values are a block of bytes. */
 static const char *reason_of(const struct reader *r, const char **attributes)
 {
-    const char *format = attribute(attributes, "format");
+    const char *format = attribute_of(attributes, "format");
 
     if (format == NULL || !strcmp(format, "ascii"))
         return "values are text";
@@ -142,7 +164,7 @@ static const char *reason_of(const struct reader *r, const char **attributes)
 static struct from_variable *add_named(struct reader *r, const char **attributes)
 {
     struct array *more = vs_list_grow(r->arrays, r->file->count, &r->room, sizeof(*more));
-    const char *name = attribute(attributes, "Name"), *section = r->piece.section;
+    const char *name = attribute_of(attributes, "Name"), *section = r->piece.section;
     char text[NAME_LENGTH], piece[32] = "", number[32];
 
     if (more == NULL)
@@ -164,7 +186,7 @@ static struct from_variable *add_named(struct reader *r, const char **attributes
 
 static void read_array(struct reader *r, const char **attributes)
 {
-    const char *type = attribute(attributes, "type"), *reason = reason_of(r, attributes);
+    const char *type = attribute_of(attributes, "type"), *reason = reason_of(r, attributes);
     struct from_variable *variable = add_named(r, attributes);
 
     if (variable == NULL) {
@@ -173,8 +195,8 @@ static void read_array(struct reader *r, const char **attributes)
         return;
     }
     struct array *array = &r->arrays[r->file->count - 1];
-    array->components = number(r, attributes, "NumberOfComponents", 0, 1);
-    array->offset = number(r, attributes, "offset", 0, -1);
+    array->components = number_of(r, attributes, "NumberOfComponents", 0, 1);
+    array->offset = number_of(r, attributes, "offset", 0, -1);
     for (size_t i = 0; i < sizeof(types) / sizeof(*types) && type; i++)
         if (!strcmp(types[i].name, type)) {
             variable->etype = from_number(types[i].kind, types[i].size);
@@ -204,7 +226,7 @@ static void start_element(void *self, const char *name, const char **attributes)
                !strcmp(name, "StringArray")) {
         read_array(r, attributes);
     } else if (!strcmp(name, "AppendedData")) {
-        const char *encoding = attribute(attributes, "encoding");
+        const char *encoding = attribute_of(attributes, "encoding");
         r->is_raw = encoding && !strcmp(encoding, "raw");
         r->xml = XML_GetCurrentByteIndex(r->parser) + XML_GetCurrentByteCount(r->parser);
         XML_StopParser(r->parser, XML_FALSE);
@@ -323,8 +345,8 @@ static bool is_vtk_xml(const struct from_bytes *head)
            memmem(head->bytes, head->length, "<VTKFile", 8);
 }
 
-static int scan(const struct from_source *source, const char *path, struct from_file *file,
-                struct vs_error *error)
+static int scan_file(const struct from_source *source, const char *path, struct from_file *file,
+                     struct vs_error *error)
 {
     struct reader r = {.source = source,
                        .path = path,
@@ -354,5 +376,5 @@ static int scan(const struct from_source *source, const char *path, struct from_
 const struct from_format from_vtk_xml = {
     .name = "VTK XML",
     .is_it = is_vtk_xml,
-    .scan = scan,
+    .scan = scan_file,
 };

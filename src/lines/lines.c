@@ -7,10 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "cluster/address.h"
 #include "core/base/clock.h"
-#include "core/base/locked.h"
 #include "frame.h"
 #include "talk.h"
 

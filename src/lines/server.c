@@ -10,10 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/held.h"
-#include "cluster/address.h"
-#include "core/base/locked.h"
 #include "core/base/thread.h"
+#include "cluster/address.h"
 #include "frame.h"
 #include "talk.h"
 

@@ -39,7 +39,7 @@ static void forget_environment(void)
  * Root becomes the user who mounted: others, root too, may not look inside. Nothing is executed
  * from here on, and nobody but root may trace what is not dumpable, whatever fs.suid_dumpable says.
  */
-static int become(const struct mounts_mount *mount)
+static int become_user(const struct mounts_mount *mount)
 {
     uid_t uid = mount->entry.owner;
     gid_t gid = mount->entry.group;
@@ -74,7 +74,7 @@ static int look_at_mount(void *data, int out)
     int root = open_root(look, &mount);
 
     forget_environment();
-    answer.error = root < 0 ? -root : become(&mount);
+    answer.error = root < 0 ? -root : become_user(&mount);
     if (answer.error == 0)
         answer.error = look->look(root, look->name, answer.text, &length);
     length += offsetof(struct answer, text);

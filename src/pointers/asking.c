@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "known.h"
 #include "lines/talk.h"
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 
 /* ms that another node may take to answer. */
 #define PATIENCE 1000

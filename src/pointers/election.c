@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/base/lease.h"
-#include "core/base/locked.h"
+#include "core/base/clock.h"
+#include "core/base/thread.h"
 
 /* ms: what a node is given to answer in the first round, and between two rounds. */
 #define FIRST 250

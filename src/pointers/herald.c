@@ -4,11 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
-#include "core/base/clock.h"
-#include "core/base/lease.h"
-#include "core/base/locked.h"
 #include "core/base/thread.h"
+#include "core/base/clock.h"
 
 /* ms that a node may take to hear that its turn has come. */
 #define PATIENCE 250

@@ -5,10 +5,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
-#include "core/base/clock.h"
-#include "core/base/locked.h"
 #include "core/base/thread.h"
+#include "core/base/clock.h"
 #include "placing.h"
 
 /* ms between two looks at what could not be ended, or goes on. */

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* Passed over or over: frees it once nobody uses it any more. Lock held. */
 void mpiio_placing_let_go(struct mpiio_share *share)

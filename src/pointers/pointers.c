@@ -9,7 +9,6 @@
 
 #include "asking.h"
 #include "core/base/clock.h"
-#include "core/base/lease.h"
 #include "core/base/thread.h"
 #include "election.h"
 #include "herald.h"

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/local_address.h"
-#include "core/base/log_level.h"
+#include "core/base/complain.h"
 #include "lines/lines.h"
 
 /*

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 
 /* ms between two questions who keeps the pointers: from, to. */
 #define PAUSE     1

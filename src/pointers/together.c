@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* One who takes; in the memory of its thread. */
 struct mpiio_taker {

@@ -2,8 +2,6 @@
 #include "ahead.h"
 
 #include "core/base/clock.h"
-#include "core/base/held.h"
-#include "core/base/locked.h"
 #include "core/base/thread.h"
 
 /* ms after which memory that nobody uses is given back. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/base/clock.h"
 
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,

@@ -78,7 +78,7 @@ int mpiio_pool_start(struct mpiio_pool *pool);
 /* From now on no other node is asked or answered. Does not wait; thread-safe; may be repeated. */
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
-/* As struct mpiio_reader says (core/file/reader.h). Thread-safe. */
+/* As struct mpiio_reader says (core/file/source.h). Thread-safe. */
 bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *transfer);
 
 /* Thread-safe. */

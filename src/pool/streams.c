@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "streams.h"
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "memory.h"
 
 /* Positions by which a request may be off from where the one before it ended. */

@@ -7,15 +7,84 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "hold.h"
 #include "next.h"
 
+/* The library's own descriptors. */
+
 #define TABLE 65536 /* descriptors that are looked at */
-#define TAGS  30    /* signals from SIGRTMIN on that are tags */
+#define FEW   64    /* own ones, at the end of those that the process may have */
+#define MANY  256   /* where these are so many */
+#define FIRST 256   /* the least number of one */
+
+static _Atomic unsigned char own[TABLE];
+
+/* How many descriptors the process may have that are looked at. */
+static int allowed_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 0;
+    return limit.rlim_cur < TABLE ? (int)limit.rlim_cur : TABLE;
+}
+
+static int most_of(int count)
+{
+    if (count <= FIRST + FEW)
+        return 0;
+    return count / 4 < FEW ? FEW : count / 4 < MANY ? count / 4 : MANY;
+}
+
+int run_own_most(void)
+{
+    return most_of(allowed_descriptors());
+}
+
+int run_raise(int fd)
+{
+    int error = errno;
+    int count = allowed_descriptors(), high = -1;
+
+    if (fd < 0)
+        return -1;
+    if (most_of(count) > 0)
+        high = RUN_NEXT(fcntl)(fd, F_DUPFD_CLOEXEC, count - most_of(count));
+    RUN_NEXT(close)(fd);
+    if (high >= 0)
+        atomic_store(&own[high], 1);
+    errno = high >= 0 ? error : EMFILE;
+    return high;
+}
+
+void run_lower(int fd)
+{
+    if ((unsigned)fd < TABLE)
+        atomic_store(&own[fd], 0);
+}
+
+int run_next_own(unsigned first)
+{
+    for (unsigned fd = first < FIRST ? FIRST : first; fd < TABLE; fd++)
+        if (run_is_own((int)fd))
+            return (int)fd;
+    return -1;
+}
+
+bool run_is_own(int fd)
+{
+    return (unsigned)fd < TABLE && atomic_load_explicit(&own[fd], memory_order_relaxed) != 0;
+}
+
+/* Descriptors of granted slices. */
+
+#define TAGS 30 /* signals from SIGRTMIN on that are tags */
 
 /*
  * Pages of its own, which the kernel empties for a child that gets a copy of the memory, by
@@ -78,7 +147,7 @@ void run_release(struct run_open *open)
 }
 
 /* A user more, unless there is none any more. */
-static int join(struct run_open *open)
+static int join_open(struct run_open *open)
 {
     int users = atomic_load(&open->users);
 
@@ -95,7 +164,7 @@ static struct run_open *look_at_descriptor(int fd)
     if ((unsigned)fd >= TABLE)
         return NULL;
     while ((open = atomic_load_explicit(&table.entries[fd], memory_order_acquire)) != NULL) {
-        if (!join(open))
+        if (!join_open(open))
             continue;
         if (atomic_load(&table.entries[fd]) == open)
             return open;
@@ -140,7 +209,7 @@ bool run_is_home(void)
     return getpid() == atomic_load(&table.process);
 }
 
-static void set(int fd, struct run_open *open)
+static void set_entry(int fd, struct run_open *open)
 {
     int end = atomic_load(&behind);
 
@@ -156,7 +225,7 @@ static void set(int fd, struct run_open *open)
 void run_enter(int fd, struct run_open *open)
 {
     if (RUN_NEXT(fcntl)(fd, F_SETSIG, open->tag) == 0)
-        set(fd, open);
+        set_entry(fd, open);
     else
         run_release(open);
 }
@@ -165,7 +234,7 @@ void run_leave(int fd)
 {
     if ((unsigned)fd < TABLE &&
         atomic_load_explicit(&table.entries[fd], memory_order_relaxed) != NULL && run_is_home())
-        set(fd, NULL);
+        set_entry(fd, NULL);
 }
 
 int run_duplicated(int fd, int made_fd)
@@ -176,7 +245,7 @@ int run_duplicated(int fd, int made_fd)
         return made_fd;
     open = look_at_descriptor(fd);
     if (open != NULL && run_is_home()) {
-        set(made_fd, open);
+        set_entry(made_fd, open);
     } else {
         run_release(open);
         run_leave(made_fd);

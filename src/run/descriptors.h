@@ -27,7 +27,7 @@ struct run_open {
     uint32_t word, value;  /* grant.h of core/base */
     _Atomic int64_t known; /* the kernel knows at least this size of the slice */
     _Atomic uint32_t rights;
-    _Atomic int64_t mark; /* up to here it is written since O_TRUNC: mark.h */
+    _Atomic int64_t mark; /* up to here it is written since O_TRUNC: grant.h */
 };
 
 /*
@@ -92,5 +92,25 @@ void run_leave_range(unsigned first, unsigned last);
 
 /* Resets the table in a new process, in which nothing is granted. */
 void run_begin(void);
+
+/* The library's own descriptors, among the program's. All functions are async-signal-safe. */
+
+/* How many there may be: a quarter of the process's descriptors at most. */
+int run_own_most(void);
+
+/*
+ * Gives fd, an own descriptor, a number that programs do not expect to be theirs, or closes it and
+ * returns -1 with EMFILE. -1 is allowed, and keeps errno.
+ */
+int run_raise(int fd);
+
+/* A descriptor that was raised is about to be closed. */
+void run_lower(int fd);
+
+/* Returns the lowest own descriptor from first on, or -1. */
+int run_next_own(unsigned first);
+
+/* Whether the descriptor is the library's own: the program has no business with it. */
+bool run_is_own(int fd);
 
 #endif

@@ -20,9 +20,6 @@
 #include "viewspec/members/members.h"
 #include "descriptors.h"
 #include "hold.h"
-#include "locks.h"
-#include "mark.h"
-#include "own.h"
 #include "stats.h"
 
 #define STRANGERS 8 /* filesystems that are remembered to be none of ours */
@@ -37,7 +34,7 @@ struct run_mount {
 
 /*
  * A mount's shared file that is open, for reading only or not. Closed with its last slice, unless
- * the program may have locks on it (locks.h).
+ * the program may have locks on it (grant.h).
  */
 struct run_file {
     struct run_file *next;
@@ -124,8 +121,8 @@ static struct run_mount *get_mount(const struct mpiio_grant_request *answer)
  * very request, and the device that it serves this mount (src/DESIGN.md, "Grants"). The process may
  * have changed its user since it mapped the page. Lock held.
  */
-static struct run_mount *prove(const struct mpiio_grant_request *answer, uint64_t nonce,
-                               dev_t device, struct mpiio_grant *grant)
+static struct run_mount *prove_file(const struct mpiio_grant_request *answer, uint64_t nonce,
+                                    dev_t device, struct mpiio_grant *grant)
 {
     struct run_mount *mount = get_mount(answer);
 
@@ -281,7 +278,7 @@ static const char *set_up(struct run_mount *mount, const struct mpiio_grant *gra
 }
 
 /* The rights that go with how fd was opened. */
-static uint32_t possible(int fd)
+static uint32_t grant_possible(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
 
@@ -291,15 +288,15 @@ static uint32_t possible(int fd)
 }
 
 /* Lock held. NULL: it is set up; else why it is not. */
-static const char *judge(int fd, const struct mpiio_grant_request *answer, uint64_t nonce,
-                         const struct known *known, struct run_open *open)
+static const char *judge_open(int fd, const struct mpiio_grant_request *answer, uint64_t nonce,
+                              const struct known *known, struct run_open *open)
 {
     struct mpiio_grant grant;
-    struct run_mount *mount = prove(answer, nonce, known->device, &grant);
+    struct run_mount *mount = prove_file(answer, nonce, known->device, &grant);
 
     if (mount == NULL)
         return "the daemon cannot be looked at";
-    grant.rights &= possible(fd);
+    grant.rights &= grant_possible(fd);
     atomic_store(&open->known, known->size);
     return grant.rights != 0 ? set_up(mount, &grant, open) : "the flags of open(2)";
 }
@@ -318,7 +315,7 @@ static const char *enter_grant(int fd, struct mpiio_grant_request *answer, uint6
     if (open == NULL)
         return "no memory";
     pthread_mutex_lock(&lock);
-    why = judge(fd, answer, nonce, known, open);
+    why = judge_open(fd, answer, nonce, known, open);
     pthread_mutex_unlock(&lock);
     if (why == NULL)
         run_enter(fd, open);

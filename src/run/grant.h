@@ -30,4 +30,71 @@ void run_grant_retire(struct run_open *open);
 /* A new process asks anew: what the old one had may be in the middle of a change. */
 void run_grant_forget(void);
 
+struct run_open;
+
+/*
+ * Writes of a granted slice that was opened with O_TRUNC (src/DESIGN.md, "Truncation of slices").
+ * The daemon does not see them, so the library keeps the slice's mark, up to which it is written.
+ * The mount serves a write that would leave a gap, and all later ones, and fills the gap with
+ * zeros. All functions keep errno, are thread-safe, and are as async-signal-safe as run_serve.
+ */
+#define RUN_MARK_NONE    INT64_MAX /* the slice was not truncated */
+#define RUN_MARK_UNASKED (-1)      /* it was; ask the daemon for the mark before the first write */
+#define RUN_MARK_TOLD    (-2)      /* the mark was reported to the daemon */
+
+/*
+ * Returns true if length bytes at offset may be written past the daemon, and counts them as
+ * written.
+ */
+bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t length);
+
+/*
+ * Reports the mark to the daemon, before the mount is to serve a write or a truncation of fd. From
+ * then on the mount serves all writes. A write by a call that is not caught (io_uring, a store to a
+ * mapping) reaches the daemon unannounced: nothing is lost, but a gap before it may keep old bytes.
+ */
+void run_mark_tell(struct run_open *open, int fd);
+
+/* The same for a descriptor that may be granted. */
+void run_mark_tell_of(int fd);
+
+/*
+ * Records that another process may share all open descriptions from now on (run_share), and reports
+ * their marks: that process writes through the mount. Called before fork(2), exec(3), and the
+ * sending of descriptors, also by a child of vfork(2).
+ */
+void run_mark_share(void);
+
+/* The same for a descriptor that may be granted, which a child of vfork(2) duplicates. */
+void run_mark_share_of(int fd);
+
+/* Resets the lock in a new process, in which no thread is in one of these functions. */
+void run_mark_begin(void);
+
+/*
+ * The program's own POSIX locks (fcntl(2), lockf(3)). The kernel drops a process's locks on a file
+ * when the process closes any descriptor of it, including the library's. Each file that the program
+ * locks is recorded for the life of the process, and the library neither opens nor closes a
+ * descriptor of it. Locks of open file descriptions and of flock(2) are not affected.
+ */
+
+/* Records the file of fd, which the program is about to lock. Thread-safe; keeps errno. */
+void run_locks_note(int fd);
+
+/*
+ * Excludes run_locks_note between the two calls, so that the answer of run_locks_has stays true.
+ * The caller must be in a section of run_hold.
+ */
+void run_locks_freeze(void);
+void run_locks_thaw(void);
+
+/* Returns true if the program may have locks on the file. Call it frozen. */
+bool run_locks_has(uint64_t device, uint64_t inode);
+
+/* Returns true if it may have locks on any file. Call it frozen. */
+bool run_locks_any(void);
+
+/* Forgets all files: a child of fork(2) has no locks. */
+void run_locks_forget(void);
+
 #endif

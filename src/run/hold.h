@@ -12,7 +12,7 @@
  * - Sections disable cancellation. Calls that are cancellation points by POSIX test for it before
  *   they begin.
  * - A section that opens and closes files blocks signals (run_hold). Reads and writes cannot afford
- *   the two system calls: each records what it does, so that it can be abandoned (call.h).
+ *   the two system calls: each records what it does, so that it can be abandoned (transfer.h).
  *
  * All functions keep errno and act on the calling thread (src/DESIGN.md, "A library inside a
  * program").

@@ -19,17 +19,14 @@
 #include "descriptors.h"
 #include "grant.h"
 #include "hold.h"
-#include "locks.h"
-#include "mark.h"
 #include "next.h"
-#include "own.h"
 #include "stats.h"
 #include "streams.h"
 #include "transfer.h"
 
 /* Opening. */
 
-static int opened(int fd)
+static int note_opened(int fd)
 {
     if (fd < 0)
         return fd;
@@ -54,34 +51,34 @@ static int opened(int fd)
     CATCH int name(const char *path, int flags, ...)                                               \
     {                                                                                              \
         MODE(flags, flags)                                                                         \
-        return opened(RUN_NEXT(name)(path, flags, mode));                                          \
+        return note_opened(RUN_NEXT(name)(path, flags, mode));                                     \
     }
 
 #define CATCH_OPENAT(name)                                                                         \
     CATCH int name(int folder, const char *path, int flags, ...)                                   \
     {                                                                                              \
         MODE(flags, flags)                                                                         \
-        return opened(RUN_NEXT(name)(folder, path, flags, mode));                                  \
+        return note_opened(RUN_NEXT(name)(folder, path, flags, mode));                             \
     }
 
 #define CATCH_OPEN_CHECKED(name)                                                                   \
     int name(const char *path, int flags);                                                         \
     CATCH int name(const char *path, int flags)                                                    \
     {                                                                                              \
-        return opened(RUN_NEXT(name)(path, flags));                                                \
+        return note_opened(RUN_NEXT(name)(path, flags));                                           \
     }
 
 #define CATCH_OPENAT_CHECKED(name)                                                                 \
     int name(int folder, const char *path, int flags);                                             \
     CATCH int name(int folder, const char *path, int flags)                                        \
     {                                                                                              \
-        return opened(RUN_NEXT(name)(folder, path, flags));                                        \
+        return note_opened(RUN_NEXT(name)(folder, path, flags));                                   \
     }
 
 #define CATCH_CREAT(name)                                                                          \
     CATCH int name(const char *path, mode_t mode)                                                  \
     {                                                                                              \
-        return opened(RUN_NEXT(name)(path, mode));                                                 \
+        return note_opened(RUN_NEXT(name)(path, mode));                                            \
     }
 
 CATCH_OPEN(open)
@@ -297,7 +294,7 @@ CATCH void closefrom(int first)
  * child's duplicate does not enter its parent's table, so exec(3) would not find it there: its mark
  * is reported at once.
  */
-static int duplicated(int fd, int made)
+static int note_duplicate(int fd, int made)
 {
     if (made == STDERR_FILENO && fd != made && run_is_home())
         run_stats_start();
@@ -308,17 +305,17 @@ static int duplicated(int fd, int made)
 
 CATCH int dup(int fd)
 {
-    return duplicated(fd, RUN_NEXT(dup)(fd));
+    return note_duplicate(fd, RUN_NEXT(dup)(fd));
 }
 
 CATCH int dup2(int fd, int wanted)
 {
-    return is_hidden(wanted) ? -1 : duplicated(fd, RUN_NEXT(dup2)(fd, wanted));
+    return is_hidden(wanted) ? -1 : note_duplicate(fd, RUN_NEXT(dup2)(fd, wanted));
 }
 
 CATCH int dup3(int fd, int wanted, int flags)
 {
-    return is_hidden(wanted) ? -1 : duplicated(fd, RUN_NEXT(dup3)(fd, wanted, flags));
+    return is_hidden(wanted) ? -1 : note_duplicate(fd, RUN_NEXT(dup3)(fd, wanted, flags));
 }
 
 static void note_lock(int fd, const struct flock *wanted)
@@ -341,7 +338,8 @@ static void note_lock(int fd, const struct flock *wanted)
         else if (run_inside == 0 && (command == F_SETLK || command == F_SETLKW))                   \
             note_lock(fd, argument);                                                               \
         result = RUN_NEXT(name)(fd, command, argument);                                            \
-        return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? duplicated(fd, result) : result; \
+        return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? note_duplicate(fd, result)       \
+                                                                : result;                          \
     }
 
 CATCH_FCNTL(fcntl)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The files that the program locks. */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
-#include "locks.h"
+#include "grant.h"
 
 #include <errno.h>
 #include <pthread.h>

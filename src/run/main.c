@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
-#include "core/base/preload.h"
+#include "core/base/process.h"
 
 #define EXIT_FAILED         1
 #define EXIT_USAGE          2

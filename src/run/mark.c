@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/* The mark of a slice that was opened with O_TRUNC: up to which it is written. */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
-#include "mark.h"
+#include "grant.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -52,7 +53,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
 }
 
 /* Tells the daemon the mark. Before the first write, that matters only if others may write. */
-static void tell(struct run_open *open, int fd, bool others_write)
+static void tell_daemon(struct run_open *open, int fd, bool others_write)
 {
     int64_t mark = atomic_load(&open->mark);
     struct run_held held;
@@ -75,7 +76,7 @@ static void tell(struct run_open *open, int fd, bool others_write)
 
 void run_mark_tell(struct run_open *open, int fd)
 {
-    tell(open, fd, false);
+    tell_daemon(open, fd, false);
 }
 
 static void tell_of(int fd, bool others_write)
@@ -83,7 +84,7 @@ static void tell_of(int fd, bool others_write)
     struct run_open *open = run_acquire(fd);
 
     if (open != NULL)
-        tell(open, fd, others_write);
+        tell_daemon(open, fd, others_write);
     run_release(open);
 }
 

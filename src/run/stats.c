@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "next.h"
-#include "own.h"
 
 #define MAX_REASONS 16
 
@@ -81,7 +81,7 @@ void run_stats_forget(void)
     pthread_mutex_init(&lock, NULL);
 }
 
-static unsigned long long count(enum run_count which)
+static unsigned long long count_of(enum run_count which)
 {
     return atomic_load(&counts[which]);
 }
@@ -106,7 +106,7 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
 }
 
 /* The program's name and the daemon's reasons may contain any bytes. */
-static void clean(struct line *line)
+static void clean_text(struct line *line)
 {
     for (size_t i = 0; i < line->length; i++)
         if (iscntrl((unsigned char)line->text[i]))
@@ -117,19 +117,20 @@ void run_stats_print(void)
 {
     struct line line = {.length = 0};
 
-    if (out < 0 || count(RUN_OPENS) == 0)
+    if (out < 0 || count_of(RUN_OPENS) == 0)
         return;
     add(&line,
         "mpiio-run: %s[%d]: slices=%llu granted=%llu reads=%llu read_bytes=%llu "
         "writes=%llu write_bytes=%llu fell_back=%llu (taken_back=%llu "
         "not_given=%llu failed=%llu flags=%llu limited=%llu short=%llu)",
-        program_invocation_short_name, (int)getpid(), count(RUN_OPENS), count(RUN_GRANTED),
-        count(RUN_READS), count(RUN_READ_BYTES), count(RUN_WRITES), count(RUN_WRITE_BYTES),
-        count(RUN_FELL_BACK), count(RUN_TAKEN_BACK), count(RUN_NOT_GIVEN), count(RUN_FAILED),
-        count(RUN_FLAGS), count(RUN_LIMITED), count(RUN_SHORT));
+        program_invocation_short_name, (int)getpid(), count_of(RUN_OPENS), count_of(RUN_GRANTED),
+        count_of(RUN_READS), count_of(RUN_READ_BYTES), count_of(RUN_WRITES),
+        count_of(RUN_WRITE_BYTES), count_of(RUN_FELL_BACK), count_of(RUN_TAKEN_BACK),
+        count_of(RUN_NOT_GIVEN), count_of(RUN_FAILED), count_of(RUN_FLAGS), count_of(RUN_LIMITED),
+        count_of(RUN_SHORT));
     for (size_t i = 0; i < MAX_REASONS && *reasons[i].text; i++)
         add(&line, "; not granted: %s: %u", reasons[i].text, reasons[i].count);
-    clean(&line);
+    clean_text(&line);
     line.text[line.length++] = '\n';
     if (write(out, line.text, line.length) == (ssize_t)line.length)
         atomic_store(&counts[RUN_OPENS], 0);

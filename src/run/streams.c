@@ -1,10 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Streams. The C library reads and writes them by calls of its own, which are not caught. For a
- * granted slice the program gets another stream (fopencookie(3)) over the same descriptor, whose
- * calls are. The C library's own stream is kept behind it: it closes the descriptor, and is at hand
- * for what the other one cannot do (wide.c).
- */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
 #include "streams.h"
@@ -12,7 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +22,33 @@
 #include "next.h"
 #include "stats.h"
 
+/*
+ * Streams. The C library reads and writes them by calls of its own, which are not caught. For a
+ * granted slice the program gets another stream (fopencookie(3)) over the same descriptor, whose
+ * calls are. The C library's own stream is kept behind it: it closes the descriptor, and is at hand
+ * for what the other one cannot do.
+ */
+
 #define BUFFER_SIZE (64 << 10)
 
 /* glibc's bits in FILE._flags of a stream that must not be read, or not be written. */
 #define NO_READS  0x4
 #define NO_WRITES 0x8
 
-static struct run_stream *streams; /* lock: lock */
-static atomic_int count, wide;     /* of them, to look at without the lock */
+/*
+ * A stream of a granted slice. The program has file, whose reads and writes are served. real is the
+ * stream that the C library made, over the same descriptor. It does what file cannot: wide
+ * characters, and freopen(3).
+ */
+struct run_stream {
+    struct run_stream *next;
+    FILE *file, *real;
+    bool bytes; /* it is byte-oriented, as bytes were read or written: wide calls must respect it */
+    bool wide;  /* real is used instead of file from then on */
+};
+
+static struct run_stream *streams;          /* lock: lock */
+static atomic_int stream_count, wide_count; /* of them, to look at without the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void run_streams_lock(void)
@@ -45,11 +61,12 @@ void run_streams_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-struct run_stream *run_streams_find(FILE *file)
+/* Returns the stream that the program knows as file; NULL if it is one of the C library's own. */
+static struct run_stream *stream_find(FILE *file)
 {
     struct run_stream *stream;
 
-    if (atomic_load(&count) == 0)
+    if (atomic_load(&stream_count) == 0)
         return NULL;
     pthread_mutex_lock(&lock);
     for (stream = streams; stream != NULL && stream->file != file; stream = stream->next)
@@ -58,13 +75,17 @@ struct run_stream *run_streams_find(FILE *file)
     return stream;
 }
 
-bool run_streams_are_wide(void)
+/* Returns true while a stream is wide. */
+static bool streams_are_wide(void)
 {
-    return atomic_load(&wide) > 0;
+    return atomic_load(&wide_count) > 0;
 }
 
-/* fflush writes what file holds, and moves back over what it has read ahead. */
-void run_streams_widen(struct run_stream *stream)
+/*
+ * Makes real continue at file's position, and replace it. Does nothing the second time. fflush
+ * writes what file holds, and moves back over what it has read ahead.
+ */
+static void stream_widen(struct run_stream *stream)
 {
     if (stream->wide)
         return;
@@ -72,7 +93,7 @@ void run_streams_widen(struct run_stream *stream)
     if (stream->bytes)
         RUN_NEXT(fwide)(stream->real, -1);
     stream->wide = true;
-    atomic_fetch_add(&wide, 1);
+    atomic_fetch_add(&wide_count, 1);
 }
 
 static int descriptor_of(const struct run_stream *stream)
@@ -118,9 +139,9 @@ static void take_out(struct run_stream *stream)
     while (*link != stream)
         link = &(*link)->next;
     *link = stream->next;
-    atomic_fetch_sub(&count, 1);
+    atomic_fetch_sub(&stream_count, 1);
     if (stream->wide)
-        atomic_fetch_sub(&wide, 1);
+        atomic_fetch_sub(&wide_count, 1);
     pthread_mutex_unlock(&lock);
 }
 
@@ -157,7 +178,7 @@ static FILE *make_stream(FILE *real)
     pthread_mutex_lock(&lock);
     stream->next = streams;
     streams = stream;
-    atomic_fetch_add(&count, 1);
+    atomic_fetch_add(&stream_count, 1);
     pthread_mutex_unlock(&lock);
     return stream->file;
 }
@@ -169,7 +190,7 @@ static bool has_encoding(const char *mode)
 }
 
 /* Returns what fopen(3) returns to the program for a stream that the C library has just opened. */
-static FILE *opened(FILE *file, const char *mode)
+static FILE *note_opened(FILE *file, const char *mode)
 {
     int error = errno;
     int fd;
@@ -187,7 +208,7 @@ static FILE *opened(FILE *file, const char *mode)
 #define CATCH_FOPEN(name)                                                                          \
     CATCH FILE *name(const char *path, const char *mode)                                           \
     {                                                                                              \
-        return opened(RUN_NEXT(name)(path, mode), mode);                                           \
+        return note_opened(RUN_NEXT(name)(path, mode), mode);                                      \
     }
 
 CATCH_FOPEN(fopen)
@@ -212,7 +233,7 @@ CATCH FILE *fdopen(int fd, const char *mode)
 #define CATCH_FILENO(name)                                                                         \
     CATCH int name(FILE *file)                                                                     \
     {                                                                                              \
-        struct run_stream *stream = run_streams_find(file);                                        \
+        struct run_stream *stream = stream_find(file);                                             \
         return RUN_NEXT(name)(stream != NULL ? stream->real : file);                               \
     }
 
@@ -220,7 +241,7 @@ CATCH_FILENO(fileno)
 CATCH_FILENO(fileno_unlocked)
 
 /* Makes the program's stream look newly opened, as real is. */
-static FILE *renew(struct run_stream *stream)
+static FILE *renew_stream(struct run_stream *stream)
 {
     FILE *file = stream->file;
     int flags =
@@ -240,16 +261,16 @@ static FILE *renew(struct run_stream *stream)
 }
 
 /* Ends freopen(3): the C library has opened real again, or failed. The program's FILE stays. */
-static FILE *reopened(struct run_stream *stream, FILE *real)
+static FILE *note_reopened(struct run_stream *stream, FILE *real)
 {
     int error = errno;
 
     if (stream->wide)
-        atomic_fetch_sub(&wide, 1);
+        atomic_fetch_sub(&wide_count, 1);
     stream->wide = false;
     stream->real = real;
     if (real != NULL) {
-        renew(stream);
+        renew_stream(stream);
         errno = error;
         return stream->file;
     }
@@ -261,7 +282,7 @@ static FILE *reopened(struct run_stream *stream, FILE *real)
 #define CATCH_FREOPEN(name)                                                                        \
     CATCH FILE *name(const char *path, const char *mode, FILE *file)                               \
     {                                                                                              \
-        struct run_stream *stream = run_streams_find(file);                                        \
+        struct run_stream *stream = stream_find(file);                                             \
         FILE *real;                                                                                \
         if (stream == NULL) {                                                                      \
             real = RUN_NEXT(name)(path, mode, file);                                               \
@@ -271,7 +292,7 @@ static FILE *reopened(struct run_stream *stream, FILE *real)
         }                                                                                          \
         RUN_NEXT(fflush)(stream->wide ? stream->real : file);                                      \
         run_leave(descriptor_of(stream));                                                          \
-        return reopened(stream, RUN_NEXT(name)(path, mode, stream->real));                         \
+        return note_reopened(stream, RUN_NEXT(name)(path, mode, stream->real));                    \
     }
 
 CATCH_FREOPEN(freopen)
@@ -279,6 +300,169 @@ CATCH_FREOPEN(freopen64)
 
 void run_streams_flush(void)
 {
-    if (atomic_load(&count) > 0)
+    if (atomic_load(&stream_count) > 0)
         RUN_NEXT(fflush)(NULL);
+}
+
+/*
+ * Wide characters on streams of granted slices. glibc's streams of fopencookie(3) crash on them. So
+ * the first such call replaces the program's stream, for good, by the C library's own stream of the
+ * slice, which goes through the mount. Calls for any stream (fseek(3)) follow it. The indicators of
+ * end and error are kept equal in both, since feof_unlocked(3) may be a macro that reads the
+ * program's.
+ */
+
+#define INDICATORS (_IO_EOF_SEEN | _IO_ERR_SEEN)
+
+static void copy_indicators(const FILE *from, FILE *to)
+{
+    to->_flags = (to->_flags & ~INDICATORS) | (from->_flags & INDICATORS);
+}
+
+/* Returns the stream that serves a call on file. The caller calls end_stream after it. */
+static FILE *begin_stream(FILE *file, bool widens)
+{
+    struct run_stream *stream = widens || streams_are_wide() ? stream_find(file) : NULL;
+
+    if (stream == NULL)
+        return file;
+    if (widens)
+        stream_widen(stream);
+    if (!stream->wide)
+        return file;
+    copy_indicators(file, stream->real);
+    return stream->real;
+}
+
+/* Flushes a stream that the program has set to write at once. */
+static void end_stream(FILE *file, FILE *real)
+{
+    if (real == file)
+        return;
+    if (__flbf(file) || __fbufsize(file) <= 1)
+        RUN_NEXT(fflush)(real);
+    copy_indicators(real, file);
+}
+
+#define CATCH_STREAM(type, name, widens, parameters, ...)                                          \
+    CATCH type name parameters                                                                     \
+    {                                                                                              \
+        FILE *real = begin_stream(file, widens);                                                   \
+        type result = RUN_NEXT(name)(__VA_ARGS__);                                                 \
+        end_stream(file, real);                                                                    \
+        return result;                                                                             \
+    }
+
+wchar_t *__fgetws_chk(wchar_t *text, size_t room, int count, FILE *file);
+wchar_t *__fgetws_unlocked_chk(wchar_t *text, size_t room, int count, FILE *file);
+int __vfwprintf_chk(FILE *file, int flag, const wchar_t *format, va_list values);
+int __fwprintf_chk(FILE *file, int flag, const wchar_t *format, ...);
+
+CATCH_STREAM(wint_t, fgetwc, true, (FILE * file), real)
+CATCH_STREAM(wint_t, getwc, true, (FILE * file), real)
+CATCH_STREAM(wint_t, fgetwc_unlocked, true, (FILE * file), real)
+CATCH_STREAM(wint_t, getwc_unlocked, true, (FILE * file), real)
+CATCH_STREAM(wint_t, ungetwc, true, (wint_t c, FILE *file), c, real)
+CATCH_STREAM(wint_t, fputwc, true, (wchar_t c, FILE *file), c, real)
+CATCH_STREAM(wint_t, putwc, true, (wchar_t c, FILE *file), c, real)
+CATCH_STREAM(wint_t, fputwc_unlocked, true, (wchar_t c, FILE *file), c, real)
+CATCH_STREAM(wint_t, putwc_unlocked, true, (wchar_t c, FILE *file), c, real)
+CATCH_STREAM(wchar_t *, fgetws, true, (wchar_t * text, int count, FILE *file), text, count, real)
+CATCH_STREAM(wchar_t *, fgetws_unlocked, true, (wchar_t * text, int count, FILE *file), text, count,
+             real)
+CATCH_STREAM(wchar_t *, __fgetws_chk, true, (wchar_t * text, size_t room, int count, FILE *file),
+             text, room, count, real)
+CATCH_STREAM(wchar_t *, __fgetws_unlocked_chk, true,
+             (wchar_t * text, size_t room, int count, FILE *file), text, room, count, real)
+CATCH_STREAM(int, fputws, true, (const wchar_t *text, FILE *file), text, real)
+CATCH_STREAM(int, fputws_unlocked, true, (const wchar_t *text, FILE *file), text, real)
+CATCH_STREAM(int, vfwprintf, true, (FILE * file, const wchar_t *format, va_list values), real,
+             format, values)
+CATCH_STREAM(int, __vfwprintf_chk, true,
+             (FILE * file, int flag, const wchar_t *format, va_list values), real, flag, format,
+             values)
+
+CATCH int fwprintf(FILE *file, const wchar_t *format, ...)
+{
+    va_list values;
+    int result;
+
+    va_start(values, format);
+    result = vfwprintf(file, format, values);
+    va_end(values);
+    return result;
+}
+
+CATCH int __fwprintf_chk(FILE *file, int flag, const wchar_t *format, ...)
+{
+    va_list values;
+    int result;
+
+    va_start(values, format);
+    result = __vfwprintf_chk(file, flag, format, values);
+    va_end(values);
+    return result;
+}
+
+/* The C library has these by several standards; its headers choose one under the plain name. */
+#define CATCH_SCAN(id, name, vname)                                                                \
+    CATCH int id##_values(FILE *file, const wchar_t *format, va_list values) __asm__(vname);       \
+    CATCH int id(FILE *file, const wchar_t *format, ...) __asm__(name);                            \
+    CATCH int id##_values(FILE *file, const wchar_t *format, va_list values)                       \
+    {                                                                                              \
+        FILE *real = begin_stream(file, true);                                                     \
+        int result = RUN_NEXT_NAMED(__typeof__(&id##_values), vname)(real, format, values);        \
+        end_stream(file, real);                                                                    \
+        return result;                                                                             \
+    }                                                                                              \
+    CATCH int id(FILE *file, const wchar_t *format, ...)                                           \
+    {                                                                                              \
+        va_list values;                                                                            \
+        int result;                                                                                \
+        va_start(values, format);                                                                  \
+        result = id##_values(file, format, values);                                                \
+        va_end(values);                                                                            \
+        return result;                                                                             \
+    }
+
+CATCH_SCAN(scan, "fwscanf", "vfwscanf")
+CATCH_SCAN(scan_99, "__isoc99_fwscanf", "__isoc99_vfwscanf")
+CATCH_SCAN(scan_23, "__isoc23_fwscanf", "__isoc23_vfwscanf")
+
+/* Asking for the orientation does not set it, and byte orientation keeps the program's stream. */
+CATCH int fwide(FILE *file, int mode)
+{
+    struct run_stream *stream = stream_find(file);
+
+    if (stream == NULL)
+        return RUN_NEXT(fwide)(file, mode);
+    if (mode > 0)
+        stream_widen(stream);
+    if (stream->wide)
+        return RUN_NEXT(fwide)(stream->real, mode);
+    stream->bytes = stream->bytes || mode < 0;
+    return stream->bytes ? -1 : 0;
+}
+
+/* Calls for streams of either kind. */
+
+CATCH_STREAM(int, fflush, false, (FILE * file), real)
+CATCH_STREAM(int, fflush_unlocked, false, (FILE * file), real)
+CATCH_STREAM(int, fseek, false, (FILE * file, long offset, int whence), real, offset, whence)
+CATCH_STREAM(int, fseeko, false, (FILE * file, off_t offset, int whence), real, offset, whence)
+CATCH_STREAM(int, fseeko64, false, (FILE * file, off64_t offset, int whence), real, offset, whence)
+CATCH_STREAM(long, ftell, false, (FILE * file), real)
+CATCH_STREAM(off_t, ftello, false, (FILE * file), real)
+CATCH_STREAM(off64_t, ftello64, false, (FILE * file), real)
+CATCH_STREAM(int, fgetpos, false, (FILE *restrict file, fpos_t *restrict place), real, place)
+CATCH_STREAM(int, fgetpos64, false, (FILE *restrict file, fpos64_t *restrict place), real, place)
+CATCH_STREAM(int, fsetpos, false, (FILE * file, const fpos_t *place), real, place)
+CATCH_STREAM(int, fsetpos64, false, (FILE * file, const fpos64_t *place), real, place)
+
+CATCH void rewind(FILE *file)
+{
+    FILE *real = begin_stream(file, false);
+
+    RUN_NEXT(rewind)(real);
+    end_stream(file, real);
 }

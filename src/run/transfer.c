@@ -14,13 +14,59 @@
 #include <unistd.h>
 
 #include "core/base/grant.h"
+#include "core/base/guard.h"
 #include "core/slice.h"
-#include "call.h"
 #include "descriptors.h"
 #include "grant.h"
-#include "mark.h"
+#include "hold.h"
 #include "next.h"
 #include "stats.h"
+
+/* Sections that can be abandoned. */
+
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct run_call *volatile current;
+
+void run_call_begin(struct run_call *call)
+{
+    call->cancellation = -1; /* Setting this state does nothing. */
+    current = call;
+    atomic_signal_fence(memory_order_seq_cst);
+    run_inside++;
+    atomic_signal_fence(memory_order_seq_cst);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &call->cancellation);
+}
+
+void run_call_end(const struct run_call *call)
+{
+    pthread_setcancelstate(call->cancellation, NULL);
+    current = NULL;
+    atomic_signal_fence(memory_order_seq_cst);
+    run_inside--;
+}
+
+void run_call_abandon(void)
+{
+    struct run_call *call = current;
+    int error = errno;
+
+    current = NULL;
+    run_inside = 0;
+    mpiio_guard_abandon();
+    if (call == NULL)
+        return;
+    pthread_setcancelstate(call->cancellation, NULL);
+    if (call->open == NULL)
+        return;
+    /* The call keeps its reference to open, so that what it has locked is never freed. */
+    run_grant_retire(call->open);
+    if (call->offset >= 0 && call->writing)
+        RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
+    else if (call->offset >= 0 && call->here)
+        RUN_NEXT(lseek64)(call->fd, -(off64_t)call->length, SEEK_CUR);
+    errno = error;
+}
+
+/* Serving. */
 
 #define MOST      0x7ffff000 /* bytes that Linux moves in a call */
 #define COPY_PART (256 << 10)
@@ -151,7 +197,7 @@ static bool is_allowed(const struct run_call *call)
 }
 
 /* call->open is found: the call is served where it is allowed. */
-static bool serve(struct run_call *call, int64_t offset, ssize_t *result)
+static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 {
     call->length = length_of(call->parts, call->count);
     if (call->length == 0 || (offset < 0 && offset != RUN_HERE)) {
@@ -180,7 +226,7 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     open = run_acquire(fd);
     call.open = open;
     if (open != NULL) {
-        served = serve(&call, offset, result);
+        served = serve_call(&call, offset, result);
         if (writing && !served)
             run_mark_tell(open, fd);
     }

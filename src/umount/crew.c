@@ -9,8 +9,62 @@
 #include <unistd.h>
 
 #include "mounts/child.h"
-#include "status.h"
+#include "mounts/mount.h"
 #include "unmount.h"
+
+struct places {
+    char **place; /* owned, as each of them is; the order of the kernel's table, the oldest first */
+    size_t count;
+};
+
+static int add_place(struct places *places, const char *place)
+{
+    char **more = realloc(places->place, (places->count + 1) * sizeof(*more));
+
+    if (more == NULL)
+        return -ENOMEM;
+    places->place = more;
+    more[places->count] = strdup(place);
+    if (more[places->count] == NULL)
+        return -ENOMEM;
+    places->count++;
+    return 0;
+}
+
+static void free_places(struct places *places)
+{
+    for (size_t i = 0; i < places->count; i++)
+        free(places->place[i]);
+    free(places->place);
+}
+
+/* Where the user has mounts. What is at one of these places by then, find_mount looks at again. */
+static int find_places(uid_t owner, struct places *places)
+{
+    struct mounts_entry entry;
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    int error = table != NULL ? 0 : -errno;
+
+    while (error == 0 && mounts_entry_next(table, &entry))
+        if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
+            error = add_place(places, entry.place);
+    if (table != NULL)
+        fclose(table);
+    return error;
+}
+
+int unmount_all(const struct unmount_all *all)
+{
+    struct places places = {0};
+    int error = find_places(all->owner, &places), status = 0;
+
+    if (error != 0)
+        fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));
+    else
+        status = unmount_crew(all, places.place, places.count);
+    free_places(&places);
+    return error != 0 ? 1 : status;
+}
 
 #define ASK       10000 /* ms that all mounts together have to answer */
 #define MARGIN    2000  /* ms more, for the workers to find that out */
@@ -101,7 +155,7 @@ static void end_worker(struct worker *worker, int status)
 }
 
 /* Reads what the worker has said so far, without waiting. */
-static void hear(struct worker *worker)
+static void hear_worker(struct worker *worker)
 {
     char text[SAID_MAX];
     ssize_t got = read(worker->child.answer, text, sizeof(text));
@@ -113,7 +167,7 @@ static void hear(struct worker *worker)
             worker->said[worker->length++] = text[i];
 }
 
-static void collect(struct worker *worker)
+static void collect_worker(struct worker *worker)
 {
     char rest[SAID_MAX];
     size_t length;
@@ -121,7 +175,7 @@ static void collect(struct worker *worker)
 
     /* Everything that it said is in the pipe. */
     fcntl(worker->child.answer, F_SETFL, O_NONBLOCK);
-    hear(worker);
+    hear_worker(worker);
     status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
     fwrite(worker->said, 1, worker->length, stderr);
     end_worker(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
@@ -130,8 +184,9 @@ static void collect(struct worker *worker)
 /*
  * Waits until is_done returns true for the crew and number, or until the time `end`; -1: no limit.
  */
-static void attend(struct crew *crew, bool (*is_done)(const struct crew *crew, size_t number),
-                   size_t number, long long end)
+static void attend_workers(struct crew *crew,
+                           bool (*is_done)(const struct crew *crew, size_t number), size_t number,
+                           long long end)
 {
     while (!is_done(crew, number)) {
         long long left = end < 0 ? -1 : end - mounts_now();
@@ -148,9 +203,9 @@ static void attend(struct crew *crew, bool (*is_done)(const struct crew *crew, s
             continue;
         for (size_t i = 0; i < crew->count; i++)
             if (crew->waits[2 * i + 1].revents != 0)
-                collect(&crew->workers[i]);
+                collect_worker(&crew->workers[i]);
             else if (crew->waits[2 * i].revents & POLLIN)
-                hear(&crew->workers[i]);
+                hear_worker(&crew->workers[i]);
     }
 }
 
@@ -194,13 +249,13 @@ static void give_up(struct crew *crew, bool unanswered_only)
 }
 
 /* Leads the workers, which are in the order of the table. */
-static void lead(struct crew *crew, bool force)
+static void lead_workers(struct crew *crew, bool force)
 {
     long long sequence;
 
     for (size_t i = crew->count; i > 0; i--)
         start_worker(&crew->workers[i - 1]);
-    attend(crew, has_asked, 0, mounts_now() + ASK + MARGIN);
+    attend_workers(crew, has_asked, 0, mounts_now() + ASK + MARGIN);
     if (!force)
         give_up(crew, true);
     sequence = mounts_now() + SEQUENCE;
@@ -208,9 +263,9 @@ static void lead(struct crew *crew, bool force)
         give_turn(&crew->workers[i - 1]);
         /* With force the others go on by themselves, because none of their data can be stored. */
         if (crew->workers[i - 1].answered)
-            attend(crew, has_ended, i - 1, sequence);
+            attend_workers(crew, has_ended, i - 1, sequence);
     }
-    attend(crew, have_ended, 0, force ? mounts_now() + FORCED : MOUNTS_NO_LIMIT);
+    attend_workers(crew, have_ended, 0, force ? mounts_now() + FORCED : MOUNTS_NO_LIMIT);
     give_up(crew, false);
 }
 
@@ -232,7 +287,7 @@ static int unmount_some(const struct unmount_all *all, char *const *places, size
         crew.waits[2 * i].events = crew.waits[2 * i + 1].events = POLLIN;
     }
     if (crew.count > 0)
-        lead(&crew, all->force);
+        lead_workers(&crew, all->force);
     for (size_t i = 0; i < crew.count; i++)
         status = umount_worse(status, crew.workers[i].status);
     free(crew.workers);

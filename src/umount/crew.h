@@ -1,14 +1,29 @@
 /* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_UMOUNT_CREW_H
+#define MPIIO_UMOUNT_CREW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Unmounting all that a user has mounted on this host, as the end of a batch job wants it. */
+
+struct unmount_all {
+    uid_t owner;    /* whose */
+    bool dead_only; /* those only whose daemon has ended */
+    bool force;
+};
+
+/*
+ * Does it, the newest first, and goes on behind one that stays. Returns the status to exit with: 0,
+ * 1 where one stays, else UNMOUNT_LOST where data were lost, or may have been.
+ */
+int unmount_all(const struct unmount_all *all);
+
 /*
  * Unmounts many mounts, each by a worker process of its own: a mount that does not answer delays no
  * other one.
  */
-#ifndef MPIIO_UMOUNT_CREW_H
-#define MPIIO_UMOUNT_CREW_H
-
-#include <stddef.h>
-
-#include "all.h"
 
 /*
  * Unmounts the mounts at places, which are in the order of the kernel's table, the oldest first,

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The daemon behind a mount: a process of the user who mounted that has the mount's connection to
- * the kernel (/dev/fuse) open. It is held by a descriptor: its number may become another's.
- */
 #ifndef MPIIO_UMOUNT_DAEMON_H
 #define MPIIO_UMOUNT_DAEMON_H
 
@@ -10,6 +6,11 @@
 #include <stdint.h>
 
 #include "mounts/mount.h"
+
+/*
+ * The daemon behind a mount: a process of the user who mounted that has the mount's connection to
+ * the kernel (/dev/fuse) open. It is held by a descriptor: its number may become another's.
+ */
 
 struct umount_daemon {
     pid_t pid; /* 0: there is none, as far as is to be seen */
@@ -30,5 +31,21 @@ bool umount_daemon_ends_within(const struct umount_daemon *daemon, int ms);
 
 /* Sends it a signal; nothing happens where it has ended. */
 void umount_daemon_signal(const struct umount_daemon *daemon, int signal);
+
+/* The report of a daemon, at its end, of what it could not store (mounts/ending.h). */
+
+/*
+ * Opens the daemon's memory for that report. To be called before the mount is detached. Returns a
+ * descriptor, which the caller closes, or -1 if there is none. A file that the daemon's user has
+ * prepared is not opened instead, and opening does not block.
+ */
+int umount_ending_open(const struct umount_daemon *daemon);
+
+/*
+ * Returns the number of lost bytes, or -1 if it is not known. If the daemon has not reported it,
+ * because it is still running or was killed, sets unreported and returns the number of bytes of
+ * "ordered" that were waiting for their turn.
+ */
+int64_t umount_ending_lost(int fd, bool *unreported);
 
 #endif

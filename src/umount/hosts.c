@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "hosts.h"
+#include "unmount.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,8 @@
 #include "viewspec/base/line.h"
 #include "mounts/child.h"
 #include "process.h"
-#include "status.h"
+
+/* Unmounting on several hosts at once. */
 
 #define OUTPUT_MAX 16384
 #define LIST_MAX   (1 << 20)
@@ -37,7 +38,7 @@ struct run {
     char self[PATH_MAX];
 };
 
-static void say(const char *host, const char *place, const char *text)
+static void say_of_host(const char *host, const char *place, const char *text)
 {
     char line[OUTPUT_MAX];
 
@@ -53,7 +54,7 @@ static int exec_words(void *data, int out)
 }
 
 /* The hosts of a list, one a line, by the program that knows how lists are written. */
-static int expand(const char *list, const char *mountpoint, char *hosts, const char *self)
+static int expand_list(const char *list, const char *mountpoint, char *hosts, const char *self)
 {
     char program[PATH_MAX + 16], option[4096];
     const char *argv[] = {program, option, "--list-hosts", "--", mountpoint, NULL};
@@ -96,7 +97,7 @@ static bool place_of(const char *mountpoint, size_t number, char *place, size_t 
 }
 
 /* Takes MPIIO_MPIEXEC apart, or has the name that is MPICH's alone; behind it, ours. */
-static bool prepare(struct run *run)
+static bool split_mpiexec(struct run *run)
 {
     const char *given = getenv("MPIIO_MPIEXEC");
     ssize_t length = readlink("/proc/self/exe", run->self, sizeof(run->self) - 1);
@@ -138,7 +139,7 @@ static void start_host(struct host *host, const struct run *run, bool force)
     error = mounts_child_start(&host->child, exec_words, argv, -1);
     host->started = error == 0;
     if (error != 0)
-        say(host->name, host->place, strerror(-error));
+        say_of_host(host->name, host->place, strerror(-error));
 }
 
 /* Whether what mpiexec reaches the host with, as ssh, has ended: mpiexec waits for ever then. */
@@ -177,7 +178,7 @@ static void await_host(const struct host *host, bool force)
  * there was something. Returns 0 if nothing is left there, UNMOUNT_LOST if nothing is left and data
  * was lost, else 1.
  */
-static int report(const struct host *host, char *output, int error, bool *mounted)
+static int report_host(const struct host *host, char *output, int error, bool *mounted)
 {
     char *save = NULL, *first = NULL;
     bool said = false, absent = false;
@@ -191,13 +192,13 @@ static int report(const struct host *host, char *output, int error, bool *mounte
         } else if (length > 13 && strcmp(line + length - 13, ": not mounted") == 0) {
             absent = true;
         } else {
-            say(host->name, "", line + strlen(PREFIX));
+            say_of_host(host->name, "", line + strlen(PREFIX));
             said = true;
         }
     }
     *mounted = *mounted || !absent;
     if (error != 0 && !said && !absent)
-        say(host->name, host->place, first != NULL ? first : "no answer");
+        say_of_host(host->name, host->place, first != NULL ? first : "no answer");
     if (error == UNMOUNT_LOST && said)
         return UNMOUNT_LOST;
     return error != 0 && (said || !absent);
@@ -217,7 +218,7 @@ static int finish_host(struct host *host, bool force, bool *mounted)
     if (error < 0)
         kill(-pid, SIGKILL); /* what it has started, too */
     output[length] = '\0';
-    return report(host, output, error, mounted);
+    return report_host(host, output, error, mounted);
 }
 
 static int unmount_all(char *names, const char *mountpoint, const struct run *run, bool force)
@@ -243,7 +244,7 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
     free(hosts);
     if (status != 0 || mounted)
         return status;
-    say(mountpoint, "", "not mounted");
+    say_of_host(mountpoint, "", "not mounted");
     return 1;
 }
 
@@ -253,17 +254,17 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
     struct run run = {.mpiexec = NULL};
     int error = 1, status;
 
-    if (names == NULL || !prepare(&run)) {
-        say(mountpoint, "", strerror(errno));
+    if (names == NULL || !split_mpiexec(&run)) {
+        say_of_host(mountpoint, "", strerror(errno));
         goto out;
     }
-    status = expand(list, mountpoint, names, run.self);
+    status = expand_list(list, mountpoint, names, run.self);
     if (status != 0 || *names == '\0') {
         names[strcspn(names, "\n")] = '\0';
         if (strncmp(names, "mpiio-mount: ", 13) == 0)
             fprintf(stderr, PREFIX "%s\n", names + 13);
         else
-            say(list, "", *names != '\0' ? names : "not a list of hosts");
+            say_of_host(list, "", *names != '\0' ? names : "not a list of hosts");
         error = 2;
         goto out;
     }

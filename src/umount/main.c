@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "all.h"
-#include "hosts.h"
+#include "crew.h"
 #include "unmount.h"
 
 static const char usage_text[] =
@@ -89,7 +88,7 @@ static int take_option(struct request *request, int option)
     }
 }
 
-static int refuse(const char *why)
+static int refuse_option(const char *why)
 {
     fprintf(stderr, "mpiio-umount: %s\n", why);
     return 2;
@@ -106,11 +105,11 @@ static int find_user(struct request *request)
     if (request->user == NULL)
         return -1;
     if (geteuid() != 0)
-        return refuse("--user is for root");
+        return refuse_option("--user is for root");
     user = getpwnam(request->user);
     number = strtoul(request->user, &end, 10);
     if (user == NULL && (*end != '\0' || *request->user == '\0' || number >= UINT32_MAX))
-        return refuse("--user: no such user");
+        return refuse_option("--user: no such user");
     request->all.owner = user != NULL ? user->pw_uid : (uid_t)number;
     return -1;
 }
@@ -119,15 +118,15 @@ static int find_user(struct request *request)
 static int check_request(struct request *request, int operands, const char *operand)
 {
     if (request->is_all && (operands > 0 || request->one.alone || request->one.hosts != NULL))
-        return refuse("--all goes with no mount point, --node or --hosts");
+        return refuse_option("--all goes with no mount point, --node or --hosts");
     if (!request->is_all && (request->all.dead_only || request->user != NULL))
-        return refuse("--dead and --user go with --all");
+        return refuse_option("--dead and --user go with --all");
     if (request->is_all)
         return find_user(request);
     if (operands != 1 || *operand == '\0')
-        return refuse("expected MOUNTPOINT (see mpiio-umount --help)");
+        return refuse_option("expected MOUNTPOINT (see mpiio-umount --help)");
     if (request->one.hosts != NULL && request->one.alone)
-        return refuse("--node and --hosts exclude each other");
+        return refuse_option("--node and --hosts exclude each other");
     request->one.mountpoint = operand;
     return -1;
 }

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* What /proc tells of processes. Nothing here asks whoever serves a mount. */
 #ifndef MPIIO_UMOUNT_PROCESS_H
 #define MPIIO_UMOUNT_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "mounts/mount.h"
+
+/* Lists for a terminal, and numbers, from text that is not to be trusted. */
+
+/* Adds "NAME (NUMBER)" to a list "bash (123), od (124)", as far as there is room. */
+void umount_list_process(char *list, size_t size, const char *name, long number);
+
+/*
+ * What stats.json says behind "key":, a number from 0 to INT64_MAX; fallback where there is none.
+ * text need not be JSON.
+ */
+int64_t umount_stat(const char *text, const char *key, int64_t fallback);
+
+/* What /proc tells of processes. Nothing here asks whoever serves a mount. */
 
 #define UMOUNT_COMM_MAX 32
 
@@ -27,5 +42,16 @@ void umount_process_name(pid_t pid, char name[UMOUNT_COMM_MAX]);
 
 /* Whether all its user ids are that one. */
 bool umount_process_is_of(pid_t pid, uid_t user);
+
+/* Who uses a mount, and who else has one of its filesystem: as far as /proc tells. */
+
+/* Who has something of it open: "bash (123), od (124)"; empty where nobody is to be seen. */
+void umount_users(const struct mounts_mount *mount, char *list, size_t size);
+
+/*
+ * Where its filesystem is still mounted, once it is gone from here: "at PLACE", or "in the mount
+ * namespace of sleep (45)", a process for each. Empty where none is to be seen.
+ */
+void umount_copies(const struct mounts_mount *mount, char *list, size_t size);
 
 #endif

@@ -2,21 +2,111 @@
 #include "unmount.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "abort.h"
-#include "ending.h"
+#include "daemon.h"
 #include "mounts/child.h"
 #include "mounts/look.h"
+#include "mounts/mount.h"
+#include "process.h"
 #include "viewspec/base/line.h"
-#include "status.h"
-#include "text.h"
-#include "users.h"
+
+/* Aborting a connection. */
+
+/*
+ * The kernel's control files of a mount's connection. One of them aborts the connection. No signal
+ * ends a daemon that waits for an answer from its own mount (state D): it waits for the connection,
+ * which lives as long as the daemon does. Aborting the connection ends all its requests, which
+ * releases the daemon.
+ */
+
+/* Returns a new descriptor of the control filesystem, mounted nowhere, or -1. For root. */
+static int mount_control(void)
+{
+    int control = fsopen("fusectl", FSOPEN_CLOEXEC);
+    int folder = -1;
+
+    if (control >= 0 && fsconfig(control, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        folder = fsmount(control, FSMOUNT_CLOEXEC, 0);
+    if (control >= 0)
+        close(control);
+    return folder;
+}
+
+static int open_control(const struct mounts_mount *mount, const char *file, int flags)
+{
+    char name[32];
+    int folder =
+        geteuid() == 0 ? mount_control() : open("/sys/fs/fuse/connections", O_PATH | O_CLOEXEC);
+    int fd, error;
+
+    if (folder < 0)
+        return -errno;
+    snprintf(name, sizeof(name), "%u/%s", mount->entry.minor, file);
+    fd = openat(folder, name, flags | O_NOFOLLOW | O_CLOEXEC);
+    error = fd < 0 ? -errno : 0;
+    close(folder);
+    /* The number belongs to the mount while it exists, so no other connection had it meanwhile. */
+    if (error == 0 && !mounts_is_there(mount)) {
+        close(fd);
+        error = -ESTALE;
+    }
+    return error != 0 ? error : fd;
+}
+
+/*
+ * Opens the kernel's control file of the mount's connection, while the mount exists. Returns a new
+ * descriptor, which stands for that connection alone: after it has ended, the descriptor does not
+ * reach another connection that gets its number. Errors: -ESTALE if the mount has gone, or another
+ * negative errno. A user other than root gets -ENOENT if /sys/fs/fuse/connections is not mounted;
+ * root does not need that folder.
+ */
+static int umount_abort_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "abort", O_WRONLY);
+}
+
+/*
+ * Like umount_abort_open, for the file "waiting", which has a value as long as the connection is
+ * alive. The connection ends with the last mount of the filesystem in any mount namespace.
+ */
+static int umount_waiting_open(const struct mounts_mount *mount)
+{
+    return open_control(mount, "waiting", O_PATH);
+}
+
+/* Returns true if the connection of that descriptor is alive. Returns false if fd < 0. */
+static bool umount_is_connected(int fd)
+{
+    char path[MOUNTS_FD_LINK_SIZE], text[32];
+    bool connected;
+
+    if (fd < 0)
+        return false;
+    /* Open the file again, because it can be read only once. It is empty if the connection has
+       ended. */
+    mounts_fd_link(fd, path);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    connected = fd >= 0 && read(fd, text, sizeof(text)) > 0;
+    if (fd >= 0)
+        close(fd);
+    return connected;
+}
+
+/* Aborts the connection of the descriptor. Does nothing if it has ended, or fd < 0. */
+static void umount_abort(int fd)
+{
+    if (fd >= 0 && write(fd, "1", 1) < 0)
+        return; /* the connection has ended */
+}
 
 #define PATIENCE 30000 /* ms that a daemon may take to end */
 #define ANSWER   5000  /* ms that a mount may take to tell its statistics */
@@ -49,7 +139,7 @@ void unmount_say(const struct unmount *job, const char *format, ...)
 }
 
 /* What an error of a look is called. */
-static const char *why(int error)
+static const char *error_name(int error)
 {
     return error == -ETIMEDOUT ? "no answer" : strerror(-error);
 }
@@ -144,9 +234,9 @@ static bool sync_all(struct unmount *job)
     else if (!hopeless)
         add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
-        unmount_say(job, "not synced: %s%s", why(error), lost);
+        unmount_say(job, "not synced: %s%s", error_name(error), lost);
     else
-        unmount_say(job, "cannot sync: %s%s; still mounted", why(error), lost);
+        unmount_say(job, "cannot sync: %s%s; still mounted", error_name(error), lost);
     return job->force;
 }
 
@@ -157,7 +247,7 @@ static void say_unsaved(const struct unmount *job, int error)
     char *save = NULL, *line;
 
     if (mounts_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
-        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", why(error));
+        snprintf(text, sizeof(text), "cannot unmount all nodes: %s", error_name(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
         unmount_say(job, "%s", line);
 }
@@ -247,7 +337,7 @@ static bool is_busy(const struct unmount *job, const char *reason, char users[LI
  * still holds of a daemon that does not answer, it lets go of when the daemon is killed. Where
  * nobody is seen who uses it, it is tried again for a while. True where it is gone.
  */
-static bool detach(const struct unmount *job)
+static bool detach_mount(const struct unmount *job)
 {
     const struct timespec pause = {.tv_nsec = BUSY_PAUSE};
     char output[OUTPUT_MAX], users[LIST_MAX];
@@ -410,7 +500,7 @@ int unmount_finish(struct unmount *job)
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
     job->waiting = job->force ? -1 : umount_waiting_open(&job->mount);
     job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;
-    status = detach(job) ? end_detached(job) : 1;
+    status = detach_mount(job) ? end_detached(job) : 1;
     if (job->abort >= 0)
         close(job->abort);
     if (job->waiting >= 0)

@@ -10,6 +10,8 @@
 #include "core/load.h"
 #include "core/base/sizes.h"
 
+/* The command line of a subcommand. */
+
 static const char common_help[] =
     "\n"
     "Options of every subcommand:\n"
@@ -103,7 +105,7 @@ static const char *const formats[] = {"text", "csv", "json"};
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
 /* Says what is wrong and where to read on. */
-static int usage(const struct view_command *command, const char *what, const char *why)
+static int fail_usage(const struct view_command *command, const char *what, const char *why)
 {
     view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
                  why, command->name);
@@ -119,9 +121,9 @@ static int parse_size(const struct view_command *command, const char *option, co
     if (!error)
         return VIEW_DONE;
     snprintf(what, sizeof(what), "%s %s", option, text);
-    return usage(command, what,
-                 error == -ERANGE ? "more than 2^63-1 bytes"
-                                  : "expected a number of bytes, such as 4096, 4k, 1M");
+    return fail_usage(command, what,
+                      error == -ERANGE ? "more than 2^63-1 bytes"
+                                       : "expected a number of bytes, such as 4096, 4k, 1M");
 }
 
 static int parse_count(const struct view_command *command, const char *option, const char *text,
@@ -134,9 +136,9 @@ static int parse_count(const struct view_command *command, const char *option, c
     if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= lowest && *value <= INT32_MAX)
         return VIEW_DONE;
     snprintf(what, sizeof(what), "%s %s", option, text);
-    return usage(command, what,
-                 lowest ? "expected a number of ranks, 1 .. 2147483647"
-                        : "expected the number of a rank");
+    return fail_usage(command, what,
+                      lowest ? "expected a number of ranks, 1 .. 2147483647"
+                             : "expected the number of a rank");
 }
 
 static int parse_format(const struct view_command *command, const char *text,
@@ -150,7 +152,7 @@ static int parse_format(const struct view_command *command, const char *text,
             return VIEW_DONE;
         }
     snprintf(what, sizeof(what), "--format %s", text);
-    return usage(command, what, "expected text, csv or json");
+    return fail_usage(command, what, "expected text, csv or json");
 }
 
 static int parse_narrow(const struct view_command *command, const char *text,
@@ -161,7 +163,7 @@ static int parse_narrow(const struct view_command *command, const char *text,
     if (mpiio_narrow_parse(text, narrow))
         return VIEW_DONE;
     snprintf(what, sizeof(what), "--narrow %s", text);
-    return usage(command, what, "expected refuse or truncate");
+    return fail_usage(command, what, "expected refuse or truncate");
 }
 
 static int parse_width(const struct view_command *command, const char *text, int64_t *width)
@@ -173,7 +175,7 @@ static int parse_width(const struct view_command *command, const char *text, int
     if (*text >= '0' && *text <= '9' && !*end && !errno && *width >= 20 && *width <= 1000)
         return VIEW_DONE;
     snprintf(what, sizeof(what), "--width %s", text);
-    return usage(command, what, "expected a number of columns, 20 .. 1000");
+    return fail_usage(command, what, "expected a number of columns, 20 .. 1000");
 }
 
 /* What stands for the option that getopt_long could not take. */
@@ -185,7 +187,7 @@ static int bad_option(const struct view_command *command, char **argv, int kind)
         snprintf(what, sizeof(what), "-%c", optopt);
     else
         snprintf(what, sizeof(what), "%s", argv[optind - 1]);
-    return usage(command, what, kind == ':' ? "the value is missing" : "no such option");
+    return fail_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
 static int take_target_option(const struct view_command *command, int option,
@@ -219,14 +221,14 @@ static int take_picture_option(const struct view_command *command, int option,
     case WINDOW:
         if (parse_size(command, "--window", optarg, &args->window))
             return VIEW_USAGE;
-        return args->window ? VIEW_DONE : usage(command, "--window 0", "nothing to draw");
+        return args->window ? VIEW_DONE : fail_usage(command, "--window 0", "nothing to draw");
     case WIDTH:
         return parse_width(command, optarg, &args->width);
     default:
         args->color = optarg;
         if (!strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never"))
             return VIEW_DONE;
-        return usage(command, "--color", "expected always, auto or never");
+        return fail_usage(command, "--color", "expected always, auto or never");
     }
 }
 
@@ -312,9 +314,10 @@ static bool is_shorthand(const struct view_args *args)
 static int take_members(const struct view_command *command, struct view_args *args)
 {
     if (!args->view && !args->pieces)
-        return usage(command, "--members", "needs --pieces or --view, which say where they lie");
+        return fail_usage(command, "--members",
+                          "needs --pieces or --view, which say where they lie");
     if (args->file)
-        return usage(command, "--members", "excludes -f");
+        return fail_usage(command, "--members", "excludes -f");
     args->spec = "--members";
     args->shorthand = args->view ? args->view : "";
     args->view = NULL;
@@ -333,14 +336,15 @@ static int take_view(const struct view_command *command, const char *operand,
     if (args->members)
         return take_members(command, args);
     if (args->pieces)
-        return usage(command, "--pieces", "is for --members, which is missing");
+        return fail_usage(command, "--pieces", "is for --members, which is missing");
     args->spec = operand ? operand : "--view";
     if (!args->view || (operand && !is_shorthand(args)))
         return !args->view || takes_name
                    ? VIEW_DONE
-                   : usage(command, "-v", "not an option of this subcommand where there is a SPEC");
+                   : fail_usage(command, "-v",
+                                "not an option of this subcommand where there is a SPEC");
     if (operand && args->file)
-        return usage(command, operand, "the file is named twice, by -f, too");
+        return fail_usage(command, operand, "the file is named twice, by -f, too");
     if (operand)
         args->file = operand;
     args->spec = "--view";
@@ -356,15 +360,15 @@ static int take_source(const struct view_command *command, int count, char **ope
     const char *other = args->file ? "-f" : args->view ? "-v" : args->define_count ? "-D" : NULL;
 
     if (other)
-        return usage(command, other, "not an option with --from");
+        return fail_usage(command, other, "not an option with --from");
     if (args->all && args->var_count)
-        return usage(command, "--all", "not an option with --var");
+        return fail_usage(command, "--all", "not an option with --var");
     if (count > 1)
-        return usage(command, operands[1], "one argument too many");
+        return fail_usage(command, operands[1], "one argument too many");
     if (count == 1 && !args->all && !args->var_count)
-        return usage(command, operands[0], "of which variable? (--var NAME, --all)");
+        return fail_usage(command, operands[0], "of which variable? (--var NAME, --all)");
     if (args->type && !args->all && !args->var_count)
-        return usage(command, "--type", "of which variable? (--var NAME, --all)");
+        return fail_usage(command, "--type", "of which variable? (--var NAME, --all)");
     args->decomposition = count ? operands[0] : NULL;
     return VIEW_DONE;
 }
@@ -379,22 +383,22 @@ static int take_operands(const struct view_command *command, int count, char **o
     if (args->from)
         return take_source(command, count, operands, args);
     if (args->all || args->var_count || args->type)
-        return usage(command, "--from FILE is missing", "");
+        return fail_usage(command, "--from FILE is missing", "");
     wanted -= !has_spec;
     if (count < 1 && has_spec)
-        return usage(command, "SPEC is missing", "");
+        return fail_usage(command, "SPEC is missing", "");
     if (count < wanted)
-        return usage(command, "DISP is missing", "");
+        return fail_usage(command, "DISP is missing", "");
     if (count > wanted)
-        return usage(command, operands[wanted], "one argument too many");
+        return fail_usage(command, operands[wanted], "one argument too many");
     if (take_view(command, has_spec ? operands[0] : NULL, args))
         return VIEW_USAGE;
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
-        return usage(command, "-r RANK is missing", "");
+        return fail_usage(command, "-r RANK is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->to)
-        return usage(command, "--to DATAREP is missing", "");
+        return fail_usage(command, "--to DATAREP is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->output)
-        return usage(command, "-o FILE is missing", "");
+        return fail_usage(command, "-o FILE is missing", "");
     return command->options & VIEW_TAKES_PLACE
                ? parse_size(command, "DISP", operands[wanted - 1], &args->place)
                : VIEW_DONE;
@@ -420,7 +424,7 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
         if (option == '?' || option == ':')
             return bad_option(command, argv, option);
         if ((name = not_taken(command, option)))
-            return usage(command, name, "not an option of this subcommand");
+            return fail_usage(command, name, "not an option of this subcommand");
         status = take_option(command, option, args);
         if (status)
             return status;

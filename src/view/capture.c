@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a command with libmpiio-capture preloaded, and says what it wrote. */
 #include "view.h"
-#include "core/base/rlimit.h"
+#include "core/base/process.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include <jansson.h>
-
-#include "core/base/preload.h"
 
 #define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
 #define EXIT_NOT_FOUND      127
@@ -45,14 +43,14 @@ static const struct option long_options[] = {
 /* The signals that are passed on: those by which a command is told to end or to do something. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-static int usage(const char *what, const char *why)
+static int fail_usage(const char *what, const char *why)
 {
     view_message("capture: %s%s (see mpiio-view capture --help)", what, why);
     return VIEW_USAGE;
 }
 
 /* The environment of the command: output may be NULL. */
-static int prepare(const char *output, const char *log)
+static int prepare_log(const char *output, const char *log)
 {
     const char *wrong = mpiio_preload(MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so");
     char dir[PATH_MAX];
@@ -99,7 +97,7 @@ static int wait_for(pid_t pid, const sigset_t *caught)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int execute(char **command)
+static int execute_program(char **command)
 {
     sigset_t caught, before;
     pid_t pid;
@@ -221,7 +219,7 @@ static void report_running(struct summary *sum)
 
 /* Prints what the library has noted. Otherwise, why nothing was captured, if the command succeeded.
  */
-static void report(int log, int status)
+static void report_specs(int log, int status)
 {
     struct summary sum = {.running = json_object()};
     FILE *file = fdopen(log, "r");
@@ -247,7 +245,7 @@ static void report(int log, int status)
         fclose(file);
 }
 
-static int capture(const char *output, char **command)
+static int run_capture(const char *output, char **command)
 {
     const char *dir = getenv("TMPDIR");
     char path[PATH_MAX];
@@ -259,10 +257,10 @@ static int capture(const char *output, char **command)
         view_message("capture: %s: %s", path, strerror(errno));
         return VIEW_FAILED;
     }
-    status = prepare(output, path);
+    status = prepare_log(output, path);
     if (!status) {
-        status = execute(command);
-        report(log, status);
+        status = execute_program(command);
+        report_specs(log, status);
     } else {
         close(log);
     }
@@ -288,15 +286,15 @@ static int start_capture(int argc, char **argv)
             view_version();
             return VIEW_DONE;
         case ':':
-            return usage(argv[optind - 1], ": the value is missing");
+            return fail_usage(argv[optind - 1], ": the value is missing");
         default:
-            return usage(argv[optind - 1], ": no such option");
+            return fail_usage(argv[optind - 1], ": no such option");
         }
     }
     if (optind == argc)
-        return usage("COMMAND is missing", "");
+        return fail_usage("COMMAND is missing", "");
     fflush(stdout);
-    return capture(output, argv + optind);
+    return run_capture(output, argv + optind);
 }
 
 const struct view_command view_capture = {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/slice.h"
-#include "progress.h"
 
 /*
  * Gathering costs more than writing, so threads gather chunks ahead into a ring of buffers, and
@@ -52,7 +51,7 @@ static int64_t chunk_count(const struct ring *ring)
 }
 
 /* The next chunk to gather, its slot free; -1: no more. */
-static int64_t claim(struct ring *ring)
+static int64_t claim_chunk(struct ring *ring)
 {
     int64_t chunk = -1;
 
@@ -65,12 +64,12 @@ static int64_t claim(struct ring *ring)
     return chunk;
 }
 
-static void *gather(void *argument)
+static void *gather_chunk(void *argument)
 {
     struct ring *ring = argument;
     int64_t chunk;
 
-    while ((chunk = claim(ring)) >= 0) {
+    while ((chunk = claim_chunk(ring)) >= 0) {
         struct slot *slot = &ring->slots[chunk % SLOTS];
         int64_t length = chunk_length(ring, chunk);
         ssize_t size = mpiio_slice_read(ring->slice, slot->buffer, (size_t)length,
@@ -159,7 +158,7 @@ static int start_threads(struct ring *ring, pthread_t *threads, int *count)
     if (wanted > chunk_count(ring))
         wanted = chunk_count(ring);
     for (*count = 0; *count < wanted; ++*count) {
-        error = pthread_create(&threads[*count], NULL, gather, ring);
+        error = pthread_create(&threads[*count], NULL, gather_chunk, ring);
         if (error)
             break;
     }

@@ -12,7 +12,6 @@
 #include "viewspec/members/members.h"
 #include "viewspec/base/line.h"
 #include "survey.h"
-#include "suspect.h"
 
 /* Types whose text is longer are cut: it is in the spec. */
 #define MAX_TEXT 200
@@ -46,7 +45,7 @@ static void print_range(int64_t low, int64_t high)
         printf(" to %" PRId64, high);
 }
 
-static const char *plural(int64_t count)
+static const char *plural_of(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
@@ -57,13 +56,13 @@ static void print_tile(const struct view_survey *survey)
     print_range(survey->tile_min, survey->tile_max);
     printf(" of ");
     print_range(survey->extent_min, survey->extent_max);
-    printf(" byte%s", plural(survey->extent_max));
+    printf(" byte%s", plural_of(survey->extent_max));
     if (survey->tiles_min < INT64_MAX) {
         bool some_end = survey->tiles_max == INT64_MAX;
 
         printf(", ");
         print_range(survey->tiles_min, some_end ? survey->tiles_min : survey->tiles_max);
-        printf(" tile%s%s", plural(survey->tiles_max), some_end ? " or without end" : "");
+        printf(" tile%s%s", plural_of(survey->tiles_max), some_end ? " or without end" : "");
     }
     putchar('\n');
 }
@@ -80,13 +79,13 @@ static void print_share(const struct view_group *group, bool has_file)
     if (share->bytes < 0)
         printf("more than 2^63-1 bytes");
     else
-        printf("%" PRId64 " byte%s", share->bytes, plural(share->bytes));
+        printf("%" PRId64 " byte%s", share->bytes, plural_of(share->bytes));
     if (share->bytes != share->file)
         printf(" (%" PRId64 " in the file)", share->file);
-    printf(", %" PRId64 " etype%s", share->etypes, plural(share->etypes));
+    printf(", %" PRId64 " etype%s", share->etypes, plural_of(share->etypes));
     if (share->runs >= 0)
         printf(", %s%" PRId64 " run%s", share->about ? "up to " : "", share->runs,
-               plural(share->runs));
+               plural_of(share->runs));
     printf("%s%s\n", group->first == group->last ? "" : " each", has_file ? "" : ", a tile");
 }
 
@@ -185,7 +184,7 @@ static void print_partition(const struct vs_cover_result *cover)
         printf("no: %" PRId64 " byte%s in no slice, %" PRId64 " in several", cover->none,
                cover->none == 1 ? " is" : "s are", cover->many);
     printf(" (%s %" PRId64 " byte%s, ", cover->ends ? "stretch" : "period", cover->period,
-           plural(cover->period));
+           plural_of(cover->period));
     print_percent(cover->period - cover->none, cover->period);
     printf(", %s)\n", cover->method == VS_COVER_CLOSED ? "closed form" : "walked");
 }
@@ -231,7 +230,7 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
 }
 
 /* What deserves attention. */
-static void warn(const struct vs_spec *spec, size_t index, const struct view_survey *survey)
+static void warn_of(const struct vs_spec *spec, size_t index, const struct view_survey *survey)
 {
     const char *name = vs_spec_view_name(spec, index);
     char view[300];
@@ -258,7 +257,7 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
         status = view_survey(&survey, spec, index, file_size, cover);
     if (!status) {
         status = print_view(spec, index, &survey, cover);
-        warn(spec, index, &survey);
+        warn_of(spec, index, &survey);
     }
     view_survey_free(&survey);
     vs_cover_free(cover);
@@ -320,10 +319,10 @@ static int run_check(const struct view_args *args, const struct vs_spec *spec)
         if (vs_spec_members(spec))
             snprintf(members, sizeof(members), " of %" PRId64 " member%s",
                      vs_members_count(vs_spec_members(spec)),
-                     plural(vs_members_count(vs_spec_members(spec))));
+                     plural_of(vs_members_count(vs_spec_members(spec))));
         printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
-               plural(file_size), members, vs_spec_ranks(spec), plural(vs_spec_ranks(spec)), views,
-               plural((int64_t)views));
+               plural_of(file_size), members, vs_spec_ranks(spec), plural_of(vs_spec_ranks(spec)),
+               views, plural_of((int64_t)views));
         print_filesystem(spec);
         if (vs_spec_members(spec))
             warn_of_twins(spec);

@@ -6,14 +6,19 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/complain.h"
+#include "core/base/sizes.h"
 #include "core/header.h"
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
+
+/* What the subcommands share: messages, files and views, output, progress. */
 
 void view_version(void)
 {
@@ -200,4 +205,57 @@ int view_close_output(int status)
     if (lost != EPIPE)
         view_message("standard output: %s", strerror(lost));
     return status == VIEW_DONE ? VIEW_FAILED : status;
+}
+
+/* Progress. */
+
+#define FIRST_SHOWN 1.0 /* seconds */
+#define RENEWED     0.2
+
+/* Seconds. */
+static double seconds_now(void)
+{
+    return (double)mpiio_clock() / 1000;
+}
+
+void view_progress_start(struct view_progress *progress, bool wanted, const char *unit,
+                         int64_t total)
+{
+    memset(progress, 0, sizeof(*progress));
+    progress->wanted = wanted && isatty(STDERR_FILENO);
+    progress->unit = unit;
+    progress->total = total;
+    if (progress->wanted)
+        progress->start = progress->shown = seconds_now();
+}
+
+void view_progress_step(struct view_progress *progress, int64_t done)
+{
+    char text[MPIIO_SIZE_TEXT], rate[MPIIO_SIZE_TEXT], percent[16] = "";
+
+    if (!progress->wanted)
+        return;
+    double time = seconds_now();
+    if (time - progress->start < FIRST_SHOWN || time - progress->shown < RENEWED)
+        return;
+    int64_t speed = (int64_t)((double)done / (time - progress->start));
+    if (progress->total > 0 && done <= progress->total)
+        snprintf(percent, sizeof(percent), ", %d %%",
+                 (int)((double)done / (double)progress->total * 100));
+    if (progress->unit)
+        fprintf(stderr, "\rmpiio-view: %" PRId64 " %s%s, %" PRId64 "/s\033[K", done, progress->unit,
+                percent, speed);
+    else
+        fprintf(stderr, "\rmpiio-view: %s%s, %s/s\033[K", mpiio_format_size(done, text), percent,
+                mpiio_format_size(speed, rate));
+    fflush(stderr);
+    progress->shown = time;
+    progress->visible = true;
+}
+
+void view_progress_end(struct view_progress *progress)
+{
+    if (progress->visible)
+        fputs("\r\033[K", stderr);
+    progress->visible = progress->wanted = false;
 }

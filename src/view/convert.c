@@ -145,7 +145,7 @@ static int check_names(const struct view_args *args, const struct vs_spec *from,
     return VIEW_DONE;
 }
 
-static int convert(const struct view_args *args, const struct view_sweep *files)
+static int convert_file(const struct view_args *args, const struct view_sweep *files)
 {
     struct stat st;
     int error = mpiio_store_stat(files->from, &st), status;
@@ -173,7 +173,7 @@ static int run_convert(const struct view_args *args, const struct vs_spec *spec)
                                    .from = store,
                                    .output = args->output,
                                    .narrow = args->narrow};
-        status = convert(args, &files);
+        status = convert_file(args, &files);
     }
     mpiio_store_close(store);
     vs_spec_free(target);

@@ -6,9 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "view/draw/layout.h"
-#include "view/draw/svg.h"
-#include "view/draw/text.h"
+#include "view/draw/model.h"
 
 /* Columns of the terminal, or what is right where there is none. */
 static int64_t terminal_width(void)

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "viewspec/element.h"
-#include "progress.h"
 
 #define CHUNK ((size_t)1 << 20)
 
@@ -204,7 +203,7 @@ static void put_text(struct dump *dump, const char *text)
     dump->end += length;
 }
 
-static int flush(struct dump *dump)
+static int flush_text(struct dump *dump)
 {
     int status = view_write_out(dump->out, dump->end - dump->out);
 
@@ -213,9 +212,9 @@ static int flush(struct dump *dump)
 }
 
 /* Makes room for a text of so many bytes, and a value. */
-static int reserve(struct dump *dump, size_t length)
+static int reserve_text(struct dump *dump, size_t length)
 {
-    return (size_t)(dump->out + CHUNK - dump->end) < length + VIEW_VALUE_TEXT ? flush(dump)
+    return (size_t)(dump->out + CHUNK - dump->end) < length + VIEW_VALUE_TEXT ? flush_text(dump)
                                                                               : VIEW_DONE;
 }
 
@@ -223,7 +222,7 @@ static int reserve(struct dump *dump, size_t length)
 static int put_column(struct dump *dump, int64_t number, const char *part)
 {
     const struct field *field = dump->field;
-    int status = reserve(dump, (size_t)field->name_length);
+    int status = reserve_text(dump, (size_t)field->name_length);
 
     if (status)
         return status;
@@ -280,7 +279,7 @@ static int put_value(struct dump *dump, const struct vs_basic *basic, const char
 {
     const struct field *field = dump->field;
     bool json = dump->format == VIEW_JSON;
-    int status = reserve(dump, (size_t)field->name_length + 16);
+    int status = reserve_text(dump, (size_t)field->name_length + 16);
 
     if (status)
         return status;
@@ -317,7 +316,7 @@ static int fill_chunk(struct dump *dump, const char *file, int64_t offset, int64
         return VIEW_DONE;
     }
     view_progress_end(&dump->progress);
-    flush(dump);
+    flush_text(dump);
     view_message("%s: %s", file,
                  got < 0 ? strerror((int)-got) : "the file was made shorter meanwhile");
     return VIEW_FAILED;
@@ -356,10 +355,10 @@ static int put_all(struct dump *dump, const char *file, int64_t end)
         status = put_values(dump, file, end);
     view_progress_end(&dump->progress);
     if (!status)
-        status = reserve(dump, 0);
+        status = reserve_text(dump, 0);
     if (!status && json)
         put_text(dump, dump->begun ? "\n]\n" : "]\n");
-    return status ? status : flush(dump);
+    return status ? status : flush_text(dump);
 }
 
 /* The whole etypes of the range that args name, as far as the slice goes: *end and dump->begin are
@@ -389,7 +388,7 @@ static int choose_range(const struct view_args *args, struct dump *dump, const c
 }
 
 /* What the fields are, with names and without. */
-static int settle(const struct view_args *args, struct dump *dump)
+static int settle_names(const struct view_args *args, struct dump *dump)
 {
     struct vs_element_cursor cursor;
     struct vs_elements run;
@@ -425,7 +424,7 @@ static int run_dump(const struct view_args *args, const struct vs_spec *spec)
         view_message("%s", strerror(ENOMEM));
         status = VIEW_FAILED;
     } else {
-        status = settle(args, &dump);
+        status = settle_names(args, &dump);
     }
     if (!status)
         status = choose_range(args, &dump, vs_spec_file(spec), &end);

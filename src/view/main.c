@@ -10,7 +10,7 @@ static const struct view_command *const commands[] = {
     &view_convert, &view_draw, &view_capture, &view_spec, &view_top,
 };
 
-static int help(void)
+static int print_help(void)
 {
     printf("Usage: mpiio-view SUBCOMMAND [OPTION]... SPEC ...\n"
            "Looks at the slices that MPI file views select of a shared file, without a mount.\n"
@@ -44,7 +44,7 @@ static int run_subcommand(int argc, char **argv)
         return VIEW_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-        return help();
+        return print_help();
     if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
         view_version();
         return VIEW_DONE;

@@ -23,7 +23,7 @@ binary128 ldexpf128(binary128 value, int exponent);
 __extension__ typedef _Float128 binary128;
 #endif
 
-static char *append(char *text, const char *from, size_t length)
+static char *append_text(char *text, const char *from, size_t length)
 {
     memcpy(text, from, length);
     return text + length;
@@ -40,7 +40,7 @@ static char *write_unsigned(char *text, uint128 value)
     do
         *--begin = (char)('0' + (int)(rest % 10));
     while (rest /= 10);
-    return append(text, begin, (size_t)(end - begin));
+    return append_text(text, begin, (size_t)(end - begin));
 }
 
 /* Fills the least significant bytes of a number, which has `room` of them, with a native value's.
@@ -150,7 +150,8 @@ static void write_digits(char text[64], binary128 value, int digits, int directi
  * numbers below a power of 2 are closer than those above it. So the nearest decimal may read back
  * as one of them, while the next higher decimal does not.
  */
-static struct decimal shorten(binary128 value, const struct layout *layout, bool normal, bool power)
+static struct decimal shorten_decimal(binary128 value, const struct layout *layout, bool normal,
+                                      bool power)
 {
     int digits = normal ? layout->significand * 3 / 10 : 1;
     struct decimal decimal = {0};
@@ -185,7 +186,7 @@ static char *write_decimal(char *text, const struct decimal *decimal)
         *text++ = digits[0];
         if (count > 1) {
             *text++ = '.';
-            text = append(text, digits + 1, (size_t)count - 1);
+            text = append_text(text, digits + 1, (size_t)count - 1);
         }
         *text++ = 'e';
         *text++ = exponent < 0 ? '-' : '+';
@@ -195,17 +196,17 @@ static char *write_decimal(char *text, const struct decimal *decimal)
         return write_unsigned(text, (uint64_t)exponent);
     }
     if (point <= 0) {
-        text = append(text, "0.000", (size_t)(2 - point));
-        return append(text, digits, (size_t)count);
+        text = append_text(text, "0.000", (size_t)(2 - point));
+        return append_text(text, digits, (size_t)count);
     }
     int whole = count < point ? count : point;
-    text = append(text, digits, (size_t)whole);
+    text = append_text(text, digits, (size_t)whole);
     memset(text, '0', (size_t)(point - whole));
     text += point - whole;
     *text++ = '.';
     if (whole == count)
         *text++ = '0';
-    return append(text, digits + whole, (size_t)(count - whole));
+    return append_text(text, digits + whole, (size_t)(count - whole));
 }
 
 static char *write_special(char *text, enum view_format format, bool negative, const char *name)
@@ -214,7 +215,7 @@ static char *write_special(char *text, enum view_format format, bool negative, c
         *text++ = '"';
     if (negative)
         *text++ = '-';
-    text = append(text, name, 3);
+    text = append_text(text, name, 3);
     if (format == VIEW_JSON)
         *text++ = '"';
     return text;
@@ -243,10 +244,11 @@ static char *write_real(char *text, enum view_format format, const void *value, 
     if (exponent && !layout.explicit)
         significand |= hidden;
     if (!significand)
-        return append(text, "0.0", 3);
-    decimal = shorten(ldexpf128((binary128)significand,
-                                (exponent ? exponent : 1) - (largest >> 1) - layout.significand),
-                      &layout, significand & hidden, !fraction && exponent > 1);
+        return append_text(text, "0.0", 3);
+    decimal =
+        shorten_decimal(ldexpf128((binary128)significand,
+                                  (exponent ? exponent : 1) - (largest >> 1) - layout.significand),
+                        &layout, significand & hidden, !fraction && exponent > 1);
     return write_decimal(text, &decimal);
 }
 
@@ -284,7 +286,7 @@ static char *write_char(char *text, enum view_format format, unsigned char c)
         if (c == '"' || c == '\\') {
             *text++ = '\\';
         } else if (c < ' ' || c >= 0x7f) {
-            text = append(text, "\\u00", 4);
+            text = append_text(text, "\\u00", 4);
             return write_hex(text, c);
         }
         *text++ = (char)c;
@@ -316,8 +318,8 @@ char *view_write_value(char *text, enum view_format format, bool bare, const str
     case VS_UNSIGNED:
         return write_integer(text, basic, value);
     case VS_LOGICAL:
-        return load_unsigned(value, basic->size) ? append(text, "true", 4)
-                                                 : append(text, "false", 5);
+        return load_unsigned(value, basic->size) ? append_text(text, "true", 4)
+                                                 : append_text(text, "false", 5);
     case VS_BYTES:
     case VS_CHAR:
         break;

@@ -27,7 +27,7 @@ static void remove_and_die(int signal_number)
     raise(signal_number); /* is delivered when this handler returns */
 }
 
-static void block(sigset_t *before)
+static void block_signals(sigset_t *before)
 {
     sigset_t set;
 
@@ -65,7 +65,7 @@ static void catch_signals(void)
             sigaction(signals[i], &action, NULL);
 }
 
-static int failed(const char *path, int error)
+static int fail_output(const char *path, int error)
 {
     view_message("%s: %s", path, strerror(error));
     return VIEW_FAILED;
@@ -98,9 +98,9 @@ static int open_hidden(struct view_output *output)
     char *hidden = hidden_name(output->path);
 
     if (hidden == NULL)
-        return failed(output->path, ENOMEM);
+        return fail_output(output->path, ENOMEM);
     catch_signals();
-    block(&before);
+    block_signals(&before);
     output->fd = mkostemp(hidden, O_CLOEXEC);
     int error = errno;
     if (output->fd >= 0) {
@@ -111,7 +111,7 @@ static int open_hidden(struct view_output *output)
     if (output->fd >= 0)
         return VIEW_DONE;
     free(hidden);
-    return failed(output->path, error);
+    return fail_output(output->path, error);
 }
 
 int view_output_open(struct view_output *output, const char *path, bool force)
@@ -121,11 +121,11 @@ int view_output_open(struct view_output *output, const char *path, bool force)
 
     *output = (struct view_output){.path = path, .fd = -1};
     if (folder == NULL)
-        return failed(path, ENOMEM);
+        return fail_output(path, ENOMEM);
     int there = lstat(path, &st) ? -errno : 1;
     if (there < 0 && there != -ENOENT) {
         free(folder);
-        return failed(path, -there);
+        return fail_output(path, -there);
     }
     if (there > 0 && (!force || !S_ISREG(st.st_mode))) {
         free(folder);
@@ -140,7 +140,7 @@ int view_output_open(struct view_output *output, const char *path, bool force)
     if (output->fd >= 0)
         return VIEW_DONE;
     /* As open(2) says of filesystems, and of kernels, without O_TMPFILE. */
-    return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : failed(path, error);
+    return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : fail_output(path, error);
 }
 
 /* Gives a file without a name one. 0 or a negative errno. */
@@ -153,7 +153,7 @@ static int link_as(const struct view_output *output, const char *name)
 }
 
 /* A name can only be taken from another file by renaming, so the new one needs one before. */
-static int replace(struct view_output *output)
+static int replace_file(struct view_output *output)
 {
     if (!output->hidden) {
         char *hidden = hidden_name(output->path);
@@ -211,13 +211,13 @@ int view_output_commit(struct view_output *output, mode_t mode, bool force)
     int error = fchmod(output->fd, mode) || fsync(output->fd) ? -errno : 0;
 
     if (!error) {
-        block(&before);
-        error = force ? replace(output) : name_new(output);
+        block_signals(&before);
+        error = force ? replace_file(output) : name_new(output);
         sigprocmask(SIG_SETMASK, &before, NULL);
     }
     if (!error)
         error = sync_folder(output->path);
-    return error ? failed(output->path, -error) : VIEW_DONE;
+    return error ? fail_output(output->path, -error) : VIEW_DONE;
 }
 
 void view_output_close(struct view_output *output)
@@ -225,7 +225,7 @@ void view_output_close(struct view_output *output)
     sigset_t before;
 
     if (output->hidden) {
-        block(&before);
+        block_signals(&before);
         unlink(output->hidden);
         forget_hidden(output);
         sigprocmask(SIG_SETMASK, &before, NULL);

@@ -14,7 +14,6 @@
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 #include "viewspec/types/owner.h"
-#include "progress.h"
 
 /* Ranks are dealt to the threads in portions of so many. */
 #define PORTION     4096
@@ -95,7 +94,7 @@ static bool take_portion(struct search *search)
     return true;
 }
 
-static void *worker(void *argument)
+static void *find_owners(void *argument)
 {
     while (take_portion(argument))
         ;
@@ -111,7 +110,7 @@ static void search_ranks(struct search *search, int processors)
 
     view_progress_start(&progress, true, "ranks", search->ranks);
     while (count + 1 < processors && count < MAX_THREADS && search->ranks / PORTION > count + 1 &&
-           !pthread_create(&threads[count], NULL, worker, search))
+           !pthread_create(&threads[count], NULL, find_owners, search))
         count++;
     while (take_portion(search))
         view_progress_step(&progress, search->next);

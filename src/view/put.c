@@ -8,8 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "progress.h"
-
 /* mpiio-view put: writes a slice from standard input or a file. */
 
 #define CHUNK ((size_t)1 << 20)
@@ -99,7 +97,7 @@ static int copy_input(struct copy *copy)
 }
 
 /* Elements that the input left in parts are to have values now. */
-static int settle(const struct copy *copy)
+static int settle_file(const struct copy *copy)
 {
     int64_t offset, length;
     int error = mpiio_slice_settle(copy->slice, false, &offset, &length);
@@ -110,8 +108,8 @@ static int settle(const struct copy *copy)
     return VIEW_FAILED;
 }
 
-static int put(const struct view_args *args, const char *file, struct mpiio_store *store,
-               struct mpiio_slice *slice)
+static int put_slice(const struct view_args *args, const char *file, struct mpiio_store *store,
+                     struct mpiio_slice *slice)
 {
     struct copy copy = {.slice = slice, .file = file, .rank = args->rank, .offset = args->offset};
     int status, error;
@@ -129,7 +127,7 @@ static int put(const struct view_args *args, const char *file, struct mpiio_stor
     status = copy_input(&copy);
     free(copy.buffer);
     if (!status)
-        status = settle(&copy);
+        status = settle_file(&copy);
     error = mpiio_store_sync(store, false);
     if (error && !status) {
         view_message("%s: %s", file, strerror(-error));
@@ -146,7 +144,7 @@ static int run_put(const struct view_args *args, const struct vs_spec *spec)
 
     if (status)
         return status;
-    status = put(args, vs_spec_file(spec), store, slice);
+    status = put_slice(args, vs_spec_file(spec), store, slice);
     mpiio_slice_free(slice);
     mpiio_store_close(store);
     return status;

@@ -2,10 +2,286 @@
 #include "view.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
+#include "from/formats.h"
+#include "from/fortran.h"
+#include "from/spec.h"
+#include "viewspec/base/line.h"
+
+#define NAME_SIZE 512
+
+/* A type's name; of one made of others, how it is made. */
+static void print_type(const json_t *etype)
+{
+    const char *name = json_string_value(etype);
+    const char *kind = json_string_value(json_object_get(etype, "type"));
+
+    if (name)
+        printf("%s", name);
+    else if (kind && !strcmp(kind, "contiguous")) {
+        printf("%" JSON_INTEGER_FORMAT " ", json_integer_value(json_object_get(etype, "count")));
+        print_type(json_object_get(etype, "oldtype"));
+    } else if (kind && !strcmp(kind, "resized"))
+        print_type(json_object_get(etype, "oldtype"));
+    else
+        printf("%s", kind ? kind : "-");
+}
+
+/* "name  type  2x3x4": a line, with tabs. What cannot be a view has the reason behind it. */
+static void print_variable(const struct from_variable *variable)
+{
+    char text[NAME_SIZE];
+
+    vs_line_copy(text, sizeof(text), variable->name, strlen(variable->name));
+    printf("%s\t", text);
+    print_type(variable->reason ? NULL : variable->etype);
+    printf("\t");
+    for (int d = 0; d < variable->dimensions; d++)
+        printf("%s%" PRId64, d ? "x" : "", variable->shape[d]);
+    printf("%s", variable->dimensions ? "" : "-");
+    if (variable->reason) {
+        vs_line_copy(text, sizeof(text), variable->reason, strlen(variable->reason));
+        printf("\tnot a view: %s", text);
+    }
+    printf("\n");
+}
+
+static int list_variables(const struct from_file *file)
+{
+    for (size_t i = 0; i < file->count; i++)
+        print_variable(&file->variables[i]);
+    return VIEW_DONE;
+}
+
+/* Returns the number of the variable with that name. If there is none, or it cannot be a view,
+   prints a message and returns -1. */
+static long find_variable(struct from_file *file, const char *name)
+{
+    struct vs_error error = {0};
+    long found = from_find(file, name);
+
+    if (found < 0)
+        found = from_fortran_rows(file, name, &error);
+    if (error.code)
+        view_spec_failed(&error);
+    else if (found < 0)
+        view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
+    else if (file->variables[found].reason)
+        view_message("%s: %s: not a view: %s", file->path, name, file->variables[found].reason);
+    return found < 0 || file->variables[found].reason ? -1 : found;
+}
+
+/* Chooses all that can be views; of the others it is said why not. */
+static int choose_all(const struct from_file *file, size_t *chosen, size_t *count)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        const struct from_variable *variable = &file->variables[i];
+        if (variable->reason)
+            view_message("%s: %s: not a view: %s", file->path, variable->name, variable->reason);
+        else
+            chosen[(*count)++] = i;
+    }
+    if (*count)
+        return VIEW_DONE;
+    view_message("%s: no variable that can be a view", file->path);
+    return VIEW_USAGE;
+}
+
+static int choose_variables(const struct view_args *args, struct from_file *file, size_t *chosen,
+                            size_t *count)
+{
+    if (args->all)
+        return choose_all(file, chosen, count);
+    for (size_t i = 0; i < args->var_count; i++) {
+        long found = find_variable(file, args->vars[i]);
+        if (found < 0)
+            return VIEW_USAGE;
+        chosen[(*count)++] = (size_t)found;
+    }
+    return VIEW_DONE;
+}
+
+/* Sets the type of the chosen variables to that of --type. */
+static int retype_variables(const struct view_args *args, struct from_file *file,
+                            const size_t *chosen, size_t count)
+{
+    struct vs_error error = {0};
+
+    for (size_t i = 0; i < count && args->type && !error.code; i++)
+        from_retype(file, &file->variables[chosen[i]], args->type, &error);
+    return error.code ? view_spec_failed(&error) : VIEW_DONE;
+}
+
+/* A decomposition fits some of the variables. */
+static int check_grid(const struct from_grid *grid, const struct from_file *file,
+                      const size_t *chosen, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!grid->dimensions || file->variables[chosen[i]].dimensions == grid->dimensions)
+            return VIEW_DONE;
+    view_message("DECOMPOSITION: %s has %d dimension%s, and the decomposition %d",
+                 count == 1 ? file->variables[chosen[0]].name : "no variable",
+                 count == 1 ? file->variables[chosen[0]].dimensions : grid->dimensions,
+                 count == 1 && file->variables[chosen[0]].dimensions == 1 ? "" : "s",
+                 grid->dimensions);
+    return VIEW_USAGE;
+}
+
+/* Returns a spec of one variable, which says nothing about its file, or NULL with error filled. */
+static struct vs_spec *spec_of(const struct from_file *file, size_t variable,
+                               const struct from_grid *grid, struct vs_error *error)
+{
+    json_t *view = from_view(&file->variables[variable], grid, error);
+    json_t *root = json_pack("{s:i, s:s, s:I, s:o}", "viewspec", 1, "file", "f", "ranks",
+                             (json_int_t)grid->ranks, "view", view);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    struct vs_spec *spec = NULL;
+
+    json_decref(root);
+    if (!text && !error->code)
+        error->code = -ENOMEM;
+    if (text)
+        vs_spec_parse(text, strlen(text), file->path, ".", NULL, &spec, error);
+    free(text);
+    return spec;
+}
+
+/*
+ * Checks the decomposition against each of the chosen variables. One that it does not fit is
+ * reported, and left out if all that fit were asked for.
+ */
+static int leave_out(const struct view_args *args, const struct from_file *file,
+                     const struct from_grid *grid, size_t *chosen, size_t *count)
+{
+    size_t fitting = 0;
+
+    for (size_t i = 0; i < *count; i++) {
+        struct vs_error error = {0};
+        struct vs_spec *spec = spec_of(file, chosen[i], grid, &error);
+
+        if (spec != NULL)
+            chosen[fitting++] = chosen[i];
+        else if (error.line > 0) /* of the spec, which the user has not seen */
+            view_message("%s: %s: the decomposition does not fit: %s", file->path,
+                         file->variables[chosen[i]].name, error.reason);
+        else
+            return view_spec_failed(&error);
+        vs_spec_free(spec);
+    }
+    if (fitting < *count && (!args->all || fitting == 0))
+        return VIEW_USAGE;
+    *count = fitting;
+    return VIEW_DONE;
+}
+
+/* Prints the text in the layout of specs, having it checked as any other. */
+static int print_spec(const char *text, const struct from_file *file)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+    char *folder = realpath(".", NULL), *pretty = NULL;
+    int status = VIEW_FAILED;
+
+    if (folder == NULL)
+        view_message("%s: %s", file->path, strerror(errno));
+    else if (vs_spec_parse(text, strlen(text), file->path, folder, NULL, &spec, &error))
+        status = view_spec_failed(&error);
+    else if (!(pretty = vs_spec_resolved(spec, true)))
+        view_message("%s", strerror(ENOMEM));
+    else
+        status = puts(pretty) < 0 ? VIEW_FAILED : VIEW_DONE;
+    free(pretty);
+    free(folder);
+    vs_spec_free(spec);
+    return status;
+}
+
+static int make_spec(const struct view_args *args, struct from_file *file)
+{
+    size_t *chosen = calloc(file->count + args->var_count + 1, sizeof(*chosen)), count = 0;
+    struct from_grid grid;
+    struct vs_error error = {0};
+    int status = chosen ? choose_variables(args, file, chosen, &count) : VIEW_FAILED;
+
+    if (!status)
+        status = retype_variables(args, file, chosen, count);
+    if (!status && from_grid(args->decomposition, args->ranks, &grid, &error))
+        status = view_spec_failed(&error);
+    if (!status)
+        status = check_grid(&grid, file, chosen, count);
+    if (!status && args->decomposition)
+        status = leave_out(args, file, &grid, chosen, &count);
+    if (!status) {
+        char *text = from_spec(file, chosen, count, args->all, &grid, &error);
+        status = text ? print_spec(text, file) : view_spec_failed(&error);
+        free(text);
+    }
+    free(chosen);
+    return status;
+}
+
+/*
+ * Opens the file for the variables of --var. If any of these names is a link, opens the file again
+ * for the variables that the links refer to. The links are known only after the first time.
+ */
+static int open_file(const struct view_args *args, struct from_file **file, struct vs_error *error)
+{
+    struct from_wanted wanted = {args->vars, args->var_count, args->all};
+    const char **names = calloc(args->var_count + 1, sizeof(*names));
+    struct from_file *first;
+    bool again = false;
+    int code;
+
+    if (names == NULL) {
+        snprintf(error->reason, sizeof(error->reason), "%s", strerror(ENOMEM));
+        return error->code = -ENOMEM;
+    }
+    code = from_open(args->from, wanted, &first, error);
+    if (code) {
+        free((void *)names);
+        return code;
+    }
+    for (size_t i = 0; i < args->var_count; i++) {
+        long found = from_find(first, args->vars[i]);
+        names[i] = found < 0 ? args->vars[i] : first->variables[found].name;
+        again = again || strcmp(names[i], args->vars[i]) != 0;
+    }
+    *file = first;
+    if (again) {
+        wanted.names = names;
+        code = from_open(args->from, wanted, file, error);
+        from_free(first);
+    }
+    if (!code) /* the names are valid in this function only */
+        (*file)->wanted = (struct from_wanted){0};
+    free((void *)names);
+    return code;
+}
+
+/*
+ * Lists what is in the file that args->from names, or prints a spec of the variables that are
+ * chosen. Returns an exit status.
+ */
+static int view_from(const struct view_args *args)
+{
+    struct from_file *file = NULL;
+    struct vs_error error = {0};
+    int status;
+
+    if (open_file(args, &file, &error))
+        return view_spec_failed(&error);
+    if (file->note)
+        view_message("%s: %s", file->path, file->note);
+    if (args->all || args->var_count)
+        status = make_spec(args, file);
+    else
+        status = list_variables(file);
+    from_free(file);
+    return status;
+}
 
 /* mpiio-view spec: the spec as it was resolved, and shorthand as JSON. */
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "progress.h"
+#include "view.h"
 
 /* Up to MAX_RANKS ranks are all examined; of more, about SOME_RANKS at equal distances. */
 #define MAX_RANKS  ((int64_t)4 << 20)
@@ -19,21 +19,21 @@
 #define TILE_RUNS  65536
 #define TOTAL_RUNS ((int64_t)8 << 20)
 
-static int64_t add64(int64_t a, int64_t b)
+static int64_t add_capped(int64_t a, int64_t b)
 {
     int64_t sum;
 
     return a < 0 || b < 0 || __builtin_add_overflow(a, b, &sum) ? -1 : sum;
 }
 
-static int64_t mul64(int64_t a, int64_t b)
+static int64_t multiply_capped(int64_t a, int64_t b)
 {
     int64_t product;
 
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &product) ? -1 : product;
 }
 
-static int64_t walk(const struct vs_map *map, int64_t length)
+static int64_t count_joined(const struct vs_map *map, int64_t length)
 {
     struct vs_runs runs;
     struct vs_run run;
@@ -61,18 +61,19 @@ static void count_runs(const struct vs_map *map, int64_t positions, int64_t *bud
     tiles = positions / facts->tile_size;
     rest = positions % facts->tile_size;
     if (facts->tile_runs > TILE_RUNS || *budget < 4 * facts->tile_runs) {
-        share->runs = add64(mul64(tiles, facts->tile_runs), vs_min(rest, facts->tile_runs));
+        share->runs =
+            add_capped(multiply_capped(tiles, facts->tile_runs), vs_min(rest, facts->tile_runs));
         share->about = true;
         return;
     }
     *budget -= 4 * facts->tile_runs;
     if (tiles <= 2) {
-        share->runs = walk(map, positions);
+        share->runs = count_joined(map, positions);
         return;
     }
-    one = walk(map, facts->tile_size);
-    share->runs = mul64(tiles - 1, walk(map, 2 * facts->tile_size) - one);
-    share->runs = add64(share->runs, walk(map, facts->tile_size + rest));
+    one = count_joined(map, facts->tile_size);
+    share->runs = multiply_capped(tiles - 1, count_joined(map, 2 * facts->tile_size) - one);
+    share->runs = add_capped(share->runs, count_joined(map, facts->tile_size + rest));
 }
 
 static struct view_share share_of(const struct vs_view *view, int64_t file_size, int64_t *budget)
@@ -83,7 +84,7 @@ static struct view_share share_of(const struct vs_view *view, int64_t file_size,
                                                      : vs_view_positions(view, file_size)};
 
     share.etypes = share.file / facts->etype_file_size;
-    share.bytes = mul64(share.etypes, facts->etype_size);
+    share.bytes = multiply_capped(share.etypes, facts->etype_size);
     if (share.bytes > 0)
         share.bytes = vs_view_end(view, share.bytes);
     count_runs(map, share.file, budget, &share);
@@ -130,7 +131,7 @@ static void add_share(struct view_survey *survey, const struct view_share *share
     survey->max.etypes = vs_max(survey->max.etypes, share->etypes);
     survey->max.runs = vs_max(survey->max.runs, share->runs);
     survey->max.about = survey->max.about || share->about;
-    survey->file = add64(survey->file, mul64(share->file, copies));
+    survey->file = add_capped(survey->file, multiply_capped(share->file, copies));
     add_group(survey, share, rank, copies);
 }
 

@@ -2,10 +2,10 @@
 #ifndef VIEW_SURVEY_H
 #define VIEW_SURVEY_H
 
-/* Private to mpiio-view: what the ranks of a view get, summed up. One thread at a time. */
-
-#include "viewspec/map/cover.h"
 #include "view.h"
+#include "viewspec/map/cover.h"
+
+/* Private to mpiio-view: what the ranks of a view get, summed up. One thread at a time. */
 
 /* Groups of ranks that are told apart; of more, only the range of what they get. */
 #define VIEW_GROUPS 8
@@ -69,5 +69,15 @@ void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step
 
 /* Bytes at the end of the file in etypes that are not whole. */
 int64_t view_survey_tail(const struct view_survey *survey);
+
+/* Private to mpiio-view check: what about a file looks as if its view were not meant for it. */
+
+/*
+ * Says on stderr, each in a line, what is suspicious about the file of a view. Looks at the file's
+ * size and at some thousand of its values, wherever they are; a file that cannot be read tells
+ * nothing. `view` is what messages call the view. Not thread-safe.
+ */
+void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, size_t index,
+                  const char *view);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "suspect.h"
+#include "survey.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "from/records.h"
+#include "from/fortran.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
 #include "viewspec/base/integer.h"
+
+/* What about a file looks as if its view were not meant for it. */
 
 /*
  * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are
@@ -50,7 +52,7 @@ static const unsigned char *bytes_at(struct look *look, int64_t displacement, in
     return look->window + (displacement - look->begin);
 }
 
-static uint64_t load(const unsigned char *bytes, int64_t size, bool big)
+static uint64_t load_value(const unsigned char *bytes, int64_t size, bool big)
 {
     uint64_t value = 0;
 
@@ -110,12 +112,12 @@ static void add_elements(struct look *look, const struct vs_map *map, const stru
         return;
     for (int64_t i = 0; i < run->count && i < LENGTH; i++) {
         bytes = bytes_at(look, vs_map_displacement(map, run->position + i * run->file), size);
-        uint64_t value = bytes ? load(bytes, size, big) : 0;
+        uint64_t value = bytes ? load_value(bytes, size, big) : 0;
         if (!value)
             continue;
         tally->count++;
         tally->as_is += is_usual(run->basic, size, value);
-        tally->swapped += is_usual(run->basic, size, load(bytes, size, !big));
+        tally->swapped += is_usual(run->basic, size, load_value(bytes, size, !big));
     }
 }
 
@@ -174,7 +176,7 @@ static double value_at(struct look *look, const struct vs_basic *basic, int64_t 
     int64_t size = facts->array->element;
     int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement;
     const unsigned char *bytes = bytes_at(look, begin + index * size, size);
-    uint64_t bits = bytes ? load(bytes, size, big) : 0;
+    uint64_t bits = bytes ? load_value(bytes, size, big) : 0;
     float single;
     double value;
 
@@ -192,8 +194,8 @@ static double value_at(struct look *look, const struct vs_basic *basic, int64_t 
 }
 
 /* The mean difference of values that are `distance` elements apart. */
-static double difference(struct look *look, const struct vs_basic *basic, int64_t room,
-                         int64_t distance, bool big)
+static double difference_of(struct look *look, const struct vs_basic *basic, int64_t room,
+                            int64_t distance, bool big)
 {
     double sum = 0;
 
@@ -233,9 +235,9 @@ static void look_at_order(struct look *look)
             return;
     if (row == column || column < 4 || total <= longer + IN_A_ROW)
         return;
-    other = difference(look, facts->basic, total - longer - IN_A_ROW, column, big);
-    own = difference(look, facts->basic, total - longer - IN_A_ROW, row, big);
-    half = difference(look, facts->basic, total - longer - IN_A_ROW, column / 2, big);
+    other = difference_of(look, facts->basic, total - longer - IN_A_ROW, column, big);
+    own = difference_of(look, facts->basic, total - longer - IN_A_ROW, row, big);
+    half = difference_of(look, facts->basic, total - longer - IN_A_ROW, column / 2, big);
     if (isfinite(other) && own > 2 * other && half > 2 * other)
         view_message("warning: %s: the array's order looks wrong: values that are %" PRId64
                      " elements apart differ less than those %" PRId64

@@ -13,7 +13,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
-#include "progress.h"
+#include "view.h"
 
 /*
  * Slices are converted part by part, each part of all ranks before the next one, so that the files
@@ -236,7 +236,7 @@ static int survey_target(struct sweep *sweep, const struct pair *pair)
 }
 
 /* Notes what a slice is like. */
-static int survey(struct sweep *sweep, struct pair *pair, int64_t number)
+static int survey_slice(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     const struct vs_view *from = mpiio_slice_view(pair->from);
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(from));
@@ -269,7 +269,7 @@ static int64_t part_begin(const struct sweep *sweep, const struct pair *pair, in
     return vs_elements_next(&cursor, &run) ? run.offset : pair->size;
 }
 
-static int step(struct sweep *sweep, int64_t bytes)
+static int step_sweep(struct sweep *sweep, int64_t bytes)
 {
     sweep->done += bytes;
     view_progress_step(&sweep->progress, sweep->done);
@@ -356,7 +356,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
         return VIEW_DONE;
     if (is_hole(pair, begin, length)) {
         sweep->skipped = true;
-        return step(sweep, length);
+        return step_sweep(sweep, length);
     }
     status = read_part(sweep, pair->from, vs_spec_file(sweep->files->spec), sweep->buffer, begin,
                        length);
@@ -364,7 +364,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
         return status;
     error = write_all(pair->to, sweep->buffer, begin, length);
     if (!error)
-        return step(sweep, length);
+        return step_sweep(sweep, length);
     if (error != -ERANGE && error != -EIO)
         return fail_file(sweep, sweep->files->output, error);
     return fail(sweep, VIEW_FAILED, "%s: %s: %s at slice offset %" PRId64, sweep->files->output,
@@ -397,11 +397,11 @@ static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
                     "%s: slice offset %" PRId64
                     ": another view holds these bytes of the file as other types",
                     pair_text(sweep, pair, text, sizeof(text)), begin + same);
-    return step(sweep, length);
+    return step_sweep(sweep, length);
 }
 
 /* Makes the new file as long as the slice wants it, where that ends in a hole. */
-static int extend(struct sweep *sweep, struct pair *pair, int64_t number)
+static int extend_file(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t size = mpiio_slice_size(pair->to);
 
@@ -467,14 +467,14 @@ static int copy_up_to(struct sweep *sweep, int64_t end)
             hole = end;
         if (data < end)
             status = copy_bytes(sweep, data, hole - data);
-        step(sweep, hole - sweep->copied);
+        step_sweep(sweep, hole - sweep->copied);
         sweep->copied = hole;
     }
     return status;
 }
 
 /* What a part is converted over must be copied before. */
-static int reach(struct sweep *sweep, struct pair *pair, int64_t number)
+static int reach_of(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t end = part_begin(sweep, pair, number + 1);
     const struct vs_map *map = vs_view_map(mpiio_slice_view(pair->from));
@@ -496,7 +496,7 @@ static int copy_before(struct sweep *sweep, int64_t number)
     if (sweep->same_sizes && !(sweep->monotonic && sweep->pairs))
         return copy_up_to(sweep, sweep->file_size);
     if (sweep->same_sizes)
-        status = for_each_pair(sweep, reach, number);
+        status = for_each_pair(sweep, reach_of, number);
     return status ? status : copy_up_to(sweep, sweep->needed);
 }
 
@@ -517,7 +517,7 @@ static int convert_all(struct sweep *sweep)
             status = fail_file(sweep, sweep->files->output, -errno);
     }
     if (!status && sweep->skipped)
-        status = for_each_pair(sweep, extend, 0);
+        status = for_each_pair(sweep, extend_file, 0);
     for (int64_t number = 0; sweep->overlapping && number < parts && !status; number++)
         status = for_each_pair(sweep, verify_part, number);
     sweep->new_size = lseek(mpiio_store_fd(sweep->files->to), 0, SEEK_END);
@@ -539,7 +539,7 @@ static int find_overlaps(struct sweep *sweep)
     return VIEW_DONE;
 }
 
-static int prepare(struct sweep *sweep)
+static int prepare_sweep(struct sweep *sweep)
 {
     int64_t count = count_pairs(sweep);
     struct stat st;
@@ -574,10 +574,10 @@ int view_sweep(const struct view_sweep *files)
                         .found = {INT64_MAX, 0}};
     struct sweep *sweep = &own;
     int64_t total;
-    int status = prepare(sweep);
+    int status = prepare_sweep(sweep);
 
     if (!status)
-        status = for_pairs(sweep, sweep->all, survey, 0);
+        status = for_pairs(sweep, sweep->all, survey_slice, 0);
     sweep->filled = sweep->found;
     sweep->surveyed = true;
     if (!status)

@@ -11,7 +11,6 @@
 
 #include "output.h"
 #include "top/mounts.h"
-#include "top/prometheus.h"
 #include "viewspec/base/line.h"
 
 /* mpiio-view top: what the mounts of this host do, as a table or for Prometheus. */
@@ -27,7 +26,7 @@ struct top {
     const char *output; /* path of a file that is replaced; NULL: stdout */
 };
 
-static int usage(const char *what)
+static int fail_usage(const char *what)
 {
     view_message("top: %s (see mpiio-view top --help)", what);
     return VIEW_USAGE;
@@ -41,12 +40,13 @@ static int take_option(struct top *top, int option)
     case 'd':
         top->interval = strtod(optarg, &end);
         return *end || end == optarg || !(top->interval >= 0.1 && top->interval <= 86400)
-                   ? usage("-d: expected seconds, 0.1 .. 86400")
+                   ? fail_usage("-d: expected seconds, 0.1 .. 86400")
                    : VIEW_DONE;
     case 'c':
         top->rounds = strtol(optarg, &end, 10);
-        return *end || end == optarg || top->rounds < 1 ? usage("-c: expected a number of tables")
-                                                        : VIEW_DONE;
+        return *end || end == optarg || top->rounds < 1
+                   ? fail_usage("-c: expected a number of tables")
+                   : VIEW_DONE;
     case 'p':
         top->prometheus = true;
         return VIEW_DONE;
@@ -54,12 +54,12 @@ static int take_option(struct top *top, int option)
         top->output = optarg;
         return VIEW_DONE;
     default:
-        return usage(option == ':' ? "the value of an option is missing" : "no such option");
+        return fail_usage(option == ':' ? "the value of an option is missing" : "no such option");
     }
 }
 
 /* "1.5M": bytes, or calls, in three or four places. */
-static const char *brief(double value, char text[16])
+static const char *brief_size(double value, char text[16])
 {
     static const char units[] = " kMGTPE";
     int unit = 0;
@@ -73,7 +73,7 @@ static const char *brief(double value, char text[16])
     return text;
 }
 
-static double requests(const struct view_mount *mount)
+static double count_requests(const struct view_mount *mount)
 {
     json_t *kinds = json_object_get(mount->stats, "requests"), *value;
     const char *kind;
@@ -88,7 +88,7 @@ static double requests(const struct view_mount *mount)
     return sum;
 }
 
-static const char *state(const struct view_mount *mount)
+static const char *state_of(const struct view_mount *mount)
 {
     const char *text =
         json_string_value(json_object_get(json_object_get(mount->stats, "cluster"), "state"));
@@ -119,15 +119,15 @@ static void print_row(const struct view_mount *mount)
         double sum = 0;
         for (int k = 0; columns[i][k]; k++)
             sum += view_stat_rate(mount, columns[i][k]);
-        printf("%8s", brief(sum, text));
+        printf("%8s", brief_size(sum, text));
     }
-    printf("%8s", brief(requests(mount), text));
-    printf("%8s", brief((double)view_stat(mount->stats, "dirty_bytes"), text));
-    printf("%8s", brief((double)view_stat(mount->stats, "pool.held_bytes"), text));
+    printf("%8s", brief_size(count_requests(mount), text));
+    printf("%8s", brief_size((double)view_stat(mount->stats, "dirty_bytes"), text));
+    printf("%8s", brief_size((double)view_stat(mount->stats, "pool.held_bytes"), text));
     printf("%7d", (int)view_stat(mount->stats, "nodes"));
     if (place)
         vs_line_clean(place);
-    printf("  %-9s %s\n", state(mount), place ? place : "");
+    printf("  %-9s %s\n", state_of(mount), place ? place : "");
     free(place);
 }
 
@@ -192,7 +192,7 @@ static int look_at_mounts(const struct top *top, struct view_mounts *mounts)
     return VIEW_DONE;
 }
 
-static int watch(const struct top *top)
+static int watch_mounts(const struct top *top)
 {
     struct view_mounts mounts = {0};
     struct timespec pause = {.tv_sec = (time_t)top->interval};
@@ -239,10 +239,10 @@ static int start_top(int argc, char **argv)
         status = take_option(&top, option);
     }
     if (!status && top.output && !top.prometheus)
-        status = usage("-o goes with --prometheus");
+        status = fail_usage("-o goes with --prometheus");
     top.places = argv + optind;
     top.count = (size_t)(argc - optind);
-    return status ? status : watch(&top);
+    return status ? status : watch_mounts(&top);
 }
 
 const struct view_command view_top = {

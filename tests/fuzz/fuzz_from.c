@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 #include "from/formats.h"
-#include "from/view.h"
+#include "from/spec.h"
 #include "viewspec/spec.h"
 
 /* So many variables of a file are looked at. */

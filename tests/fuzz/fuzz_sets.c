@@ -6,9 +6,9 @@
  */
 
 #include "fuzz.h"
-#include "from/netcdf_merge.h"
-#include "from/view.h"
 #include "viewspec/members/members.h"
+#include "from/netcdf.h"
+#include "from/spec.h"
 #include "viewspec/spec.h"
 
 /* The number of variables of a set that are checked. */

@@ -20,7 +20,7 @@
 
 #include "core/conversion.h"
 #include "core/datarep.h"
-#include "core/convert/mpich_handles.h"
+#include "core/convert/user_library.h"
 #include "tap.h"
 
 /* The types, by the names of table 13.2. */

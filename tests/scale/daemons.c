@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "engines.h"
 #include "shared_file.h"
 #include "writers.h"

@@ -8,7 +8,7 @@
 
 #include "cluster/tree.h"
 #include "cluster/turn.h"
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 
 struct world world;
 

@@ -8,7 +8,6 @@
 
 #include "core/cache/cache.h"
 #include "random_views.h"
-#include "core/cache/cache_flush.h"
 
 #define BYTES  (5 << 20)
 #define BLOCKS 5

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "unit.h"
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "cluster/connection.h"
 #include "cluster/peers.h"
 #include "cluster/tree.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "unit.h"
-#include "core/convert/binary64.h"
+#include "core/convert/long_double.h"
 #include "core/conversion.h"
 #include "native.h"
 

@@ -6,7 +6,7 @@
 #include "cache_model.h"
 #include "faults.h"
 #include "native.h"
-#include "core/cache/cache_flush.h"
+#include "core/cache/cache.h"
 
 static int refusal, refusals;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache_model.h"
-#include "core/cache/cache_write.h"
+#include "core/cache/cache.h"
 
 /*
  * Write-back of values that were read and changed, at random places within blocks and over their

@@ -12,7 +12,6 @@
 #include "core/cache/cache.h"
 #include "native.h"
 #include "random_views.h"
-#include "core/cache/cache_flush.h"
 
 #define LONGS "\"etype\": \"long\", \"datarep\": \"external32\""
 

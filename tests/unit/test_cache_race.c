@@ -7,7 +7,6 @@
 
 #include "core/base/clock.h"
 #include "core/cache/cache.h"
-#include "core/cache/cache_flush.h"
 
 /* Write-back with writers, readers and a flusher at once. */
 

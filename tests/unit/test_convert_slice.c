@@ -5,7 +5,6 @@
  */
 #include "core/cache/cache.h"
 #include "convert_model.h"
-#include "core/cache/cache_flush.h"
 
 TEST(random_reads)
 {

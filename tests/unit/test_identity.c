@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "core/members/identity.h"
-#include "core/members/twins.h"
 
 static char folder[64], path[80], other[80];
 static struct mpiio_member_identity identity;

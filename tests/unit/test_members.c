@@ -6,7 +6,7 @@
  */
 #include <sys/stat.h>
 
-#include "core/cache/cache_flush.h"
+#include "core/cache/cache.h"
 #include "core/store_members.h"
 #include "random_views.h"
 #include "viewspec/members/members.h"

@@ -4,7 +4,6 @@
 
 #include "spec_fixture.h"
 #include "capture/shape.h"
-#include "capture/subarrays.h"
 #include "viewspec/spec.h"
 
 #define BYTES 8192

@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 
 #include "unit.h"
-#include "core/base/lease.h"
+#include "core/base/clock.h"
 #include "core/cache/slots.h"
 #include "core/store_fence.h"
 

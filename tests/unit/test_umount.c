@@ -2,8 +2,8 @@
 /* What mpiio-umount reads: the kernel's table of mounts, and what a mount tells of itself. */
 
 #include "unit.h"
-#include "mounts/mountinfo.h"
-#include "umount/text.h"
+#include "mounts/mount.h"
+#include "umount/process.h"
 
 static bool parse(const char *line, struct mounts_entry *entry)
 {

@@ -18,3 +18,11 @@ bool mpiio_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t 
 
     return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &when) != ETIMEDOUT;
 }
+
+int64_t mpiio_lease_clock(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+}

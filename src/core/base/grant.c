@@ -31,7 +31,7 @@ static void name_thread(struct mpiio_grant_page *page)
 }
 
 /* Seals the memory, so that nobody else can write to it. */
-static bool seal(int memory)
+static bool seal_memory(int memory)
 {
     return fcntl(memory, F_ADD_SEALS, SEALS) == 0;
 }
@@ -50,7 +50,8 @@ static struct mpiio_grant_page *make_page(int memory, const struct mpiio_grant_m
     page->mount = *mount;
     page->text_length = length;
     memcpy(page + 1, text, length);
-    if (getrandom(&page->token, sizeof(page->token), 0) == sizeof(page->token) && seal(memory))
+    if (getrandom(&page->token, sizeof(page->token), 0) == sizeof(page->token) &&
+        seal_memory(memory))
         return page;
     munmap(page, size);
     return NULL;

@@ -2,13 +2,133 @@
 #include "guard.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "action.h"
+/* The guard. Its handler keeps the action that it has replaced. */
+
+#define ACTION_SLOTS 16
+
+/*
+ * The action of a signal, which threads replace as a whole while others, and signal handlers, read
+ * it: nobody sees parts of two actions. There is no lock, because sigaction(2) may be called in a
+ * signal handler, and a fork(2) while another thread had the lock would leave it locked in the
+ * child.
+ *
+ * A slot with users is not written to. The current one always has a user more, and slot 0, of
+ * the default action, is never free. A thread that is no more after a fork may leave a slot in use.
+ * More threads at once than there are slots wait for each other.
+ */
+struct action {
+    _Atomic uint64_t current; /* a slot's number, and the number of replacements times the slots */
+    struct {
+        atomic_uint users;
+        struct sigaction action;
+    } slot[ACTION_SLOTS];
+};
+
+/* The default action, as an initial value. */
+#define ACTION_INIT                                                                                \
+    {                                                                                              \
+        .slot = { {.users = 2} }                                                                   \
+    }
+
+/* The functions below are thread-safe and async-signal-safe. */
+
+/* Returns true if the action has not been replaced since it had the version. */
+static inline bool action_is(struct action *self, uint64_t version)
+{
+    return atomic_load(&self->current) == version;
+}
+
+/* Adds a user to the current slot. Returns the version. */
+static uint64_t action_hold(struct action *self)
+{
+    for (;;) {
+        uint64_t version = atomic_load(&self->current);
+
+        /* Another user keeps a slot that is no longer current from being taken, for a moment. */
+        atomic_fetch_add(&self->slot[version % ACTION_SLOTS].users, 1);
+        if (action_is(self, version))
+            return version;
+        atomic_fetch_sub(&self->slot[version % ACTION_SLOTS].users, 1);
+    }
+}
+
+static void action_let_go(struct action *self, uint64_t version)
+{
+    atomic_fetch_sub(&self->slot[version % ACTION_SLOTS].users, 1);
+}
+
+/* Returns the number of a slot that had no user, with one. */
+static unsigned action_take_slot(struct action *self)
+{
+    for (unsigned i = 1;; i++) {
+        unsigned none = 0;
+
+        if (i == ACTION_SLOTS) {
+            sched_yield();
+            i = 1;
+        }
+        if (atomic_compare_exchange_strong(&self->slot[i].users, &none, 1))
+            return i;
+    }
+}
+
+/* Makes slot the current one if the version still is. The current slot's user passes over to it. */
+static bool action_replace(struct action *self, uint64_t version, unsigned slot)
+{
+    uint64_t next = (version / ACTION_SLOTS + 1) * ACTION_SLOTS + slot;
+
+    if (!atomic_compare_exchange_strong(&self->current, &version, next))
+        return false;
+    action_let_go(self, version);
+    return true;
+}
+
+/* Copies the action. Returns its version: another one's differs. */
+static uint64_t action_get(struct action *self, struct sigaction *action)
+{
+    uint64_t version = action_hold(self);
+
+    *action = self->slot[version % ACTION_SLOTS].action;
+    action_let_go(self, version);
+    return version;
+}
+
+/* Replaces the action, and sets old, if it is not NULL, to the one that it replaces. */
+static void action_set(struct action *self, const struct sigaction *action, struct sigaction *old)
+{
+    unsigned slot = action_take_slot(self);
+    uint64_t version;
+
+    self->slot[slot].action = *action;
+    for (;;) {
+        version = action_hold(self);
+        if (action_replace(self, version, slot))
+            break;
+        action_let_go(self, version);
+    }
+    if (old != NULL)
+        *old = self->slot[version % ACTION_SLOTS].action;
+    action_let_go(self, version);
+}
+
+/* Replaces the action of that version by the default one, unless that has been replaced already. */
+static void action_reset(struct action *self, uint64_t version)
+{
+    atomic_fetch_add(&self->slot[0].users, 1);
+    if (!action_replace(self, version, 0))
+        action_let_go(self, 0);
+}
+
+/* The guard. */
 
 struct guard {
     sigjmp_buf back;
@@ -22,12 +142,12 @@ struct guard {
  */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *volatile current;
 
-static struct mpiio_action previous = MPIIO_ACTION_INIT;
+static struct action previous = ACTION_INIT;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 static atomic_bool stands; /* the handler is installed, and previous is set */
 
 /* Restores the default action. The fault is repeated on return and then ends the process. */
-static void step_back(int number)
+static void guard_step_back(int number)
 {
     atomic_store(&stands, false);
     signal(number, SIG_DFL);
@@ -39,22 +159,22 @@ static bool is_handled(const struct sigaction *action)
            (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);
 }
 
-static void hand_on(int number, siginfo_t *info, void *context)
+static void guard_forward(int number, siginfo_t *info, void *context)
 {
     struct sigaction action;
-    uint64_t version = mpiio_action_get(&previous, &action);
+    uint64_t version = action_get(&previous, &action);
 
     if (is_handled(&action)) {
         if ((action.sa_flags & SA_RESETHAND) != 0)
-            mpiio_action_reset(&previous, version);
+            action_reset(&previous, version);
         if ((action.sa_flags & SA_SIGINFO) != 0)
             action.sa_sigaction(number, info, context);
         else
             action.sa_handler(number);
     } else if (info->si_code > 0) {
-        step_back(number);
+        guard_step_back(number);
     } else if (action.sa_handler == SIG_DFL) {
-        step_back(number);
+        guard_step_back(number);
         raise(number);
     }
 }
@@ -69,7 +189,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
         pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
         siglongjmp(guard->back, 1);
     }
-    hand_on(number, info, context);
+    guard_forward(number, info, context);
 }
 
 /*
@@ -77,7 +197,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
  * handler runs on the stack that it expects, with the signals blocked that it asked for. A signal
  * that is ignored interrupts no system call.
  */
-static void stand_before(const struct sigaction *behind)
+static void guard_install_before(const struct sigaction *behind)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 
@@ -91,24 +211,24 @@ static void stand_before(const struct sigaction *behind)
 }
 
 /* Installs the handler for the current action, again if another thread has replaced that. */
-static void stand(void)
+static void guard_reinstall(void)
 {
     struct sigaction behind;
     uint64_t version;
 
     do {
-        version = mpiio_action_get(&previous, &behind);
-        stand_before(&behind);
-    } while (!mpiio_action_is(&previous, version));
+        version = action_get(&previous, &behind);
+        guard_install_before(&behind);
+    } while (!action_is(&previous, version));
 }
 
-static void install(void)
+static void guard_install(void)
 {
     struct sigaction action;
 
     sigaction(SIGBUS, NULL, &action);
-    mpiio_action_set(&previous, &action, NULL);
-    stand();
+    action_set(&previous, &action, NULL);
+    guard_reinstall();
     atomic_store(&stands, true);
 }
 
@@ -117,10 +237,10 @@ bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old)
     if (!atomic_load(&stands))
         return false;
     if (action != NULL) {
-        mpiio_action_set(&previous, action, old);
-        stand();
+        action_set(&previous, action, old);
+        guard_reinstall();
     } else if (old != NULL) {
-        mpiio_action_get(&previous, old);
+        action_get(&previous, old);
     }
     return true;
 }
@@ -139,7 +259,7 @@ bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *
 {
     struct guard guard = {.base = (uintptr_t)base, .size = size};
 
-    pthread_once(&installed, install);
+    pthread_once(&installed, guard_install);
     if (sigsetjmp(guard.back, 0) != 0) {
         current = NULL;
         return false;

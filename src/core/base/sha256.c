@@ -19,38 +19,38 @@ static const uint32_t K[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t rotr(uint32_t x, unsigned n)
+static uint32_t rotate_right(uint32_t x, unsigned n)
 {
     return x >> n | x << (32 - n);
 }
 
 /* Fills the message schedule W of a block: FIPS 180-4, 6.2.2, step 1. */
-static void schedule(uint32_t W[64], const unsigned char *block)
+static void schedule_words(uint32_t W[64], const unsigned char *block)
 {
     for (int t = 0; t < 16; t++) {
         memcpy(&W[t], block + 4 * t, 4);
         W[t] = be32toh(W[t]);
     }
     for (int t = 16; t < 64; t++) {
-        uint32_t s0 = rotr(W[t - 15], 7) ^ rotr(W[t - 15], 18) ^ W[t - 15] >> 3;
-        uint32_t s1 = rotr(W[t - 2], 17) ^ rotr(W[t - 2], 19) ^ W[t - 2] >> 10;
+        uint32_t s0 = rotate_right(W[t - 15], 7) ^ rotate_right(W[t - 15], 18) ^ W[t - 15] >> 3;
+        uint32_t s1 = rotate_right(W[t - 2], 17) ^ rotate_right(W[t - 2], 19) ^ W[t - 2] >> 10;
 
         W[t] = s1 + W[t - 7] + s0 + W[t - 16];
     }
 }
 
 /* Steps 2 to 4: v holds a, b, c, d, e, f, g and h. */
-static void compress(uint32_t H[8], const unsigned char *block)
+static void compress_block(uint32_t H[8], const unsigned char *block)
 {
     uint32_t W[64], v[8];
 
-    schedule(W, block);
+    schedule_words(W, block);
     memcpy(v, H, sizeof(v));
     for (int t = 0; t < 64; t++) {
-        uint32_t S1 = rotr(v[4], 6) ^ rotr(v[4], 11) ^ rotr(v[4], 25);
+        uint32_t S1 = rotate_right(v[4], 6) ^ rotate_right(v[4], 11) ^ rotate_right(v[4], 25);
         uint32_t ch = (v[4] & v[5]) ^ (~v[4] & v[6]);
         uint32_t T1 = v[7] + S1 + ch + K[t] + W[t];
-        uint32_t S0 = rotr(v[0], 2) ^ rotr(v[0], 13) ^ rotr(v[0], 22);
+        uint32_t S0 = rotate_right(v[0], 2) ^ rotate_right(v[0], 13) ^ rotate_right(v[0], 22);
         uint32_t maj = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
 
         memmove(v + 1, v, 7 * sizeof(*v));
@@ -72,13 +72,13 @@ void mpiio_sha256_hex(const void *data, size_t length, char hex[MPIIO_SHA256_HEX
     uint64_t bits = htobe64((uint64_t)length * 8);
 
     for (size_t at = 0; at < whole; at += BLOCK)
-        compress(H, bytes + at);
+        compress_block(H, bytes + at);
     if (rest > 0)
         memcpy(last, bytes + whole, rest);
     last[rest] = 0x80;
     memcpy(last + padded - 8, &bits, 8);
     for (size_t at = 0; at < padded; at += BLOCK)
-        compress(H, last + at);
+        compress_block(H, last + at);
     for (int i = 0; i < 8; i++)
         snprintf(hex + 8 * i, 9, "%08x", (unsigned)H[i]);
 }

@@ -50,7 +50,8 @@ static void *begin_thread(void *data)
     return work(argument);
 }
 
-static int create(pthread_t *thread, const pthread_attr_t *attributes, struct beginning *beginning)
+static int create_thread(pthread_t *thread, const pthread_attr_t *attributes,
+                         struct beginning *beginning)
 {
     int error;
 
@@ -78,8 +79,20 @@ int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *a
     if (is_bound)
         pthread_attr_setaffinity_np(&attributes, sizeof(unbound), &unbound);
     pthread_sigmask(SIG_SETMASK, &others, &before);
-    error = create(thread, &attributes, &beginning);
+    error = create_thread(thread, &attributes, &beginning);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
+}
+
+/* Locks. */
+
+void mpiio_rwlock_init(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attributes;
+
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
 }

@@ -2,6 +2,7 @@
 #ifndef MPIIO_THREAD_H
 #define MPIIO_THREAD_H
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdbool.h>
 
@@ -16,5 +17,44 @@ int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *a
 
 /* Keeps this thread on a processor, 0 to 1023: false where it may not run there. Once a thread. */
 bool mpiio_thread_bind(unsigned processor);
+
+/*
+ * Initialises a lock that prefers writers: a writer does not wait for readers that come after it,
+ * so that a stream of readers cannot starve it. A thread must not take the lock for reading twice.
+ */
+void mpiio_rwlock_init(pthread_rwlock_t *lock);
+
+/* Evaluates an expression while it holds the mutex that lock points to. */
+#define MPIIO_LOCKED(lock, expression)                                                             \
+    __extension__({                                                                                \
+        pthread_mutex_t *mpiio_lock = (lock);                                                      \
+                                                                                                   \
+        pthread_mutex_lock(mpiio_lock);                                                            \
+        __typeof__(expression) mpiio_value = (expression);                                         \
+        pthread_mutex_unlock(mpiio_lock);                                                          \
+        mpiio_value;                                                                               \
+    })
+
+/*
+ * Returns true if a thread holds the lock; POSIX cannot tell whether it is the caller. Only for
+ * assertions, which only test builds have. If nobody held the lock, the call
+ * takes it, and the assertion then aborts.
+ */
+static inline bool mpiio_is_held(const pthread_mutex_t *lock)
+{
+    return pthread_mutex_trylock((pthread_mutex_t *)lock) != 0;
+}
+
+/* Likewise: held shared or exclusively. */
+static inline bool mpiio_is_held_any(const pthread_rwlock_t *lock)
+{
+    return pthread_rwlock_trywrlock((pthread_rwlock_t *)lock) != 0;
+}
+
+/* Likewise: held exclusively. */
+static inline bool mpiio_is_held_alone(const pthread_rwlock_t *lock)
+{
+    return pthread_rwlock_tryrdlock((pthread_rwlock_t *)lock) != 0;
+}
 
 #endif

@@ -5,10 +5,8 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/base/locked.h"
-#include "core/base/held.h"
-#include "core/base/rlimit.h"
-#include "core/base/rwlock.h"
+#include "core/base/thread.h"
+#include "core/base/process.h"
 
 /* Slots that there may be, most of which take no memory: it bounds the address space. */
 #define SLOTS_MAX 16384
@@ -32,7 +30,7 @@ static int slots_for(int64_t dirty_max)
     return slots > SLOTS_MIN ? (int)slots : SLOTS_MIN;
 }
 
-static int init(struct mpiio_cache *cache)
+static int init_cache(struct mpiio_cache *cache)
 {
     size_t slots = (size_t)cache->slots.count;
 
@@ -89,7 +87,7 @@ int mpiio_cache_new(struct mpiio_file *file, const struct mpiio_source_ops *ops,
     new->source.ops = ops;
     new->file = file;
     new->dirty_max = dirty_max;
-    error = init(new);
+    error = init_cache(new);
     if (error != 0) {
         free_memory(new);
         return error;

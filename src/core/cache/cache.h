@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "slots.h"
 #include "core/file/file.h"
+#include "slots.h"
 
 /*
  * Write-back: written bytes that are not stored yet, in blocks of the file with exact masks
@@ -29,7 +29,7 @@ struct mpiio_cache;
 
 /*
  * Makes an empty cache over file, which is open for writing and outlives it. Its first member is a
- * struct mpiio_source with the operations ops: those below and in cache_read.h and cache_write.h.
+ * struct mpiio_source with the operations ops, which are declared below.
  *
  * dirty_max > 0 bounds the memory of dirty data, in bytes: pages of 4 KiB of data and of masks, in
  * both generations together. Each thread may exceed it by a block. Memory kept for reuse adds up to
@@ -110,5 +110,81 @@ struct mpiio_cache_stats {
 
 /* The masks are counted: it takes some 10 us a block. */
 void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *stats);
+
+/* Reading the file with what is dirty laid over. */
+
+/*
+ * As mpiio_read_runs, with the frozen and the active bytes laid over those of the file. The range
+ * must lie below the end that the caller knows of (mpiio_store_size): bytes behind the file's own
+ * end that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
+ * before the call is seen, whatever is frozen and resolved meanwhile.
+ */
+void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer);
+
+/* Writing to the active generation. */
+
+/*
+ * Copies a transfer's bytes to the active generation, like mpiio_write_runs. After
+ * mpiio_cache_write_through it is mpiio_write_runs. Errors are -ENOMEM and, by transfer->put:
+ *
+ * WAIT waits while dirty_max or more is used. -EIO if it would have to wait after mpiio_cache_stop.
+ *
+ * NOW never waits for room. The caller holds locks of the file, which a flush may have to wait for.
+ * -ENOBUFS without room; the caller releases its locks and calls mpiio_cache_await before it
+ * retries.
+ *
+ * MERGED is for a value that was read and changed in part, while others, also on other nodes, may
+ * change other parts of it. The caller has locked it against them since before it read the value.
+ * The value goes to the file at once: from the active generation it would be stored over what they
+ * write until then. But in a block where some of its bytes are dirty, all of them go to the active
+ * generation: the dirty ones would be stored over them. Never waits for room. -EINPROGRESS if bytes
+ * of the value are frozen. Nothing is put then; the caller releases its locks, calls
+ * mpiio_cache_await, and reads again.
+ */
+void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer);
+
+/*
+ * Waits after such an error: for room after -ENOBUFS, or until the frozen generation is resolved
+ * after -EINPROGRESS. The caller holds no lock of the file. Returns 0 to retry; -EIO after
+ * mpiio_cache_stop; any other error as it is, at once.
+ */
+int mpiio_cache_await(struct mpiio_source *source, int error);
+
+/* Freezing a generation, storing it, and resolving what became of it. */
+
+/* A block of the frozen generation: it begins at displacement block * MPIIO_BLOCK_SIZE. */
+struct mpiio_frozen {
+    int64_t block;
+    int slot;
+    bool tried; /* some of it was frozen before, and stayed dirty */
+};
+
+/*
+ * Makes the active generation the frozen one, at one moment for all of it. frozen gets its blocks,
+ * ascending, in an array that is borrowed until the next freeze, count their number (0 where
+ * nothing was dirty). mpiio_cache_resolve must follow. -EBUSY where one is frozen already.
+ */
+int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **frozen,
+                       size_t *count);
+
+/*
+ * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where
+ * all of it is stored in the file, else the negative errno; NULL: all are stored. What is not
+ * stored stays dirty and the slices that have data there are told (mpiio_cache_error); but not for
+ * -EAGAIN, which is for what was not tried yet: no block that was.
+ */
+void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors);
+
+/*
+ * Stores all that is dirty by this process alone, exactly: freezes, stores and resolves; first what
+ * is frozen already, so nobody else may be storing it, or resolve it later. What fails stays dirty.
+ * Returns 0 or the negative errno of the first block that failed. Does not sync the file. Calls
+ * exclude each other.
+ */
+int mpiio_cache_store_all(struct mpiio_cache *cache);
+
+/* Gives back the memory that is kept for reuse: to be called when nobody has written for a while.
+ */
+void mpiio_cache_trim(struct mpiio_cache *cache);
 
 #endif

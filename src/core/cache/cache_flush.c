@@ -1,15 +1,76 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_flush.h"
+#include "cache.h"
 
 #include <errno.h>
 #include <search.h>
+#include <stdint.h>
 
+#include "cache_private.h"
 #include "core/base/clock.h"
-#include "core/base/held.h"
 #include "core/base/guard.h"
 #include "core/base/probe.h"
-#include "drain.h"
-#include "cache_private.h"
+#include "core/base/thread.h"
+#include "core/file/file.h"
+#include "slots.h"
+
+/* Freezing a generation, storing it, and resolving what became of it. */
+
+/* Storing a block. */
+
+/* So many runs are put at once. */
+#define DRAIN_RANGES 8192
+
+static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
+                   struct mpiio_range *ranges, size_t count)
+{
+    size_t first = 0;
+
+    while (first < count) {
+        int64_t to;
+
+        transfer->ranges = ranges + first;
+        transfer->count = count - first;
+        file->ops->write_ranges(file, transfer);
+        if (transfer->error != 0)
+            return transfer->error;
+        to = (int64_t)transfer->bytes;
+        while (first < count && ranges[first].start + ranges[first].length <= to)
+            first++;
+        /* Where one is written in part and it is not known why, the next try tells. */
+        if (first < count && ranges[first].start < to) {
+            ranges[first].length -= to - ranges[first].start;
+            ranges[first].start = to;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Stores the bytes of a slot that are there, and no others, to block number block of the file: long
+ * runs by a write call each, short ones that lie near each other through a mapping of the file, as
+ * mpiio_write_runs does. Nobody may change the slot meanwhile. Returns 0, or a negative errno: then
+ * some of the bytes may be stored. Adds what was done to done. Local, thread-safe, holds no lock.
+ */
+static int drain_block(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
+                       struct mpiio_counters *done)
+{
+    struct mpiio_transfer transfer = {
+        .position = block * MPIIO_BLOCK_SIZE, .buffer = slot->data, .done = done};
+    struct mpiio_range ranges[DRAIN_RANGES];
+    struct mpiio_mask_run run = {0};
+    size_t count = 0;
+    int error = 0;
+
+    while (error == 0 && mpiio_slot_next_run(slot, run.end, &run)) {
+        ranges[count++] = (struct mpiio_range){.start = (int64_t)run.start,
+                                               .length = (int64_t)(run.end - run.start)};
+        if (count == DRAIN_RANGES) {
+            error = put_all(file, &transfer, ranges, count);
+            count = 0;
+        }
+    }
+    return error != 0 ? error : put_all(file, &transfer, ranges, count);
+}
 
 /* The milliseconds between flushes that writers ask for, while flushes fail. */
 #define RETRY 1000
@@ -17,7 +78,7 @@
 /* Freezing. */
 
 /* Lock: the gate, exclusively. */
-static int freeze(struct mpiio_cache *cache)
+static int freeze_active(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;
 
@@ -45,7 +106,7 @@ int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **fr
     int error;
 
     pthread_rwlock_wrlock(&cache->gate);
-    error = freeze(cache);
+    error = freeze_active(cache);
     for (size_t i = 0; i < cache->frozen->count && error == 0; i++)
         cache->list[i] = (struct mpiio_frozen){.block = cache->frozen->list[i]->number,
                                                .slot = cache->frozen->list[i]->slot,
@@ -181,7 +242,7 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
 }
 
 /* Empties the frozen generation. Returns the blocks whose slots are to be freed, chained. */
-static struct mpiio_block *split(struct mpiio_cache *cache)
+static struct mpiio_block *split_blocks(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->frozen;
     struct mpiio_block *dropped = NULL;
@@ -274,7 +335,7 @@ static void free_slots(struct mpiio_cache *cache, struct mpiio_block *dropped)
     pthread_mutex_unlock(&cache->state);
 }
 
-static void settle(struct mpiio_cache *cache)
+static void settle_frozen(struct mpiio_cache *cache)
 {
     struct mpiio_block *dropped;
     struct outcome outcome;
@@ -284,7 +345,7 @@ static void settle(struct mpiio_cache *cache)
     if (outcome.failed > 0 || cache->failing)
         tell_writers(cache);
     cache->drops++;
-    dropped = split(cache);
+    dropped = split_blocks(cache);
     end_generation(cache, outcome);
     pthread_rwlock_unlock(&cache->gate);
     free_slots(cache, dropped);
@@ -299,17 +360,17 @@ void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
         block->error = errors == NULL ? 0 : errors[i];
         MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
     }
-    settle(cache);
+    settle_frozen(cache);
 }
 
 /* Storing alone. */
 
 /* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
-static int drain(struct mpiio_cache *cache, const struct mpiio_block *block,
-                 struct mpiio_counters *done)
+static int store_block(struct mpiio_cache *cache, const struct mpiio_block *block,
+                       struct mpiio_counters *done)
 {
     struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);
-    int error = mpiio_drain(cache->file, block->number, &slot, done);
+    int error = drain_block(cache->file, block->number, &slot, done);
 
     return error == -EAGAIN ? -EIO : error;
 }
@@ -323,12 +384,12 @@ static int drain_frozen(struct mpiio_cache *cache)
     for (size_t i = 0; i < cache->frozen->count; i++) {
         struct mpiio_block *block = cache->frozen->list[i];
 
-        block->error = drain(cache, block, &done);
+        block->error = store_block(cache, block, &done);
         MPIIO_PROBE(block_stored, block->number * MPIIO_BLOCK_SIZE, block->error);
         error = error == 0 ? block->error : error;
     }
     mpiio_file_count(cache->file, &done);
-    settle(cache);
+    settle_frozen(cache);
     return error;
 }
 
@@ -345,7 +406,7 @@ int mpiio_cache_store_all(struct mpiio_cache *cache)
         drain_frozen(cache);
         pthread_rwlock_wrlock(&cache->gate);
     }
-    error = freeze(cache);
+    error = freeze_active(cache);
     pthread_rwlock_unlock(&cache->gate);
     if (error == 0)
         error = drain_frozen(cache);

@@ -4,12 +4,85 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "cache_flush.h"
-#include "block.h"
 #include "block_walk.h"
+#include "cache.h"
 #include "core/base/guard.h"
 #include "core/file/file.h"
+
+/*
+ * Whose data a dirty block holds: slices, by the ids that their users gave them. What could not be
+ * stored is told to exactly those. For the sources of cache_private.h only, whose locks guard all
+ * of it.
+ */
+struct mpiio_writer {
+    uint64_t id;
+    int unsaved; /* negative errno: why some of its data was not stored the last time; 0: all was */
+    int round;   /* for mpiio_cache_resolve: what came of the generation under way */
+};
+
+/* All writers there ever were: a tree, NULL where empty. */
+typedef void *mpiio_writer_tree;
+
+/* The writer with that id, made where it is missing; NULL: no memory. */
+struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id);
+
+/* The same, or NULL where it is missing. */
+struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id);
+
+void mpiio_writers_free_all(mpiio_writer_tree *tree);
+
+/* The writers of a block, ascending by address. Zeros: none. */
+struct mpiio_writers {
+    struct mpiio_writer **writer;
+    size_t count;
+    size_t room;
+    bool everyone; /* there was no memory to tell them apart */
+};
+
+void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer);
+void mpiio_writers_clear(struct mpiio_writers *writers);
+
+/* Dirty blocks, and the set of them that is a generation. For the sources of cache_private.h only,
+ * whose locks these are.
+ */
+struct mpiio_block {
+    int64_t number; /* it begins at displacement number * MPIIO_BLOCK_SIZE */
+    int slot;
+    bool kept;                /* the slot's memory was kept for reuse; lock: table */
+    bool tried;               /* it was frozen before, and stayed dirty; lock: the gate */
+    int error;                /* what came of storing it; while it is frozen, its storer's */
+    struct mpiio_block *next; /* in a bucket; lock: table */
+    pthread_rwlock_t
+        lock; /* of the slot's contents and of writers; not needed to read a frozen one */
+    struct mpiio_writers writers;
+};
+
+struct mpiio_blocks {
+    size_t buckets;              /* a power of two */
+    struct mpiio_block **bucket; /* by the number's hash */
+    struct mpiio_block **list;   /* all of them */
+    size_t count;
+};
+
+/* An empty set that has room for so many blocks. 0 or -ENOMEM. */
+int mpiio_blocks_init(struct mpiio_blocks *blocks, size_t room);
+void mpiio_blocks_destroy(struct mpiio_blocks *blocks);
+
+/* The block with that number, or NULL. */
+struct mpiio_block *mpiio_blocks_find(const struct mpiio_blocks *blocks, int64_t number);
+
+/* Adds a block whose number is not there yet. */
+void mpiio_blocks_add(struct mpiio_blocks *blocks, struct mpiio_block *block);
+
+/* Puts the list in the order of the file. */
+void mpiio_blocks_sort(struct mpiio_blocks *blocks);
+
+/* Empties the set; the blocks are untouched but for their next. */
+void mpiio_blocks_clear(struct mpiio_blocks *blocks);
 
 /* What is inside write-back: for cache.c, cache_write.c (writing), cache_read.c (reading) and
  * cache_flush.c only.
@@ -21,7 +94,7 @@
  *   flush   who stores alone, and who writes through while anything is dirty
  *   gate    shared by who copies into or out of blocks; exclusive to freeze and to resolve
  *   table   which blocks there are
- *   lock    of a block (block.h)
+ *   lock    of a block (cache_private.h)
  *   state   numbers and waiting
  *
  * table is never held together with another one that comes later.

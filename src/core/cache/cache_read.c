@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_read.h"
+#include "cache.h"
 
 #include <errno.h>
 #include <string.h>

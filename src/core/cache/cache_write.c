@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache_write.h"
+#include "cache.h"
 
 #include <errno.h>
 
 #include "core/base/clock.h"
-#include "core/base/held.h"
+#include "core/base/thread.h"
 #include "core/base/gather.h"
 #include "core/base/guard.h"
 #include "block_walk.h"
@@ -136,7 +136,7 @@ static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t numbe
  * The block to put to, with the gate shared and itself locked; NULL: there is none, for a reason
  * that error gets, or because of writing through, 0.
  */
-static struct mpiio_block *enter(const struct put *put, int64_t number, int *error)
+static struct mpiio_block *enter_gate(const struct put *put, int64_t number, int *error)
 {
     struct mpiio_cache *cache = put->cache;
     struct mpiio_block *block;
@@ -200,7 +200,7 @@ static bool put_portion(struct mpiio_block_walk *portion)
 {
     struct put *put = portion->argument;
     int error;
-    struct mpiio_block *block = enter(put, portion->block, &error);
+    struct mpiio_block *block = enter_gate(put, portion->block, &error);
     bool done;
 
     if (block == NULL)

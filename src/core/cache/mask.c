@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "mask.h"
+#include "slots.h"
 
 #include <endian.h>
 #include <string.h>
@@ -97,8 +97,8 @@ static ALWAYS_INLINE void visit_pattern(uint64_t *mask, struct mpiio_mask_runs r
     visit_word(word, pattern[place] & bits_between(0, (end - 1) % 64 + 1), action, found);
 }
 
-static ALWAYS_INLINE void visit(uint64_t *mask, struct mpiio_mask_runs runs, enum action action,
-                                struct found *found)
+static ALWAYS_INLINE void visit_run(uint64_t *mask, struct mpiio_mask_runs runs, enum action action,
+                                    struct found *found)
 {
     if (runs.stride < 0) {
         runs.start -= (runs.count - 1) * (size_t)-runs.stride;
@@ -120,19 +120,19 @@ static ALWAYS_INLINE void visit(uint64_t *mask, struct mpiio_mask_runs runs, enu
 
 void mpiio_mask_set(uint64_t *mask, struct mpiio_mask_runs runs)
 {
-    visit(mask, runs, SET, NULL);
+    visit_run(mask, runs, SET, NULL);
 }
 
 void mpiio_mask_clear(uint64_t *mask, struct mpiio_mask_runs runs)
 {
-    visit(mask, runs, CLEAR, NULL);
+    visit_run(mask, runs, CLEAR, NULL);
 }
 
 enum mpiio_mask_state mpiio_mask_test(const uint64_t *mask, struct mpiio_mask_runs runs)
 {
     struct found found = {0};
 
-    visit((uint64_t *)mask, runs, LOOK, &found);
+    visit_run((uint64_t *)mask, runs, LOOK, &found);
     if (found.set == 0)
         return MPIIO_MASK_NONE;
     return found.missing == 0 ? MPIIO_MASK_ALL : MPIIO_MASK_SOME;

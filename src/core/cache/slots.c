@@ -35,7 +35,7 @@ static size_t all_bytes(int count)
     return table_bytes(count) + (size_t)count * (size_t)MPIIO_SLOT_SIZE;
 }
 
-static int map(struct mpiio_slots *slots, int fd, size_t size)
+static int map_slots(struct mpiio_slots *slots, int fd, size_t size)
 {
     slots->fd = fd;
     slots->size = size;
@@ -52,7 +52,7 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
 
     if (fd < 0)
         return -errno;
-    error = ftruncate(fd, (off_t)size) < 0 ? -errno : map(slots, fd, size);
+    error = ftruncate(fd, (off_t)size) < 0 ? -errno : map_slots(slots, fd, size);
     if (error != 0) {
         close(fd);
         return error;
@@ -75,7 +75,7 @@ int mpiio_slots_map(struct mpiio_slots *slots, int fd)
         (size_t)st.st_size != all_bytes((int)header.count))
         return -EINVAL;
     slots->count = (int)header.count;
-    return map(slots, fd, (size_t)st.st_size);
+    return map_slots(slots, fd, (size_t)st.st_size);
 }
 
 void mpiio_slots_unmap(struct mpiio_slots *slots)
@@ -138,12 +138,12 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
 }
 
 /* Has the kernel give the page of memory. */
-static void fault(volatile char *memory)
+static void fault_page(volatile char *memory)
 {
     *memory = *memory;
 }
 
-static void touch(const struct mpiio_slot *slot, size_t start, size_t end)
+static void touch_pages(const struct mpiio_slot *slot, size_t start, size_t end)
 {
     assert(start < end && end <= (size_t)MPIIO_BLOCK_SIZE);
     for (size_t page = start / MPIIO_PAGE_SIZE; page <= (end - 1) / MPIIO_PAGE_SIZE; page++) {
@@ -151,8 +151,8 @@ static void touch(const struct mpiio_slot *slot, size_t start, size_t end)
 
         if ((slot->pages[page / 64] & bit) != 0)
             continue;
-        fault(slot->data + page * MPIIO_PAGE_SIZE);
-        fault((char *)slot->mask + page * MPIIO_PAGE_SIZE / 8);
+        fault_page(slot->data + page * MPIIO_PAGE_SIZE);
+        fault_page((char *)slot->mask + page * MPIIO_PAGE_SIZE / 8);
         slot->pages[page / 64] |= bit;
     }
 }
@@ -165,10 +165,10 @@ void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs
         for (size_t i = 0; i < runs.count; i++) {
             size_t start = runs.start + i * (size_t)runs.stride;
 
-            touch(slot, start, start + runs.length);
+            touch_pages(slot, start, start + runs.length);
         }
     } else {
-        touch(slot, runs.start, runs.start + span);
+        touch_pages(slot, runs.start, runs.start + span);
     }
 }
 

@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "binary64.h"
+#include "long_double.h"
 #include "core/datarep.h"
 #include "viewspec/types/byte_order.h"
-#include "x87.h"
 #include "swap.h"
 
 bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)

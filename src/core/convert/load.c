@@ -51,7 +51,7 @@ static int read_all(const char *path, char **text, size_t *length)
 
 /* Returns the absolute path of a folder, or the given path if it cannot be resolved. A new string.
  */
-static char *absolute(const char *folder)
+static char *absolute_path(const char *folder)
 {
     char *path = realpath(folder, NULL);
     return path ? path : strdup(folder);
@@ -62,9 +62,9 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     if (slash == NULL)
-        return absolute(".");
+        return absolute_path(".");
     char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    char *result = folder ? absolute(folder) : NULL;
+    char *result = folder ? absolute_path(folder) : NULL;
     free(folder);
     return result;
 }
@@ -72,7 +72,7 @@ static char *folder_of(const char *path)
 /* Returns the absolute path of a file that may not exist yet. A new string. */
 static char *absolute_file(const char *file)
 {
-    char *folder = file[0] == '/' ? NULL : absolute("."), *path = NULL;
+    char *folder = file[0] == '/' ? NULL : absolute_path("."), *path = NULL;
     if (file[0] == '/')
         path = strdup(file);
     else if (folder && asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", file) < 0)

@@ -142,7 +142,7 @@ static ALWAYS_INLINE bool narrow_four(void *to, const void *from, size_t count)
     return bits >> 16 == 0;
 }
 
-static bool copy(void *to, const void *from, size_t count)
+static bool copy_bytes(void *to, const void *from, size_t count)
 {
     memmove(to, from, count);
     return true;
@@ -189,7 +189,7 @@ mpiio_kernel *mpiio_swap_kernel(size_t size)
 {
     switch (size) {
     case 1:
-        return copy;
+        return copy_bytes;
     case 2:
         return find_swap_two();
     case 4:

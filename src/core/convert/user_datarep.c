@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpich_handles.h"
 #include "user_library.h"
 
 /* MPI's function types, in the ABI of MPICH. */
@@ -97,7 +96,7 @@ static int find_symbols(struct datarep *datarep, char *why, size_t why_size)
     return find_sizes(datarep, extent_of, why, why_size);
 }
 
-static struct datarep *make(const char *name, const char *path)
+static struct datarep *make_datarep(const char *name, const char *path)
 {
     struct datarep *made = calloc(1, sizeof(*made));
 
@@ -123,7 +122,7 @@ int mpiio_datarep_load(void *argument, const char *name, const char *library,
                        struct vs_user_datarep **datarep, char *why, size_t why_size)
 {
     const struct mpiio_datarep_log *log = argument;
-    struct datarep *made = make(name, library);
+    struct datarep *made = make_datarep(name, library);
     int error;
 
     if (made == NULL)
@@ -152,7 +151,8 @@ void mpiio_datarep_unload(struct vs_user_datarep *datarep)
 
 /* Converting. */
 
-static void report(struct datarep *datarep, struct converter *converter, size_t number, int error)
+static void report_error(struct datarep *datarep, struct converter *converter, size_t number,
+                         int error)
 {
     const char *name = vs_basic_at(number)->name;
     char message[512], upper[32];
@@ -169,8 +169,8 @@ static void report(struct datarep *datarep, struct converter *converter, size_t 
     datarep->log.report(datarep->log.argument, message);
 }
 
-static int call(struct datarep *datarep, struct converter *converter, size_t number, void *native,
-                void *file, size_t count)
+static int call_converter(struct datarep *datarep, struct converter *converter, size_t number,
+                          void *native, void *file, size_t count)
 {
     int error;
 
@@ -181,7 +181,7 @@ static int call(struct datarep *datarep, struct converter *converter, size_t num
     if (!datarep->thread_safe)
         pthread_mutex_unlock(&others_wait);
     if (error != 0)
-        report(datarep, converter, number, error);
+        report_error(datarep, converter, number, error);
     return error == 0 ? 0 : -EIO;
 }
 
@@ -190,8 +190,9 @@ static int call(struct datarep *datarep, struct converter *converter, size_t num
  * its input. Each chunk is one call for contiguous elements of a predefined type from position 0
  * on, as for a read or write of just these.
  */
-static int convert(struct datarep *datarep, struct converter *converter, size_t number, char *to,
-                   size_t to_size, const char *from, size_t from_size, size_t count)
+static int convert_values(struct datarep *datarep, struct converter *converter, size_t number,
+                          char *to, size_t to_size, const char *from, size_t from_size,
+                          size_t count)
 {
     bool reading = converter == &datarep->read;
     _Alignas(64) char source[CHUNK];
@@ -205,8 +206,8 @@ static int convert(struct datarep *datarep, struct converter *converter, size_t 
         memcpy(source, from, chunk * from_size);
         /* Bytes that a converter does not set must not expose the contents of the stack. */
         memset(result, 0, chunk * to_size);
-        error = call(datarep, converter, number, reading ? result : source,
-                     reading ? source : result, chunk);
+        error = call_converter(datarep, converter, number, reading ? result : source,
+                               reading ? source : result, chunk);
         memcpy(to, result, chunk * to_size);
         to += chunk * to_size;
         from += chunk * from_size;
@@ -219,8 +220,8 @@ int mpiio_datarep_to_native(const struct vs_user_datarep *datarep, size_t number
 {
     struct datarep *made = datarep->library;
 
-    return convert(made, &made->read, number, native, vs_basic_at(number)->size, file,
-                   (size_t)datarep->file_size[number], count);
+    return convert_values(made, &made->read, number, native, vs_basic_at(number)->size, file,
+                          (size_t)datarep->file_size[number], count);
 }
 
 int mpiio_datarep_to_file(const struct vs_user_datarep *datarep, size_t number, void *file,
@@ -228,6 +229,6 @@ int mpiio_datarep_to_file(const struct vs_user_datarep *datarep, size_t number, 
 {
     struct datarep *made = datarep->library;
 
-    return convert(made, &made->write, number, file, (size_t)datarep->file_size[number], native,
-                   vs_basic_at(number)->size, count);
+    return convert_values(made, &made->write, number, file, (size_t)datarep->file_size[number],
+                          native, vs_basic_at(number)->size, count);
 }

@@ -2,13 +2,13 @@
 #ifndef MPIIO_USER_LIBRARY_H
 #define MPIIO_USER_LIBRARY_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /*
  * Private to src/core/convert/: shared libraries that a user names, loaded only if they can be
  * trusted.
  */
-
-#include <stdbool.h>
-#include <stddef.h>
 
 struct mpiio_user_library {
     void *handle; /* of dlopen(3) */
@@ -39,5 +39,16 @@ void mpiio_user_library_close(struct mpiio_user_library *library);
 /* Returns the address of prefix_symbol, else of symbol, else NULL. */
 void *mpiio_user_library_symbol(const struct mpiio_user_library *library, const char *prefix,
                                 const char *symbol);
+
+/*
+ * Private to src/core/convert/: the handles of predefined datatypes in the ABI of MPICH and its
+ * derivatives, where they are constants. tests/mpi compares them with mpi.h.
+ */
+
+/* MPICH's handle for a datatype that it does not support. */
+#define MPIIO_DATATYPE_NULL 0x0c000000
+
+/* Returns the handle of basic type `number` (vs_basic_number), which is below VS_BASICS. */
+int mpiio_datatype_handle(size_t number);
 
 #endif

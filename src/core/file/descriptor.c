@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "descriptor.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,8 +7,9 @@
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
-#include "read_plan.h"
-#include "write_plan.h"
+#include "plan.h"
+
+/* A file with a descriptor: the operations of this kind of file. */
 
 static void close_file(struct mpiio_file *file)
 {
@@ -55,7 +56,7 @@ static int64_t get_size(struct mpiio_source *source)
     return error != 0 ? error : st.st_size;
 }
 
-static int64_t seek(struct mpiio_source *source, int64_t displacement, int whence)
+static int64_t seek_file(struct mpiio_source *source, int64_t displacement, int whence)
 {
     off_t found = lseek(((struct mpiio_file *)source)->fd, displacement, whence);
 
@@ -99,7 +100,7 @@ static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherenc
     atomic_store(&file->windows.refused, coherence != MPIIO_COHERENCE_LOCAL);
 }
 
-static int refresh(struct mpiio_file *file)
+static int refresh_file(struct mpiio_file *file)
 {
     return mpiio_freshness_renew(&file->freshness, file->fd, file->coherence);
 }
@@ -131,7 +132,7 @@ static void be_exact(struct mpiio_file *file)
     posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
 }
 
-static int allocate(struct mpiio_file *file, int64_t displacement, int64_t length)
+static int allocate_space(struct mpiio_file *file, int64_t displacement, int64_t length)
 {
     int result;
 
@@ -163,15 +164,15 @@ static int grow_by_writing(struct mpiio_file *file, int64_t end)
 }
 
 /* Avoids ftruncate(2), which would cut off data that others appended since the check. */
-static int grow(struct mpiio_file *file, int64_t end)
+static int grow_file(struct mpiio_file *file, int64_t end)
 {
     int error;
 
-    error = allocate(file, end - 1, 1);
+    error = allocate_space(file, end - 1, 1);
     return is_unsupported(error) ? grow_by_writing(file, end) : error;
 }
 
-static void wrote(struct mpiio_file *file, int64_t start, int64_t end)
+static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 {
     mpiio_write_behind_wrote(&file->write_behind, start, end, end - start);
 }
@@ -199,26 +200,26 @@ static const struct mpiio_source_ops source_ops = {
     .read_runs = mpiio_read_runs,
     .write_runs = mpiio_write_runs,
     .size = get_size,
-    .seek = seek,
+    .seek = seek_file,
 };
 
 static const struct mpiio_file_ops ops = {
     .close = close_file,
     .stat = get_stat,
     .lock_place = lock_place,
-    .wrote = wrote,
+    .wrote = note_write,
     .sync = sync_file,
     .set_times = set_times,
     .await_writers = await_writers,
-    .refresh = refresh,
+    .refresh = refresh_file,
     .set_coherence = set_coherence,
     .statfs = get_statfs,
     .pread = pread_ahead,
     .pread_exactly = pread_exactly,
     .be_exact = be_exact,
     .write_ranges = mpiio_write_ranges,
-    .allocate = allocate,
-    .grow = grow,
+    .allocate = allocate_space,
+    .grow = grow_file,
 };
 
 static int check_kind(int fd)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "core/base/held.h"
+#include "core/base/thread.h"
 
 /* The number of accesses that may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64
@@ -132,7 +132,7 @@ static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b
     return false;
 }
 
-static bool ascends(const struct mpiio_access *access)
+static bool map_ascends(const struct mpiio_access *access)
 {
     const struct vs_map_facts *facts = vs_map_facts(access->map);
 
@@ -140,7 +140,7 @@ static bool ascends(const struct mpiio_access *access)
 }
 
 /* Returns true if the accesses share a byte, or may do so if one walk cannot decide it. */
-static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
+static bool accesses_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
     if (a->start >= b->end || b->start >= a->end)
         return false;
@@ -148,7 +148,7 @@ static bool meet(const struct mpiio_access *a, const struct mpiio_access *b)
         return true;
     if (a->map == b->map && vs_map_facts(a->map)->disjoint)
         return a->position < b->position + b->length && b->position < a->position + a->length;
-    return !ascends(a) || !ascends(b) || runs_meet(a, b);
+    return !map_ascends(a) || !map_ascends(b) || runs_meet(a, b);
 }
 
 bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t length,
@@ -160,23 +160,23 @@ bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t l
     set_range(&a);
     b.start = a.start;
     b.end = a.end;
-    if (ascends(&b)) {
+    if (map_ascends(&b)) {
         b.position = vs_map_lower_bound(other, a.start);
         b.length = vs_map_lower_bound(other, a.end) - b.position;
     }
-    return a.length > 0 && b.length > 0 && meet(&a, &b);
+    return a.length > 0 && b.length > 0 && accesses_meet(&a, &b);
 }
 
-static bool conflict(const struct mpiio_access *a, const struct mpiio_access *b)
+static bool accesses_conflict(const struct mpiio_access *a, const struct mpiio_access *b)
 {
-    return (a->writes || b->writes) && meet(a, b);
+    return (a->writes || b->writes) && accesses_meet(a, b);
 }
 
 /* Waits for all older accesses that conflict. The lock is held. */
 static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
-        access->blockers += conflict(older, access);
+        access->blockers += accesses_conflict(older, access);
     if (accesses->first == NULL)
         accesses->first = access;
     else
@@ -203,14 +203,14 @@ static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *ac
     if (accesses->last == access)
         accesses->last = before;
     for (struct mpiio_access *later = access->next; later != NULL; later = later->next)
-        if (later->blockers > 0 && conflict(access, later) && --later->blockers == 0)
+        if (later->blockers > 0 && accesses_conflict(access, later) && --later->blockers == 0)
             frees = true;
     if (frees)
         pthread_cond_broadcast(&accesses->changed);
 }
 
 /* Extends a shared lock to cover the access; false if that is not possible at once. Lock held. */
-static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_access *access)
+static bool extend_shared(struct mpiio_shared_lock *shared_lock, const struct mpiio_access *access)
 {
     if (access->start > shared_lock->end || access->end < shared_lock->start)
         return false;
@@ -231,8 +231,8 @@ static bool stretch(struct mpiio_shared_lock *shared_lock, const struct mpiio_ac
 }
 
 /* Returns a lock of this process that covers the access, or can be extended to it; or NULL. */
-static struct mpiio_shared_lock *share(struct mpiio_exclusion *accesses,
-                                       const struct mpiio_access *access)
+static struct mpiio_shared_lock *find_shared(struct mpiio_exclusion *accesses,
+                                             const struct mpiio_access *access)
 {
     struct mpiio_shared_lock *shared_lock;
 
@@ -240,7 +240,7 @@ static struct mpiio_shared_lock *share(struct mpiio_exclusion *accesses,
     for (shared_lock = accesses->shared_locks; shared_lock != NULL;
          shared_lock = shared_lock->next) {
         if (shared_lock->shares < SHARES_MAX && (shared_lock->exclusive || !access->writes) &&
-            stretch(shared_lock, access)) {
+            extend_shared(shared_lock, access)) {
             shared_lock->users++;
             shared_lock->shares++;
             break;
@@ -321,7 +321,7 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
     join_list(accesses, access);
     pthread_mutex_unlock(&accesses->lock);
     if (access->start < access->end)
-        access->shared_lock = share(accesses, access);
+        access->shared_lock = find_shared(accesses, access);
     if (access->start < access->end && access->shared_lock == NULL)
         error = lock_file(accesses, access);
     if (error != 0)

@@ -123,21 +123,21 @@ void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done
     add_to_counter(&file->store_map_write_bytes, done->store_map_write_bytes);
 }
 
-static uint64_t get(const atomic_uint_fast64_t *counter)
+static uint64_t load_counter(const atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters)
 {
-    counters->slice_reads = get(&file->slice_reads);
-    counters->slice_read_bytes = get(&file->slice_read_bytes);
-    counters->store_reads = get(&file->store_reads);
-    counters->store_read_bytes = get(&file->store_read_bytes);
-    counters->store_map_bytes = get(&file->store_map_bytes);
-    counters->slice_writes = get(&file->slice_writes);
-    counters->slice_write_bytes = get(&file->slice_write_bytes);
-    counters->store_writes = get(&file->store_writes);
-    counters->store_write_bytes = get(&file->store_write_bytes);
-    counters->store_map_write_bytes = get(&file->store_map_write_bytes);
+    counters->slice_reads = load_counter(&file->slice_reads);
+    counters->slice_read_bytes = load_counter(&file->slice_read_bytes);
+    counters->store_reads = load_counter(&file->store_reads);
+    counters->store_read_bytes = load_counter(&file->store_read_bytes);
+    counters->store_map_bytes = load_counter(&file->store_map_bytes);
+    counters->slice_writes = load_counter(&file->slice_writes);
+    counters->slice_write_bytes = load_counter(&file->slice_write_bytes);
+    counters->store_writes = load_counter(&file->store_writes);
+    counters->store_write_bytes = load_counter(&file->store_write_bytes);
+    counters->store_map_write_bytes = load_counter(&file->store_map_write_bytes);
 }

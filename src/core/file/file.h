@@ -11,14 +11,14 @@
 #include <sys/statvfs.h>
 
 #include "freshness.h"
-#include "reader.h"
+#include "source.h"
 #include "window.h"
 #include "write_behind.h"
 
 struct mpiio_file;
 
 /*
- * The operations of a kind of file beside those of all layers: a descriptor (descriptor.h), or an
+ * The operations of a kind of file beside those of all layers: a descriptor (file.h), or an
  * assembly of other files (core/members/). Functions return 0 (or a count) or a negative errno. All
  * but close, be_exact, and set_coherence are thread-safe.
  */
@@ -69,7 +69,7 @@ struct mpiio_file_ops {
                              int64_t displacement, struct mpiio_counters *done);
     void (*be_exact)(struct mpiio_file *file);
 
-    /* Like mpiio_write_ranges (write_plan.h). */
+    /* Like mpiio_write_ranges (plan.h). */
     void (*write_ranges)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
     /* For a file of fixed length, else NULL. Sets bytes to the number of a transfer's bytes that
@@ -111,7 +111,7 @@ struct mpiio_file {
         void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
     void *check_argument;
     struct mpiio_reader
-        *reader;               /* asked before the file is read (reader.h); borrowed; NULL: none */
+        *reader;               /* asked before the file is read (source.h); borrowed; NULL: none */
     pthread_mutex_t grow_lock; /* held while space behind the end is prepared for scattering */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
@@ -211,5 +211,9 @@ bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length
  */
 int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
                           int64_t displacement, struct mpiio_counters *done);
+
+/* Opens the file at path as mpiio_store_open does (store.h), as a descriptor. The caller owns the
+   new file. */
+int mpiio_file_open(const char *path, int flags, struct mpiio_file **file);
 
 #endif

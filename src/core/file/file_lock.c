@@ -49,7 +49,7 @@ static void give_description(struct mpiio_file_locks *locks, int fd)
 }
 
 /* end = INT64_MAX is passed as length 0, which means all bytes that follow. */
-static int set(int fd, int command, int64_t start, int64_t end, int kind)
+static int set_lock(int fd, int command, int64_t start, int64_t end, int kind)
 {
     struct flock range = {
         .l_type = (short)kind,
@@ -79,8 +79,8 @@ static bool has_no_locks(int error)
     return error == -ENOLCK || error == -EOPNOTSUPP || error == -ENOSYS;
 }
 
-static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, int64_t end,
-                   bool exclusive, struct mpiio_lock *lock)
+static int acquire_lock(struct mpiio_file_locks *locks, int command, int64_t start, int64_t end,
+                        bool exclusive, struct mpiio_lock *lock)
 {
     int fd = take_description(locks);
     int error;
@@ -88,7 +88,7 @@ static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, i
     if (fd < 0)
         return fd;
     move_range(locks->base, &start, &end);
-    error = set(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
+    error = set_lock(fd, command, start, end, exclusive ? F_WRLCK : F_RDLCK);
     if (error != 0) {
         give_description(locks, fd);
         return has_no_locks(error) ? -EOPNOTSUPP : error;
@@ -101,7 +101,7 @@ static int acquire(struct mpiio_file_locks *locks, int command, int64_t start, i
 int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64_t end,
                             bool exclusive, struct mpiio_lock *lock)
 {
-    return acquire(locks, F_OFD_SETLKW, start, end, exclusive, lock);
+    return acquire_lock(locks, F_OFD_SETLKW, start, end, exclusive, lock);
 }
 
 /* Maps the errors of fcntl(2) for a conflicting lock to -EAGAIN. */
@@ -113,7 +113,7 @@ static int in_the_way(int error)
 int mpiio_file_lock_try(struct mpiio_file_locks *locks, int64_t start, int64_t end, bool exclusive,
                         struct mpiio_lock *lock)
 {
-    return in_the_way(acquire(locks, F_OFD_SETLK, start, end, exclusive, lock));
+    return in_the_way(acquire_lock(locks, F_OFD_SETLK, start, end, exclusive, lock));
 }
 
 int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive)
@@ -121,13 +121,13 @@ int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, 
     int kind = exclusive ? F_WRLCK : F_RDLCK;
 
     move_range(lock->base, &start, &end);
-    return in_the_way(set(lock->description, F_OFD_SETLK, start, end, kind));
+    return in_the_way(set_lock(lock->description, F_OFD_SETLK, start, end, kind));
 }
 
 void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock)
 {
     /* If a description cannot release its lock, closing it does. */
-    if (set(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)
+    if (set_lock(lock->description, F_OFD_SETLKW, 0, INT64_MAX, F_UNLCK) != 0)
         close(lock->description);
     else
         give_description(locks, lock->description);

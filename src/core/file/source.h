@@ -7,10 +7,15 @@
 #include <stdint.h>
 
 #include "core/counters.h"
-#include "range.h"
 #include "viewspec/map.h"
 
-/* The ways that write-back treats a write (cache_write.h). The file treats all alike. */
+/* A part of an image of the file: bytes [start, start + length) of it, length > 0. */
+struct mpiio_range {
+    int64_t start;
+    int64_t length;
+};
+
+/* The ways that write-back treats a write (cache.h). The file treats all alike. */
 enum mpiio_put {
     MPIIO_PUT_WAIT,   /* waits for room */
     MPIIO_PUT_NOW,    /* never waits, as the caller holds locks of the file */
@@ -30,7 +35,7 @@ struct mpiio_transfer {
     uint64_t writer;             /* of a write: the slice that gets errors of write-back */
     enum mpiio_put put;          /* of a write */
     bool locked; /* of a write: an access (atomic mode) has locked the elements already */
-    const struct mpiio_range *ranges; /* instead of a map (write_plan.h): parts of buffer, whose
+    const struct mpiio_range *ranges; /* instead of a map (plan.h): parts of buffer, whose
                                          byte 0 belongs at displacement position */
     size_t count;                     /* of ranges */
 
@@ -59,7 +64,7 @@ struct mpiio_source {
 };
 
 struct mpiio_source_ops {
-    /* Like mpiio_read_runs (read_plan.h) and mpiio_write_runs (write_plan.h). */
+    /* Like mpiio_read_runs and mpiio_write_runs (plan.h). */
     void (*read_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
     void (*write_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
@@ -73,6 +78,20 @@ struct mpiio_source_ops {
     /* Waits after an error of a write that does not wait itself (mpiio_cache_await). NULL: never.
      */
     int (*await)(struct mpiio_source *source, int error);
+};
+
+/*
+ * A source that may have bytes of the file in memory, so that the file need not be read. It is the
+ * first member of the source's own structure.
+ */
+struct mpiio_reader {
+    /*
+     * Copies a transfer's bytes to its buffer and returns true. They are the bytes of the file at
+     * some moment after the call began, or at an earlier one. In that case the file's times and
+     * length show no change since. Returns false if it lacks some of them; the buffer may then hold
+     * anything, and the file is read. Thread-safe.
+     */
+    bool (*read)(struct mpiio_reader *reader, const struct mpiio_transfer *transfer);
 };
 
 #endif

@@ -26,7 +26,7 @@ static bool is_set(const atomic_bool *flag)
 }
 
 /* Most often it is so already: then the others' caches keep it. */
-static void set(atomic_bool *flag, bool value)
+static void set_window(atomic_bool *flag, bool value)
 {
     if (is_set(flag) != value)
         atomic_store_explicit(flag, value, memory_order_relaxed);
@@ -36,8 +36,8 @@ static void look_at_size(struct mpiio_windows *windows)
 {
     off_t end = lseek(windows->fd, 0, SEEK_END);
 
-    set(&windows->stays, end >= 0 && end <= windows->count * MPIIO_WINDOW_SIZE);
-    set(&windows->few, end >= 0 && end <= MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE);
+    set_window(&windows->stays, end >= 0 && end <= windows->count * MPIIO_WINDOW_SIZE);
+    set_window(&windows->few, end >= 0 && end <= MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE);
 }
 
 /* The rest of a program, which may be a user's, needs some of a limited space, too. */
@@ -68,7 +68,7 @@ void mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
     pthread_mutex_init(&windows->lock, NULL);
 }
 
-static void unmap(struct mpiio_window *window)
+static void unmap_window(struct mpiio_window *window)
 {
     if (window != NULL) {
         munmap(window->base, (size_t)MPIIO_WINDOW_SIZE);
@@ -79,11 +79,11 @@ static void unmap(struct mpiio_window *window)
 void mpiio_windows_destroy(struct mpiio_windows *windows)
 {
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
-        unmap(windows->kept[i]);
+        unmap_window(windows->kept[i]);
     pthread_mutex_destroy(&windows->lock);
 }
 
-static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
+static struct mpiio_window *map_window(struct mpiio_windows *windows, int64_t start)
 {
     struct mpiio_window *window = malloc(sizeof(*window));
     int protection = windows->writable ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -94,7 +94,7 @@ static struct mpiio_window *map(struct mpiio_windows *windows, int64_t start)
     base = mmap(NULL, (size_t)MPIIO_WINDOW_SIZE, protection, MAP_SHARED, windows->fd, start);
     if (base == MAP_FAILED) {
         if (errno == ENODEV || errno == EACCES || errno == EPERM)
-            set(&windows->refused, true);
+            set_window(&windows->refused, true);
         free(window);
         return NULL;
     }
@@ -143,7 +143,7 @@ static struct mpiio_window *keep_window(struct mpiio_windows *windows, struct mp
     window->users++;
     window->used = ++windows->clock;
     if (old != NULL)
-        set(&windows->again, atomic_load(&old->passed) > MPIIO_WINDOW_SIZE / 2 * 3);
+        set_window(&windows->again, atomic_load(&old->passed) > MPIIO_WINDOW_SIZE / 2 * 3);
     return old != NULL && --old->users == 0 ? old : NULL;
 }
 
@@ -159,7 +159,7 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     pthread_mutex_unlock(&windows->lock);
     if (found != NULL)
         return found;
-    window = map(windows, start);
+    window = map_window(windows, start);
     if (window == NULL)
         return NULL;
     /* Another thread may have mapped it meanwhile: then that one is used and this is the spare. */
@@ -167,7 +167,7 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     found = find_window(windows, start);
     spare = found != NULL ? window : keep_window(windows, window);
     pthread_mutex_unlock(&windows->lock);
-    unmap(spare);
+    unmap_window(spare);
     return found != NULL ? found : window;
 }
 
@@ -195,7 +195,7 @@ bool mpiio_window_begin_read(struct mpiio_window_read *read)
     if (is_set(&windows->few))
         return true;
     if (read->passed > MPIIO_WINDOW_SIZE)
-        set(&windows->again, true);
+        set_window(&windows->again, true);
     if (is_set(&windows->again))
         return true;
     if (!read->window->probes || read->passed >= PROBE_BYTES)
@@ -215,7 +215,7 @@ void mpiio_window_end_read(const struct mpiio_window_read *read)
     faults = faults_so_far() - read->faults;
     faults += atomic_fetch_add(&read->window->faults, faults);
     if (passed >= PROBE_BYTES)
-        set(&read->windows->dear, faults >= passed / DEAR_BYTES);
+        set_window(&read->windows->dear, faults >= passed / DEAR_BYTES);
 }
 
 /*
@@ -321,5 +321,5 @@ void mpiio_windows_release(struct mpiio_windows *windows, struct mpiio_window *w
     last = --window->users == 0;
     pthread_mutex_unlock(&windows->lock);
     if (last)
-        unmap(window);
+        unmap_window(window);
 }

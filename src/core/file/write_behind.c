@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include "core/base/held.h"
 #include "core/base/thread.h"
 
 /* Data written more thinly than this does not fill blocks soon. */
@@ -63,7 +62,7 @@ static void *write_back(void *argument)
 }
 
 /* Queues a block for write-back. If the queue is full, the kernel does it later. Lock held. */
-static void enqueue(struct mpiio_write_behind *behind, int64_t number)
+static void enqueue_range(struct mpiio_write_behind *behind, int64_t number)
 {
     assert(mpiio_is_held(&behind->lock));
     if (!behind->running)
@@ -94,7 +93,7 @@ static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_
         filling->bytes += bytes;
     if (filling->bytes >= MPIIO_WRITE_BEHIND_BLOCK - SLACK) {
         filling->bytes = -1;
-        enqueue(behind, number);
+        enqueue_range(behind, number);
     }
     pthread_mutex_unlock(&behind->lock);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "write_plan.h"
+#include "plan.h"
 
 #include <stdbool.h>
 
 #include "core/base/guard.h"
 #include "batches.h"
 #include "file.h"
+
+/* The write plan. */
 
 /*
  * Measured on ext4 with two threads, page cache: a write call costs 3 to 6 us; a store to a page
@@ -58,7 +60,7 @@ static void write_runs(struct put *put, struct mpiio_batch_part part)
  * moves into a block: the filesystem (ext4) then makes a small page for that block, and the kernel
  * makes no large ones around it. Other threads wait, as their allocation would do the same.
  */
-static bool prepare(struct put *put, int64_t start, int64_t end)
+static bool prepare_put(struct put *put, int64_t start, int64_t end)
 {
     int64_t whole = end - end % MPIIO_SMALL_PAGE;
     int error = 0;
@@ -82,7 +84,7 @@ static bool prepare(struct put *put, int64_t start, int64_t end)
  * Calls that write or allocate wait for it, and writing is cheaper, so the first run is written by
  * a call. Near the end that call must not be the one that makes a page: see prepare().
  */
-static bool settle(struct put *put)
+static bool settle_growth(struct put *put)
 {
     struct mpiio_batch_part *first = &put->batches.part[0];
     int64_t start = first->displacement;
@@ -93,11 +95,11 @@ static bool settle(struct put *put)
         mpiio_batch_part_advance(first, 1);
         return !put->batches.stopped;
     }
-    return prepare(put, start, start + 1);
+    return prepare_put(put, start, start + 1);
 }
 
 /* Gets the file's size if anything is scattered; calls do not need it. */
-static bool look(struct put *put)
+static bool look_at_size(struct put *put)
 {
     int64_t size = put->looked ? 0 : mpiio_file_size(put->file);
 
@@ -114,29 +116,29 @@ static bool look(struct put *put)
  * its last byte. A full disk is then detected before the size has moved far beyond what can be
  * stored, and an O_APPEND writer can continue where its short count ends. It costs no more.
  */
-static bool grow(struct put *put)
+static bool grow_file(struct put *put)
 {
     int64_t start, end;
 
-    if (!look(put))
+    if (!look_at_size(put))
         return false;
     mpiio_batches_bounds(&put->batches, &start, &end);
     if (end <= put->size) {
-        put->settled = put->settled || settle(put);
+        put->settled = put->settled || settle_growth(put);
         return put->settled;
     }
-    if (!prepare(put, start < put->size ? put->size : start, end))
+    if (!prepare_put(put, start < put->size ? put->size : start, end))
         return false;
     put->size = end;
     put->settled = true;
     return true;
 }
 
-static void move(struct mpiio_batches *batches)
+static void move_runs(struct mpiio_batches *batches)
 {
     struct put *put = (struct put *)batches;
 
-    if (batches->window != NULL && grow(put)) {
+    if (batches->window != NULL && grow_file(put)) {
         atomic_store_explicit(&batches->window->stored, true, memory_order_relaxed);
         mpiio_file_check(put->file);
         if (mpiio_guard_call(mpiio_batches_copy, batches, batches->window->base,
@@ -172,9 +174,9 @@ static void put_part(struct put *put, struct mpiio_batch_part part, bool is_last
     mpiio_batches_add(&put->batches, part);
 }
 
-static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfer *transfer)
+static void start_put(struct put *put, struct mpiio_file *file, struct mpiio_transfer *transfer)
 {
-    mpiio_batches_start(&put->batches, transfer->map, &file->windows, move);
+    mpiio_batches_start(&put->batches, transfer->map, &file->windows, move_runs);
     put->file = file;
     put->transfer = transfer;
     put->size = 0;
@@ -187,7 +189,7 @@ static void start(struct put *put, struct mpiio_file *file, struct mpiio_transfe
 }
 
 /* Writes the last run; no other parts wait. Starts write-behind. */
-static void finish(struct put *put, int64_t bytes)
+static void finish_put(struct put *put, int64_t bytes)
 {
     write_runs(put, put->last);
     mpiio_batches_finish(&put->batches);
@@ -206,7 +208,7 @@ void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transf
     struct vs_batch batch;
     struct put put;
 
-    start(&put, file, transfer);
+    start_put(&put, file, transfer);
     put.lowest = vs_map_displacement(transfer->map, position);
     put.few = length / FEW_RUNS < typical_run;
     transfer->bytes = transfer->length;
@@ -220,7 +222,7 @@ void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transf
         mpiio_batches_passed(&put.batches, &batch);
     }
     mpiio_batches_flush(&put.batches);
-    finish(&put, (int64_t)transfer->bytes);
+    finish_put(&put, (int64_t)transfer->bytes);
 }
 
 void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer)
@@ -230,7 +232,7 @@ void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer
     int64_t bytes = 0;
     struct put put;
 
-    start(&put, file, transfer);
+    start_put(&put, file, transfer);
     transfer->bytes = 0;
     if (count == 0)
         return;
@@ -249,5 +251,5 @@ void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer
         bytes += part.length;
     }
     mpiio_batches_flush(&put.batches);
-    finish(&put, bytes);
+    finish_put(&put, bytes);
 }

@@ -14,13 +14,9 @@
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/members.h"
-#include "core/file/read_plan.h"
-#include "assembled_read.h"
-#include "assembled_sync.h"
-#include "assembled_write.h"
-#include "create.h"
-#include "rights.h"
-#include "twins.h"
+#include "core/file/plan.h"
+#include "assembled_private.h"
+#include "identity.h"
 
 /*
  * So many members are asked for their times whenever the file's are wanted. Of more, the file
@@ -87,7 +83,7 @@ static int64_t get_size(struct mpiio_source *source)
     return ((struct mpiio_assembled *)source)->st.st_size;
 }
 
-static int64_t seek(struct mpiio_source *source, int64_t displacement, int whence)
+static int64_t seek_assembled(struct mpiio_source *source, int64_t displacement, int whence)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)source;
     int64_t found;
@@ -110,7 +106,7 @@ static int lock_place(struct mpiio_file *file, int64_t *base)
 }
 
 /* By others, or by nobody knows whom: each may have been. */
-static void wrote(struct mpiio_file *file, int64_t start, int64_t end)
+static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
@@ -127,13 +123,13 @@ static void be_exact(struct mpiio_file *file)
     ((struct mpiio_assembled *)file)->table.exact = true;
 }
 
-static int allocate(struct mpiio_file *file, int64_t displacement, int64_t length)
+static int allocate_space(struct mpiio_file *file, int64_t displacement, int64_t length)
 {
     (void)file, (void)displacement, (void)length;
     return -EOPNOTSUPP;
 }
 
-static int grow(struct mpiio_file *file, int64_t end)
+static int grow_file(struct mpiio_file *file, int64_t end)
 {
     return end > mpiio_file_size(file) ? -EFBIG : 0;
 }
@@ -197,14 +193,14 @@ static const struct mpiio_source_ops source_ops = {
     .read_runs = mpiio_read_runs,
     .write_runs = mpiio_assembled_write_runs,
     .size = get_size,
-    .seek = seek,
+    .seek = seek_assembled,
 };
 
 static const struct mpiio_file_ops ops = {
     .close = close_all,
     .stat = get_stat,
     .lock_place = lock_place,
-    .wrote = wrote,
+    .wrote = note_write,
     .sync = mpiio_assembled_sync,
     .set_times = set_times,
     .await_writers = mpiio_assembled_await_writers,
@@ -216,15 +212,15 @@ static const struct mpiio_file_ops ops = {
     .be_exact = be_exact,
     .write_ranges = mpiio_assembled_write_ranges,
     .admit = mpiio_assembled_admit,
-    .allocate = allocate,
-    .grow = grow,
+    .allocate = allocate_space,
+    .grow = grow_file,
 };
 
 /* Looking at the members. */
 
 /* What is wrong with a member, in the spec's place of all. */
-static int fail(const struct mpiio_assembled *self, int64_t member, int code, const char *what,
-                struct vs_error *why)
+static int fail_member(const struct mpiio_assembled *self, int64_t member, int code,
+                       const char *what, struct vs_error *why)
 {
     char *path = vs_members_file(self->table.members, member);
 
@@ -245,7 +241,8 @@ static int check_access(const struct mpiio_assembled *self, int fd)
 }
 
 /* Looks at a member's file: 1 where it is there, 0 where it need not be, or a negative errno. */
-static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, struct vs_error *why)
+static int look_at_member(struct mpiio_assembled *self, int64_t member, struct stat *st,
+                          struct vs_error *why)
 {
     char *path = vs_members_file(self->table.members, member);
     int fd = path != NULL ? mpiio_member_identify(path, st, &self->identities[member]) : -ENOMEM;
@@ -259,8 +256,8 @@ static int look(struct mpiio_assembled *self, int64_t member, struct stat *st, s
     if (error == -ENOENT && (self->allows_missing || self->creates))
         return 0;
     if (error < 0)
-        return fail(self, member, error, error == -EINVAL ? "not a regular file" : strerror(-error),
-                    why);
+        return fail_member(self, member, error,
+                           error == -EINVAL ? "not a regular file" : strerror(-error), why);
     return 1;
 }
 
@@ -299,7 +296,7 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
 {
     bool needed = vs_map_facts(vs_view_map(view))->tile_size > 0;
     struct stat st;
-    int present = needed ? look(self, member, &st, why) : 0, error;
+    int present = needed ? look_at_member(self, member, &st, why) : 0, error;
     int64_t bytes = 0;
 
     if (present < 0)
@@ -307,18 +304,18 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     if (present)
         take_stat(self, &st);
     if (vs_view_gaps(view) != NULL || vs_view_gaps(local) != NULL)
-        return fail(self, member, -EINVAL, "a buftype with gaps: members have none", why);
+        return fail_member(self, member, -EINVAL, "a buftype with gaps: members have none", why);
     if (!vs_map_facts(vs_view_map(local))->disjoint)
-        return fail(self, member, -EINVAL, "\"local\" selects bytes twice", why);
+        return fail_member(self, member, -EINVAL, "\"local\" selects bytes twice", why);
     if (present)
         bytes = bytes_held(view, local, st.st_size);
     if (bytes > 0)
         self->identity = add_identity(self->identity, &self->identities[member], member, bytes);
     error = vs_assembly_add(self->places, view, bytes);
     if (error == -EINVAL)
-        return fail(self, member, error,
-                    "\"view\" selects bytes twice, or not in the order of the whole", why);
-    return error == 0 ? 0 : fail(self, member, error, strerror(-error), why);
+        return fail_member(self, member, error,
+                           "\"view\" selects bytes twice, or not in the order of the whole", why);
+    return error == 0 ? 0 : fail_member(self, member, error, strerror(-error), why);
 }
 
 static int add_members(struct mpiio_assembled *self, struct vs_error *why)
@@ -366,7 +363,7 @@ static int fail_fit(const struct mpiio_assembled *self, const struct vs_assembly
     default:
         return 0;
     }
-    return fail(self, member, -EINVAL, what, why);
+    return fail_member(self, member, -EINVAL, what, why);
 }
 
 static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
@@ -419,7 +416,7 @@ static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
         error = self->lock_fd < 0 ? self->lock_fd : 0;
         close(fd);
     }
-    return error == 0 ? 0 : fail(self, first, error, strerror(-error), why);
+    return error == 0 ? 0 : fail_member(self, first, error, strerror(-error), why);
 }
 
 /* Makes those that are missing, and then looks at all again. */
@@ -441,8 +438,8 @@ static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
     return add_members(self, why);
 }
 
-static int init(struct mpiio_assembled *self, const struct vs_members *members, bool writable,
-                struct vs_error *why)
+static int init_assembled(struct mpiio_assembled *self, const struct vs_members *members,
+                          bool writable, struct vs_error *why)
 {
     int64_t count = vs_members_count(members);
     int error;
@@ -491,7 +488,7 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->fills = fills;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     self->identity = VS_HASH_START;
-    error = init(self, members, writable, why);
+    error = init_assembled(self, members, writable, why);
     if (error != 0) {
         close_all(&self->file);
         return error;

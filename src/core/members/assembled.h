@@ -3,17 +3,27 @@
 #define MPIIO_ASSEMBLED_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 
 #include "core/file/file.h"
-#include "fill.h"
-#include "twins.h"
+#include "core/member_place.h"
+#include "identity.h"
 #include "viewspec/members/members.h"
+
+/* The values that holes of an assembled file read as. Immutable once made. If the struct is zeroed,
+   holes read as zeros. */
+struct mpiio_fills {
+    struct vs_fill *list; /* owned */
+    size_t count;
+};
 
 /*
  * Many files as one: a file whose bytes are those of members, each at its place in the whole and
- * in its own file. It is read and written through the plans of its members (read_plan.h,
- * write_plan.h), which change only the bytes that are given, so that what holds for a file holds
- * for it: nothing is read to be written back, and what is acknowledged is in the members.
+ * in its own file. It is read and written through the plans of its members (plan.h), which change
+ * only the bytes that are given, so that what holds for a file holds for it: nothing is read to be
+ * written back, and what is acknowledged is in the members.
  *
  * Its length, and how much each member holds, are those when it was assembled. A member that has
  * become shorter since then gives -EIO where it lacks bytes. A member whose path has come to name
@@ -23,7 +33,7 @@
 /* How members are assembled. */
 enum mpiio_assemble {
     MPIIO_ASSEMBLE_WRITABLE = 1,
-    MPIIO_ASSEMBLE_CREATE = 2, /* create missing members (create.h) */
+    MPIIO_ASSEMBLE_CREATE = 2, /* create missing members (assembled_private.h) */
 };
 
 /*
@@ -54,7 +64,7 @@ int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member);
  */
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file);
 
-/* Like mpiio_member_find_twins (twins.h), for the members. */
+/* Like mpiio_member_find_twins (identity.h), for the members. */
 int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins);
 
 /*
@@ -75,5 +85,40 @@ uint64_t mpiio_assembled_writes(const struct mpiio_file *file);
  * member that holds something. Local, thread-safe.
  */
 uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2]);
+
+/*
+ * Finds the byte at displacement, 0 <= displacement < the length of the whole. file is one of
+ * mpiio_assemble. 0 or a negative errno. Thread-safe.
+ */
+int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
+                         struct mpiio_member_place *place);
+
+/*
+ * Opens all members, each with a descriptor, for as long as the file exists. Returns 0, -ESTALE if
+ * a member is not the file that it was when they were assembled, or the error of open(2). Not to be
+ * called twice. Sets *grain to the least read, in bytes of the whole, that asks each member for as
+ * much as a call is worth; 0 if runs are that long.
+ */
+int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
+
+/*
+ * Who may do what with an assembled file: what he may do with each of its members, as far as owner,
+ * group and mode of one file can say that. Local, thread-safe.
+ */
+
+/* So many members at most are looked at for the rights of a caller. */
+#define MPIIO_MEMBERS_JUDGED 256
+
+/*
+ * Takes away from the mode in st, which is of its owner and group, what somebody whom it allows it
+ * may not be allowed by another member.
+ */
+void mpiio_members_restrict(struct stat *st, const struct stat *member);
+
+/*
+ * The first member that holds something and has an access control list which says more than its
+ * mode; -1: none has. file is one of mpiio_assemble.
+ */
+int64_t mpiio_members_find_list(const struct mpiio_file *file);
 
 #endif

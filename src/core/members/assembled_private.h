@@ -8,6 +8,7 @@
 #include "assembled.h"
 #include "table.h"
 #include "viewspec/map/assembly.h"
+#include "viewspec/members/members.h"
 
 /* What is inside an assembled file, for the sources of this room. */
 struct mpiio_assembled {
@@ -49,5 +50,59 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
     return vs_map_displacement(map, position + length - 1) - vs_map_displacement(map, position) ==
            length - 1;
 }
+
+/*
+ * Makes the members that are missing, of which places, which are finished, have no bytes. Each is a
+ * hole, with mode 0666 less the umask, and appears with its length: as long as the data is that the
+ * whole, which places know of, has of it; where "local" is a part of an array, whole arrays. How
+ * many were missing, also where others have made them meanwhile; or a negative errno with why
+ * filled: -EINVAL where the view of one does not say how long the whole is.
+ */
+int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
+                             struct vs_error *why);
+
+/*
+ * Fills buffer with the values that length bytes of the file from displacement at read as if they
+ * are holes. Thread-safe.
+ */
+void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length);
+
+/* Returns true if a hole may read as a value other than zero. */
+bool mpiio_fills_any(const struct mpiio_fills *fills);
+
+/* Implements pread (file.h) for an assembled file. */
+int64_t mpiio_assembled_read(struct mpiio_file *file, void *buffer, size_t length,
+                             int64_t displacement, struct mpiio_counters *done);
+
+/* Implement the write operations (file.h) of an assembled file. */
+void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
+void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
+void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer);
+
+/* Operations on one member after the other. Thread-safe, but for the last two functions: these
+   are called before the file is used. */
+
+/* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
+   of one that is being written would not be of what comes then. */
+void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
+
+/*
+ * As mpiio_store_sync (store.h), of those that are marked, several at a time. One that could not be
+ * synced is tried again by the next call. Waits for another call that is at work: what that has
+ * taken up is this one's to wait for, too.
+ */
+int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
+
+/* Like await_writers and refresh of files (file/file.h), for all members. Includes members that are
+   not open yet, because a later read may open them. */
+int mpiio_assembled_await_writers(struct mpiio_file *file);
+int mpiio_assembled_refresh(struct mpiio_file *file);
+
+/* Called for each member when the file is opened: notes the filesystem of fd, of which the least
+   coherent one is the file's. */
+void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
+
+/* Like set_coherence of files, for all members. */
+void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
 #endif

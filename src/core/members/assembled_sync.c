@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled_sync.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include "core/base/thread.h"
+
+/* Syncing members, and other operations on one member after the other. */
 
 /* So many members are synced at a time: most of it is waiting for a device, or a server. */
 #define THREADS 16
@@ -24,7 +26,7 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member)
 }
 
 /* Takes a member that is marked: false where none is left. */
-static bool take(struct sync *sync, size_t *number)
+static bool take_marked(struct sync *sync, size_t *number)
 {
     atomic_uint_fast64_t *written = sync->self->written;
     bool found;
@@ -59,7 +61,7 @@ static void *run_sync(void *argument)
     struct sync *sync = argument;
     size_t number;
 
-    while (take(sync, &number)) {
+    while (take_marked(sync, &number)) {
         int error = sync_member(sync, number);
 
         if (error == 0)

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "assembled_write.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "assembled_sync.h"
 #include "core/base/gather.h"
-#include "core/file/write_plan.h"
+#include "core/file/plan.h"
 #include "viewspec/base/list.h"
 
 /*
@@ -83,8 +82,8 @@ static int64_t find_given(const struct block *block, const struct vs_map *map,
 }
 
 /* Packs a part; what is not given of it may come along, from the image's memory. */
-static void pack(const struct block *block, const struct vs_map *map,
-                 const struct vs_assembly_part *part, char *packed)
+static void pack_member(const struct block *block, const struct vs_map *map,
+                        const struct vs_assembly_part *part, char *packed)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
@@ -97,7 +96,7 @@ static void pack(const struct block *block, const struct vs_map *map,
 }
 
 /* Errors that are not known any more are told as EIO: others may follow, and hide them. */
-static int told(const struct mpiio_transfer *transfer, size_t wanted)
+static int told_error(const struct mpiio_transfer *transfer, size_t wanted)
 {
     return transfer->bytes < wanted && transfer->error == 0 ? -EIO : transfer->error;
 }
@@ -116,14 +115,14 @@ static int write_packed(const struct block *block, const struct mpiio_member *me
         transfer.ranges = given;
         transfer.count = count;
         mpiio_write_ranges(member->file, &transfer);
-        return told(&transfer, (size_t)(given[count - 1].start + given[count - 1].length));
+        return told_error(&transfer, (size_t)(given[count - 1].start + given[count - 1].length));
     }
     for (size_t i = 0; i < count && error == 0; i++) {
         transfer.position = part->position + given[i].start;
         transfer.buffer = (char *)packed + given[i].start;
         transfer.length = (size_t)given[i].length;
         mpiio_write_runs(&member->file->source, &transfer);
-        error = told(&transfer, transfer.length);
+        error = told_error(&transfer, transfer.length);
     }
     return error;
 }
@@ -145,7 +144,7 @@ static int write_given(const struct block *block, const struct mpiio_member *mem
     packed = malloc((size_t)part->length);
     if (packed == NULL)
         return -ENOMEM;
-    pack(block, map, part, packed);
+    pack_member(block, map, part, packed);
     error = write_packed(block, member, part, packed, given, count);
     free(packed);
     return error;
@@ -244,7 +243,7 @@ static int64_t write_ranges(struct collection *collection, const char *image, in
 }
 
 /* Writes what was put together. Returns false after an error. */
-static bool flush(struct collection *collection)
+static bool flush_image(struct collection *collection)
 {
     if (collection->count > 0 && collection->transfer->error == 0)
         write_ranges(collection, collection->image, collection->block, collection->ranges,
@@ -279,13 +278,13 @@ static int64_t end_of(const struct collection *collection)
 }
 
 /* Adds a run that lies in one block, its bytes at from. Returns false after an error. */
-static bool collect(struct collection *collection, const char *from, int64_t position,
+static bool add_run(struct collection *collection, const char *from, int64_t position,
                     int64_t displacement, int64_t length)
 {
     int64_t start = displacement % VS_ASSEMBLY_BLOCK;
 
     if ((collection->block != displacement - start || start < end_of(collection)) &&
-        !flush(collection))
+        !flush_image(collection))
         return false;
     if (!make_room(collection))
         return false;
@@ -308,13 +307,13 @@ static int64_t write_run(struct collection *collection, const struct vs_run *run
     struct mpiio_range range = {.length = run->length};
     int64_t put = 0;
 
-    if (run->length >= LONG_RUN && flush(collection))
+    if (run->length >= LONG_RUN && flush_image(collection))
         return write_ranges(collection, from, run->displacement, &range, 1);
     while (put < run->length && collection->transfer->error == 0) {
         int64_t at = run->displacement + put;
         int64_t length = mpiio_assembled_block_end(at, at + run->length - put) - at;
 
-        if (collect(collection, from + put, run->position + put, at, length))
+        if (add_run(collection, from + put, run->position + put, at, length))
             put += length;
     }
     return put;
@@ -333,7 +332,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
         place = run.position - transfer->position;
         bytes = place + write_run(&collection, &run, transfer->buffer + place);
     }
-    flush(&collection);
+    flush_image(&collection);
     /* What was put together, and could not be written, comes before the rest. */
     if (transfer->error != 0 && collection.count > 0)
         bytes = collection.first - transfer->position;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "create.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "viewspec/members/members.h"
+
+/* Making members that are missing. */
 
 /* How long the file is that has the first `bytes` positions of local. */
 static int64_t length_of(const struct vs_view *local, int64_t bytes)
@@ -34,7 +36,7 @@ static int64_t length_of(const struct vs_view *local, int64_t bytes)
 }
 
 /* Whether the view says where the whole ends. */
-static bool ends(const struct vs_view *view)
+static bool has_end(const struct vs_view *view)
 {
     return vs_map_facts(vs_view_map(view))->tiles < INT64_MAX || vs_view_facts(view)->array != NULL;
 }
@@ -47,7 +49,7 @@ static int fill_file(int fd, int64_t length)
 }
 
 /* Gives a file of a folder its name there, which others may have given to another one. */
-static int publish(int folder, const char *from, const char *name)
+static int publish_member(int folder, const char *from, const char *name)
 {
     int error = 0;
 
@@ -75,7 +77,7 @@ static int make_in(int folder, const char *name, int64_t length)
     fd = openat(folder, hidden, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     error = fd < 0 ? -errno : fill_file(fd, length);
     if (error == 0)
-        error = publish(folder, hidden, name);
+        error = publish_member(folder, hidden, name);
     if (fd >= 0)
         unlinkat(folder, hidden, 0);
     free(hidden);
@@ -109,8 +111,9 @@ static int fail_create(const struct vs_members *members, int64_t member, const c
 }
 
 /* 1 where the member was missing, 0 where it is there or not needed. */
-static int create(const struct vs_members *members, int64_t member, int64_t size,
-                  const struct vs_view *view, const struct vs_view *local, struct vs_error *why)
+static int create_member(const struct vs_members *members, int64_t member, int64_t size,
+                         const struct vs_view *view, const struct vs_view *local,
+                         struct vs_error *why)
 {
     char *path = vs_members_file(members, member);
     struct stat st;
@@ -122,8 +125,8 @@ static int create(const struct vs_members *members, int64_t member, int64_t size
         return 0;
     }
     if (path != NULL)
-        error =
-            ends(view) ? make_file(path, length_of(local, vs_view_positions(view, size))) : -EINVAL;
+        error = has_end(view) ? make_file(path, length_of(local, vs_view_positions(view, size)))
+                              : -EINVAL;
     if (error != 0)
         fail_create(members, member, path != NULL ? path : "?", error, why);
     free(path);
@@ -145,7 +148,7 @@ int64_t mpiio_members_create(const struct vs_members *members, const struct vs_a
         if (error == 0)
             error = vs_members_local(members, i, &local, why);
         if (error == 0)
-            error = create(members, i, vs_assembly_size(places), view, local, why);
+            error = create_member(members, i, vs_assembly_size(places), view, local, why);
         vs_view_unref(view);
         vs_view_unref(local);
         if (error < 0)

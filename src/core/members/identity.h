@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "core/member_place.h"
+
 /*
  * The identity of a member's file: which file it was when the members were assembled. A member is
  * opened by its path whenever it is needed, and somebody else may own the folder. So every later
@@ -42,5 +44,13 @@ int mpiio_member_look(const char *path, const struct mpiio_member_identity *iden
 
 /* Like mpiio_member_look, but returns a new descriptor (O_PATH) of the file. */
 int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity);
+
+/*
+ * Finds two of the count members whose files are one, the pair with the lowest second. Members
+ * without a file are left out. Returns 1; 0 if all files are different; or -ENOMEM. Local,
+ * thread-safe.
+ */
+int mpiio_member_find_twins(const struct mpiio_member_identity *identities, int64_t count,
+                            struct mpiio_member_twins *twins);
 
 #endif

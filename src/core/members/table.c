@@ -8,8 +8,8 @@
 
 #include "viewspec/members/members.h"
 #include "core/base/fd_link.h"
-#include "core/file/descriptor.h"
-#include "core/base/rlimit.h"
+#include "core/file/file.h"
+#include "core/base/process.h"
 
 /* Descriptors that the rest of a process may need. */
 #define OTHERS 256
@@ -45,7 +45,7 @@ void mpiio_member_table_destroy(struct mpiio_member_table *table)
 }
 
 /* Tells of a member whose path names another file, once. */
-static void report(struct mpiio_member_table *table, size_t number, const char *path)
+static void report_replaced(struct mpiio_member_table *table, size_t number, const char *path)
 {
     if (!atomic_exchange(&table->identities[number].reported, true) && table->replaced != NULL)
         table->replaced(table->replaced_argument, (int64_t)number, path);
@@ -57,7 +57,7 @@ int mpiio_member_open_path(struct mpiio_member_table *table, size_t number)
     int fd = path != NULL ? mpiio_member_find(path, &table->identities[number]) : -ENOMEM;
 
     if (fd == -ESTALE)
-        report(table, number, path);
+        report_replaced(table, number, path);
     free(path);
     return fd;
 }
@@ -68,7 +68,7 @@ int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct st
     int error = path != NULL ? mpiio_member_look(path, &table->identities[number], st) : -ENOMEM;
 
     if (error == -ESTALE)
-        report(table, number, path);
+        report_replaced(table, number, path);
     free(path);
     return error;
 }
@@ -108,7 +108,7 @@ static int open_file(struct mpiio_member_table *table, size_t number, struct mpi
     return error;
 }
 
-static int make(struct mpiio_member_table *table, size_t number, struct mpiio_member **made)
+static int make_member(struct mpiio_member_table *table, size_t number, struct mpiio_member **made)
 {
     struct mpiio_member *member = calloc(1, sizeof(*member));
     struct vs_error why = {0};
@@ -146,7 +146,7 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
     pthread_mutex_unlock(&table->lock);
     if (*member != NULL)
         return 0;
-    error = make(table, number, &made);
+    error = make_member(table, number, &made);
     if (error != 0)
         return error;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_element.h"
+#include "hdf5_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "from/element.h"
+#include "from/from.h"
+
+/* Types of HDF5. */
 
 /* Types inside of types. */
 #define DEPTH_MAX 16

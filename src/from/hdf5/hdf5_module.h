@@ -6,7 +6,7 @@
 
 /*
  * The module mpiio-hdf5.so: what of reading HDF5 needs libhdf5, which nothing else is linked with.
- * Has one function: as from_hdf5_list (hdf5_loader.h).
+ * Has one function: as from_hdf5_list (formats.h).
  */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
 

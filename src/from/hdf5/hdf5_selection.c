@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_selection.h"
+#include "hdf5_private.h"
 
 #include "viewspec/base/integer.h"
 
-static int64_t total(const struct from_comb *comb)
+/* Selections of datasets. */
+
+static int64_t comb_total(const struct from_comb *comb)
 {
     return comb->count * comb->block;
 }
@@ -22,11 +24,11 @@ static int64_t index_of(const struct from_comb *comb, int64_t at)
 /* Returns the number of consecutive indices from the selected index number at on. */
 static int64_t run_of(const struct from_comb *comb, int64_t at)
 {
-    return is_range(comb) ? total(comb) - at : comb->block - at % comb->block;
+    return is_range(comb) ? comb_total(comb) - at : comb->block - at % comb->block;
 }
 
 /* Returns true if all indices lie in a dimension of that length. */
-static bool fits(const struct from_comb *comb, int64_t length)
+static bool comb_fits(const struct from_comb *comb, int64_t length)
 {
     return comb->start >= 0 && comb->stride > 0 && comb->count > 0 && comb->block > 0 &&
            vs_add_capped(comb->start, vs_add_capped(vs_mul_capped(comb->count - 1, comb->stride),
@@ -55,7 +57,7 @@ bool from_selection_read(hid_t space, const struct from_variable *variable,
         return false;
     }
     for (int d = 0; d < n; d++)
-        if (!fits(&selection->combs[d], variable->shape[d]))
+        if (!comb_fits(&selection->combs[d], variable->shape[d]))
             return false;
     return true;
 }
@@ -66,7 +68,7 @@ static int list_dimensions(const struct from_selection *selection, int *list)
     int count = 0;
 
     for (int d = 0; d < selection->dimensions; d++)
-        if (total(&selection->combs[d]) > 1)
+        if (comb_total(&selection->combs[d]) > 1)
             list[count++] = d;
     return count;
 }
@@ -77,7 +79,7 @@ static const struct from_comb *comb_of(const struct from_pairing *pairing, int k
                    : &pairing->to.combs[pairing->to_dimension[k]];
 }
 
-static void measure(struct from_pairing *pairing, int k)
+static void measure_box(struct from_pairing *pairing, int k)
 {
     int64_t at = pairing->at[k];
 
@@ -91,7 +93,7 @@ static void measure(struct from_pairing *pairing, int k)
  * with gaps, all dimensions before it are split; otherwise boxes would interleave in the file. All
  * are split if the elements of the last one are not adjacent in the file.
  */
-static void split(struct from_pairing *pairing, const int64_t *from_shape)
+static void split_dimension(struct from_pairing *pairing, const int64_t *from_shape)
 {
     int last = pairing->count - 1;
 
@@ -114,12 +116,12 @@ bool from_pairing_start(struct from_pairing *pairing, const int64_t *from_shape)
     if (list_dimensions(&pairing->from, pairing->from_dimension) != pairing->count)
         return false;
     for (int k = 0; k < pairing->count; k++)
-        if (total(comb_of(pairing, k, false)) != total(comb_of(pairing, k, true)))
+        if (comb_total(comb_of(pairing, k, false)) != comb_total(comb_of(pairing, k, true)))
             return false;
-    split(pairing, from_shape);
+    split_dimension(pairing, from_shape);
     for (int k = 0; k < pairing->count; k++) {
         pairing->at[k] = 0;
-        measure(pairing, k);
+        measure_box(pairing, k);
     }
     return true;
 }
@@ -127,9 +129,9 @@ bool from_pairing_start(struct from_pairing *pairing, const int64_t *from_shape)
 bool from_pairing_next(struct from_pairing *pairing)
 {
     for (int k = pairing->count - 1; k >= 0; k--) {
-        bool more = pairing->at[k] + pairing->length[k] < total(comb_of(pairing, k, false));
+        bool more = pairing->at[k] + pairing->length[k] < comb_total(comb_of(pairing, k, false));
         pairing->at[k] = more ? pairing->at[k] + pairing->length[k] : 0;
-        measure(pairing, k);
+        measure_box(pairing, k);
         if (more)
             return true;
     }

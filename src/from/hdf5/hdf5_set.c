@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_set.h"
+#include "hdf5_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "hdf5_boxes.h"
-#include "hdf5_element.h"
 #include "viewspec/base/integer.h"
+
+/* Datasets: their types, shapes and layouts. */
 
 /* The largest fill value, in bytes, that a spec repeats. */
 #define FILL_MAX 65536
@@ -37,7 +37,7 @@ static bool is_place(haddr_t at, int64_t bytes)
 }
 
 /*
- * Handles a result of hdf5_whole.h. On an error, fills the listing's error if out of memory, or
+ * Handles a result of hdf5_private.h. On an error, fills the listing's error if out of memory, or
  * else refuses the variable. Returns true on success.
  */
 static bool is_taken(const struct from_listing *listing, int64_t code,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "hdf5_virtual.h"
+#include "hdf5_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5_boxes.h"
-#include "hdf5_selection.h"
 #include "viewspec/base/integer.h"
+
+/* Virtual datasets. */
 
 /* The most boxes of a virtual dataset, and the most boxes that no source covers. */
 #define BOXES_MAX 16384
@@ -57,7 +57,7 @@ static void drop_source(struct source *source)
 }
 
 /* Records that the source is missing. Its values read as the fill value, as with libhdf5. */
-static void miss(struct virtual_set *self)
+static void miss_source(struct virtual_set *self)
 {
     struct from_file *file = self->listing->file;
 
@@ -134,7 +134,7 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
     }
     int code = from_hdf5_file_open(&source->file, source->path, NULL);
     if (code == -ENOENT)
-        miss(self);
+        miss_source(self);
     else if (code)
         from_refuse(self->variable, "%s: %s", source->path,
                     code == -EINVAL ? "libhdf5 cannot open it" : strerror(-code));
@@ -176,7 +176,7 @@ static void open_source(struct virtual_set *self)
     else if (is_there(in->root, source->set_name))
         from_refuse(self->variable, "%s of %s cannot be opened", source->set_name, source->name);
     else
-        miss(self);
+        miss_source(self);
     if (set >= 0)
         H5Dclose(set);
 }

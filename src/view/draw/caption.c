@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "caption.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "layout.h"
 #include "viewspec/base/line.h"
+
+/* Captions and colours. */
 
 /*
  * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first
@@ -48,7 +49,7 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     vs_line_clean(text + used);
 }
 
-static const char *plural(int64_t number)
+static const char *plural_of(int64_t number)
 {
     return number == 1 ? "" : "s";
 }
@@ -59,15 +60,15 @@ static void say_view(const struct draw_model *model, const char *spec, char *tex
     const char *name = vs_spec_view_name(model->spec, model->index);
 
     append(text, size, "%s%s%s: %" PRId64 " rank%s", spec, name ? ", view " : "", name ? name : "",
-           survey->ranks, plural(survey->ranks));
+           survey->ranks, plural_of(survey->ranks));
     if (survey->first == survey->last)
         append(text, size, ", displacement %" PRId64, survey->first);
     else
         append(text, size, ", displacements %" PRId64 " to %" PRId64, survey->first, survey->last);
     if (survey->etype)
-        append(text, size, ", etype %" PRId64 " byte%s", survey->etype, plural(survey->etype));
+        append(text, size, ", etype %" PRId64 " byte%s", survey->etype, plural_of(survey->etype));
     if (survey->tile)
-        append(text, size, ", tile %" PRId64 " byte%s", survey->tile, plural(survey->tile));
+        append(text, size, ", tile %" PRId64 " byte%s", survey->tile, plural_of(survey->tile));
     else if (survey->idle)
         append(text, size, ", no rank owns anything");
     else
@@ -84,9 +85,9 @@ static void say_cell(const struct draw_model *model, const char *spec, char *tex
         return;
     if (etype && scale % etype == 0)
         append(text, size, "a cell is %" PRId64 " etype%s: %" PRId64 " byte%s", scale / etype,
-               plural(scale / etype), scale, plural(scale));
+               plural_of(scale / etype), scale, plural_of(scale));
     else
-        append(text, size, "a cell is %" PRId64 " byte%s", scale, plural(scale));
+        append(text, size, "a cell is %" PRId64 " byte%s", scale, plural_of(scale));
     append(text, size, "; from displacement %" PRId64 " to %" PRId64,
            model->begin < 0 ? 0 : model->begin, model->end);
 }
@@ -116,11 +117,11 @@ static void say_scale(const struct draw_model *model, const char *spec, char *te
     if (draw_is_coarse(model))
         append(text, size,
                "a cell is %" PRId64 " line%s of %" PRId64 " element%s of %" PRId64 " byte%s",
-               model->scale_down, plural(model->scale_down), model->scale, plural(model->scale),
-               model->survey.element, plural(model->survey.element));
+               model->scale_down, plural_of(model->scale_down), model->scale,
+               plural_of(model->scale), model->survey.element, plural_of(model->survey.element));
     else
         append(text, size, "a cell is an element: %" PRId64 " byte%s", model->survey.element,
-               plural(model->survey.element));
+               plural_of(model->survey.element));
     if (model->tile)
         append(text, size, "; tile %" PRId64, model->tile);
     if (model->array_planes == 1 &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "layout.h"
+#include "model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "view/progress.h"
+#include "view/view.h"
 #include "view/survey.h"
+
+/* Which bytes each cell of a picture stands for. */
 
 /* How many scales are tried for a better one. */
 #define MAX_SCALES 65536

@@ -2,16 +2,19 @@
 #ifndef DRAW_MODEL_H
 #define DRAW_MODEL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "view/view.h"
+
 /*
  * Private to mpiio-view draw: a picture as a grid of cells, whose each cell stands for some bytes
- * of the file and says which ranks own them. It is laid out (layout.h), filled
- * (paint.h) and put out as text (text.h) or SVG (svg.h).
+ * of the file and says which ranks own them. It is laid out (layout.c), filled (paint.c) and put
+ * out as text (text.c) or SVG (svg.c).
  *
  * Work and memory follow the number of cells and of ranks, never the sizes of what is drawn.
  * Nothing here is used by several threads.
  */
-
-#include "view/view.h"
 
 /* How many owners of a cell are remembered by number. */
 #define DRAW_OWNERS 4
@@ -85,5 +88,76 @@ static inline const struct draw_cell *draw_cell_at(const struct draw_model *mode
 {
     return &model->cells[(plane * model->lines + line) * model->columns + column];
 }
+
+/* Private to mpiio-view draw: what the cells stand for. */
+
+/* How much a picture may hold. */
+struct draw_room {
+    int64_t columns, lines;
+    int64_t array_columns, array_lines, array_planes; /* where it is one of an array */
+    int64_t zoom; /* only what then fits is drawn, this much larger; 0: as 1 */
+};
+
+/* Looks at all ranks' views. VIEW_DONE, or what is wrong is said on stderr. */
+int draw_survey(struct draw_model *model);
+
+/* Chooses what the cells stand for. VIEW_DONE, or what is wrong is said on stderr. */
+int draw_layout(struct draw_model *model, const struct view_args *args,
+                const struct draw_room *room);
+
+/* Frees what the model holds. */
+void draw_free(struct draw_model *model);
+
+/* Whether so much stands for more than it must: cells that do not tell owner from owner. */
+bool draw_is_coarse(const struct draw_model *model);
+
+/* Whether a tile begins at this displacement. */
+bool draw_tile_begins(const struct draw_model *model, int64_t displacement);
+
+/* The digits of a number that is not negative. */
+int draw_digits(int64_t number);
+
+/* Private to mpiio-view draw: what every picture says and in which colours. */
+
+/* The colours that ranks take in turn, which figures and terminals both have. */
+#define DRAW_COLORS 24
+
+/* The colour of a rank, 0 .. 255 each, and of text upon it: black or white. */
+struct draw_color {
+    uint8_t red, green, blue;
+    bool dark; /* text upon it must be white */
+};
+struct draw_color draw_color(int64_t rank);
+
+/*
+ * Lines of text that go with every picture, numbered from 0: what is drawn, and its scale. False
+ * behind the last.
+ */
+bool draw_caption(const struct draw_model *model, const char *spec, int number, char *text,
+                  size_t size);
+
+/* "plane 3", or with more dimensions "plane 0, 3". */
+void draw_plane_name(const struct draw_model *model, int64_t plane, char *text, size_t size);
+
+/* Private to mpiio-view draw: who owns the cells. */
+
+/* Finds the owners of the cells. VIEW_DONE, or what is wrong is said on stderr. */
+int draw_paint(struct draw_model *model);
+
+/*
+ * How much larger things should be drawn for ranks to be told apart: above 1 where no cell has a
+ * single owner, and the user has not said how much to draw.
+ */
+int64_t draw_zoom(const struct draw_model *model, const struct view_args *args);
+
+/* Private to mpiio-view draw: the picture as a figure. */
+
+/* Draws into the file at args->svg. VIEW_DONE, or what is wrong is said on stderr. */
+int draw_svg(struct draw_model *model, const struct view_args *args);
+
+/* Private to mpiio-view draw: the picture on a terminal. */
+
+/* Draws on stdout, so many columns wide. VIEW_DONE, or what is wrong is said on stderr. */
+int draw_text(struct draw_model *model, const struct view_args *args, int64_t width, bool color);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "paint.h"
+#include "model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,10 @@
 
 #include "viewspec/base/integer.h"
 #include "viewspec/base/search.h"
-#include "layout.h"
-#include "view/progress.h"
+#include "view/view.h"
 #include "view/survey.h"
+
+/* Which ranks own the bytes of each cell. */
 
 /*
  * Work is counted in steps of the size of a search in a map. Behind SOME of them cells that have
@@ -134,7 +135,7 @@ static int64_t points_of(const struct draw_segment *segment)
 }
 
 /* Whether the map shows the byte, as far as the steps for that suffice. */
-static bool finds(struct painter *painter, const struct brush *brush, int64_t displacement)
+static bool finds_byte(struct painter *painter, const struct brush *brush, int64_t displacement)
 {
     return vs_map_find_within(brush->map, displacement, &painter->find_steps) >= 0;
 }
@@ -149,7 +150,7 @@ static void paint_points(struct painter *painter, const struct brush *brush)
         const struct draw_segment *segment = &model->segments[i];
         int64_t points = points_of(segment), hits = 0;
         for (int64_t p = 0; p < points; p++)
-            hits += finds(painter, brush, point_in(segment, p, points));
+            hits += finds_byte(painter, brush, point_in(segment, p, points));
         painter->steps += points;
         if (!hits)
             continue;
@@ -207,8 +208,8 @@ static int paint_ranks(struct painter *painter)
 }
 
 /* Whether a byte of segment that a has is b's too. Exact where the runs are few. */
-static bool shares(struct painter *painter, const struct brush *a, const struct brush *b,
-                   const struct draw_segment *segment)
+static bool shares_byte(struct painter *painter, const struct brush *a, const struct brush *b,
+                        const struct draw_segment *segment)
 {
     struct vs_runs runs;
     struct vs_run run;
@@ -217,7 +218,7 @@ static bool shares(struct painter *painter, const struct brush *a, const struct 
         int64_t points = points_of(segment);
         for (int64_t p = 0; p < points; p++) {
             int64_t place = point_in(segment, p, points);
-            if (finds(painter, a, place) && finds(painter, b, place))
+            if (finds_byte(painter, a, place) && finds_byte(painter, b, place))
                 return true;
         }
         return false;
@@ -228,7 +229,7 @@ static bool shares(struct painter *painter, const struct brush *a, const struct 
         if (run.displacement >= segment->end)
             break;
         /* Of two runs that have a byte in common, one begins inside the other. */
-        if (finds(painter, b, run.displacement))
+        if (finds_byte(painter, b, run.displacement))
             return true;
     }
     return false;
@@ -263,7 +264,7 @@ static bool holds_twice(const struct brush *a, int64_t place)
 }
 
 /* Whether a has a byte of segment twice. Exact where the runs are few. */
-static bool folds(const struct brush *a, const struct draw_segment *segment)
+static bool folds_byte(const struct brush *a, const struct draw_segment *segment)
 {
     int64_t position = vs_map_lower_bound(a->map, segment->begin), end = segment->begin;
     int64_t points = points_of(segment);
@@ -332,8 +333,8 @@ static bool any_shared(struct painter *painter, const struct owners *owners,
 
     for (int i = 0; i < owners->count; i++)
         for (int j = 0; j < owners->count; j++)
-            if (i == j ? folds(&brushes[i], segment)
-                       : shares(painter, &brushes[i], &brushes[j], segment))
+            if (i == j ? folds_byte(&brushes[i], segment)
+                       : shares_byte(painter, &brushes[i], &brushes[j], segment))
                 return true;
     return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "svg.h"
+#include "model.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,9 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "caption.h"
-#include "layout.h"
-#include "paint.h"
+/* A picture as SVG. */
 
 /* Sizes in pixels. */
 #define MARGIN    16
@@ -360,7 +358,7 @@ static void put_entry(const struct figure *figure, int *entry, const struct draw
 }
 
 /* The first cell of that kind, as an example; NULL: there is none. */
-static const struct draw_cell *example(const struct draw_model *model, enum draw_kind kind)
+static const struct draw_cell *example_of(const struct draw_model *model, enum draw_kind kind)
 {
     for (int64_t i = 0; i < cell_count(model); i++)
         if (model->cells[i].kind == kind)
@@ -402,7 +400,7 @@ static void gather_legend(struct figure *figure)
     for (int i = 0; i < DRAW_COLORS; i++)
         figure->entries += figure->lowest[i] >= 0;
     for (size_t i = 0; i < KINDS; i++)
-        figure->entries += example(model, legend[i].kind) != NULL;
+        figure->entries += example_of(model, legend[i].kind) != NULL;
     for (int64_t i = 0; i < cell_count(model) && !model->plane; i++) {
         figure->borders = figure->borders || draw_tile_begins(model, model->cells[i].begin);
         figure->place = figure->place || model->cells[i].begin == model->survey.first;
@@ -424,7 +422,7 @@ static void put_legend(const struct figure *figure)
         put_entry(figure, &entry, &cell, false, text);
     }
     for (size_t i = 0; i < KINDS; i++) {
-        const struct draw_cell *cell = example(figure->model, legend[i].kind);
+        const struct draw_cell *cell = example_of(figure->model, legend[i].kind);
         if (cell)
             put_entry(figure, &entry, cell, false, legend[i].text);
     }
@@ -435,7 +433,7 @@ static void put_legend(const struct figure *figure)
 }
 
 /* The sizes of all parts follow from the number of cells. */
-static void measure(struct figure *figure, const char *spec)
+static void measure_page(struct figure *figure, const char *spec)
 {
     const struct draw_model *model = figure->model;
     int digits = draw_digits(model->end), longest = 0;
@@ -548,6 +546,6 @@ int draw_svg(struct draw_model *model, const struct view_args *args)
     if (status)
         return status;
     gather_legend(&figure);
-    measure(&figure, args->spec);
+    measure_page(&figure, args->spec);
     return write_figure(&figure, args);
 }

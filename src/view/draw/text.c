@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "text.h"
+#include "model.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "caption.h"
-#include "layout.h"
-#include "paint.h"
+/* A picture as text. */
 
 /* Lines and planes at most. */
 #define LINES       16
@@ -67,7 +65,7 @@ static int lay_out(struct draw_model *model, const struct view_args *args, int64
 }
 
 /* 16 colours of a terminal differ from one to the next: these are of the 6 x 6 x 6 that do not. */
-static int cube(uint8_t value)
+static int cube_color(uint8_t value)
 {
     return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
 }
@@ -80,7 +78,8 @@ static void begin_color(const struct draw_cell *cell)
     case DRAW_WHOLE:
     case DRAW_PART:
         printf("\033[48;5;%d;38;5;%dm",
-               16 + 36 * cube(color.red) + 6 * cube(color.green) + cube(color.blue),
+               16 + 36 * cube_color(color.red) + 6 * cube_color(color.green) +
+                   cube_color(color.blue),
                color.dark ? 231 : 16);
         break;
     case DRAW_MIXED:

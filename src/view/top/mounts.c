@@ -2,6 +2,7 @@
 #include "mounts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now(void)
+static int64_t now_ms(void)
 {
     struct timespec time;
 
@@ -40,7 +41,7 @@ static void keep_stats(struct view_mount *mount, const char *text)
     mount->before = mount->stats;
     mount->time_before = mount->time;
     mount->stats = stats;
-    mount->time = now();
+    mount->time = now_ms();
 }
 
 /* Returns true once the look has brought something, or failed. */
@@ -64,7 +65,7 @@ static bool take_look(struct view_mount *mount)
 
 void view_mounts_read(struct view_mounts *mounts, int limit)
 {
-    int64_t end = now() + (int64_t)limit * 1000000;
+    int64_t end = now_ms() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
     mounts_child_reap(); /* there may be no mount left to start a child for */
@@ -76,7 +77,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
         left = 0;
         for (size_t i = 0; i < mounts->count; i++)
             left += !take_look(&mounts->list[i]);
-        if (left && now() > end)
+        if (left && now_ms() > end)
             break;
         if (left)
             usleep(1000);
@@ -86,7 +87,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
             mounts->list[i].error = -ETIMEDOUT;
 }
 
-static void release(struct view_mount *mount)
+static void release_mount(struct view_mount *mount)
 {
     if (mount->look) {
         mounts_look_abandon(mount->look);
@@ -158,7 +159,7 @@ static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
 }
 
 /* Adds the mounts of the table, or the one at a place: -ENOENT where it is not there. */
-static int search(struct view_mounts *mounts, struct view_mounts *old, const char *place)
+static int search_mounts(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     char *wanted = place ? whole_path(place) : NULL;
     FILE *table = setmntent("/proc/self/mounts", "re");
@@ -185,9 +186,9 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 
     *mounts = (struct view_mounts){0};
     if (!count)
-        error = search(mounts, &old, NULL);
+        error = search_mounts(mounts, &old, NULL);
     for (size_t i = 0; i < count && !error; i++) {
-        error = search(mounts, &old, places[i]);
+        error = search_mounts(mounts, &old, places[i]);
         if (error == -ENOENT)
             *missing = places[i];
     }
@@ -198,7 +199,7 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 void view_mounts_free(struct view_mounts *mounts)
 {
     for (size_t i = 0; i < mounts->count; i++)
-        release(&mounts->list[i]);
+        release_mount(&mounts->list[i]);
     free(mounts->list);
     *mounts = (struct view_mounts){0};
 }
@@ -221,4 +222,117 @@ double view_stat_rate(const struct view_mount *mount, const char *path)
     double seconds = (double)(mount->time - mount->time_before) / 1e9;
 
     return mount->before && seconds > 0 && more > 0 ? (double)more / seconds : 0;
+}
+
+/* Prometheus. */
+
+/* Each number of stats.json under a metric's name; what is not a counter may fall, too. */
+static const struct metric {
+    const char *path, *name, *help;
+    bool counter;
+} metrics[] = {
+    {"slice_reads", "slice_reads_total", "Reads of slices.", true},
+    {"slice_read_bytes", "slice_read_bytes_total", "Bytes of slices that were read.", true},
+    {"slice_writes", "slice_writes_total", "Writes of slices.", true},
+    {"slice_write_bytes", "slice_write_bytes_total", "Bytes of slices that were written.", true},
+    {"store_reads", "store_reads_total", "System calls that read the file.", true},
+    {"store_read_bytes", "store_read_bytes_total", "Bytes that they read.", true},
+    {"store_map_bytes", "store_map_bytes_total", "Bytes read through mappings of the file.", true},
+    {"store_writes", "store_writes_total", "System calls that wrote the file.", true},
+    {"store_write_bytes", "store_write_bytes_total", "Bytes that they wrote.", true},
+    {"store_map_write_bytes", "store_map_write_bytes_total",
+     "Bytes written through mappings of the file.", true},
+    {"dirty_bytes", "dirty_bytes", "Bytes that wait to be stored.", false},
+    {"dirty_max", "dirty_max_bytes", "Memory that they may take.", false},
+    {"room_waits", "room_waits_total", "Times that a writer waited for that memory.", true},
+    {"flushes", "flushes_total", "Times that what waits was stored.", true},
+    {"lost_bytes", "lost_bytes", "Bytes that could not be stored, and are kept or forgotten.",
+     false},
+    {"nodes", "nodes", "Nodes of the mount.", false},
+    {"cluster.epochs", "epochs_total", "Flushes of all nodes together.", true},
+    {"cluster.sent_bytes", "epoch_sent_bytes_total", "Bytes sent to other nodes in them.", true},
+    {"cluster.stored_bytes", "epoch_stored_bytes_total", "Bytes that this node stored in them.",
+     true},
+    {"pool.hits", "pool_hits_total", "Blocks of the pool that were in memory when asked for.",
+     true},
+    {"pool.storage_bytes", "pool_storage_bytes_total", "Bytes read from storage for the pool.",
+     true},
+    {"pool.sent_bytes", "pool_sent_bytes_total", "Packed bytes sent to other nodes.", true},
+    {"pool.received_bytes", "pool_received_bytes_total", "Packed bytes received from other nodes.",
+     true},
+    {"pool.held_bytes", "pool_held_bytes", "Memory of the pool in use.", false},
+};
+
+/* A label's value: quotes, backslashes and newlines are escaped. */
+static void print_label(const char *text, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        fputs(*text == '\n' ? "\\n" : (char[]){*text, '\0'}, out);
+    }
+}
+
+static void print_sample(const char *name, const struct view_mount *mount, const char *more,
+                         int64_t value, FILE *out)
+{
+    fprintf(out, "mpiio_%s{mountpoint=\"", name);
+    print_label(mount->place, out);
+    fprintf(out, "\"%s} %" PRId64 "\n", more, value);
+}
+
+static void print_head(const char *name, const char *help, bool counter, FILE *out)
+{
+    fprintf(out, "# HELP mpiio_%s %s\n# TYPE mpiio_%s %s\n", name, help, name,
+            counter ? "counter" : "gauge");
+}
+
+/* The mount chooses the name: one that could end its label, or the line, is left out. */
+static bool is_word(const char *name)
+{
+    return *name && strlen(name) < 32 && name[strspn(name, "abcdefghijklmnopqrstuvwxyz_")] == '\0';
+}
+
+static void print_requests(const struct view_mounts *mounts, FILE *out)
+{
+    print_head("requests_total", "Requests of the kernel, by their kind.", true, out);
+    for (size_t i = 0; i < mounts->count; i++) {
+        json_t *requests = json_object_get(mounts->list[i].stats, "requests"), *value;
+        const char *kind;
+        char label[64];
+        json_object_foreach(requests, kind, value)
+        {
+            if (!is_word(kind))
+                continue;
+            snprintf(label, sizeof(label), ",kind=\"%s\"", kind);
+            print_sample("requests_total", &mounts->list[i], label, json_integer_value(value), out);
+        }
+    }
+}
+
+static bool is_degraded(const json_t *stats)
+{
+    const char *state =
+        json_string_value(json_object_get(json_object_get(stats, "cluster"), "state"));
+
+    return state && strcmp(state, "ok") != 0;
+}
+
+void view_print_prometheus(const struct view_mounts *mounts, FILE *out)
+{
+    print_head("up", "Whether the mount answers.", false, out);
+    for (size_t i = 0; i < mounts->count; i++)
+        print_sample("up", &mounts->list[i], "", !mounts->list[i].error, out);
+    print_head("degraded", "Whether nodes were lost.", false, out);
+    for (size_t i = 0; i < mounts->count; i++)
+        if (mounts->list[i].stats)
+            print_sample("degraded", &mounts->list[i], "", is_degraded(mounts->list[i].stats), out);
+    print_requests(mounts, out);
+    for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
+        print_head(metrics[m].name, metrics[m].help, metrics[m].counter, out);
+        for (size_t i = 0; i < mounts->count; i++)
+            if (mounts->list[i].stats)
+                print_sample(metrics[m].name, &mounts->list[i], "",
+                             view_stat(mounts->list[i].stats, metrics[m].path), out);
+    }
 }

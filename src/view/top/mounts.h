@@ -2,15 +2,15 @@
 #ifndef VIEW_TOP_MOUNTS_H
 #define VIEW_TOP_MOUNTS_H
 
-/* The mounts of this host and what they tell of themselves, .mpiio/stats.json. For one thread. */
-
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <jansson.h>
+#include <stdio.h>
 
 #include "mounts/look.h"
+
+/* The mounts of this host and what they tell of themselves, .mpiio/stats.json. For one thread. */
 
 struct view_mount {
     char *place; /* the mount point; owned */
@@ -47,5 +47,8 @@ int64_t view_stat(const json_t *stats, const char *path);
 
 /* How much that has grown a second since the time before; 0 where there was none. */
 double view_stat_rate(const struct view_mount *mount, const char *path);
+
+/* Prints all statistics of the mounts in the text format that Prometheus reads. */
+void view_print_prometheus(const struct view_mounts *mounts, FILE *out);
 
 #endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "long_double.h"
+
+#include <endian.h>
+#include <stdint.h>
+#include <string.h>
+
+/* x87 extended precision. */
+
+#define X87_LEADING_BIT  (UINT64_C(1) << 63) /* of an x87 mantissa: binary128 only implies it */
+#define X87_QUIET_BIT    (UINT64_C(1) << 62)
+#define X87_SIGN_BIT     0x8000
+#define X87_EXPONENT_MAX 0x7fff /* infinities and NaNs; both formats have the same exponents */
+
+/* binary128's fraction has 112 bits: the 63 bits of x87's, and these below them. */
+#define X87_LOW_BITS 49
+
+struct extended {
+    uint64_t mantissa;      /* both little-endian, as x86 has them */
+    uint64_t sign_exponent; /* in the low 16 bits; padding above them */
+};
+
+struct binary128 {
+    uint64_t high, low; /* big-endian */
+};
+
+static struct binary128 widen_x87(struct extended value)
+{
+    uint64_t exponent = le64toh(value.sign_exponent) & X87_EXPONENT_MAX;
+    uint64_t sign = le64toh(value.sign_exponent) & X87_SIGN_BIT;
+    uint64_t mantissa = le64toh(value.mantissa);
+
+    if (exponent == 0) {
+        /* A denormal with a leading bit is the normal number of the least exponent. */
+        exponent = mantissa >> 63;
+    } else if ((mantissa & X87_LEADING_BIT) == 0) {
+        exponent = X87_EXPONENT_MAX;
+        mantissa |= X87_QUIET_BIT;
+    }
+    mantissa &= ~X87_LEADING_BIT;
+    return (struct binary128){
+        .high = htobe64((sign | exponent) << 48 | mantissa >> (64 - X87_LOW_BITS)),
+        .low = htobe64(mantissa << X87_LOW_BITS),
+    };
+}
+
+/*
+ * Rounds a finite number; low holds the bits that are cut off. Half of the values of foreign files
+ * are rounded up, so it has no branch: half or more carries into the mantissa.
+ */
+static void round_even(uint64_t *mantissa, uint64_t *exponent, uint64_t low)
+{
+    const uint64_t half = UINT64_C(1) << (X87_LOW_BITS - 1);
+
+    *mantissa += (low + half - 1 + (*mantissa & 1)) >> X87_LOW_BITS;
+    if (*exponent == 0) {
+        *exponent = *mantissa >> 63;
+    } else if (*mantissa == 0) {
+        *mantissa = X87_LEADING_BIT;
+        ++*exponent;
+    }
+}
+
+static struct extended narrow_x87(struct binary128 value)
+{
+    uint64_t high = be64toh(value.high), low = be64toh(value.low);
+    uint64_t exponent = high >> 48 & X87_EXPONENT_MAX;
+    uint64_t sign = high >> 48 & X87_SIGN_BIT;
+    uint64_t mantissa = (high << (64 - X87_LOW_BITS) & ~X87_LEADING_BIT) | low >> X87_LOW_BITS;
+
+    low &= (UINT64_C(1) << X87_LOW_BITS) - 1;
+    if (exponent == X87_EXPONENT_MAX) {
+        /* A NaN with its whole payload in the low bits must not become infinity. */
+        if (mantissa == 0 && low != 0)
+            mantissa = 1;
+        mantissa |= X87_LEADING_BIT;
+    } else {
+        if (exponent != 0)
+            mantissa |= X87_LEADING_BIT;
+        round_even(&mantissa, &exponent, low);
+    }
+    return (struct extended){
+        .mantissa = htole64(mantissa),
+        .sign_exponent = htole64(sign | exponent),
+    };
+}
+
+bool mpiio_x87_to_binary128(void *to, const void *from, size_t count)
+{
+    char *out = to;
+    const char *in = from;
+
+    for (; count > 0; count--, out += 16, in += 16) {
+        struct extended value;
+
+        memcpy(&value, in, sizeof(value));
+        struct binary128 wide = widen_x87(value);
+        memcpy(out, &wide, sizeof(wide));
+    }
+    return true;
+}
+
+bool mpiio_binary128_to_extended(void *to, const void *from, size_t count)
+{
+    char *out = to;
+    const char *in = from;
+
+    for (; count > 0; count--, out += 16, in += 16) {
+        struct binary128 wide;
+
+        memcpy(&wide, in, sizeof(wide));
+        struct extended value = narrow_x87(wide);
+        memcpy(out, &value, sizeof(value));
+    }
+    return true;
+}
+
+/* binary64. */
+
+#define B64_SIGN_BIT     (UINT64_C(1) << 63)
+#define B64_EXPONENT_MAX 0x7ff /* of binary64: infinities and NaNs */
+#define WIDE_MAX         0x7fff
+#define B64_BIAS         (16383 - 1023)
+#define B64_FRACTION     52 /* bits of binary64 */
+#define B64_LEADING_BIT  (UINT64_C(1) << B64_FRACTION)
+
+/* binary128's fraction has 112 bits: 48 beside the exponent, of which 4 and the next are ours. */
+#define B64_LOW_BITS 60
+
+static struct binary128 widen_binary64(uint64_t value)
+{
+    uint64_t fraction = value & (B64_LEADING_BIT - 1);
+    uint64_t exponent = value >> B64_FRACTION & B64_EXPONENT_MAX;
+
+    if (exponent == B64_EXPONENT_MAX) {
+        exponent = WIDE_MAX;
+    } else if (exponent != 0) {
+        exponent += B64_BIAS;
+    } else if (fraction != 0) {
+        /* A denormal is a normal number there. */
+        int shift = __builtin_clzll(fraction) - (63 - B64_FRACTION);
+
+        fraction = fraction << shift & (B64_LEADING_BIT - 1);
+        exponent = (uint64_t)(B64_BIAS + 1 - shift);
+    }
+    return (struct binary128){
+        .high = htobe64((value & B64_SIGN_BIT) | exponent << 48 | fraction >> (B64_FRACTION - 48)),
+        .low = htobe64(fraction << B64_LOW_BITS),
+    };
+}
+
+/* The top of a fraction of 112 bits and what lies below it, shifted right by 1 to 54 more bits. */
+static uint64_t shift_out(uint64_t fraction, uint64_t low, int shift)
+{
+    uint64_t out = fraction & ((UINT64_C(1) << shift) - 1);
+    uint64_t half = UINT64_C(1) << (shift - 1);
+    uint64_t kept = fraction >> shift;
+
+    return kept + (out > half || (out == half && (low != 0 || (kept & 1))));
+}
+
+static uint64_t narrow_binary64(struct binary128 value)
+{
+    const uint64_t half = UINT64_C(1) << (B64_LOW_BITS - 1);
+    uint64_t high = be64toh(value.high), low = be64toh(value.low);
+    uint64_t sign = high & B64_SIGN_BIT;
+    uint64_t fraction = (high << (B64_FRACTION - 48) | low >> B64_LOW_BITS) & (B64_LEADING_BIT - 1);
+    int exponent = (int)(high >> 48 & WIDE_MAX);
+
+    low &= (UINT64_C(1) << B64_LOW_BITS) - 1;
+    if (exponent == WIDE_MAX) {
+        /* A NaN with its whole payload in the low bits must not become infinity. */
+        if (fraction == 0 && low != 0)
+            fraction = 1;
+        return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION | fraction;
+    }
+    exponent -= B64_BIAS;
+    if (exponent >= B64_EXPONENT_MAX)
+        return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION;
+    if (exponent < -B64_FRACTION)
+        return sign;
+    /* What rounding carries into the exponent belongs there: also into infinity's. */
+    if (exponent <= 0)
+        return sign | shift_out(fraction | B64_LEADING_BIT, low, 1 - exponent);
+    fraction |= (uint64_t)exponent << B64_FRACTION;
+    return sign | (fraction + (low > half || (low == half && (fraction & 1))));
+}
+
+bool mpiio_binary64_to_binary128(void *to, const void *from, size_t count)
+{
+    char *out = to;
+    const char *in = from;
+
+    for (; count > 0; count--, out += 16, in += 8) {
+        uint64_t value;
+
+        memcpy(&value, in, sizeof(value));
+        struct binary128 wide = widen_binary64(value);
+        memcpy(out, &wide, sizeof(wide));
+    }
+    return true;
+}
+
+bool mpiio_binary128_to_binary64(void *to, const void *from, size_t count)
+{
+    char *out = to;
+    const char *in = from;
+
+    for (; count > 0; count--, out += 8, in += 16) {
+        struct binary128 wide;
+
+        memcpy(&wide, in, sizeof(wide));
+        uint64_t value = narrow_binary64(wide);
+        memcpy(out, &value, sizeof(value));
+    }
+    return true;
+}

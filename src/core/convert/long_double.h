@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_LONG_DOUBLE_H
+#define MPIIO_LONG_DOUBLE_H
+
+#include "swap.h"
+
+/*
+ * Private to src/core/convert/: conversions between C's long double and external32's, which is
+ * big-endian IEEE binary128. C's is the 80-bit x87 format on x86-64 (16 bytes, six of them
+ * padding), and IEEE binary64, in the machine's order, on some other machines. They use integer
+ * arithmetic, so that no rounding mode or trap of the processor interferes and signalling NaNs are
+ * preserved.
+ */
+
+/*
+ * Converts x87 to binary128, which can represent all values exactly. The payloads of NaNs, quiet or
+ * signalling, become the top bits of the new ones. An encoding that the processor does not accept
+ * as a number (an exponent, but no leading bit) becomes a quiet NaN.
+ */
+mpiio_kernel mpiio_x87_to_binary128;
+
+/*
+ * Converts binary128 to x87: rounds to the nearest value of 64 bits, and to even in the middle;
+ * values that are too large become infinity. NaNs keep the top 63 bits of 112 of their payload, and
+ * whether they are signalling. Padding becomes zeros.
+ */
+mpiio_kernel mpiio_binary128_to_extended;
+
+/* binary64 to binary128: exact, with the payloads of NaNs as the top bits of the new ones. */
+mpiio_kernel mpiio_binary64_to_binary128;
+
+/*
+ * binary128 to binary64: rounds to the nearest, to even between two; what is too large becomes
+ * infinity. NaNs keep the top bits of their payload and stay NaNs of their sort.
+ */
+mpiio_kernel mpiio_binary128_to_binary64;
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FROM_TEXT_H
+#define FROM_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "viewspec/error.h"
+
+/* Parses text headers into lines, keys, values, words and numbers, without copying. */
+
+/* A piece of the text. */
+struct from_span {
+    const char *at;
+    size_t length;
+};
+
+/* Text that has not been read yet, and its description in errors. */
+struct from_lines {
+    const char *at, *end;
+    int64_t number; /* of the line that was read last, from 1 */
+    const char *path, *format;
+    struct vs_error *error;
+};
+
+struct from_bytes;
+
+/* Starts at the beginning of head, with errors for its path. */
+struct from_lines from_lines_of(const struct from_bytes *head, const char *format,
+                                struct vs_error *error);
+
+/* Takes the next line, without blanks at its ends. Returns false at the end of the text. */
+bool from_lines_next(struct from_lines *lines, struct from_span *line);
+
+/* Extends a value that begins with "{" to the matching "}", which may be on a later line, and
+   removes both. Fills the error if there is no "}". */
+void from_lines_braces(struct from_lines *lines, struct from_span *value);
+
+/* Fills error for the line that was read last, unless it already has an error. */
+void from_lines_fail(struct from_lines *lines, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Returns true if the span is this word, ignoring case. */
+bool from_span_is(struct from_span span, const char *word);
+
+struct from_span from_span_of(const char *text);
+
+/* Splits at the first of the marks, and trims blanks from both parts. */
+bool from_span_split(struct from_span span, const char *marks, struct from_span *left,
+                     struct from_span *right);
+
+/* Takes the next word. Words are separated by blanks or the mark (0: none). Returns false if none
+   is left. */
+bool from_span_word(struct from_span *rest, char mark, struct from_span *word);
+
+/* Reads a decimal number that spans the whole text. */
+bool from_span_number(struct from_span span, int64_t *number);
+
+/* Reads numbers that are separated by blanks or commas. Returns their count, or -1 if an item is
+   not a number or there are more than most. */
+int from_span_numbers(struct from_span span, int64_t *list, int most);
+
+/* The words that headers in text consist of: strings in quotes, numbers, names, marks. */
+
+/* Where a reader stands. Behind an error nothing is there any more. */
+struct from_words {
+    const char *at, *end;
+    const char *wrong; /* what is, borrowed; NULL: nothing */
+};
+
+/* Notes what is wrong, unless something is. */
+void from_words_fail(struct from_words *words, const char *what);
+
+bool from_words_stopped(const struct from_words *words);
+
+/* The next character that is no blank, which stays; '\0' behind the last. */
+char from_words_peek(struct from_words *words);
+
+/* Takes that character where it is the one wanted. need: it is an error where it is not. */
+bool from_words_accept(struct from_words *words, char wanted);
+void from_words_need(struct from_words *words, char wanted);
+
+/* Takes a name of letters, digits and _ where it is this word. */
+bool from_words_accept_word(struct from_words *words, const char *word);
+
+/* Takes a decimal number, which is not negative; 0 with an error where there is none. */
+int64_t from_words_number(struct from_words *words);
+
+/*
+ * Takes a string in single or double quotes, without what a backslash escapes; text, which may be
+ * NULL, gets it, cut to size. False with an error where there is none.
+ */
+bool from_words_string(struct from_words *words, char *text, size_t size);
+
+#endif
