@@ -32,10 +32,10 @@ struct host {
     bool started;
 };
 
+/* How a program is started on a host. */
 struct run {
-    char *mpiexec; /* its words, which argv takes apart */
-    const char *argv[WORDS_MAX];
-    char self[PATH_MAX];
+    const char *argv[WORDS_MAX]; /* the launcher's words; "%h" stands for the host */
+    char self[PATH_MAX];         /* this program */
 };
 
 static void say_of_host(const char *host, const char *place, const char *text)
@@ -53,11 +53,11 @@ static int exec_words(void *data, int out)
     return mounts_child_exec(data, out);
 }
 
-/* The hosts of a list, one a line, by the program that knows how lists are written. */
-static int expand_list(const char *list, const char *mountpoint, char *hosts, const char *self)
+/* Asks mpiio-mount, which knows how lists are written, for the launcher and the hosts of a list. */
+static int expand_list(const char *list, const char *mountpoint, char *text, const char *self)
 {
     char program[PATH_MAX + 16], option[4096];
-    const char *argv[] = {program, option, "--list-hosts", "--", mountpoint, NULL};
+    const char *argv[] = {program, option, "--list-launch", "--", mountpoint, NULL};
     struct mounts_child child;
     size_t length = 0;
     int error;
@@ -69,8 +69,8 @@ static int expand_list(const char *list, const char *mountpoint, char *hosts, co
         return -E2BIG;
     error = mounts_child_start(&child, exec_words, argv, -1);
     if (error == 0)
-        error = mounts_child_finish(&child, hosts, LIST_MAX - 1, &length, 60000);
-    hosts[length] = '\0';
+        error = mounts_child_finish(&child, text, LIST_MAX - 1, &length, 60000);
+    text[length] = '\0';
     return error;
 }
 
@@ -96,26 +96,23 @@ static bool place_of(const char *mountpoint, size_t number, char *place, size_t 
     return length < size;
 }
 
-/* Takes MPIIO_MPIEXEC apart, or has the name that is MPICH's alone; behind it, ours. */
-static bool split_mpiexec(struct run *run)
+/*
+ * Takes the launcher's words off the first lines of text, which ends with an empty one, and behind
+ * them come the hosts. Returns these, or NULL.
+ */
+static char *take_launcher(struct run *run, char *text)
 {
-    const char *given = getenv("MPIIO_MPIEXEC");
-    ssize_t length = readlink("/proc/self/exe", run->self, sizeof(run->self) - 1);
     size_t count = 0;
-    char *save = NULL;
+    char *end;
 
-    if (given == NULL || given[strspn(given, " \t\n")] == '\0')
-        given = "mpiexec.hydra";
-    run->mpiexec = strdup(given);
-    if (length < 0 || run->mpiexec == NULL)
-        return false;
-    setenv("SLURM_OVERLAP", "1", 0); /* Slurm's srun, by mpiexec, is not to wait for other steps */
-    run->self[length] = '\0';
-    for (char *word = strtok_r(run->mpiexec, " \t\n", &save);
-         word != NULL && count < WORDS_MAX - 12; word = strtok_r(NULL, " \t\n", &save))
-        run->argv[count++] = word;
+    for (; (end = strchr(text, '\n')) != NULL && end != text; text = end + 1) {
+        *end = '\0';
+        if (count >= WORDS_MAX - 5)
+            return NULL;
+        run->argv[count++] = text;
+    }
     run->argv[count] = NULL;
-    return true;
+    return end != NULL && count > 0 ? text + 1 : NULL;
 }
 
 static void start_host(struct host *host, const struct run *run, bool force)
@@ -125,11 +122,7 @@ static void start_host(struct host *host, const struct run *run, bool force)
     int error;
 
     for (; run->argv[count] != NULL; count++)
-        argv[count] = run->argv[count];
-    argv[count++] = "-hosts";
-    argv[count++] = host->name;
-    argv[count++] = "-n";
-    argv[count++] = "1";
+        argv[count] = strcmp(run->argv[count], "%h") == 0 ? host->name : run->argv[count];
     argv[count++] = run->self;
     if (force)
         argv[count++] = "-f";
@@ -250,27 +243,27 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
 
 int unmount_hosts(const char *list, const char *mountpoint, bool force)
 {
-    char *names = calloc(1, LIST_MAX);
-    struct run run = {.mpiexec = NULL};
-    int error = 1, status;
+    char *text = calloc(1, LIST_MAX), *hosts = NULL;
+    struct run run = {.argv = {NULL}};
+    ssize_t length = readlink("/proc/self/exe", run.self, sizeof(run.self) - 1);
+    int status = 2;
 
-    if (names == NULL || !split_mpiexec(&run)) {
+    if (text == NULL || length < 0) {
         say_of_host(mountpoint, "", strerror(errno));
-        goto out;
+        free(text);
+        return 1;
     }
-    status = expand_list(list, mountpoint, names, run.self);
-    if (status != 0 || *names == '\0') {
-        names[strcspn(names, "\n")] = '\0';
-        if (strncmp(names, "mpiio-mount: ", 13) == 0)
-            fprintf(stderr, PREFIX "%s\n", names + 13);
-        else
-            say_of_host(list, "", *names != '\0' ? names : "not a list of hosts");
-        error = 2;
-        goto out;
-    }
-    error = unmount_all(names, mountpoint, &run, force);
-out:
-    free(names);
-    free(run.mpiexec);
-    return error;
+    setenv("SLURM_OVERLAP", "1", 0); /* srun, by an mpiexec, is not to wait for other steps */
+    if (expand_list(list, mountpoint, text, run.self) == 0)
+        hosts = take_launcher(&run, text);
+    else
+        text[strcspn(text, "\n")] = '\0';
+    if (hosts != NULL)
+        status = unmount_all(hosts, mountpoint, &run, force);
+    else if (strncmp(text, "mpiio-mount: ", 13) == 0)
+        fprintf(stderr, PREFIX "%s\n", text + 13);
+    else
+        say_of_host(list, "", *text != '\0' ? text : "not a list of hosts");
+    free(text);
+    return status;
 }

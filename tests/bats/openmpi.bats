@@ -47,9 +47,7 @@ is_degraded() {
     exec 8>&-
     [ "$(head -c 4 x.dat)" = held ]
     [ "$(tail -c +1025 x.dat | head -c 4)" = kept ]
-    for node in 0 1 2; do
-        mpiio-umount "at/$node"
-    done
+    at switch mpiio-umount --hosts="$hosts" "$tmp/at/%n"
     nothing_left
 }
 

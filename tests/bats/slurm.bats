@@ -117,6 +117,32 @@ written() {
     run ! grep "job $job" "$slurm/log"
 }
 
+@test "slurm: mpiio-umount --hosts reaches the nodes by srun when they have lost each other" {
+    scatter_spec
+    cat >script <<'END'
+#!/bin/bash
+set -e
+m=$MPIIO_JOBS/$SLURM_JOB_ID
+mpiio-mount s.json "$m"
+srun --ntasks-per-node=1 --nodes=2 bash -c 'printf "held %s" "$SLURM_PROCID" >"$1/rank$SLURM_PROCID"' - "$m"
+echo written
+until [ -e lost ]; do sleep 0.1; done
+mpiio-umount --hosts="$SLURM_JOB_NODELIST" "$m"
+srun --ntasks-per-node=1 --nodes=2 bash -c '! mountpoint -q "$1"' - "$m"
+echo unmounted
+END
+    submit --nodes=2 script
+    await written 1
+    kill -KILL "$(engine_of_node 1)"
+    within=300 await all_degraded
+    : >lost
+    over || { cat out && return 1; }
+    grep -x unmounted out
+    held 0
+    held 1
+    clean
+}
+
 # That of the MPI program: its parent, which waits for it, has the same name.
 engine_of_node() {
     local engines process parent
