@@ -225,7 +225,6 @@ static void settle_node(struct fs_session *session)
     fs_ordered_finish(session);
     flush_rest(session);
     fs_flusher_finish(&session->flusher);
-    fs_ordered_await_others(session);
     fs_nodes_quit(session);
     fs_flusher_stop(&session->flusher);
 }

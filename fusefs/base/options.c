@@ -104,6 +104,8 @@ static const struct mount_option {
      "worker threads at most (8)"},
     {"max_read", SIZE, FIELD(max_read), 4096, FS_READ_MAX, 0, "SIZE", "a size from 4k to 1M",
      "largest read request, 4k to 1M (1M)"},
+    {"pointers", TEXT, FIELD(pointers), 1, 0, 0, "DIR", "the name of a folder",
+     "several nodes: keep the shared file pointers there, not beside the file"},
     {"log", TEXT, FIELD(log), 1, 0, 0, "FILE", "the name of a file",
      "append messages to it (syslog, or stderr with -F)"},
     {"log_level", CHOICE, FIELD(log_level), 0, 0, 0, "debug|info|warning|error",
@@ -512,6 +514,7 @@ void fs_options_free(struct fs_options *options)
     free(options->interface);
     free(options->missing);
     free(options->log);
+    free(options->pointers);
     free(options->fuse);
 }
 

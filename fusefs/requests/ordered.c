@@ -17,10 +17,9 @@
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100
 /* At the end: for so many times peer_timeout who keeps the turns may not answer; and others are
-   waited for where nodes have lost each other. In ns: until the others are asked for again. */
+   waited for where nodes have lost each other. */
 #define QUIET 6
-#define ALONE 2
-#define PAUSE 10000000
+#define ALONE 4
 
 /* Who waits in a request, and may be told that its caller does not want to any more. */
 struct waiting {
@@ -176,16 +175,6 @@ void fs_ordered_finish(struct fs_session *session)
         fs_log_line(&session->log, MPIIO_LOG_WARNING,
                     "%lld bytes of ordered were placed before their turn came",
                     (long long)unordered);
-}
-
-void fs_ordered_await_others(struct fs_session *session)
-{
-    const struct timespec pause = {.tv_nsec = PAUSE};
-
-    if (session->ordered == NULL || !fs_nodes_all_unmounted(&session->cluster))
-        return;
-    while (mpiio_pointers_done(session->pointers.pointers) > 0)
-        nanosleep(&pause, NULL);
 }
 
 void fs_ordered_await_releases(struct fs_session *session, size_t view)

@@ -29,9 +29,6 @@ void fs_ordered_close_all(struct fs_session *session);
  */
 void fs_ordered_finish(struct fs_session *session);
 
-/* All of this node is stored: waits until what the others had to place is, too. */
-void fs_ordered_await_others(struct fs_session *session);
-
 /*
  * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
  * so that who looks at a slice now sees what was placed by them. Thread-safe.

@@ -196,7 +196,6 @@ static void print_pointers(struct fs_session *session, FILE *out)
     if (session->tree.shared == NULL)
         return;
     mpiio_pointers_get_stats(session->pointers.pointers, &stats);
-    fprintf(out, "  \"shared_keeper\": %d,\n", stats.keeper);
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 

@@ -291,7 +291,7 @@ static int add_identity(const struct fs_session *session, struct mpiio_message_h
     return error;
 }
 
-static int say_hello(struct fs_session *session, const char *address, const char *places)
+static int say_hello(struct fs_session *session, const char *address)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
                                   .hello = {.path = session->cache != NULL ? session->file : "",
@@ -299,14 +299,13 @@ static int say_hello(struct fs_session *session, const char *address, const char
                                             .coherence = mpiio_store_coherence(session->store),
                                             .address = address,
                                             .fanout = (uint32_t)session->options->fanout,
-                                            .pool = places,
+                                            .pool = fs_pool_addresses(&session->pool),
                                             .spec = hash_spec(session->spec),
                                             .members = -1}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
 
-    if (places == NULL)
-        return -ENOMEM;
+    fs_pointers_offer(session, hello.hello.mount);
     fill_hints(session->spec, &hello.hello.hints);
     if (session->cache != NULL)
         slots = mpiio_cache_slots(session->cache);
@@ -340,77 +339,11 @@ static int make_lists(struct fs_session *session)
     return 1;
 }
 
-/*
- * Returns the addresses at which other nodes of the group reach this one beside the tree. The first
- * line is for its part of the pool, the second for its shared file pointers; either may be empty. A
- * new string, which the caller frees by free(); NULL without memory.
- */
-static char *places_text(const struct fs_session *session)
-{
-    const char *pointers = session->pointers.place;
-    char *text;
-
-    if (asprintf(&text, "%s\n%s", fs_pool_addresses(&session->pool),
-                 pointers != NULL ? pointers : "") < 0)
-        return NULL;
-    return text;
-}
-
-/* Returns a new list of *chosen bytes: the first or second line of each text, with a zero byte
-   behind it. 0 bytes: all lines are empty. NULL without memory. */
-static char *choose_line(const char *places, size_t size, bool second, size_t *chosen)
-{
-    char *list = malloc(size + 1);
-    bool any = false;
-
-    *chosen = 0;
-    for (size_t at = 0; list != NULL && at < size; at += strlen(places + at) + 1) {
-        const char *text = places + at;
-        size_t first = strcspn(text, "\n"), length = second ? 0 : first;
-
-        if (second && text[first] == '\n') {
-            text += first + 1;
-            length = strlen(text);
-        }
-        memcpy(list + *chosen, text, length);
-        list[*chosen + length] = '\0';
-        *chosen += length + 1;
-        any = any || length > 0;
-    }
-    if (!any)
-        *chosen = 0;
-    return list;
-}
-
-/*
- * Takes over the addresses of all nodes of the group, by number, with a zero byte behind each: size
- * bytes. If there are none, this node keeps memory and pointers for itself. Returns 0 or a negative
- * errno.
- */
-static int meet_places(struct fs_session *session, const char *places, size_t size)
-{
-    size_t of_pools, of_pointers;
-    char *pools, *pointers;
-    int error = -ENOMEM;
-
-    if (size > 0 && places[size - 1] != '\0')
-        return -EPROTO;
-    pools = choose_line(places, size, false, &of_pools);
-    pointers = choose_line(places, size, true, &of_pointers);
-    if (pools != NULL && pointers != NULL)
-        error = fs_pool_meet(session, pools, of_pools);
-    if (error == 0)
-        error = fs_pointers_meet(session, pointers, of_pointers);
-    free(pools);
-    free(pointers);
-    return error;
-}
-
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events)
 {
     struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    char *address = NULL, *places;
+    char *address = NULL;
     int error = 0;
 
     if (make_lists(session) != 0 || make_room(session) != 0)
@@ -421,15 +354,14 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
                        strerror(-error));
         return 1;
     }
-    places = places_text(session);
-    error = say_hello(session, address != NULL ? address : "", places);
-    free(places);
+    error = say_hello(session, address != NULL ? address : "");
     free(address);
     if (error != 0)
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
-    error = meet_places(session, message.peers.pools, message.peers.pools_size);
+    fs_pointers_meet(session, message.peers.mount);
+    error = fs_pool_meet(session, message.peers.pools, message.peers.pools_size);
     if (error == 0 && cluster->node != 0)
         error = join_peers(session, message.peers.address);
     if (error != 0) {

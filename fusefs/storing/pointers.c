@@ -2,12 +2,21 @@
 #include "pointers.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/base/fd_link.h"
+#include "core/store_members.h"
 #include "fusefs/session.h"
 #include "viewspec/map/alike.h"
+
+/* What the name of the record ends with. */
+#define RECORD_END ".mpiio-pointers"
 
 /* Whether all ranks have the view; then it is kept as such. */
 static bool is_common(struct fs_session *session, size_t view)
@@ -94,6 +103,55 @@ static void tell_passed(void *data, size_t view, uint64_t share, int node, int64
                 (long long)(position * vs_view_facts(common)->etype_size));
 }
 
+/*
+ * Finds out where the record is to be: beside the shared file, or in the folder of the mount
+ * option. The folder is opened before it is mounted over. Returns 0 or a negative errno.
+ */
+static int find_record(const struct fs_session *session, struct mpiio_record *record)
+{
+    char link[MPIIO_FD_LINK_SIZE], path[PATH_MAX];
+    const char *folder = session->options->pointers, *name;
+    int64_t base;
+    int fd = mpiio_store_lock_place(session->store, &base);
+    ssize_t length;
+
+    mpiio_fd_link(fd, link);
+    length = readlink(link, path, sizeof(path) - 1);
+    if (length <= 0 || fstat(fd, &record->shared) != 0)
+        return -errno;
+    path[length] = '\0';
+    name = strrchr(path, '/') + 1;
+    snprintf(record->name, sizeof(record->name), ".%.*s%s",
+             (int)(sizeof(record->name) - sizeof(RECORD_END) - 1), name, RECORD_END);
+    path[name - path] = '\0';
+    record->coherence = mpiio_store_coherence(session->store);
+    record->folder = open(folder != NULL ? folder : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return record->folder < 0 ? -errno : 0;
+}
+
+/* The mount goes on without "shared" and "ordered". */
+static void do_without(struct fs_session *session, int error)
+{
+    const char *reason = strerror(-error);
+
+    if (error == -ENOSYS || error == -EOPNOTSUPP)
+        reason = "the filesystem has no file locks (choose another folder with pointers=)";
+    else if (error == -ENOENT)
+        reason = "node 0 has not created it there (choose a folder that all nodes share, with "
+                 "pointers=)";
+    else if (error == -ENOLCK)
+        reason = "the filesystem keeps file locks within a node (mount it with locks that all "
+                 "nodes see, or choose another folder with pointers=)";
+    else if (error == -EBUSY)
+        reason = "another mount uses it (choose a folder with pointers=)";
+    else if (error == -EACCES || error == -EROFS)
+        reason = "no permission to create it (choose a folder with pointers=)";
+    fs_log_line(&session->log, MPIIO_LOG_WARNING, "no shared and ordered here: %s: %s",
+                session->pointers.record.name, reason);
+    session->pointers.usable = false;
+    session->tree.shared = NULL;
+}
+
 int fs_pointers_init(struct fs_session *session)
 {
     struct fs_pointers *self = &session->pointers;
@@ -104,7 +162,6 @@ int fs_pointers_init(struct fs_session *session)
         .nodes = session->cluster.nodes > 1 ? session->cluster.nodes : 1,
         .ranks = session->tree.ranks,
         .timeout = (int)session->options->peer_timeout,
-        .local = session->cluster.local,
         .wait = wait_for_others,
         .log = log_line,
         .turn = tell_turn,
@@ -113,7 +170,8 @@ int fs_pointers_init(struct fs_session *session)
     int64_t *start;
     int error = 0;
 
-    if (session->mode->holds_writes || session->cluster.nodes > MPIIO_POINTERS_NODES)
+    self->record.folder = -1;
+    if (session->mode->holds_writes)
         return 0;
     self->shared = calloc(views, sizeof(*self->shared));
     start = calloc(views, sizeof(*start));
@@ -123,39 +181,57 @@ int fs_pointers_init(struct fs_session *session)
     else if (choose(session, start, &error) && error == 0)
         error = mpiio_pointers_new(&options, &self->pointers);
     free(start);
-    if (error == 0 && self->pointers != NULL)
+    if (error == 0 && self->pointers != NULL && options.nodes > 1)
+        error = find_record(session, &self->record);
+    self->usable = error == 0 && self->pointers != NULL;
+    if (self->usable)
         session->tree.shared = self->shared;
-    /* No network that others could come by: the control connections will tell. */
-    if (error == 0 && self->pointers != NULL && options.nodes > 1 &&
-        mpiio_pointers_listen(self->pointers, &self->place) != 0)
-        self->place = NULL;
     return error;
 }
 
-int fs_pointers_meet(struct fs_session *session, const char *places, size_t size)
+void fs_pointers_offer(struct fs_session *session, uint8_t mount[MPIIO_RECORD_IDENTITY])
 {
     struct fs_pointers *self = &session->pointers;
-    bool all = size > 0;
+    int error = 0;
 
-    for (size_t at = 0; at < size; at += strlen(places + at) + 1)
-        all = all && places[at] != '\0';
-    if (all && self->pointers != NULL)
-        return mpiio_pointers_meet(self->pointers, places, size);
-    session->tree.shared = NULL;
-    return 0;
+    memset(mount, 0, MPIIO_RECORD_IDENTITY);
+    if (!self->usable || session->cluster.node != 0)
+        return;
+    if (getrandom(self->record.identity, MPIIO_RECORD_IDENTITY, 0) != MPIIO_RECORD_IDENTITY)
+        error = -errno;
+    if (error == 0)
+        error = mpiio_pointers_meet(self->pointers, &self->record);
+    if (error == 0)
+        memcpy(mount, self->record.identity, MPIIO_RECORD_IDENTITY);
+    else
+        do_without(session, error);
+}
+
+void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECORD_IDENTITY])
+{
+    struct fs_pointers *self = &session->pointers;
+    static const uint8_t none[MPIIO_RECORD_IDENTITY];
+    int error = -ENOENT;
+
+    if (!self->usable || session->cluster.node == 0)
+        return;
+    memcpy(self->record.identity, mount, MPIIO_RECORD_IDENTITY);
+    if (memcmp(mount, none, sizeof(none)) != 0)
+        error = mpiio_pointers_meet(self->pointers, &self->record);
+    if (error != 0)
+        do_without(session, error);
 }
 
 int fs_pointers_start(struct fs_pointers *pointers)
 {
-    return pointers->pointers != NULL && pointers->place != NULL
-               ? mpiio_pointers_start(pointers->pointers)
-               : 0;
+    return pointers->usable ? mpiio_pointers_start(pointers->pointers) : 0;
 }
 
 void fs_pointers_free(struct fs_pointers *pointers)
 {
     mpiio_pointers_free(pointers->pointers);
     pointers->pointers = NULL;
+    if (pointers->record.folder >= 0)
+        close(pointers->record.folder);
     free(pointers->shared);
-    free(pointers->place);
 }

@@ -16,7 +16,8 @@ struct fs_session;
 struct fs_pointers {
     struct mpiio_pointers *pointers; /* NULL: there is no "shared" */
     bool *shared;                    /* by view: it has one */
-    char *place;                     /* where the other nodes find them; NULL: nowhere */
+    struct mpiio_record record;      /* on several nodes: where the record is */
+    bool usable;                     /* all is set up for mpiio_pointers_start */
 };
 
 /*
@@ -26,10 +27,15 @@ struct fs_pointers {
 int fs_pointers_init(struct fs_session *session);
 void fs_pointers_free(struct fs_pointers *pointers);
 
-/* As mpiio_pointers_meet; where some node cannot be found, "shared" is not there. */
-int fs_pointers_meet(struct fs_session *session, const char *places, size_t size);
+/*
+ * On several nodes, before the mount is announced: node 0 creates the record, and mount gets its
+ * identity; zeros if that fails. Then every node checks that it can use the record of that
+ * identity. A node that cannot has no "shared"; the reason is in its log.
+ */
+void fs_pointers_offer(struct fs_session *session, uint8_t mount[MPIIO_RECORD_IDENTITY]);
+void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECORD_IDENTITY]);
 
-/* Starts what answers other nodes, after any fork. 0 or a negative errno. */
+/* Starts the thread that uses the record, after any fork. Returns 0 or a negative errno. */
 int fs_pointers_start(struct fs_pointers *pointers);
 
 #endif

@@ -91,6 +91,7 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_u32(wire, &hello->fanout);
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
     mpiio_wire_text(wire, &hello->pool, MPIIO_TEXT_MAX);
+    mpiio_wire_bytes(wire, hello->mount, sizeof(hello->mount));
     mpiio_wire_u64(wire, &hello->spec);
     mpiio_wire_flag(wire, &hello->assembled);
     mpiio_wire_u64(wire, &hello->held);
@@ -126,6 +127,7 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
         break;
     case MPIIO_MESSAGE_PEERS:
         mpiio_wire_text(wire, &message->peers.address, MPIIO_TEXT_MAX);
+        mpiio_wire_bytes(wire, message->peers.mount, sizeof(message->peers.mount));
         mpiio_wire_string(wire, &message->peers.pools, &message->peers.pools_size);
         break;
     case MPIIO_MESSAGE_FAILED:

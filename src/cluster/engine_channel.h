@@ -30,7 +30,10 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 8
+#define MPIIO_MESSAGE_VERSION 9
+
+/* Bytes of a mount's identity. */
+#define MPIIO_MOUNT_BYTES 16
 
 /* The longest message in bytes. Lists of blocks are sent in as many messages as they need. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
@@ -88,9 +91,10 @@ struct mpiio_message_hello {
     enum mpiio_coherence coherence; /* how the mount treats the file's filesystem */
     const char *address; /* where those right below it find it (tree.h); "": there are none */
     uint32_t fanout;     /* how many there may be, > 0 */
-    const char *pool;    /* where others of its group find this node: its part of the pool, and its
-                            shared file pointers; "": nowhere */
-    uint64_t spec;       /* a hash of what its views are */
+    const char *pool;    /* where others of its group find its part of the pool; "": nowhere */
+    uint8_t mount[MPIIO_MOUNT_BYTES]; /* node 0: the mount's identity, a random number; zeros if it
+                                         cannot keep shared file pointers */
+    uint64_t spec;                    /* a hash of what its views are */
     struct mpiio_hints hints;
     int memory;     /* a memfd with the slots of slots.h; received: the caller's to close */
     bool assembled; /* the file is made of members; path is for messages alone */
@@ -99,7 +103,8 @@ struct mpiio_message_hello {
 };
 
 struct mpiio_message_peers {
-    const char *address; /* of the node above, as its hello has it; at node 0 "" */
+    const char *address;              /* of the node above, as its hello has it; at node 0 "" */
+    uint8_t mount[MPIIO_MOUNT_BYTES]; /* as the hello of node 0 has it */
     /* What the hellos of this node's group have as pool, by number, a zero byte behind each: so
        many bytes. None where that is too much for a message, or nobody has a pool. */
     const char *pools;

@@ -22,7 +22,7 @@
 /* What the nodes tell each other. */
 
 /* Bytes of a message that are left for the texts. */
-#define ROOM (MPIIO_MESSAGE_MAX - MPIIO_TEXT_MAX - 64)
+#define ROOM (MPIIO_MESSAGE_MAX - MPIIO_TEXT_MAX - MPIIO_MOUNT_BYTES - 64)
 
 /* Aborts where there is no memory: such a node could not tell anybody. */
 static void *allocate_text(size_t count, size_t size)
@@ -281,6 +281,8 @@ static void introduce_nodes(struct engine *engine, const struct mpiio_message *h
     struct mpiio_message ready;
 
     exchange_addresses(engine, hello, address);
+    memcpy(peers.peers.mount, hello->hello.mount, sizeof(peers.peers.mount));
+    engine_collective_share(&engine->group, peers.peers.mount, sizeof(peers.peers.mount), 0);
     peers.peers.pools = pools;
     mpiio_channel_send(engine->daemon.channel, &peers);
     free(pools);

@@ -67,7 +67,7 @@ void mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view, uint64_t tur
 
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_set_turn(ordered, self, turn);
-    self->stray = own && self->turn == turn;
+    self->stray = own && self->turn == turn && !self->ending;
     tell_news(ordered);
     pthread_mutex_unlock(&ordered->lock);
 }

@@ -53,6 +53,7 @@ void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_
     if (turn <= view->turn)
         return;
     view->turn = turn;
+    view->stray = false;
     view->ending = view->ending && view->ended >= turn;
     while ((share = mpiio_heap_least(&view->shares)) != NULL && share->number < turn)
         mpiio_placing_pass_over(ordered, view);
@@ -152,6 +153,8 @@ static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *v
     view->asking = false;
     if (error != 0)
         return false;
+    /* Another thread may have retired the next contribution meanwhile. */
+    view->ending = view->ending && view->ended != ended;
     mpiio_placing_set_turn(ordered, view, turn);
     pthread_cond_broadcast(&ordered->changed);
     return true;

@@ -1,470 +1,504 @@
 /* SPDX-License-Identifier: MIT */
 #include "pointers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "asking.h"
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "election.h"
-#include "herald.h"
-#include "known.h"
-#include "lines/server.h"
-#include "lines/talk.h"
-#include "searching.h"
-#include "together.h"
+#include "request.h"
+#include "watch.h"
 
-/* ms: until there is a connection, at most, and no longer than a quarter of the time for which
-   another node may not answer; for which one that has not answered is left alone. */
-#define CONNECT 1000
-#define REST    20
-/* Threads that answer others. */
-#define THREADS 2
-/* Of the time for which another node may not answer: how often it may be silent at its turn; and
-   how often turns are asked for in that time, but in ms: at least, at most. */
-#define SILENCE      2
-#define LOOKS        8
-#define INTERVAL_MIN 10
-#define INTERVAL_MAX 1000
+/* ms between two looks at the record by a node that waits for a turn: at least and at most. */
+#define POLL_MIN 1
+#define POLL_MAX 50
 
-struct mpiio_pointers {
-    struct mpiio_pointers_options options;
-    struct mpiio_asking asking; /* its lock: the lock */
-    struct mpiio_searching searching;
-    struct mpiio_together together;
-    struct mpiio_herald herald;
-    struct mpiio_server server;
-    bool over;       /* lock: the lock; told by the asking's wanted */
-    bool has_thread; /* which stands for election */
-    pthread_t thread;
-    struct mpiio_pointers_value *known; /* what the others were told; of the thread */
-    bool told;                          /* the log says that this node keeps them; of the thread */
-    struct mpiio_pointers_stats stats;  /* lock: the lock */
-};
-
-/* Answers others. */
+/* Requests that are handled under one lock at most. */
+#define BATCH 256
 
 /*
- * What is given is on its way before something else is given: who gets the latter knows that all
- * before it has left this process, should that end.
+ * On several nodes one thread uses the record. It handles all requests that have arrived while it
+ * waited for the lock at once, in the order in which they came.
  */
-static bool answer(struct mpiio_pointers *self, const struct mpiio_pointers_request *request,
-                   int fd)
+struct mpiio_pointers {
+    struct mpiio_pointers_options options;
+    int64_t *start;
+    struct mpiio_record record; /* of the thread */
+    struct mpiio_watch watch;   /* of the thread */
+    bool complained;            /* the log says that the record cannot be used; of the thread */
+    bool started;
+    pthread_t thread;
+
+    /* The state: of the thread on several nodes, else guarded by lock. */
+    struct mpiio_state state;
+    _Atomic int64_t read; /* when the record was read last, mpiio_lease_clock() */
+
+    pthread_mutex_t lock;
+    pthread_cond_t wanted;   /* there are requests, this node leaves, or the thread is to end */
+    pthread_cond_t answered; /* some requests are done */
+    struct mpiio_request *first, **last;
+    _Atomic bool leaving; /* mpiio_pointers_leave */
+    bool over;
+    uint64_t *announced; /* by view: the turn that was reported */
+    uint64_t seen;       /* state.turns.changes that were reported */
+    struct mpiio_pointers_stats stats;
+};
+
+/* Reports turns that have come. The lock is not held. */
+static void announce_turns(struct mpiio_pointers *self)
 {
-    uint8_t bytes[MPIIO_POINTERS_ANSWER_BYTES];
-    struct mpiio_pointers_answer answer;
-    uint8_t *known = NULL;
-    size_t size = 0;
-    bool pledged;
+    const struct mpiio_turns *turns = &self->state.turns;
+    size_t views;
+
+    if (self->options.turn == NULL)
+        return;
+    pthread_mutex_lock(&self->lock);
+    views = self->seen != turns->changes ? turns->views : 0;
+    self->seen = turns->changes;
+    for (size_t i = 0; i < views; i++) {
+        uint64_t turn = turns->view[i].turn;
+        bool own = mpiio_turns_owner(turns, i) == (uint32_t)turns->self;
+
+        if (self->announced[i] == turn)
+            continue;
+        self->announced[i] = turn;
+        pthread_mutex_unlock(&self->lock);
+        self->options.turn(self->options.data, i, turn, own);
+        pthread_mutex_lock(&self->lock);
+    }
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* The thread. */
+
+/* Writes to the log why the record cannot be used, once until it can be. */
+static void complain(struct mpiio_pointers *self, int error)
+{
+    const char *reason = strerror(-error);
+    char line[NAME_MAX + 160];
+
+    if (self->complained || self->options.log == NULL)
+        return;
+    self->complained = true;
+    if (error == -EBUSY)
+        reason = "another mount on several nodes uses it (choose a folder with pointers=)";
+    else if (error == -ETIMEDOUT)
+        reason = "another node does not release its lock";
+    else if (error == -ESTALE)
+        reason = "it was removed while this node was mounted";
+    snprintf(line, sizeof(line), "shared file pointers: %s: %s", self->record.name, reason);
+    self->options.log(self->options.data, MPIIO_LOG_ERROR, line);
+}
+
+/* Returns the error that a user gets. The reason is in the log. */
+static int error_for_user(int error)
+{
+    return error == -EACCES || error == -EROFS || error == -ENOSPC || error == -ENOMEM ? error
+                                                                                       : -EIO;
+}
+
+static bool is_read_only(const struct mpiio_request *list)
+{
+    while (list != NULL && list->kind == MPIIO_REQUEST_GET)
+        list = list->next;
+    return list == NULL;
+}
+
+/* Returns true if a request needs a record even if none exists yet. */
+static bool needs_record(const struct mpiio_request *list)
+{
+    while (list != NULL && (list->kind == MPIIO_REQUEST_GET || list->kind == MPIIO_REQUEST_LEAVE ||
+                            list->kind == MPIIO_REQUEST_EXIT))
+        list = list->next;
+    return list != NULL;
+}
+
+/*
+ * Brings the state up to date, with the record locked unless it is only to be read. Returns 0, 1 if
+ * there is no record and none is needed, or a negative errno.
+ */
+static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *list)
+{
+    struct mpiio_record *record = &self->record;
+    bool locks = !record->joined || !is_read_only(list);
+    int error = locks ? mpiio_record_lock(record, needs_record(list)) : 0;
+
+    if (error == -ENOENT && !needs_record(list))
+        return 1;
+    if (error == 0)
+        error = mpiio_record_read(record, &self->state);
+    if (error != 0)
+        mpiio_record_unlock(record);
+    else
+        atomic_store(&self->read, mpiio_lease_clock());
+    return error;
+}
+
+/* Handles a batch of requests. Returns 0 or a negative errno, which is that of each request. */
+static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
+{
+    struct mpiio_entry entries[BATCH];
+    size_t count = 0;
+    int error = begin_batch(self, list);
+    bool missing = error == 1;
+
+    if (missing)
+        error = 0;
+    for (struct mpiio_request *request = list; request != NULL && error == 0;
+         request = request->next) {
+        int any;
+
+        if (missing && request->kind != MPIIO_REQUEST_GET)
+            continue;
+        any = mpiio_request_apply(&self->state, request, &entries[count]);
+        error = any < 0 ? any : 0;
+        count += any > 0;
+    }
+    if (error == 0 && count > 0)
+        error = mpiio_record_append(&self->record, entries, count);
+    if (error == 0 && count > 0)
+        error = mpiio_record_shorten(&self->record, &self->state);
+    if (error != 0)
+        self->record.generation = 0;
+    if (error == 0 && self->state.exits == self->options.nodes)
+        mpiio_record_remove(&self->record);
+    mpiio_record_unlock(&self->record);
+    return error;
+}
+
+static void handle_batch(struct mpiio_pointers *self, struct mpiio_request *list)
+{
     int error;
 
-    pthread_mutex_lock(&self->asking.lock);
-    mpiio_asking_answer(&self->asking, request, &answer);
-    pledged = request->type == MPIIO_POINTERS_PLEDGE && answer.verdict == MPIIO_POINTERS_GRANTED;
-    if (pledged)
-        known = mpiio_known_write(&self->asking.keeping, &size);
-    mpiio_pointers_answer_encode(&answer, bytes);
-    error = pledged && known == NULL
-                ? -ENOMEM
-                : mpiio_talk_send(fd, bytes, sizeof(bytes), self->options.timeout);
-    pthread_mutex_unlock(&self->asking.lock);
-    if (known != NULL && error == 0)
-        error = mpiio_talk_send(fd, known, size, self->options.timeout);
-    free(known);
-    mpiio_herald_announce(&self->herald);
-    return error == 0;
-}
+    do
+        error = try_batch(self, list);
+    while (error == -EAGAIN);
+    if (error != 0)
+        complain(self, error);
+    else
+        self->complained = false;
+    announce_turns(self);
+    pthread_mutex_lock(&self->lock);
+    while (list != NULL) {
+        struct mpiio_request *next = list->next;
 
-static bool serve(void *data, void *desk, int fd)
-{
-    struct mpiio_pointers *self = data;
-    struct mpiio_pointers_request request;
-
-    return mpiio_talk_receive(fd, desk, MPIIO_POINTERS_REQUEST_BYTES, self->options.timeout) == 0 &&
-           mpiio_pointers_request_decode(desk, &request) &&
-           request.node < (uint32_t)self->options.nodes && answer(self, &request, fd);
-}
-
-/* Keeps the pointers, when it is to. */
-
-static void tell_log(struct mpiio_pointers *self)
-{
-    char line[96];
-
-    if (self->told || self->options.node == 0 || self->options.log == NULL)
-        return;
-    self->told = true;
-    snprintf(line, sizeof(line), "shared file pointers are kept by node %d from now on",
-             self->options.node);
-    self->options.log(self->options.data, MPIIO_LOG_INFO, line);
-}
-
-/* Waits for what there is to do; of what is given the others are told some time later. Lock held.
- */
-static void await_work(struct mpiio_pointers *self)
-{
-    const struct mpiio_keeping *keeping = &self->asking.keeping;
-
-    while (!keeping->wanted && !self->over &&
-           mpiio_wait_until(&self->asking.wanted, &self->asking.lock,
-                            keeping->given ? mpiio_clock() + keeping->lease / 2 : INT64_MAX))
-        continue;
-}
-
-static void *run_keeper(void *data)
-{
-    struct mpiio_pointers *self = data;
-    struct mpiio_keeping *keeping = &self->asking.keeping;
-    bool over, wanted;
-
-    for (;;) {
-        pthread_mutex_lock(&self->asking.lock);
-        await_work(self);
-        over = self->over;
-        wanted = keeping->wanted;
-        keeping->wanted = false;
-        pthread_mutex_unlock(&self->asking.lock);
-        if (over)
-            return NULL;
-        if (wanted && mpiio_election_run(&self->asking, self->options.timeout))
-            tell_log(self);
-        mpiio_election_spread(&self->asking, self->known);
-        mpiio_herald_announce(&self->herald);
+        if (error != 0)
+            list->result = error_for_user(error);
+        list->done = true;
+        list = next;
     }
+    pthread_cond_broadcast(&self->answered);
+    pthread_mutex_unlock(&self->lock);
+}
+
+/* Takes the first requests off the queue. Lock held. */
+static struct mpiio_request *take_batch(struct mpiio_pointers *self)
+{
+    struct mpiio_request *list = self->first, **end = &list;
+
+    assert(mpiio_is_held(&self->lock));
+    for (size_t i = 0; i < BATCH && *end != NULL; i++)
+        end = &(*end)->next;
+    self->first = *end;
+    *end = NULL;
+    if (self->first == NULL)
+        self->last = &self->first;
+    return list;
+}
+
+static bool has_shares(const struct mpiio_pointers *self)
+{
+    return self->state.turns.node[self->options.node].held > 0;
+}
+
+/* Looks whether a turn has come while this node has open contributions. Returns true if one has. */
+static bool look_for_turns(struct mpiio_pointers *self)
+{
+    uint64_t changes = self->state.turns.changes;
+
+    if (self->leaving && !self->state.turns.node[self->options.node].leaving) {
+        struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
+
+        handle_batch(self, &leave);
+    } else if (mpiio_record_read(&self->record, &self->state) == 0) {
+        atomic_store(&self->read, mpiio_lease_clock());
+    }
+    mpiio_watch_look(&self->watch);
+    announce_turns(self);
+    return changes != self->state.turns.changes;
+}
+
+static void *run_pointers(void *data)
+{
+    struct mpiio_pointers *self = data;
+    int64_t pause = POLL_MIN;
+    struct mpiio_request *list;
+    bool over = false;
+
+    while (!over) {
+        int64_t end = has_shares(self) ? mpiio_clock() + pause : INT64_MAX;
+        bool waits = true;
+
+        pthread_mutex_lock(&self->lock);
+        while (self->first == NULL && !self->over && waits)
+            waits = mpiio_wait_until(&self->wanted, &self->lock, end);
+        over = self->over && self->first == NULL;
+        list = take_batch(self);
+        pthread_mutex_unlock(&self->lock);
+        if (list != NULL)
+            handle_batch(self, list);
+        if (has_shares(self) && !over)
+            pause = look_for_turns(self) || list != NULL ? POLL_MIN
+                    : pause < POLL_MAX / 2               ? 2 * pause
+                                                         : POLL_MAX;
+    }
+    return NULL;
 }
 
 /* Beginning and end. */
 
-static void init_talk(struct mpiio_pointers *self)
+static int init_pointers(struct mpiio_pointers *self)
 {
     const struct mpiio_pointers_options *options = &self->options;
-    const struct mpiio_server_calls calls = {
-        .threads = THREADS, .desk = MPIIO_POINTERS_REQUEST_BYTES, .serve = serve, .data = self};
-    int connect = options->timeout / 4 < CONNECT ? options->timeout / 4 : CONNECT;
-    const struct mpiio_lines_options asks = {.local = options->local,
-                                             .node = options->node,
-                                             .nodes = options->nodes,
-                                             .timeout = options->timeout,
-                                             .connect = connect,
-                                             .rest = REST};
+    int error = -ENOMEM;
 
-    mpiio_server_init(&self->server, &calls);
-    self->server.node = options->node;
-    self->server.nodes = options->nodes;
-    self->server.timeout = options->timeout;
-    mpiio_lines_init(&self->asking.lines, &asks);
-}
-
-static int init_turns(struct mpiio_pointers *self)
-{
-    const struct mpiio_pointers_options *options = &self->options;
-    struct mpiio_turns *turns = &self->asking.keeping.turns;
-
-    *turns = (struct mpiio_turns){.self = options->node,
-                                  .nodes = options->nodes,
-                                  .ranks = options->ranks,
-                                  .patience = SILENCE * options->timeout,
-                                  .views = options->count,
-                                  .values = self->asking.keeping.values};
-    return mpiio_turns_init(turns);
-}
-
-static int init_herald(struct mpiio_pointers *self)
-{
-    int interval = self->options.timeout / LOOKS;
-
-    if (interval < INTERVAL_MIN)
-        interval = INTERVAL_MIN;
-    if (interval > INTERVAL_MAX)
-        interval = INTERVAL_MAX;
-    self->herald = (struct mpiio_herald){.searching = &self->searching,
-                                         .interval = interval,
-                                         .turn = self->options.turn,
-                                         .passed = self->options.passed,
-                                         .data = self->options.data};
-    return mpiio_herald_init(&self->herald);
-}
-
-static int init(struct mpiio_pointers *self)
-{
-    int error;
-
-    pthread_mutex_init(&self->asking.lock, NULL);
-    pthread_cond_init(&self->asking.wanted, NULL);
-    error = init_turns(self);
-    if (error != 0)
-        goto wanted;
-    mpiio_searching_init(&self->searching, &self->asking, self->options.timeout);
-    mpiio_together_init(&self->together);
-    error = init_herald(self);
-    if (error == 0) {
-        init_talk(self);
-        return 0;
+    self->start = calloc(options->count + 1, sizeof(*self->start));
+    self->announced = calloc(options->count + 1, sizeof(*self->announced));
+    if (self->start != NULL && self->announced != NULL) {
+        memcpy(self->start, options->start, options->count * sizeof(*self->start));
+        error = mpiio_state_init(&self->state, options->count, self->start, options->node,
+                                 options->nodes, options->ranks);
     }
-    mpiio_together_free(&self->together);
-    mpiio_turns_free(&self->asking.keeping.turns);
-wanted:
-    pthread_cond_destroy(&self->asking.wanted);
-    pthread_mutex_destroy(&self->asking.lock);
-    return error;
+    if (error != 0) {
+        free(self->start);
+        free(self->announced);
+        return error;
+    }
+    self->options.start = NULL;
+    self->last = &self->first;
+    pthread_mutex_init(&self->lock, NULL);
+    pthread_cond_init(&self->wanted, NULL);
+    pthread_cond_init(&self->answered, NULL);
+    return 0;
 }
 
 int mpiio_pointers_new(const struct mpiio_pointers_options *options,
                        struct mpiio_pointers **pointers)
 {
     struct mpiio_pointers *self = calloc(1, sizeof(*self));
-    struct mpiio_keeping *keeping;
-    int error = -ENOMEM;
+    int error;
 
     if (self == NULL)
-        return error;
+        return -ENOMEM;
     self->options = *options;
-    self->options.start = NULL;
-    keeping = &self->asking.keeping;
-    keeping->count = options->count;
-    keeping->values = calloc(options->count + 1, sizeof(*keeping->values));
-    mpiio_keeping_init(keeping, options->node, options->nodes, options->timeout / 2);
-    self->known = calloc(options->count + 1, sizeof(*self->known));
-    if (keeping->values != NULL && self->known != NULL)
-        error = init(self);
-    if (error != 0) {
-        free(self->known);
-        free(keeping->values);
+    self->record.fd = -1;
+    error = init_pointers(self);
+    if (error != 0)
         free(self);
-        return error;
-    }
-    for (size_t i = 0; i < options->count; i++)
-        keeping->values[i].position = options->start[i];
-    *pointers = self;
-    return 0;
+    else
+        *pointers = self;
+    return error;
 }
 
-static void end(struct mpiio_pointers *self)
+int mpiio_pointers_meet(struct mpiio_pointers *pointers, const struct mpiio_record *record)
 {
-    pthread_mutex_lock(&self->asking.lock);
+    struct mpiio_pointers *self = pointers;
+    int error;
+
+    self->record = *record;
+    self->record.node = self->options.node;
+    self->record.nodes = self->options.nodes;
+    self->record.timeout = self->options.timeout;
+    mpiio_record_init(&self->record);
+    if (self->options.node != 0)
+        return mpiio_record_prove(&self->record);
+    error = mpiio_record_lock(&self->record, true);
+    mpiio_record_unlock(&self->record);
+    return error;
+}
+
+int mpiio_pointers_start(struct mpiio_pointers *pointers)
+{
+    struct mpiio_pointers *self = pointers;
+    int error;
+
+    if (self->options.nodes == 1)
+        return 0;
+    mpiio_record_drop_unused(&self->record);
+    self->watch = (struct mpiio_watch){.record = &self->record,
+                                       .state = &self->state,
+                                       .timeout = self->options.timeout,
+                                       .passed = self->options.passed,
+                                       .data = self->options.data};
+    error = mpiio_watch_init(&self->watch);
+    if (error == 0)
+        error = mpiio_thread_start(&self->thread, run_pointers, self);
+    self->started = error == 0;
+    return error;
+}
+
+/* Waits for the answer to a request. On a single node, that is at hand. */
+static void ask(struct mpiio_pointers *self, struct mpiio_request *request)
+{
+    struct mpiio_entry entry;
+    int error;
+
+    pthread_mutex_lock(&self->lock);
+    if (self->options.nodes == 1) {
+        error = mpiio_request_apply(&self->state, request, &entry);
+        if (error < 0)
+            request->result = error;
+    } else if (!self->started) {
+        request->result = -EIO;
+    } else {
+        *self->last = request;
+        self->last = &request->next;
+        pthread_cond_signal(&self->wanted);
+        while (!request->done)
+            pthread_cond_wait(&self->answered, &self->lock);
+    }
+    pthread_mutex_unlock(&self->lock);
+    if (self->options.nodes == 1)
+        announce_turns(self);
+}
+
+static void end_thread(struct mpiio_pointers *self)
+{
+    struct mpiio_request leave = {.kind = MPIIO_REQUEST_EXIT};
+
+    if (!self->started)
+        return;
+    ask(self, &leave);
+    pthread_mutex_lock(&self->lock);
     self->over = true;
-    pthread_cond_signal(&self->asking.wanted);
-    pthread_mutex_unlock(&self->asking.lock);
-    atomic_store(&self->searching.over, true);
-    mpiio_lines_end(&self->asking.lines);
-    mpiio_herald_end(&self->herald);
-    if (self->has_thread)
-        pthread_join(self->thread, NULL);
+    pthread_cond_signal(&self->wanted);
+    pthread_mutex_unlock(&self->lock);
+    pthread_join(self->thread, NULL);
 }
 
 void mpiio_pointers_free(struct mpiio_pointers *pointers)
 {
     if (pointers == NULL)
         return;
-    end(pointers);
-    mpiio_server_destroy(&pointers->server);
-    mpiio_lines_destroy(&pointers->asking.lines);
-    mpiio_herald_free(&pointers->herald);
-    mpiio_together_free(&pointers->together);
-    mpiio_given_free(&pointers->asking.keeping.given_to);
-    mpiio_turns_free(&pointers->asking.keeping.turns);
-    pthread_cond_destroy(&pointers->asking.wanted);
-    pthread_mutex_destroy(&pointers->asking.lock);
-    free(pointers->known);
-    free(pointers->asking.keeping.values);
+    end_thread(pointers);
+    mpiio_record_close(&pointers->record);
+    mpiio_watch_free(&pointers->watch);
+    mpiio_state_free(&pointers->state);
+    pthread_cond_destroy(&pointers->answered);
+    pthread_cond_destroy(&pointers->wanted);
+    pthread_mutex_destroy(&pointers->lock);
+    free(pointers->announced);
+    free(pointers->start);
     free(pointers);
-}
-
-int mpiio_pointers_listen(struct mpiio_pointers *pointers, char **place)
-{
-    return mpiio_server_listen(&pointers->server, &pointers->options.local, place);
-}
-
-int mpiio_pointers_meet(struct mpiio_pointers *pointers, const char *places, size_t size)
-{
-    return mpiio_lines_meet(&pointers->asking.lines, places, size);
-}
-
-int mpiio_pointers_start(struct mpiio_pointers *pointers)
-{
-    int error = mpiio_server_start(&pointers->server);
-
-    if (error == 0 && pointers->options.nodes > 1) {
-        error = mpiio_thread_start(&pointers->thread, run_keeper, pointers);
-        pointers->has_thread = error == 0;
-    }
-    if (error == 0 && pointers->options.nodes > 1 && pointers->options.ranks > 0)
-        error = mpiio_herald_start(&pointers->herald);
-    return error;
 }
 
 /* Users. */
 
-/* Around what others may have to answer: true where it is to be ended. */
-static bool begin_wait(struct mpiio_pointers *self)
+/* As ask, by a user who may wait for other nodes. Returns the request's result. */
+static int64_t ask_waiting(struct mpiio_pointers *self, struct mpiio_request *request)
 {
     bool waits = self->options.nodes > 1 && self->options.wait != NULL;
 
     if (waits)
         self->options.wait(self->options.data, true);
-    return waits;
-}
-
-static void end_wait(struct mpiio_pointers *self, bool waits)
-{
+    ask(self, request);
     if (waits)
         self->options.wait(self->options.data, false);
-}
-
-/* Asks who keeps the pointers, wherever that is. 0, -ESTALE, -EIO or -ENOTCONN. */
-static int resolve(struct mpiio_pointers *self, struct mpiio_search *search)
-{
-    int error = mpiio_searching_resolve(&self->searching, search);
-
-    mpiio_herald_announce(&self->herald);
-    return error;
-}
-
-/* The same, of a user that waits for it. */
-static int resolve_waiting(struct mpiio_pointers *self, struct mpiio_search *search)
-{
-    bool waits = begin_wait(self);
-    int error = resolve(self, search);
-
-    end_wait(self, waits);
-    return error;
-}
-
-static int64_t take_etypes(struct mpiio_pointers *self, size_t pointer, uint64_t share,
-                           int64_t count, int64_t limit, int64_t *position)
-{
-    struct mpiio_search search = mpiio_search_of(&self->searching, MPIIO_POINTERS_TAKE, pointer);
-    int error;
-
-    search.request.share = share;
-    search.request.count = count;
-    search.request.limit = limit;
-    error = resolve(self, &search);
-    *position = search.answer.value.position;
-    return error != 0 ? error : search.answer.got;
-}
-
-/* For several takers (together.h). */
-static int64_t take_all(void *data, size_t pointer, int64_t count, int64_t limit, int64_t *position)
-{
-    return take_etypes(data, pointer, MPIIO_POINTERS_ANYBODY, count, limit, position);
+    return request->result;
 }
 
 int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
                             int64_t count, int64_t limit, int64_t *position)
 {
-    bool waits = begin_wait(pointers);
-    int64_t got;
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_TAKE,
+                                    .view = pointer,
+                                    .share = share,
+                                    .count = count,
+                                    .limit = limit};
+    int64_t got = ask_waiting(pointers, &request);
 
-    if (share == MPIIO_POINTERS_ANYBODY && pointers->options.nodes > 1)
-        got = mpiio_together_take(&pointers->together, take_all, pointers, pointer, count, limit,
-                                  position);
-    else
-        got = take_etypes(pointers, pointer, share, count, limit, position);
-    end_wait(pointers, waits);
+    *position = request.position;
     if (got <= 0)
         return got;
-    pthread_mutex_lock(&pointers->asking.lock);
+    pthread_mutex_lock(&pointers->lock);
     pointers->stats.takes++;
     pointers->stats.etypes += (uint64_t)got;
-    pthread_mutex_unlock(&pointers->asking.lock);
+    pthread_mutex_unlock(&pointers->lock);
     return got;
 }
 
 int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position)
 {
-    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_GET, pointer);
-    int error = resolve_waiting(pointers, &search);
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_GET, .view = pointer};
+    int error = (int)ask_waiting(pointers, &request);
 
-    if (error == 0)
-        *position = search.answer.value.position;
+    *position = request.position;
     return error;
 }
 
 int mpiio_pointers_set(struct mpiio_pointers *pointers, size_t pointer, int64_t position)
 {
-    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_SET, pointer);
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_SET, .view = pointer, .count = position};
 
-    search.request.count = position;
-    return position < 0 ? -EINVAL : resolve_waiting(pointers, &search);
+    return position < 0 ? -EINVAL : (int)ask_waiting(pointers, &request);
 }
-
-/* Shares. */
 
 int mpiio_pointers_open(struct mpiio_pointers *pointers, size_t view, int64_t rank,
                         uint64_t *number)
 {
-    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_OPEN, view);
-    int error;
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_OPEN, .view = view, .count = rank};
+    int64_t result = ask_waiting(pointers, &request);
 
-    search.request.count = rank;
-    error = resolve_waiting(pointers, &search);
-    *number = (uint64_t)search.answer.got;
-    mpiio_herald_opened(&pointers->herald, view, error != 0);
-    return error;
+    *number = (uint64_t)result;
+    return result < 0 ? (int)result : 0;
 }
 
 int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t number,
                         uint64_t *turn)
 {
-    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_OVER, view);
-    int error;
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_OVER, .view = view, .share = number};
+    int error = (int)ask_waiting(pointers, &request);
 
-    search.request.share = number;
-    error = resolve_waiting(pointers, &search);
-    if (error != 0)
-        return error;
-    *turn = search.answer.turn;
-    mpiio_herald_over(&pointers->herald, view, &search.answer);
-    return 0;
+    *turn = request.turn;
+    return error;
 }
 
 int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn)
 {
-    struct mpiio_search search = mpiio_search_of(&pointers->searching, MPIIO_POINTERS_TURN, view);
-    int error = resolve_waiting(pointers, &search);
+    struct mpiio_request request = {.kind = MPIIO_REQUEST_GET, .view = view};
+    int error = (int)ask_waiting(pointers, &request);
 
-    *turn = search.answer.turn;
+    *turn = request.turn;
     return error;
 }
 
 void mpiio_pointers_leave(struct mpiio_pointers *pointers)
 {
-    struct mpiio_pointers_answer answer;
+    struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
 
-    mpiio_herald_leave(&pointers->herald);
-    if (pointers->options.nodes == 1)
-        mpiio_herald_ask(&pointers->herald, MPIIO_POINTERS_TURN, 0, &answer);
+    if (pointers->options.nodes == 1) {
+        ask(pointers, &leave);
+        return;
+    }
+    pthread_mutex_lock(&pointers->lock);
+    pointers->leaving = true;
+    pthread_cond_signal(&pointers->wanted);
+    pthread_mutex_unlock(&pointers->lock);
 }
 
 int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers)
 {
-    return mpiio_lease_clock() - atomic_load(&pointers->herald.answered);
-}
-
-int64_t mpiio_pointers_done(struct mpiio_pointers *pointers)
-{
-    struct mpiio_pointers_answer answer;
-    bool used;
-    int error;
-
-    pthread_mutex_lock(&pointers->asking.lock);
-    used = pointers->asking.keeping.term > 0;
-    pthread_mutex_unlock(&pointers->asking.lock);
-    if (!used)
-        return 0;
-    error = mpiio_herald_ask(&pointers->herald, MPIIO_POINTERS_DONE, 0, &answer);
-    return error != 0 ? error : answer.got;
+    return mpiio_lease_clock() - atomic_load(&pointers->read);
 }
 
 void mpiio_pointers_get_stats(struct mpiio_pointers *pointers, struct mpiio_pointers_stats *stats)
 {
-    pthread_mutex_lock(&pointers->asking.lock);
+    pthread_mutex_lock(&pointers->lock);
     *stats = pointers->stats;
-    stats->keeper = pointers->asking.keeping.keeper;
-    pthread_mutex_unlock(&pointers->asking.lock);
+    pthread_mutex_unlock(&pointers->lock);
 }

@@ -9,12 +9,14 @@
 # make_distributed N [OPTION...]: starts a server and N clients, with further options, at dfs0, dfs1,
 # ... The first is also at dfs; a host of cluster.bash finds its own client there. The words of the
 # array tracer precede the server's command. The lines in above describe one more layer of the clients.
+# With without_locks the server has no file locks, so the kernel of each client keeps them.
 make_distributed() {
     local i port
     command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"
     port=$(/usr/bin/python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); print(s.getsockname()[1])')
     mkdir brick
     sed "s|BRICK|$tmp/brick|; s|PORT|$port|" "$top/tests/cluster/server.vol" >server.vol
+    [ -z "${without_locks:-}" ] || sed -i 's/subvolumes locks/subvolumes posix/' server.vol
     sed "s|PORT|$port|" "$top/tests/cluster/client.vol" >client.vol
     [ -z "${above:-}" ] || printf 'volume above\n    %s\n    subvolumes client\nend-volume\n' "$above" >>client.vol
     as_root "${tracer[@]}" glusterfsd -N -f server.vol --log-file="$tmp/server.log" >/dev/null 2>&1 3>&- &

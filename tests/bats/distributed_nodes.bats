@@ -110,6 +110,27 @@ everybody() {
     cmp brick/x.dat want
 }
 
+@test "distributed nodes: without file locks there is no shared, the log says why, and another folder serves" {
+    # shellcheck disable=SC2034 # read by make_distributed
+    local without_locks=1
+    make_distributed 2
+    make_hosts 2
+    seq -f %07.0f 0 2 >dfs0/x.dat
+    everybody '"byte"' -o "log=$tmp/log"
+    [ ! -e at/1/shared ]
+    [ ! -e at/1/ordered ]
+    logged log 'no shared and ordered here: .x.dat.mpiio-pointers: the filesystem has no file locks'
+    logged log 'no shared and ordered here: .x.dat.mpiio-pointers: node 0 has not created it'
+    cmp at/1/rank0 brick/x.dat
+    umount_distributed
+    everybody '"byte"' -o "log=$tmp/log,pointers=$tmp"
+    [ "$(head -c 8 at/1/shared)" = 0000000 ]
+    [ "$(head -c 8 at/0/shared)" = 0000001 ]
+    [ -e .x.dat.mpiio-pointers ]
+    umount_distributed
+    [ ! -e .x.dat.mpiio-pointers ]
+}
+
 @test "distributed nodes: random programs on three hosts and a foreign client agree with the model" {
     local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
     make_distributed 4

@@ -360,7 +360,7 @@ inject() {
     shift 2
     pid=$(daemon_pid)
     rm -f strace.err
-    as_root strace -f -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
+    as_root strace -f ${only:+-P "$only"} -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
         >strace.err 2>&1 3>&- &
     # With all of its threads.
     logged strace.err "Process $pid attached" || return

@@ -108,7 +108,7 @@ src/core: src/core/base src/core/file src/core/members src/core/cache src/core/c
 src/cluster: src/core/base viewspec/base/line.h
 src/lines: src/core/base src/cluster
 src/pool: src/core/base src/core/cache src/core/file src/cluster src/lines viewspec
-src/pointers: src/core/base src/cluster src/lines
+src/pointers: src/core/base src/core/file/freshness.h src/cluster
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base

@@ -65,7 +65,10 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
 {
     struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {3, 100000, 4242}};
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS,
-                                  .peers = {"host:1 token", "a:1\0\0b:2 c:3", 13}};
+                                  .peers = {.address = "host:1 token",
+                                            .mount = "0123456789abcde",
+                                            .pools = "a:1\0\0b:2 c:3",
+                                            .pools_size = 13}};
     struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {2, "no such thing"}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START,
                                   .start = {.count = 1, .hint = {{"cb_nodes", "1"}}}};
@@ -285,7 +288,8 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
     struct mpiio_message messages[] = {
         hello(memory),
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = {"address", "a:1", 4}},
+        {.type = MPIIO_MESSAGE_PEERS,
+         .peers = {.address = "address", .pools = "a:1", .pools_size = 4}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
         {.type = MPIIO_MESSAGE_FLUSH, .flush = {1, true, 0}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},

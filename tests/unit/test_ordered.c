@@ -31,8 +31,9 @@ static int open_number(void *data, size_t view, int64_t rank, uint64_t *number)
     int error = open_failure;
 
     pthread_mutex_lock(&turns_lock);
+    *number = mpiio_turns_next(&turns, view, rank);
     if (error == 0)
-        error = mpiio_turns_open(&turns, view, rank, 0, number);
+        error = mpiio_turns_open(&turns, view, *number, 0);
     pthread_mutex_unlock(&turns_lock);
     return error;
 }
@@ -42,8 +43,8 @@ static int end_number(void *data, size_t view, uint64_t number, uint64_t *turn)
     int error = over_failure;
 
     pthread_mutex_lock(&turns_lock);
-    if (error == 0)
-        mpiio_turns_over(&turns, view, number, 0);
+    if (error == 0 && turns.view[view].turn == number)
+        mpiio_turns_advance(&turns, view, number + 1);
     *turn = turns.view[view].turn;
     pthread_mutex_unlock(&turns_lock);
     return error;
@@ -95,7 +96,7 @@ static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
     etype_sizes[1] = 1;
     lengths[0] = lengths[1] = 0;
     failure = open_failure = over_failure = 0;
-    turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2, .patience = 1};
+    turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2};
     assert_int_equal(mpiio_turns_init(&turns), 0);
     assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
     return node = ordered;
@@ -283,7 +284,7 @@ TEST(turns_fail)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_share *share;
-    uint64_t number;
+    const uint64_t number = 2;
 
     open_failure = -EIO;
     assert_int_equal(mpiio_ordered_open(ordered, 0, 0, &share), -EIO);
@@ -295,7 +296,7 @@ TEST(turns_fail)
     over_failure = 0;
     mpiio_ordered_close(ordered);
     assert_placed(0, "01");
-    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 0, &number), 0);
+    assert_int_equal(mpiio_turns_open(&turns, 0, number, 0), 0);
     write_all(ordered, 0, 1, "3");
     mpiio_ordered_turn(ordered, 0, number, true);
     mpiio_ordered_close(ordered);
@@ -312,10 +313,11 @@ static bool never(void *data)
 TEST(out_of_turn)
 {
     struct mpiio_ordered *ordered = make(4, 1, 100);
-    uint64_t number;
 
-    turns.nodes = 2;
-    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 1, &number), 0);
+    mpiio_turns_free(&turns);
+    turns = (struct mpiio_turns){.nodes = 2, .ranks = 4, .views = 2};
+    assert_int_equal(mpiio_turns_init(&turns), 0);
+    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 1), 0);
     write_all(ordered, 0, 3, "three");
     write_all(ordered, 0, 1, "one");
     assert_int_equal(mpiio_ordered_finish(ordered, never, NULL), 8);

@@ -4,18 +4,16 @@
  * shares in the order of ranks, which come to any node.
  */
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
 #include "unit.h"
-#include "lines/talk.h"
-#include "pointers/frame.h"
 #include "pointers/ordered.h"
 #include "pointers/pointers.h"
 
 #define NODES    4
-#define MOST     7 /* with those that are silent */
 #define VIEWS    2
 #define TAKERS   8
 #define ETYPES   4000
@@ -25,11 +23,11 @@
 #define LINES  40
 #define RECORD 8
 
-static struct mpiio_pointers *node[MOST];
-static struct mpiio_ordered *ordered[MOST];
+static struct mpiio_pointers *node[NODES];
+static struct mpiio_ordered *ordered[NODES];
 static char file[RANKS * LINES * RECORD + RECORD];
-static char places[MOST * 1024];
-static size_t places_size;
+static char folder[] = "/tmp/pointers.XXXXXX";
+static int folder_fd;
 static int nodes;
 static atomic_int owner[ETYPES + 1]; /* how often it was given */
 static atomic_int taken;
@@ -86,11 +84,33 @@ static void start_ordered(int number)
     assert_int_equal(mpiio_ordered_start(ordered[number]), 0);
 }
 
-/* So many nodes, from first on, are connected to, and say nothing. */
-static void start_but(int silent, int first, int count)
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder_fd < 0 ? -1 : 0;
+}
+
+/* The last node that has exited has removed the record. */
+static int remove_folder(void **state)
+{
+    (void)state;
+    close(folder_fd);
+    return rmdir(folder);
+}
+
+TEST_GROUP(make_folder, remove_folder)
+
+static void start(int count)
 {
     static const int64_t begin[VIEWS] = {0, 40};
-    size_t size = 0;
+    const struct mpiio_record record = {.folder = folder_fd,
+                                        .name = ".f.mpiio-pointers",
+                                        .identity = {1},
+                                        .coherence = MPIIO_COHERENCE_LOCAL,
+                                        .shared = {.st_mode = S_IFREG | 0600}};
 
     nodes = count;
     for (int i = 0; i < nodes; i++) {
@@ -102,30 +122,16 @@ static void start_but(int silent, int first, int count)
                                                        .timeout = PATIENCE,
                                                        .turn = tell_turn,
                                                        .data = (void *)(intptr_t)i};
-        char *place;
 
         start_ordered(i);
         assert_int_equal(mpiio_pointers_new(&options, &node[i]), 0);
-        assert_int_equal(mpiio_pointers_listen(node[i], &place), 0);
-        assert_true(size + strlen(place) < sizeof(places));
-        strcpy(places + size, place);
-        size += strlen(place) + 1;
-        free(place);
+        assert_int_equal(mpiio_pointers_meet(node[i], &record), 0);
     }
-    places_size = size;
-    for (int i = 0; i < nodes; i++) {
-        assert_int_equal(mpiio_pointers_meet(node[i], places, size), 0);
-        if (i < first || i >= first + silent)
-            assert_int_equal(mpiio_pointers_start(node[i]), 0);
-    }
+    for (int i = 0; i < nodes; i++)
+        assert_int_equal(mpiio_pointers_start(node[i]), 0);
     atomic_store(&taken, 0);
     for (int i = 0; i <= ETYPES; i++)
         atomic_store(&owner[i], 0);
-}
-
-static void start(int count)
-{
-    start_but(0, 0, count);
 }
 
 static void end(void)
@@ -185,10 +191,9 @@ TEST(each_is_given_once)
     end();
 }
 
-/* What the others have is known, and so is what node 0 itself had taken before. */
-TEST(the_keeper_dies)
+/* What it had taken stays taken. */
+TEST(the_first_node_exits)
 {
-    struct mpiio_pointers_stats stats;
     pthread_t thread[TAKERS];
     int64_t position;
 
@@ -205,8 +210,6 @@ TEST(the_keeper_dies)
     assert_int_equal(
         mpiio_pointers_take(node[3], 1, MPIIO_POINTERS_ANYBODY, 1, INT64_MAX, &position), 1);
     assert_int_equal(position, 47);
-    mpiio_pointers_get_stats(node[3], &stats);
-    assert_int_equal(stats.keeper, 1);
     end();
 }
 
@@ -231,32 +234,7 @@ TEST(all_but_one_die)
     end();
 }
 
-/* More than half answer: how many do not, and how long they are waited for, is no matter. */
-static void go_on_without(int first)
-{
-    int64_t position;
-
-    start_but(3, first, MOST);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(mpiio_pointers_take(node[MOST - 1 - i], 0, MPIIO_POINTERS_ANYBODY, 5,
-                                             INT64_MAX, &position),
-                         5);
-        assert_int_equal(position, 5 * i);
-    }
-    end();
-}
-
-TEST(some_are_silent)
-{
-    go_on_without(1);
-}
-
-TEST(the_first_are_silent)
-{
-    go_on_without(0);
-}
-
-/* What is set is set for all, backwards too, and stays when who keeps it dies. */
+/* What is set is set for all, backwards too, and stays when a node exits. */
 TEST(set_and_get)
 {
     int64_t position;
@@ -346,84 +324,9 @@ TEST(shares_are_in_order)
     end();
 }
 
-/* It keeps the turns, and has no share. */
-TEST(the_keeper_of_turns_dies)
+TEST(a_node_without_contributions_exits)
 {
     start(NODES);
     put_all(1, true);
-    end();
-}
-
-/* Asks node to whose turn it is, in the name of node 2, which says that node ended has ended. */
-static void ask_as_node_2(int to, uint32_t ended, struct mpiio_pointers_answer *answer)
-{
-    const struct mpiio_lines_options options = {
-        .node = 2, .nodes = nodes, .timeout = PATIENCE, .connect = PATIENCE};
-    const struct mpiio_pointers_request request = {.type = MPIIO_POINTERS_TURN,
-                                                   .node = 2,
-                                                   .share = MPIIO_POINTERS_NO_SHARE,
-                                                   .ended = ended,
-                                                   .owner = MPIIO_POINTERS_NO_NODE};
-    uint8_t bytes[MPIIO_POINTERS_REQUEST_BYTES];
-    struct mpiio_lines lines;
-    struct mpiio_line *line;
-
-    mpiio_lines_init(&lines, &options);
-    assert_int_equal(mpiio_lines_meet(&lines, places, places_size), 0);
-    line = mpiio_lines_get(&lines, to);
-    assert_non_null(line);
-    mpiio_pointers_request_encode(&request, bytes);
-    assert_int_equal(mpiio_talk_send(line->fd, bytes, sizeof(bytes), PATIENCE), 0);
-    assert_int_equal(mpiio_talk_receive(line->fd, bytes, MPIIO_POINTERS_ANSWER_BYTES, PATIENCE), 0);
-    assert_true(mpiio_pointers_answer_decode(bytes, answer));
-    mpiio_lines_put(&lines, to, line, true);
-    mpiio_lines_destroy(&lines);
-}
-
-/* Node 1 opens the first two shares; then node 0, which keeps the turns, passes over both. */
-static void pass_over_two(struct mpiio_share *share[2])
-{
-    struct mpiio_pointers_answer answer;
-
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(mpiio_ordered_open(ordered[1], 0, i, &share[i]), 0);
-    ask_as_node_2(0, 1, &answer);
-    assert_int_equal(answer.verdict, MPIIO_POINTERS_GRANTED);
-    assert_int_equal(answer.turn, 2);
-}
-
-static void close_two(struct mpiio_share *share[2])
-{
-    for (int i = 0; i < 2; i++)
-        mpiio_share_close(share[i]);
-}
-
-/* One share is refused at its turn, by an answer that says that the other one is over, too. */
-TEST(who_takes_tells_who_waits)
-{
-    struct mpiio_ordered_waiter waiter = {0};
-    struct mpiio_share *share[2];
-
-    start(3);
-    pass_over_two(share);
-    assert_int_equal(mpiio_share_write(share[0], "at turn", RECORD, &waiter), -ESTALE);
-    assert_int_equal(mpiio_share_await(share[1], &waiter), -ESTALE);
-    close_two(share);
-    end();
-}
-
-/* Another node has lost the one that keeps the turns, and asks this one, which looks after it. */
-TEST(who_looks_after_the_keeper_tells_who_waits)
-{
-    struct mpiio_ordered_waiter waiter = {0};
-    struct mpiio_pointers_answer answer;
-    struct mpiio_share *share[2];
-
-    start(3);
-    pass_over_two(share);
-    ask_as_node_2(1, MPIIO_POINTERS_NO_NODE, &answer);
-    assert_int_not_equal(answer.verdict, MPIIO_POINTERS_GRANTED);
-    assert_int_equal(mpiio_share_await(share[1], &waiter), -ESTALE);
-    close_two(share);
     end();
 }

@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: MIT */
+#include "record.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cluster/handshake_proof.h"
+#include "cluster/wire.h"
+#include "core/base/clock.h"
+
+/* The file. */
+#define MAGIC        0x4d50494f50545231 /* "MPIOPTR1": the format's version 1 */
+#define HEADER_BYTES 48
+#define HEADER_ROOM  512
+#define BEATS_AT     4096
+#define PAGE         4096
+#define ENTRY_BYTES  40
+#define SUM_BYTES    8
+
+/* Locks: a byte for the record, and behind it one for each node. */
+#define LOCK_AT ((off_t)1 << 61)
+
+/* ns between two attempts to lock the record, first and at most. */
+#define PAUSE_MIN 50000
+#define PAUSE_MAX 10000000
+
+/* How often a node looks for the record that node 0 has created, and ns between two looks. */
+#define PROOF_LOOKS 20
+#define PROOF_PAUSE 100000000
+
+/* A log of so many bytes is replaced, if a snapshot is much shorter. */
+#define LOG_MAX (1 << 20)
+
+struct header {
+    uint64_t generation;
+    int64_t base;
+    uint64_t sum; /* checksum */
+    bool mine;    /* its identity is this mount's */
+};
+
+/* Locks. */
+
+static int set_lock(const struct mpiio_record *record, int command, short type, off_t first,
+                    off_t count)
+{
+    struct flock bytes = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = LOCK_AT + first, .l_len = count};
+
+    if (fcntl(record->fd, command, &bytes) != 0)
+        return errno == EACCES ? -EAGAIN : -errno;
+    return command == F_OFD_GETLK && bytes.l_type != F_UNLCK ? 1 : 0;
+}
+
+static int lock_node(const struct mpiio_record *record)
+{
+    return set_lock(record, F_OFD_SETLK, F_WRLCK, 1 + record->node, 1);
+}
+
+bool mpiio_record_has_node(const struct mpiio_record *record, int node)
+{
+    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1 + node, 1) != 0;
+}
+
+/* Returns true if a node of any mount is alive that uses this file. */
+static bool is_used(const struct mpiio_record *record)
+{
+    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
+}
+
+/* Tries again and again: F_OFD_SETLKW would wait for a frozen node without a limit. */
+static int await_lock(struct mpiio_record *record, int64_t end)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MIN};
+    int error;
+
+    while ((error = set_lock(record, F_OFD_SETLK, F_WRLCK, 0, 1)) == -EAGAIN) {
+        if (mpiio_lease_clock() >= end)
+            return -ETIMEDOUT;
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX / 2 ? 2 * pause.tv_nsec : PAUSE_MAX;
+    }
+    if (error == 0)
+        record->since = mpiio_lease_clock();
+    return error;
+}
+
+void mpiio_record_unlock(struct mpiio_record *record)
+{
+    if (record->since != 0)
+        set_lock(record, F_OFD_SETLK, F_UNLCK, 0, 1);
+    record->since = 0;
+}
+
+/* Bytes. */
+
+static int write_all(const struct mpiio_record *record, const uint8_t *bytes, size_t size,
+                     int64_t at)
+{
+    while (size > 0) {
+        ssize_t put = pwrite(record->fd, bytes, size, at);
+
+        if (put <= 0 && (put == 0 || errno != EINTR))
+            return put == 0 ? -EIO : -errno;
+        if (put < 0)
+            continue;
+        bytes += put;
+        size -= (size_t)put;
+        at += put;
+    }
+    return record->synced && fdatasync(record->fd) != 0 ? -errno : 0;
+}
+
+/* Returns how many bytes were read, fewer at the end of the file; or a negative errno. */
+static ssize_t read_all(const struct mpiio_record *record, uint8_t *bytes, size_t size, int64_t at)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t more = pread(record->fd, bytes + got, size - got, at + (int64_t)got);
+
+        if (more < 0 && errno != EINTR)
+            return -errno;
+        if (more == 0)
+            break;
+        got += more > 0 ? (size_t)more : 0;
+    }
+    return (ssize_t)got;
+}
+
+/* Brings this host up to date with what other hosts have written and synced. */
+static int renew(struct mpiio_record *record)
+{
+    return record->coherence == MPIIO_COHERENCE_LOCAL
+               ? 0
+               : mpiio_freshness_renew(&record->freshness, record->fd, record->coherence);
+}
+
+static int64_t log_start(const struct mpiio_record *record)
+{
+    return BEATS_AT + (8 * (int64_t)record->nodes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* The header. */
+
+static void code_header(struct mpiio_wire *wire, struct header *header, uint64_t *magic,
+                        uint8_t identity[MPIIO_RECORD_IDENTITY])
+{
+    mpiio_wire_u64(wire, magic);
+    mpiio_wire_bytes(wire, identity, MPIIO_RECORD_IDENTITY);
+    mpiio_wire_u64(wire, &header->generation);
+    mpiio_wire_u64(wire, (uint64_t *)&header->base);
+}
+
+/* Encodes a header of this mount, and sets its checksum. */
+static void encode_header(const struct mpiio_record *record, struct header *header,
+                          uint8_t bytes[HEADER_BYTES])
+{
+    struct mpiio_wire wire = {.to = bytes, .size = HEADER_BYTES};
+    uint8_t identity[MPIIO_RECORD_IDENTITY];
+    uint64_t magic = MAGIC;
+
+    memcpy(identity, record->identity, sizeof(identity));
+    code_header(&wire, header, &magic, identity);
+    header->sum = mpiio_siphash(identity, bytes, wire.at);
+    mpiio_wire_u64(&wire, &header->sum);
+}
+
+/* Writes a header over the one before the current one, which stays valid until this one is whole.
+ */
+static int write_header(const struct mpiio_record *record, struct header *header)
+{
+    uint8_t bytes[HEADER_BYTES];
+
+    encode_header(record, header, bytes);
+    return write_all(record, bytes, sizeof(bytes), (int64_t)(header->generation % 2) * HEADER_ROOM);
+}
+
+static bool decode_header(const struct mpiio_record *record, const uint8_t *bytes,
+                          struct header *header)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = HEADER_BYTES};
+    uint8_t identity[MPIIO_RECORD_IDENTITY];
+    uint64_t magic, sum;
+
+    code_header(&wire, header, &magic, identity);
+    sum = mpiio_siphash(identity, bytes, wire.at);
+    mpiio_wire_u64(&wire, &header->sum);
+    header->mine = memcmp(identity, record->identity, sizeof(identity)) == 0;
+    return mpiio_wire_complete(&wire) && magic == MAGIC && sum == header->sum &&
+           header->generation > 0 && header->base >= BEATS_AT;
+}
+
+/*
+ * Returns 1 and the newer header that is whole; 0 if the file has none, as after a crash of the
+ * node that created it; -EEXIST if it is not a record; or another negative errno.
+ */
+static int read_header(const struct mpiio_record *record, struct header *header)
+{
+    uint8_t bytes[2 * HEADER_ROOM] = {0};
+    ssize_t got = read_all(record, bytes, sizeof(bytes), 0);
+    struct header second;
+    bool any;
+
+    if (got < 0)
+        return (int)got;
+    any = decode_header(record, bytes, header);
+    if (decode_header(record, bytes + HEADER_ROOM, &second) &&
+        (!any || second.generation > header->generation)) {
+        *header = second;
+        any = true;
+    }
+    if (any)
+        return 1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        if (bytes[i] != 0)
+            return -EEXIST;
+    return 0;
+}
+
+/* Entries. */
+
+static void code_entry(struct mpiio_wire *wire, struct mpiio_entry *entry, uint64_t *generation)
+{
+    uint32_t kind = entry->kind, none = 0;
+
+    mpiio_wire_u32(wire, &kind);
+    mpiio_wire_u32(wire, &entry->node);
+    mpiio_wire_u32(wire, &entry->view);
+    mpiio_wire_u32(wire, &none);
+    mpiio_wire_u64(wire, &entry->value);
+    mpiio_wire_u64(wire, generation);
+    entry->kind = kind;
+}
+
+/* Returns the checksum of an entry, whose bytes are given, behind one with the checksum chain. */
+static uint64_t sum_entry(const struct mpiio_record *record, uint64_t chain, const uint8_t *bytes)
+{
+    uint8_t text[ENTRY_BYTES];
+
+    memcpy(text, &chain, sizeof(chain));
+    memcpy(text + sizeof(chain), bytes, ENTRY_BYTES - SUM_BYTES);
+    return mpiio_siphash(record->identity, text, sizeof(text));
+}
+
+/* Writes entries behind one with the checksum *chain, which becomes that of the last of them. */
+static int write_entries(const struct mpiio_record *record, uint64_t generation, int64_t at,
+                         uint64_t *chain, const struct mpiio_entry *entries, size_t count)
+{
+    uint8_t *bytes = malloc(count * ENTRY_BYTES + 1);
+    struct mpiio_wire wire = {.to = bytes, .size = count * ENTRY_BYTES};
+    int error;
+
+    if (bytes == NULL)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        struct mpiio_entry entry = entries[i];
+
+        code_entry(&wire, &entry, &generation);
+        *chain = sum_entry(record, *chain, bytes + i * ENTRY_BYTES);
+        mpiio_wire_u64(&wire, chain);
+    }
+    error = write_all(record, bytes, count * ENTRY_BYTES, at);
+    free(bytes);
+    return error;
+}
+
+/* Returns true if the bytes are the next entry of the log. */
+static bool decode_entry(const struct mpiio_record *record, const uint8_t *bytes,
+                         struct mpiio_entry *entry, uint64_t *chain)
+{
+    struct mpiio_wire wire = {.from = bytes, .size = ENTRY_BYTES};
+    uint64_t generation, sum = sum_entry(record, record->chain, bytes);
+
+    code_entry(&wire, entry, &generation);
+    mpiio_wire_u64(&wire, chain);
+    return sum == *chain && generation == record->generation;
+}
+
+static int read_entries(struct mpiio_record *record, struct mpiio_state *state)
+{
+    uint8_t bytes[100 * ENTRY_BYTES];
+    struct mpiio_entry entry;
+    uint64_t chain;
+    ssize_t got;
+    int error;
+
+    for (;;) {
+        got = read_all(record, bytes, sizeof(bytes), record->at);
+        if (got < 0)
+            return (int)got;
+        for (const uint8_t *next = bytes; next + ENTRY_BYTES <= bytes + got; next += ENTRY_BYTES) {
+            if (!decode_entry(record, next, &entry, &chain))
+                return 0;
+            error = mpiio_state_apply(state, &entry);
+            if (error != 0)
+                return error;
+            record->chain = chain;
+            record->at += ENTRY_BYTES;
+        }
+        if (got < (ssize_t)sizeof(bytes))
+            return 0;
+    }
+}
+
+static void begin_generation(struct mpiio_record *record, const struct header *header)
+{
+    record->generation = header->generation;
+    record->base = record->at = header->base;
+    record->chain = header->sum;
+}
+
+int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
+{
+    struct header header;
+    int error = renew(record);
+
+    if (error == 0)
+        error = read_header(record, &header);
+    if (error == 1 && header.mine) {
+        if (header.generation != record->generation) {
+            mpiio_state_reset(state);
+            begin_generation(record, &header);
+        }
+        error = read_entries(record, state);
+    } else if (error >= 0) {
+        error = error == 1 ? -ESTALE : -EIO;
+    }
+    if (error != 0)
+        record->generation = 0;
+    return error;
+}
+
+/* Returns false if the filesystem may have taken the lock away, as from a machine that was silent.
+ */
+static bool is_in_time(const struct mpiio_record *record)
+{
+    return mpiio_lease_clock() - record->since <= record->timeout / 2;
+}
+
+int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *entries,
+                        size_t count)
+{
+    int error = -EAGAIN;
+
+    if (is_in_time(record))
+        error =
+            write_entries(record, record->generation, record->at, &record->chain, entries, count);
+    if (error == 0)
+        record->at += (int64_t)(count * ENTRY_BYTES);
+    else
+        record->generation = 0;
+    return error;
+}
+
+/* The new log goes before the old one if it fits there, else behind it. */
+static int64_t choose_base(const struct mpiio_record *record, size_t count)
+{
+    int64_t first = log_start(record);
+
+    if (first + (int64_t)(count * ENTRY_BYTES) <= record->base)
+        return first;
+    return (record->at + PAGE - 1) / PAGE * PAGE;
+}
+
+/* Writes a snapshot as the next generation. */
+static int write_generation(struct mpiio_record *record, const struct mpiio_entry *list,
+                            size_t count)
+{
+    struct header next = {.generation = record->generation + 1, .base = choose_base(record, count)};
+    uint8_t bytes[HEADER_BYTES];
+    uint64_t chain;
+    int error;
+
+    encode_header(record, &next, bytes);
+    chain = next.sum;
+    error = write_entries(record, next.generation, next.base, &chain, list, count);
+    if (error == 0)
+        error = write_header(record, &next);
+    if (error != 0) {
+        record->generation = 0;
+        return error;
+    }
+    begin_generation(record, &next);
+    record->at += (int64_t)(count * ENTRY_BYTES);
+    record->chain = chain;
+    return 0;
+}
+
+int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *state)
+{
+    int64_t length = record->at - record->base;
+    struct mpiio_entry *list;
+    size_t count;
+    int error = 0;
+
+    if (length < LOG_MAX || !is_in_time(record))
+        return 0;
+    list = mpiio_state_snapshot(state, &count);
+    if (list == NULL)
+        return -ENOMEM;
+    if ((int64_t)(4 * count * ENTRY_BYTES) <= length)
+        error = write_generation(record, list, count);
+    free(list);
+    return error;
+}
+
+/* Opening and the end. */
+
+void mpiio_record_init(struct mpiio_record *record)
+{
+    record->fd = -1;
+    pthread_mutex_init(&record->freshness.lock, NULL);
+}
+
+void mpiio_record_close(struct mpiio_record *record)
+{
+    if (record->fd >= 0)
+        close(record->fd);
+    record->fd = -1;
+    record->since = 0;
+    record->generation = 0;
+}
+
+static int open_file(struct mpiio_record *record, bool create)
+{
+    int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (create ? O_CREAT : 0);
+    struct stat st;
+
+    record->fd = openat(record->folder, record->name, flags, 0600);
+    if (record->fd < 0)
+        return -errno;
+    record->synced = !mpiio_filesystem_of(record->fd)->one_machine;
+    if (fstat(record->fd, &st) != 0)
+        return -errno;
+    return S_ISREG(st.st_mode) ? 0 : -EEXIST;
+}
+
+/* Returns 1 if the path still leads to the open file, else 0; or a negative errno. */
+static int is_linked(const struct mpiio_record *record)
+{
+    struct statx named, opened;
+
+    if (statx(record->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_INO, &opened) != 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (statx(record->folder, record->name, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_INO,
+              &named) != 0)
+        return errno == ENOENT ? 0 : -errno;
+    return named.stx_ino == opened.stx_ino && named.stx_dev_major == opened.stx_dev_major &&
+           named.stx_dev_minor == opened.stx_dev_minor;
+}
+
+/* Makes an empty file a record without entries. */
+static int format_file(const struct mpiio_record *record)
+{
+    struct header header = {.generation = 1, .base = log_start(record)};
+
+    /* If the owner cannot be set, the record stays private to this user. */
+    if (fchown(record->fd, record->shared.st_uid, record->shared.st_gid) == 0 ||
+        record->shared.st_uid == geteuid())
+        fchmod(record->fd, record->shared.st_mode & 0666);
+    if (ftruncate(record->fd, header.base) != 0)
+        return -errno;
+    return write_header(record, &header);
+}
+
+/* Joins the nodes that use the record, which is locked. -EAGAIN: it was another mount's, which has
+   ended, and is removed now. */
+static int join(struct mpiio_record *record, bool create)
+{
+    struct header header;
+    int found = read_header(record, &header);
+    int error = found < 0 ? found : 0;
+
+    if (found == 1 && !header.mine) {
+        if (is_used(record))
+            return -EBUSY;
+        return unlinkat(record->folder, record->name, 0) == 0 || errno == ENOENT ? -EAGAIN : -errno;
+    }
+    if (found == 0)
+        error = create ? format_file(record) : -ENOENT;
+    if (error == 0)
+        error = lock_node(record) == 0 ? 0 : -EBUSY;
+    record->joined = error == 0;
+    return error;
+}
+
+/* Looks whether the file that is locked is the record of this mount. -EAGAIN: another file has its
+   name by now. */
+static int check_file(struct mpiio_record *record, bool create)
+{
+    int linked = is_linked(record);
+    int error = linked < 0 ? linked : 0;
+
+    if (linked == 0)
+        return record->joined ? -ESTALE : -EAGAIN;
+    if (error == 0)
+        error = renew(record);
+    if (error == 0 && !record->joined)
+        error = join(record, create);
+    return error;
+}
+
+int mpiio_record_lock(struct mpiio_record *record, bool create)
+{
+    int64_t end = mpiio_lease_clock() + record->timeout;
+    int error;
+
+    do {
+        error = record->fd < 0 ? open_file(record, create) : 0;
+        if (error == 0)
+            error = await_lock(record, end);
+        if (error == 0)
+            error = check_file(record, create);
+        if (error != 0)
+            mpiio_record_unlock(record);
+        if (error != 0 && !record->joined)
+            mpiio_record_close(record);
+    } while (error == -EAGAIN && mpiio_lease_clock() < end);
+    return error == -EAGAIN ? -ETIMEDOUT : error;
+}
+
+void mpiio_record_remove(struct mpiio_record *record)
+{
+    unlinkat(record->folder, record->name, 0);
+}
+
+int mpiio_record_prove(struct mpiio_record *record)
+{
+    const struct timespec pause = {.tv_nsec = PROOF_PAUSE};
+    struct header header;
+    int error = open_file(record, false);
+
+    /* The client may have cached that there was no such name. */
+    for (int i = 0; i < PROOF_LOOKS && error == -ENOENT; i++) {
+        nanosleep(&pause, NULL);
+        error = open_file(record, false);
+    }
+    if (error == 0)
+        error = read_header(record, &header);
+    if (error >= 0 && (error == 0 || !header.mine))
+        error = -ENOENT;
+    else if (error == 1)
+        error = mpiio_record_has_node(record, 0) ? 0 : -ENOLCK;
+    mpiio_record_close(record);
+    return error;
+}
+
+void mpiio_record_drop_unused(struct mpiio_record *record)
+{
+    struct header header;
+    uint8_t entry[ENTRY_BYTES];
+
+    if (!record->joined || mpiio_record_lock(record, false) != 0)
+        return;
+    if (!is_used(record) && read_header(record, &header) == 1 &&
+        read_all(record, entry, sizeof(entry), header.base) == 0) {
+        mpiio_record_remove(record);
+        mpiio_record_close(record);
+        record->joined = false;
+    }
+    mpiio_record_unlock(record);
+}
+
+/* Heartbeats. */
+
+int mpiio_record_beat(struct mpiio_record *record)
+{
+    uint64_t beats = htobe64(++record->beats);
+
+    return write_all(record, (const uint8_t *)&beats, sizeof(beats),
+                     BEATS_AT + 8 * (int64_t)record->node);
+}
+
+uint64_t mpiio_record_beats(struct mpiio_record *record, int node)
+{
+    uint64_t beats = 0;
+
+    if (renew(record) != 0 || read_all(record, (uint8_t *)&beats, sizeof(beats),
+                                       BEATS_AT + 8 * (int64_t)node) != sizeof(beats))
+        return 0;
+    return be64toh(beats);
+}

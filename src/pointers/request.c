@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "request.h"
+
+#include <errno.h>
+
+#include "pointers.h"
+
+/* Fills in the entry that a take needs. Returns false if it needs none. */
+static bool decide_take(const struct mpiio_state *state, struct mpiio_request *request,
+                        struct mpiio_entry *entry)
+{
+    const struct mpiio_turns *turns = &state->turns;
+    int64_t position = state->position[request->view], room = request->limit - position;
+
+    if (request->share != MPIIO_POINTERS_ANYBODY &&
+        (turns->view[request->view].turn != request->share ||
+         mpiio_turns_owner(turns, request->view) != (uint32_t)turns->self)) {
+        request->result = -ESTALE;
+        return false;
+    }
+    request->position = position;
+    request->result = room <= 0 ? 0 : room < request->count ? room : request->count;
+    *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_POSITION,
+                                  .value = (uint64_t)(position + request->result)};
+    return request->result > 0;
+}
+
+/* Finishes the contribution whose turn it is. One that has finished, or was dropped, stays so. */
+static bool decide_over(const struct mpiio_state *state, const struct mpiio_request *request,
+                        struct mpiio_entry *entry)
+{
+    const struct mpiio_turns *turns = &state->turns;
+
+    *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_TURN, .value = request->share + 1};
+    return turns->view[request->view].turn == request->share &&
+           mpiio_turns_owner(turns, request->view) == (uint32_t)turns->self;
+}
+
+/* Fills in the entry that a request adds to the record. Returns false if it adds none. */
+static bool decide(const struct mpiio_state *state, struct mpiio_request *request,
+                   struct mpiio_entry *entry)
+{
+    const struct mpiio_turns *turns = &state->turns;
+
+    switch (request->kind) {
+    case MPIIO_REQUEST_GET:
+        return false;
+    case MPIIO_REQUEST_TAKE:
+        return decide_take(state, request, entry);
+    case MPIIO_REQUEST_SET:
+        *entry =
+            (struct mpiio_entry){.kind = MPIIO_ENTRY_POSITION, .value = (uint64_t)request->count};
+        return true;
+    case MPIIO_REQUEST_OPEN:
+        request->result = (int64_t)mpiio_turns_next(turns, request->view, request->count);
+        *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_OPEN, .value = (uint64_t)request->result};
+        return true;
+    case MPIIO_REQUEST_OVER:
+        return decide_over(state, request, entry);
+    case MPIIO_REQUEST_LEAVE:
+        *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_LEAVE};
+        return !turns->node[turns->self].leaving;
+    case MPIIO_REQUEST_EXIT:
+        *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_EXIT};
+        return true;
+    }
+    return false;
+}
+
+int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request,
+                        struct mpiio_entry *entry)
+{
+    bool any;
+    int error = 0;
+
+    request->result = 0;
+    any = decide(state, request, entry);
+    if (any) {
+        entry->node = (uint32_t)state->turns.self;
+        entry->view = (uint32_t)request->view;
+        error = mpiio_state_apply(state, entry);
+    }
+    if (request->kind == MPIIO_REQUEST_GET)
+        request->position = state->position[request->view];
+    request->turn = state->turns.view[request->view].turn;
+    return error != 0 ? error : any;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+#include "watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+
+/* In terms of the timeout: how long a node may be silent at its turn; how often nodes look. */
+#define SILENCE 2
+#define LOOKS   8
+
+/* ms between two looks, at least and at most. */
+#define INTERVAL_MIN 10
+#define INTERVAL_MAX 1000
+
+int mpiio_watch_init(struct mpiio_watch *watch)
+{
+    watch->node = calloc((size_t)watch->record->nodes, sizeof(*watch->node));
+    return watch->node != NULL ? 0 : -ENOMEM;
+}
+
+void mpiio_watch_free(struct mpiio_watch *watch)
+{
+    free(watch->node);
+}
+
+static int64_t interval_of(const struct mpiio_watch *watch)
+{
+    int interval = watch->timeout / LOOKS;
+
+    if (interval < INTERVAL_MIN)
+        return INTERVAL_MIN;
+    return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
+}
+
+/* Returns true if the node has exited, or its counter has not changed for too long. */
+static bool is_silent(struct mpiio_watch *watch, uint32_t node, int64_t now)
+{
+    struct mpiio_watch_node *self = &watch->node[node];
+    uint64_t beats;
+
+    if (!mpiio_record_has_node(watch->record, (int)node))
+        return true;
+    beats = mpiio_record_beats(watch->record, (int)node);
+    if (self->since == 0 || beats != self->beats)
+        *self = (struct mpiio_watch_node){beats, now};
+    return now - self->since > SILENCE * watch->timeout;
+}
+
+/* Drops the contribution whose turn it is in a view if, under the lock, it is still node's, and the
+   node is still silent. */
+static void drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t node)
+{
+    const struct mpiio_state *state = watch->state;
+    uint64_t number = state->turns.view[view].turn;
+    const struct mpiio_entry entry = {.kind = MPIIO_ENTRY_TURN,
+                                      .node = (uint32_t)state->turns.self,
+                                      .view = (uint32_t)view,
+                                      .value = number + 1};
+    int error = mpiio_record_lock(watch->record, false);
+
+    if (error != 0)
+        return;
+    error = mpiio_record_read(watch->record, watch->state);
+    if (error == 0 && state->turns.view[view].turn == number &&
+        is_silent(watch, node, mpiio_lease_clock())) {
+        error = mpiio_record_append(watch->record, &entry, 1);
+        if (error == 0 && watch->passed != NULL)
+            watch->passed(watch->data, view, number, (int)node, state->position[view]);
+        if (error == 0)
+            error = mpiio_state_apply(watch->state, &entry);
+    }
+    if (error != 0)
+        watch->record->generation = 0;
+    mpiio_record_unlock(watch->record);
+}
+
+/* Drops contributions of silent nodes in a view until it is the turn of another one. */
+static void look_at_view(struct mpiio_watch *watch, size_t view, int64_t now)
+{
+    const struct mpiio_turns *turns = &watch->state->turns;
+    uint64_t turn;
+    uint32_t owner;
+
+    do {
+        turn = turns->view[view].turn;
+        owner = mpiio_turns_owner(turns, view);
+        if (turns->view[view].own > 0 && owner != MPIIO_TURNS_NOBODY &&
+            owner != (uint32_t)turns->self && is_silent(watch, owner, now))
+            drop_contribution(watch, view, owner);
+    } while (turns->view[view].turn != turn);
+}
+
+/*
+ * The time in which this process did not run, or waited for the lock, says nothing about others:
+ * after a long pause, their silence is measured from now on.
+ */
+static void forget_pause(struct mpiio_watch *watch, int64_t now)
+{
+    if (now - watch->looked > SILENCE * watch->timeout / 2)
+        for (int i = 0; i < watch->record->nodes; i++)
+            watch->node[i].since = 0;
+    watch->looked = now;
+}
+
+void mpiio_watch_look(struct mpiio_watch *watch)
+{
+    int64_t now = mpiio_lease_clock();
+
+    if (now < watch->due)
+        return;
+    watch->due = now + interval_of(watch);
+    forget_pause(watch, now);
+    mpiio_record_beat(watch->record);
+    for (size_t view = 0; view < watch->state->views; view++)
+        look_at_view(watch, view, now);
+}

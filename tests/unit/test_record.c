@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The record of shared file pointers: what nodes append, others read, whatever a crash has left
+ * behind. Several open records of one process are several nodes: their locks exclude each other.
+ */
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "unit.h"
+#include "pointers/record.h"
+
+#define NODES 3
+#define VIEWS 2
+#define LIMIT 400 /* ms */
+
+static const int64_t start[VIEWS];
+static char folder[] = "/tmp/record.XXXXXX";
+static int folder_fd;
+
+struct node {
+    struct mpiio_record record;
+    struct mpiio_state state;
+};
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder_fd < 0 ? -1 : 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
+    close(folder_fd);
+    return rmdir(folder);
+}
+
+TEST_GROUP(make_folder, remove_folder)
+
+/* A node of a mount whose identity is that byte. */
+static void begin_node(struct node *node, int number, uint8_t mount)
+{
+    memset(node, 0, sizeof(*node));
+    node->record = (struct mpiio_record){
+        .folder = folder_fd,
+        .name = ".f.mpiio-pointers",
+        .identity = {mount},
+        .node = number,
+        .nodes = NODES,
+        .coherence = MPIIO_COHERENCE_LOCAL,
+        .shared = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()},
+        .timeout = LIMIT};
+    mpiio_record_init(&node->record);
+    assert_int_equal(mpiio_state_init(&node->state, VIEWS, start, number, NODES, 4), 0);
+}
+
+static void end_node(struct node *node)
+{
+    mpiio_record_close(&node->record);
+    mpiio_state_free(&node->state);
+}
+
+static void begin_all(struct node nodes[NODES])
+{
+    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
+    for (int i = 0; i < NODES; i++)
+        begin_node(&nodes[i], i, 1);
+}
+
+static void end_all(struct node nodes[NODES])
+{
+    for (int i = 0; i < NODES; i++)
+        end_node(&nodes[i]);
+}
+
+/* Moves the pointer of view 1 by count, as a take does. Returns where it was, or an error. */
+static int64_t take(struct node *node, int64_t count)
+{
+    struct mpiio_entry entry = {.kind = MPIIO_ENTRY_POSITION, .view = 1};
+    int64_t position = 0;
+    int error = mpiio_record_lock(&node->record, true);
+
+    if (error == 0)
+        error = mpiio_record_read(&node->record, &node->state);
+    if (error == 0) {
+        position = node->state.position[1];
+        entry.value = (uint64_t)(position + count);
+        assert_int_equal(mpiio_state_apply(&node->state, &entry), 0);
+        error = mpiio_record_append(&node->record, &entry, 1);
+    }
+    if (error == 0)
+        error = mpiio_record_shorten(&node->record, &node->state);
+    mpiio_record_unlock(&node->record);
+    return error != 0 ? error : position;
+}
+
+TEST(nodes_see_each_others_entries)
+{
+    struct node nodes[NODES];
+    struct stat st;
+
+    begin_all(nodes);
+    for (int i = 0; i < 60; i++)
+        assert_int_equal(take(&nodes[i % NODES], 1), i);
+    assert_int_equal(fstatat(folder_fd, ".f.mpiio-pointers", &st, 0), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0640);
+    assert_int_equal(mpiio_record_lock(&nodes[0].record, false), 0);
+    assert_int_equal(take(&nodes[1], 1), -ETIMEDOUT);
+    mpiio_record_unlock(&nodes[0].record);
+    assert_int_equal(take(&nodes[1], 1), 60);
+    end_all(nodes);
+}
+
+/* Writes bytes at the end of the log, where node reads next. */
+static void damage_end(const struct node *node, const void *bytes, size_t size)
+{
+    assert_int_equal(pwrite(node->record.fd, bytes, size, node->record.at), size);
+}
+
+/* A crash in the midst of a write: any part of three entries may have been stored. */
+TEST(torn_entries_end_the_log)
+{
+    struct mpiio_entry entries[3];
+    struct node nodes[NODES];
+    uint8_t bytes[120];
+    int64_t position = 5;
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[0], 5), 0);
+    for (int i = 0; i < 3; i++)
+        entries[i] = (struct mpiio_entry){MPIIO_ENTRY_POSITION, 0, 1, (uint64_t)(1000 + i)};
+    for (size_t part = 0; part < sizeof(bytes) / 3; part++) {
+        assert_int_equal(take(&nodes[1], 1), position++);
+        assert_int_equal(mpiio_record_lock(&nodes[0].record, true), 0);
+        assert_int_equal(mpiio_record_read(&nodes[0].record, &nodes[0].state), 0);
+        assert_int_equal(mpiio_record_append(&nodes[0].record, entries, 3), 0);
+        nodes[0].record.at -= sizeof(bytes);
+        assert_int_equal(pread(nodes[0].record.fd, bytes, sizeof(bytes), nodes[0].record.at),
+                         sizeof(bytes));
+        /* The first entry is torn; those behind it are whole. */
+        bytes[part] ^= 0x5a;
+        damage_end(&nodes[0], bytes, sizeof(bytes));
+        nodes[0].record.generation = 0;
+        mpiio_record_unlock(&nodes[0].record);
+        assert_int_equal(take(&nodes[2], 1), position++);
+        assert_int_equal(take(&nodes[0], 1), position++);
+    }
+    end_all(nodes);
+}
+
+/* The log is replaced by a snapshot again and again; a node that was away for long follows. */
+TEST(long_logs_are_replaced)
+{
+    struct node nodes[NODES];
+    int64_t position = 0;
+    struct stat st;
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[2], 1), position++);
+    for (int round = 0; round < 5; round++) {
+        uint64_t generation = nodes[0].record.generation;
+
+        while (nodes[0].record.generation == generation || nodes[0].record.generation == 0)
+            assert_int_equal(take(&nodes[rand() % 2], 1), position++);
+        assert_int_equal(take(&nodes[1], 1), position++);
+        /* Without the lock, as a node that waits for a turn reads. */
+        assert_int_equal(mpiio_record_read(&nodes[2].record, &nodes[2].state), 0);
+        assert_int_equal(nodes[2].state.position[1], position);
+    }
+    assert_int_equal(fstat(nodes[0].record.fd, &st), 0);
+    assert_in_range(st.st_size, 1 << 20, 3 << 20);
+    assert_int_equal(take(&nodes[2], 1), position);
+    end_all(nodes);
+}
+
+/* A crash while a header is written leaves the one before it in force. */
+TEST(a_torn_header_does_not_count)
+{
+    uint8_t junk[48];
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[0], 7), 0);
+    memset(junk, 0x5a, sizeof(junk));
+    assert_int_equal(pwrite(nodes[0].record.fd, junk, sizeof(junk), 0), sizeof(junk));
+    assert_int_equal(take(&nodes[1], 1), 7);
+    end_all(nodes);
+}
+
+TEST(a_record_that_a_mount_left_is_replaced)
+{
+    struct node nodes[NODES], other;
+
+    begin_all(nodes);
+    begin_node(&other, 1, 2);
+    assert_int_equal(take(&other, 9), 0);
+    assert_int_equal(take(&nodes[0], 1), -EBUSY);
+    mpiio_record_close(&other.record);
+    assert_int_equal(take(&nodes[0], 1), 0);
+    assert_int_equal(take(&nodes[1], 1), 1);
+    /* The other mount does not go on in this one's record. */
+    assert_int_equal(take(&other, 1), -ESTALE);
+    end_node(&other);
+    end_all(nodes);
+}
+
+TEST(a_record_that_was_removed_is_not_used)
+{
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[0], 1), 0);
+    assert_int_equal(unlinkat(folder_fd, ".f.mpiio-pointers", 0), 0);
+    assert_int_equal(take(&nodes[0], 1), -ESTALE);
+    end_all(nodes);
+}
+
+TEST(another_file_of_that_name_is_left_alone)
+{
+    struct node nodes[NODES];
+    int fd;
+
+    begin_all(nodes);
+    fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
+    assert_int_equal(write(fd, "text", 4), 4);
+    assert_int_equal(take(&nodes[0], 1), -EEXIST);
+    close(fd);
+    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
+    assert_int_equal(symlinkat("elsewhere", folder_fd, ".f.mpiio-pointers"), 0);
+    assert_int_equal(take(&nodes[0], 1), -ELOOP);
+    end_all(nodes);
+}
+
+/* Node 0 creates the record; the others must find it, and see its lock. */
+TEST(nodes_prove_that_they_share_it)
+{
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    assert_int_equal(mpiio_record_prove(&nodes[1].record), -ENOENT);
+    assert_int_equal(mpiio_record_lock(&nodes[0].record, true), 0);
+    mpiio_record_unlock(&nodes[0].record);
+    assert_int_equal(mpiio_record_prove(&nodes[1].record), 0);
+    /* Without its lock, as if that were kept within its own host. */
+    mpiio_record_close(&nodes[0].record);
+    assert_int_equal(mpiio_record_prove(&nodes[1].record), -ENOLCK);
+    end_all(nodes);
+}
+
+TEST(an_unused_record_is_dropped)
+{
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    assert_int_equal(mpiio_record_lock(&nodes[0].record, true), 0);
+    mpiio_record_unlock(&nodes[0].record);
+    mpiio_record_drop_unused(&nodes[0].record);
+    assert_int_equal(faccessat(folder_fd, ".f.mpiio-pointers", F_OK, 0), -1);
+    assert_int_equal(take(&nodes[1], 1), 0);
+    assert_int_equal(take(&nodes[0], 1), 1);
+    mpiio_record_drop_unused(&nodes[0].record);
+    assert_int_equal(take(&nodes[1], 1), 2);
+    end_all(nodes);
+}
+
+TEST(heartbeats_and_ends_are_seen)
+{
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(take(&nodes[i], 1), i);
+    assert_int_equal(mpiio_record_beats(&nodes[0].record, 1), 0);
+    assert_int_equal(mpiio_record_beat(&nodes[1].record), 0);
+    assert_int_equal(mpiio_record_beats(&nodes[0].record, 1), 1);
+    assert_true(mpiio_record_has_node(&nodes[0].record, 1));
+    assert_false(mpiio_record_has_node(&nodes[0].record, 2));
+    mpiio_record_close(&nodes[1].record);
+    assert_false(mpiio_record_has_node(&nodes[0].record, 1));
+    end_all(nodes);
+}
+
+/* A process that takes, and reports each take, until it is killed. */
+static pid_t start_taker(int number, int pipe)
+{
+    pid_t child = fork();
+    struct node node;
+    int64_t position;
+
+    if (child != 0)
+        return child;
+    begin_node(&node, number, 1);
+    for (;;) {
+        position = take(&node, 1);
+        if (position < 0 && position != -ETIMEDOUT)
+            _exit(1);
+        if (position >= 0 && write(pipe, &position, sizeof(position)) != sizeof(position))
+            _exit(2);
+    }
+}
+
+/* Of what was reported nothing is taken twice, whenever nodes are killed or stopped. */
+TEST(killed_nodes_lose_nothing)
+{
+    static bool taken[1 << 20];
+    struct node nodes[NODES];
+    pid_t child[2];
+    int pipes[2], status;
+    int64_t position, last = -1;
+
+    begin_all(nodes);
+    memset(taken, 0, sizeof(taken));
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(fcntl(pipes[1], F_SETPIPE_SZ, 1 << 20), 1 << 20);
+    for (int round = 0; round < 30; round++) {
+        for (int i = 0; i < 2; i++)
+            child[i] = start_taker(i, pipes[1]);
+        usleep(1000 + (useconds_t)(rand() % 20000));
+        kill(child[0], SIGSTOP);
+        usleep(1000);
+        kill(child[1], SIGKILL);
+        kill(child[0], SIGKILL);
+        for (int i = 0; i < 2; i++) {
+            waitpid(child[i], &status, 0);
+            assert_true(WIFSIGNALED(status));
+        }
+        fcntl(pipes[0], F_SETFL, O_NONBLOCK);
+        while (read(pipes[0], &position, sizeof(position)) == sizeof(position)) {
+            assert_in_range(position, 0, sizeof(taken) - 1);
+            assert_false(taken[position]);
+            taken[position] = true;
+            last = position > last ? position : last;
+        }
+        position = take(&nodes[2], 1);
+        assert_true(position > last);
+        taken[position] = true;
+        last = position;
+    }
+    close(pipes[0]);
+    close(pipes[1]);
+    end_all(nodes);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The state of shared file pointers against a naive model: the numbers that contributions get, and
+ * whose turn it is, while nodes leave and exit; and the same after a snapshot.
+ */
+
+#include "unit.h"
+#include "pointers/state.h"
+
+/* One who knows all: a list of shares. */
+
+#define MOST  3000
+#define NODES 4
+
+struct share {
+    uint64_t number;
+    uint32_t node;
+    bool over;
+};
+
+struct model {
+    int64_t ranks;
+    uint64_t turn;
+    struct share shares[MOST];
+    size_t count;
+    bool leaving[NODES], exited[NODES];
+    int64_t position;
+};
+
+static struct share *model_find(struct model *model, uint64_t number)
+{
+    for (size_t i = 0; i < model->count; i++)
+        if (model->shares[i].number == number)
+            return &model->shares[i];
+    return NULL;
+}
+
+/* The smallest number of the rank that is not over and nobody has, and that none of it follows. */
+static uint64_t model_open(struct model *model, int64_t rank, uint32_t node)
+{
+    uint64_t number = (uint64_t)rank;
+
+    while (number < model->turn)
+        number += (uint64_t)model->ranks;
+    for (size_t i = 0; i < model->count; i++)
+        if (model->shares[i].number % (uint64_t)model->ranks == (uint64_t)rank &&
+            model->shares[i].number >= number)
+            number = model->shares[i].number + (uint64_t)model->ranks;
+    model->shares[model->count++] = (struct share){number, node, false};
+    return number;
+}
+
+/* A share that is missing is waited for, but where one that follows is of a node that leaves. */
+static bool model_waits(struct model *model)
+{
+    const struct share *share = model_find(model, model->turn);
+
+    if (share != NULL)
+        return !share->over && !model->exited[share->node];
+    for (size_t i = 0; i < model->count; i++)
+        if (model->shares[i].number > model->turn && model->leaving[model->shares[i].node])
+            return false;
+    return true;
+}
+
+static void model_settle(struct model *model)
+{
+    while (!model_waits(model))
+        model->turn++;
+}
+
+static void compare(struct model *model, const struct mpiio_state *state)
+{
+    const struct share *share;
+
+    model_settle(model);
+    share = model_find(model, model->turn);
+    assert_int_equal(state->turns.view[1].turn, model->turn);
+    assert_int_equal(mpiio_turns_owner(&state->turns, 1),
+                     share != NULL ? share->node : MPIIO_TURNS_NOBODY);
+    assert_int_equal(state->position[1], model->position);
+}
+
+static void apply(struct mpiio_state *state, enum mpiio_entry_kind kind, uint32_t node,
+                  uint64_t value)
+{
+    const struct mpiio_entry entry = {.kind = kind, .node = node, .view = 1, .value = value};
+
+    assert_int_equal(mpiio_state_apply(state, &entry), 0);
+}
+
+/* A node exits: all its contributions are dropped. */
+static void exit_node(struct model *model, struct mpiio_state *state, uint32_t node)
+{
+    model->exited[node] = true;
+    apply(state, MPIIO_ENTRY_EXIT, node, 0);
+}
+
+static void open_share(struct model *model, struct mpiio_state *state, uint32_t node)
+{
+    int64_t rank = rand() % model->ranks;
+    uint64_t number = mpiio_turns_next(&state->turns, 1, rank);
+
+    assert_int_equal(number, model_open(model, rank, node));
+    apply(state, MPIIO_ENTRY_OPEN, node, number);
+}
+
+static void one_step(struct model *model, struct mpiio_state *state)
+{
+    uint32_t node = (uint32_t)rand() % NODES;
+    struct share *share;
+
+    switch (rand() % 100) {
+    case 0:
+        exit_node(model, state, node);
+        break;
+    case 1:
+        model->leaving[node] = true;
+        apply(state, MPIIO_ENTRY_LEAVE, node, 0);
+        break;
+    case 2:
+        model->position = rand();
+        apply(state, MPIIO_ENTRY_POSITION, node, (uint64_t)model->position);
+        break;
+    default:
+        share = model_find(model, model->turn);
+        if (rand() % 2 == 0 && !model->leaving[node] && !model->exited[node]) {
+            open_share(model, state, node);
+        } else if (share != NULL) {
+            share->over = true;
+            apply(state, MPIIO_ENTRY_TURN, share->node, share->number + 1);
+        }
+    }
+}
+
+/* Replaces the state by what a node is in that applies a snapshot of it. */
+static void replay(struct mpiio_state *state)
+{
+    size_t count;
+    struct mpiio_entry *list = mpiio_state_snapshot(state, &count);
+
+    assert_non_null(list);
+    mpiio_state_reset(state);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(mpiio_state_apply(state, &list[i]), 0);
+    free(list);
+}
+
+TEST(the_state_is_the_models)
+{
+    static const int64_t start[2] = {1, 77};
+    static struct model model;
+
+    for (unsigned seed = 0; seed < 60; seed++) {
+        struct mpiio_state made;
+
+        srand(seed);
+        model = (struct model){.ranks = 1 + (int)seed % 9, .position = start[1]};
+        assert_int_equal(mpiio_state_init(&made, 2, start, 1, NODES, model.ranks), 0);
+        for (int i = 0; i < 1000; i++) {
+            one_step(&model, &made);
+            compare(&model, &made);
+            if (rand() % 50 == 0)
+                replay(&made);
+            compare(&model, &made);
+        }
+        assert_int_equal(made.position[0], 1);
+        mpiio_state_free(&made);
+    }
+}
+
+/* Memory is allocated for open contributions, and not for ranks. */
+TEST(many_ranks)
+{
+    const int64_t start = 0, ranks = 1000000, opened = 100000;
+    struct mpiio_state made;
+    const struct mpiio_turns_view *view;
+
+    assert_int_equal(mpiio_state_init(&made, 1, &start, 0, 2, ranks), 0);
+    view = &made.turns.view[0];
+    for (int64_t i = opened; i > 0; i--) {
+        assert_int_equal(mpiio_turns_next(&made.turns, 0, 10 * i - 1), 10 * i - 1);
+        assert_int_equal(mpiio_turns_open(&made.turns, 0, (uint64_t)(10 * i - 1), 1), 0);
+    }
+    mpiio_turns_leave(&made.turns, 1);
+    for (int64_t i = 1; i <= opened; i++) {
+        assert_int_equal(view->turn, 10 * i - 1);
+        mpiio_turns_advance(&made.turns, 0, view->turn + 1);
+    }
+    assert_int_equal(made.turns.count, 0);
+    mpiio_state_free(&made);
+}
+
+/* What no node of this version writes is refused, as a damaged record may hold it. */
+TEST(entries_out_of_range_are_refused)
+{
+    static const int64_t start[2];
+    static const struct mpiio_entry wrong[] = {
+        {MPIIO_ENTRY_POSITION, 0, 2, 1},
+        {MPIIO_ENTRY_POSITION, 2, 0, 1},
+        {MPIIO_ENTRY_POSITION, 0, 0, (uint64_t)INT64_MAX + 1},
+        {MPIIO_ENTRY_OPEN, 2, 0, 5},
+        {MPIIO_ENTRY_OPEN, 0, 0, 3},
+        {MPIIO_ENTRY_OPEN, 0, 0, 4},
+        {MPIIO_ENTRY_EXIT, MPIIO_TURNS_NOBODY, 0, 0},
+        {0, 0, 0, 0},
+        {6, 0, 0, 0},
+    };
+    struct mpiio_state made;
+
+    assert_int_equal(mpiio_state_init(&made, 2, start, 0, 2, 3), 0);
+    mpiio_turns_advance(&made.turns, 0, 4);
+    assert_int_equal(mpiio_turns_open(&made.turns, 0, 4, 1), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(mpiio_state_apply(&made, &wrong[i]), -EPROTO);
+    mpiio_state_free(&made);
+}
