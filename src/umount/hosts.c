@@ -36,6 +36,7 @@ struct host {
 struct run {
     const char *argv[WORDS_MAX]; /* the launcher's words; "%h" stands for the host */
     char self[PATH_MAX];         /* this program */
+    bool by_srun;                /* it ends when it has lost the host */
 };
 
 static void say_of_host(const char *host, const char *place, const char *text)
@@ -112,6 +113,7 @@ static char *take_launcher(struct run *run, char *text)
         run->argv[count++] = text;
     }
     run->argv[count] = NULL;
+    run->by_srun = count > 0 && strcmp(run->argv[0], "srun") == 0;
     return end != NULL && count > 0 ? text + 1 : NULL;
 }
 
@@ -152,14 +154,14 @@ static bool is_lost(pid_t mpiexec)
 }
 
 /* Waits for the host's end, or until none is to be expected. */
-static void await_host(const struct host *host, bool force)
+static void await_host(const struct host *host, const struct run *run, bool force)
 {
     long long begun = mounts_now(), lost = -1;
 
     while (!mounts_child_ends_within(&host->child, 100)) {
         long long now = mounts_now();
 
-        if (lost < 0 && is_lost(host->child.pid))
+        if (lost < 0 && !run->by_srun && is_lost(host->child.pid))
             lost = now;
         if ((lost >= 0 && now - lost > LOST_LIMIT) || (force && now - begun > FORCE_LIMIT))
             break;
@@ -197,7 +199,7 @@ static int report_host(const struct host *host, char *output, int error, bool *m
     return error != 0 && (said || !absent);
 }
 
-static int finish_host(struct host *host, bool force, bool *mounted)
+static int finish_host(struct host *host, const struct run *run, bool force, bool *mounted)
 {
     char output[OUTPUT_MAX];
     size_t length;
@@ -206,7 +208,7 @@ static int finish_host(struct host *host, bool force, bool *mounted)
 
     if (!host->started)
         return 1;
-    await_host(host, force);
+    await_host(host, run, force);
     error = mounts_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
     if (error < 0)
         kill(-pid, SIGKILL); /* what it has started, too */
@@ -233,7 +235,7 @@ static int unmount_all(char *names, const char *mountpoint, const struct run *ru
         count++;
     }
     for (size_t i = 0; i < count; i++)
-        status = umount_worse(status, finish_host(&hosts[i], force, &mounted));
+        status = umount_worse(status, finish_host(&hosts[i], run, force, &mounted));
     free(hosts);
     if (status != 0 || mounted)
         return status;
