@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "changes.h"
+#include "roster.h"
 
 #include <errno.h>
-
-#include "branch.h"
 
 static void say_result(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t call,
                        int status)

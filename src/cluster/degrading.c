@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "degrading.h"
+#include "roster.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "branch.h"
-#include "member.h"
 #include "viewspec/base/line.h"
 
 static bool is_head(const struct mpiio_peers *peers)

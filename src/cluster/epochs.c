@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "epochs.h"
+#include "roster.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "branch.h"
 #include "viewspec/base/line.h"
 
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)

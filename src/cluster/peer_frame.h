@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "handshake_proof.h"
+#include "peers.h"
 
 /*
  * What the nodes' daemons tell each other, as bytes. A frame is its length (32 bits, all of
@@ -91,5 +92,20 @@ size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *by
  * -EPROTO. frame->text points into bytes. Local.
  */
 ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame);
+
+/* Who may say what when, once a node has joined: upwards, and downwards. */
+
+enum mpiio_frame_rule {
+    MPIIO_FRAME_WRONG, /* it may never come now: the other side is not what it should be */
+    MPIIO_FRAME_LATE,  /* it was said before its sender knew better: of no effect */
+    MPIIO_FRAME_DUE,
+};
+
+/*
+ * What a frame of that type is to the node that receives it in that state: from below (or from
+ * itself), or from above. Local, thread-safe.
+ */
+enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool from_below,
+                                       enum mpiio_peers_state state);
 
 #endif

@@ -13,8 +13,6 @@
 #include "address.h"
 #include "viewspec/base/line.h"
 #include "core/base/clock.h"
-#include "greeting.h"
-#include "peers_loop.h"
 #include "roster.h"
 #include "tree.h"
 

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "address.h"
 #include "core/base/complain.h"
 #include "core/base/progress.h"
 #include "handshake_proof.h"
-#include "local_address.h"
 
 /*
  * The daemons of the nodes of one mount, which agree on when to flush, on changes, on the end, and
@@ -25,7 +25,7 @@
  * same among themselves.
  *
  * Each node has a lease to store (clock.h): it ends a quarter of peer_timeout before
- * silence can declare a node failed (renewal.h), however long the process, its machine or what it
+ * silence can declare a node failed (roster.h), however long the process, its machine or what it
  * is sent was held up.
  *
  * One thread serves the connections. It wakes for messages and for heartbeats, which node 0 has go

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "queue.h"
+#include "connection.h"
 
 #include <errno.h>
 #include <stdlib.h>

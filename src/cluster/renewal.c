@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "renewal.h"
+#include "roster.h"
 
 #include <errno.h>
 

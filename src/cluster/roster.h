@@ -216,4 +216,243 @@ void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 /* Closes, and frees as soon as no event can name it. */
 void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
+/*
+ * A node and those that are below it, as the one above sees them: as one. What comes from above
+ * goes on to all of them; what they answer is collected, and goes up when it is complete. The
+ * thread's.
+ */
+
+/* It is this node itself, or its connection is open. NULL is allowed: false. */
+bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer *peer);
+
+/* To a node below, or to this one itself. */
+void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                      const struct mpiio_peer_frame *frame);
+
+/* To all that live. */
+void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+
+/* To the node above. Of no effect where there is none. */
+void mpiio_branch_pass_on(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+
+/*
+ * Begins to wait for an answer of each. One whose connection has ended will not give it, and what
+ * is waited for is never complete: all but MPIIO_AWAIT_FENCED, for which those that live count.
+ */
+void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
+                         enum mpiio_awaited what);
+
+/* Takes an answer, if it was awaited: true. status: 0, or a negative errno of node. */
+bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
+                         enum mpiio_awaited what, int status, uint32_t node);
+
+/* What is said to a node, and who sees to it. The thread's. */
+
+/* What a node below says, or this one itself. 0 or -EPROTO. */
+int mpiio_hearing_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                        const struct mpiio_peer_frame *frame);
+
+/*
+ * What the node above says: all frames in queue. lost: nothing will follow. What begins new work is
+ * passed over if the same breath says that it is over. 0 or -EPROTO.
+ */
+int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
+
+/* How all come together: each node says so once all that are below it have joined. The thread's. */
+
+/* Nobody may be missing here: says so, or at node 0 that all are there. */
+void mpiio_joining_look(struct mpiio_peers *peers);
+
+/* JOINED, from a node below. */
+void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete);
+
+/* A node below is not connected any more, before all are there. It may come back. */
+void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);
+
+/* READY, from above: 0, or -EPROTO where this node has not said that all below it are there. */
+int mpiio_joining_ready(struct mpiio_peers *peers);
+
+/*
+ * How a connection becomes a node: each side proves that it knows the token. The thread's, unless
+ * it is said.
+ */
+
+/* Accepts new connections, and asks them to prove themselves. */
+void mpiio_greet(struct mpiio_peers *peers);
+
+/* A connection that has not joined has something to say, or failed. */
+void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer);
+
+/* Drops connections that have not joined in time. */
+void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now);
+
+/* Stops listening, and drops all that have not joined. May be repeated. */
+void mpiio_greet_end(struct mpiio_peers *peers);
+
+/*
+ * The other side: connects with the node above, and joins, within timeout ms. Blocks; before the
+ * thread is started.
+ */
+int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout);
+
+/* What each node, node 0 too, does with what it is told. The thread's. */
+
+/*
+ * What the node tells itself, as it was told from above, or decided: all that is in its inbox. What
+ * begins new work is passed over if the same breath says that it is over. 0 or -EPROTO.
+ */
+int mpiio_member_receive(struct mpiio_peers *peers);
+
+/*
+ * Fences this node, the first time. Its engine goes first, before anything else is done or said: it
+ * must not write over what daemons store once they are alone.
+ */
+void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why);
+
+/* True if a frame in queue says that this node must be fenced. */
+bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue);
+
+/* A frame that begins new work. */
+bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
+
+/*
+ * The lease by which this node's engine stores. The thread's.
+ *
+ * What counts is not when a peer's words are read, which may have waited while this process was
+ * stopped, but what they answer: a peer that echoes a heartbeat had heard it, and takes its sender
+ * for dead only when it has heard nothing for peer_timeout from then on. As all act when one does,
+ * a peer promises more than that: for how long after the heartbeat came nobody on its side of the
+ * connection, which is all that it is connected with but the one it tells, takes anybody for dead.
+ * So a lease runs out before anybody at all does. Clocks are not compared: a promise is a time from
+ * when something was sent, by the clock of who sent it, and from when it came, by that of who got
+ * it; and that is later.
+ */
+
+/* Sends a heartbeat to each node below, or to the one above. */
+void mpiio_renewal_beat_below(struct mpiio_peers *peers);
+void mpiio_renewal_beat_above(struct mpiio_peers *peers);
+
+/* A peer's heartbeat has come. 0, or -EPROTO: it echoes what was never sent. */
+int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                          const struct mpiio_peer_frame *frame);
+
+/* Renews this node's lease as far as its peers promise; takes it away. */
+void mpiio_renewal_update(struct mpiio_peers *peers);
+void mpiio_renewal_revoke(struct mpiio_peers *peers);
+
+/*
+ * What a node does with what has come and with time that has passed, in turns: all that the nodes
+ * say to each other comes from here, with no system call but those of its connections and the
+ * clocks. The thread's.
+ */
+
+/* All that must be connected before the first turn is. */
+void mpiio_turn_begin(struct mpiio_peers *peers);
+
+/* When the process has looked at its connections, and before what has come is heard. */
+void mpiio_turn_look(struct mpiio_peers *peers);
+
+/* Takes what is complete in peer->link.in. */
+void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer);
+
+/* Does what is due. False: this node leaves, and mpiio_turn_end is due. */
+bool mpiio_turn(struct mpiio_peers *peers);
+
+/* When the next turn is due at the latest, mpiio_clock. */
+int64_t mpiio_turn_next(const struct mpiio_peers *peers);
+
+/* Closes all connections, and tells the daemon that it is alone, or that it is the end. */
+void mpiio_turn_end(struct mpiio_peers *peers);
+
+/*
+ * Epochs: one at a time; what is asked for meanwhile is the next. Node 0 begins and ends them. The
+ * thread's.
+ */
+
+/* From below, or of this node: ASK, DONE and PROGRESS. */
+void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync);
+void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                          const struct mpiio_peer_frame *frame);
+int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame); /* 0 or -EPROTO */
+
+/* From above: EPOCH and FINISHED. */
+void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+
+/* With each heartbeat: notes how far this node's engine has come; tells the node above of all. */
+void mpiio_epochs_beat(struct mpiio_peers *peers);
+
+/*
+ * At node 0: true if nobody in an epoch has come further for peer_timeout, as all wait. Then node,
+ * and host (MPIIO_HOST_MAX + 1 bytes), do not hear another, and why says so, cut to size bytes.
+ */
+bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
+                          size_t size);
+
+/*
+ * Changes: prepared by all, then settled one way or the other by all, then the next one's turn. A
+ * node passes one on at a time, for itself and those below in turn. The thread's.
+ */
+
+/* From below, or of this node: CHANGE, VOTE and SETTLED. */
+void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame);
+void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number,
+                           int status);
+void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number);
+
+/* From above: PREPARE, SETTLE, and the RESULT of a change. */
+void mpiio_changes_prepare(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+
+/* At node 0: gives a change up that is not agreed to in time; when that is, at most before. */
+void mpiio_changes_tick(struct mpiio_peers *peers, int64_t now);
+int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
+
+/*
+ * Death: what is lost is told to node 0, and by it to all. They end their engines, each node says
+ * so once all below it have, and node 0 then lets all go on alone. Where the node above is lost,
+ * a node does as node 0 for those below it, which the others cannot hear any more. The thread's.
+ */
+
+/* Of node 0, or as it has told: somebody is dead. */
+void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why);
+
+/* From below, or of this node: LOST and FENCED. */
+void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer);
+
+/* From above: GO. */
+void mpiio_degrading_go(struct mpiio_peers *peers);
+
+/* A connection has failed, or is silent: to a node below, or to the one above. */
+void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                                const char *why);
+void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why);
+
+/* Does what time has come for; when that is, at most before. */
+void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now);
+int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before);
+
+/* Unmounting: all who are mounted, together or one by one; then it is the end. The thread's. */
+
+/* From below, or of this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
+void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                             const struct mpiio_peer_frame *frame);
+void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                                   const struct mpiio_peer_frame *frame);
+void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all);
+
+/* From above: UNMOUNT, the RESULT of asking for it, and END. */
+void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force);
+void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+void mpiio_unmounting_end(struct mpiio_peers *peers);
+
+/* The thread that serves the connections of a node (peers.h). */
+
+/* The thread's work: for pthread_create. */
+void *mpiio_peers_run(void *peers);
+
 #endif

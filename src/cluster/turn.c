@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "turn.h"
+#include "roster.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "changes.h"
-#include "degrading.h"
-#include "epochs.h"
-#include "hearing.h"
-#include "joining.h"
-#include "member.h"
-#include "renewal.h"
 
 static void free_dead(struct mpiio_peers *peers)
 {

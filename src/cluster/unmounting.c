@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "unmounting.h"
+#include "roster.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "branch.h"
 #include "viewspec/base/line.h"
 
 static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)

@@ -59,4 +59,15 @@ uint64_t mpiio_line_proof(const uint8_t token[MPIIO_TOKEN_BYTES],
                           const uint8_t asked[MPIIO_NONCE_BYTES],
                           const struct mpiio_line_join *join, uint32_t by);
 
+/*
+ * All of so many bytes over a connected non-blocking socket. The other end may take timeout ms for
+ * each step forward. 0; -ENOTCONN where it has closed; -ETIMEDOUT; or another negative errno. A
+ * socket that another thread has shut down fails at once. Thread-safe for different sockets.
+ */
+int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout);
+int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout);
+
+/* Has what is sent go on its way at once. */
+void mpiio_talk_prepare(int fd);
+
 #endif

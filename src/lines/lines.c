@@ -11,7 +11,6 @@
 #include "cluster/address.h"
 #include "core/base/clock.h"
 #include "frame.h"
-#include "talk.h"
 
 void mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_lines_options *options)
 {

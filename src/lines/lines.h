@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/address.h"
 #include "cluster/handshake_proof.h"
-#include "cluster/local_address.h"
 
 /* Nodes of a group, at most. */
 #define MPIIO_LINES_NODES 128

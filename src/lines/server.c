@@ -13,7 +13,6 @@
 #include "core/base/thread.h"
 #include "cluster/address.h"
 #include "frame.h"
-#include "talk.h"
 
 /* Until a connection is accepted again that there was no descriptor or memory for, in ns. */
 #define PAUSE 100000000

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/address.h"
 #include "cluster/handshake_proof.h"
-#include "cluster/local_address.h"
 
 /* Threads that answer, at most; connections that may not have proved themselves yet. */
 #define MPIIO_SERVER_THREADS   4

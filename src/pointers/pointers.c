@@ -12,7 +12,6 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "request.h"
-#include "watch.h"
 
 /* ms between two looks at the record by a node that waits for a turn: at least and at most. */
 #define POLL_MIN 1

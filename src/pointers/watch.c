@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "watch.h"
+#include "request.h"
 
 #include <errno.h>
 #include <stdlib.h>

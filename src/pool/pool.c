@@ -9,11 +9,10 @@
 #include "ahead.h"
 #include "answers.h"
 #include "frame.h"
+#include "lines/frame.h"
 #include "lines/lines.h"
 #include "lines/server.h"
-#include "lines/talk.h"
 #include "plan.h"
-#include "streams.h"
 
 /* Blocks that each home reads ahead of a stream, and all together. */
 #define DEPTH     2

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cluster/engine_channel.h"
-#include "cluster/local_address.h"
+#include "cluster/address.h"
 #include "memory.h"
 #include "core/file/source.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cluster/roster.h"
 #include "cluster/tree.h"
-#include "cluster/turn.h"
 #include "core/base/clock.h"
 
 struct world world;

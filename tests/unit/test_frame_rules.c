@@ -2,7 +2,7 @@
 /* Who may say what when, against what peer_frame.h says of each type. */
 
 #include "unit.h"
-#include "cluster/frame_rules.h"
+#include "cluster/peer_frame.h"
 
 static bool is_greeting(int type)
 {

@@ -7,7 +7,6 @@
 #include "cluster/address.h"
 #include "lines/frame.h"
 #include "lines/server.h"
-#include "lines/talk.h"
 #include "pool/frame.h"
 
 /*
