@@ -88,7 +88,8 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
     return 0;
 }
 
-int64_t capture_contents_numbers(const struct capture_contents *contents)
+/* How many numbers there are. */
+static int64_t count_numbers(const struct capture_contents *contents)
 {
     return contents->int_count + contents->address_count + contents->count_count;
 }
@@ -181,7 +182,7 @@ static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_
         hash = vs_hash_mix(hash, (uint64_t)type);
     else if (!error)
         hash = mix_numbers(hash, &contents);
-    *work -= capture_contents_numbers(&contents);
+    *work -= count_numbers(&contents);
     for (MPI_Count i = 0; !error && i < contents.type_count && *work >= 0; i++)
         hash = look_at_type(hash, contents.types[i], depth + 1, work);
     capture_contents_free(&contents);

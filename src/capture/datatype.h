@@ -33,9 +33,6 @@ struct capture_contents {
  */
 int capture_contents_get(MPI_Datatype type, struct capture_contents *contents);
 
-/* How many numbers there are. */
-int64_t capture_contents_numbers(const struct capture_contents *contents);
-
 /* Frees memory and the datatypes that the contents brought. */
 void capture_contents_free(struct capture_contents *contents);
 
@@ -62,9 +59,6 @@ struct capture_pair {
     const char *first, *second; /* names of basic types */
     int displacement;           /* of the second, bytes */
 };
-
-/* The pair that a predefined datatype is, or NULL. Static. Thread-safe. */
-const struct capture_pair *capture_pair(MPI_Datatype type);
 
 /*
  * A datatype as viewspec(5) writes it: JSON with all keys, what it is made of in "oldtype".

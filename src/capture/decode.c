@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -96,7 +95,8 @@ const char *capture_basic_name(MPI_Datatype type)
     return NULL;
 }
 
-const struct capture_pair *capture_pair(MPI_Datatype type)
+/* The pair that a predefined datatype is, or NULL. Static. Thread-safe. */
+static const struct capture_pair *find_pair(MPI_Datatype type)
 {
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         if (pairs[i].type == type)
@@ -163,7 +163,7 @@ static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
 
 static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 {
-    const struct capture_pair *two = capture_pair(type);
+    const struct capture_pair *two = find_pair(type);
     const char *name = capture_basic_name(type);
     char unknown[MPI_MAX_OBJECT_NAME] = "";
     int length;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "gather.h"
 
-#include <jansson.h>
 #include <mpi.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shape.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 

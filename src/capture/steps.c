@@ -44,7 +44,9 @@ static const struct capture_known *known_of(const struct capture_file *file,
     return &file->known[file->steps[step->index].known];
 }
 
-int64_t capture_tiles_count(const struct capture_file *file, const struct capture_step *step)
+/* The number of tiles that this rank has accessed in a step; -1 if it is not known, or not whole.
+ */
+static int64_t count_tiles(const struct capture_file *file, const struct capture_step *step)
 {
     int64_t size = known_of(file, step)->tile.size;
 
@@ -57,7 +59,7 @@ char *capture_tiles_text(const struct capture_file *file, const struct capture_s
 {
     const struct capture_known *known = known_of(file, step);
     bool whole = file->rank == 0 || !step->common;
-    int64_t tiles = capture_tiles_count(file, step), behind;
+    int64_t tiles = count_tiles(file, step), behind;
     char *text;
 
     if (*known->text == '!')
@@ -265,7 +267,7 @@ static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
     const struct capture_calls *mpi = capture_calls();
 
     for (int i = 0; i < count; i++)
-        hashes->own[i] = (uint64_t)capture_tiles_count(file, &steps[i]);
+        hashes->own[i] = (uint64_t)count_tiles(file, &steps[i]);
     if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
         mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;

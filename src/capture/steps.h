@@ -49,10 +49,6 @@ void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t co
 /* The farther of two values of capture_view_call.reach; -1 if one is not known. */
 int64_t capture_tiles_farther(int64_t left, int64_t right);
 
-/* The number of tiles that this rank has accessed in a step; -1 if it is not known, or not whole.
- */
-int64_t capture_tiles_count(const struct capture_file *file, const struct capture_step *step);
-
 /*
  * This rank's view in a step, as struct capture_known has it, with its end; without the view on
  * ranks that have the same as rank 0. New; NULL without memory.

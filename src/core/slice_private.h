@@ -132,9 +132,6 @@ bool mpiio_gaps_are_clear(const struct vs_view *view, int64_t offset, size_t len
 /* How many packed bytes a slice of at least size > 0 bytes has. */
 int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size);
 
-/* The first gap at or behind offset, or end: where it begins, or offset where that is in one. */
-int64_t mpiio_gaps_next(const struct vs_view *view, int64_t offset, int64_t end);
-
 /*
  * Reads a transfer of slice offsets, which lie below the slice's limit, and converts the bytes to
  * native: mpiio_read_runs for slices that have a codec. While the slice has partial elements, it

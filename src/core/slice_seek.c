@@ -78,7 +78,8 @@ int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size)
     return vs_view_end(view, packed) < size ? packed + 1 : packed;
 }
 
-int64_t mpiio_gaps_next(const struct vs_view *view, int64_t offset, int64_t end)
+/* The first gap at or behind offset, or end: where it begins, or offset where that is in one. */
+static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
 {
     int64_t start = vs_view_packed(view, offset);
     struct vs_runs runs;
@@ -231,7 +232,7 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
 static int64_t seek_hole_or_gap(struct mpiio_slice *slice, int64_t offset, int64_t size,
                                 int64_t end)
 {
-    int64_t gap = mpiio_gaps_next(slice->view, offset, end), found;
+    int64_t gap = next_gap(slice->view, offset, end), found;
 
     if (gap == offset || !can_seek(slice))
         return gap;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <mpi.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "core/file/file.h"

@@ -2,7 +2,6 @@
 #include "piece.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "core/cache/slots.h"

@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <mpi.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +71,11 @@ int engine_environment_size(void)
         (const char *const[]){"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", NULL});
 }
 
-bool engine_environment_speaks_pmi1(void)
+/*
+ * Whether MPI talks to its process manager by PMI_FD, in lines of PMI, version 1: as MPICH does
+ * unless it was built for something else, or is told to use it. After MPI has begun.
+ */
+static bool speaks_pmi1(void)
 {
 #ifdef OPEN_MPI
     return false;
@@ -221,7 +224,7 @@ void engine_leave(struct engine_collective *group, int status)
     engine_leave_soon(status);
     engine_collective_join(group);
     fflush(NULL);
-    if (engine_environment_speaks_pmi1())
+    if (speaks_pmi1())
         leave_manager(atoi(getenv("PMI_FD")));
     else
         MPI_Finalize();

@@ -27,12 +27,6 @@ int engine_environment_rank(void);
 /* How many processes its starter has started, as it has said; -1: it has not. */
 int engine_environment_size(void);
 
-/*
- * Whether MPI talks to its process manager by PMI_FD, in lines of PMI, version 1: as MPICH does
- * unless it was built for something else, or is told to use it. After MPI has begun.
- */
-bool engine_environment_speaks_pmi1(void);
-
 /* Prints the line "STAGE NODE", for whom waits for the nodes; nothing where node is -1. */
 void engine_report(const char *stage, int node);
 

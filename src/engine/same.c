@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +61,8 @@ struct engine_identity engine_identify(struct engine_identifier *identifier, con
     return identity;
 }
 
-enum engine_same engine_identity_compare(const struct engine_identity *a,
-                                         const struct engine_identity *b)
+static enum engine_same compare_identities(const struct engine_identity *a,
+                                           const struct engine_identity *b)
 {
     bool one_kernel = a->boot[0] != '\0' && strcmp(a->boot, b->boot) == 0;
 
@@ -245,7 +244,7 @@ enum engine_same engine_same_file(struct engine_collective *group, const char *p
     enum engine_same same;
 
     engine_collective_share(group, &first, sizeof(first), 0);
-    same = group->node == 0 ? ENGINE_SAME : engine_identity_compare(&first, &mine);
+    same = group->node == 0 ? ENGINE_SAME : compare_identities(&first, &mine);
     if (any_unknown(group, same))
         same = try_lock(group, path, same);
     if (any_unknown(group, same))

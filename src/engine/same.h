@@ -34,9 +34,6 @@ struct engine_identifier {
 /* A path that names nothing is not found. */
 struct engine_identity engine_identify(struct engine_identifier *identifier, const char *path);
 
-enum engine_same engine_identity_compare(const struct engine_identity *a,
-                                         const struct engine_identity *b);
-
 /* Whether the file is on a filesystem of this machine alone. */
 bool engine_identity_is_local(const char *path);
 

@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <mpi.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

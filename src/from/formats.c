@@ -26,7 +26,8 @@ const struct from_format *from_format_of(const struct from_bytes *head)
     return NULL;
 }
 
-char *from_format_find(const char *name)
+/* Returns the path of the file that describes what goes by that name, a new string, or NULL. */
+static char *find_described(const char *name)
 {
     char *path = NULL;
 
@@ -36,7 +37,8 @@ char *from_format_find(const char *name)
     return path;
 }
 
-const char *from_format_names(void)
+/* Returns the formats' names, "a, b, c". Borrowed. */
+static const char *format_names(void)
 {
     return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, "
            "MetaImage, ENVI, BOV, Fortran records";
@@ -58,7 +60,7 @@ static int parse_head(void *argument, const struct from_bytes *head, struct vs_e
 
     if (format == NULL)
         return from_fail(error, -EINVAL, head->path, "not a file that describes itself (%s)",
-                         from_format_names());
+                         format_names());
     from_clear(file);
     file->format = format->name;
     if (format->list)
@@ -109,7 +111,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
 /* The path itself, or that of the file which describes what goes by this name. A new string. */
 static char *path_of(const char *name)
 {
-    char *found = access(name, F_OK) && errno == ENOENT ? from_format_find(name) : NULL;
+    char *found = access(name, F_OK) && errno == ENOENT ? find_described(name) : NULL;
 
     return found ? found : strdup(name);
 }

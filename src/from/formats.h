@@ -20,12 +20,6 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* Returns the path of the file that describes what goes by that name, a new string, or NULL. */
-char *from_format_find(const char *name);
-
-/* Returns the formats' names, "a, b, c". Borrowed. */
-const char *from_format_names(void);
-
 /* HDF5, netCDF-4 too: read by a module (hdf5_module.h), which is loaded when it is needed. */
 extern const struct from_format from_hdf5;
 

@@ -26,7 +26,8 @@
 
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct run_call *volatile current;
 
-void run_call_begin(struct run_call *call)
+/* Begins a section that ends with end_call. call must stay valid until then. Does not nest. */
+static void begin_call(struct run_call *call)
 {
     call->cancellation = -1; /* Setting this state does nothing. */
     current = call;
@@ -36,7 +37,7 @@ void run_call_begin(struct run_call *call)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &call->cancellation);
 }
 
-void run_call_end(const struct run_call *call)
+static void end_call(const struct run_call *call)
 {
     pthread_setcancelstate(call->cancellation, NULL);
     current = NULL;
@@ -222,7 +223,7 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     int error = errno;
 
     pthread_testcancel(); /* The caught call is a cancellation point. */
-    run_call_begin(&call);
+    begin_call(&call);
     open = run_acquire(fd);
     call.open = open;
     if (open != NULL) {
@@ -232,7 +233,7 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     }
     call.open = NULL;
     run_release(open);
-    run_call_end(&call);
+    end_call(&call);
     if (!served || *result >= 0)
         errno = error;
     return served;

@@ -28,10 +28,6 @@ struct run_call {
     int cancellation;
 };
 
-/* Begins a section that ends with run_call_end. call must stay valid until then. Does not nest. */
-void run_call_begin(struct run_call *call);
-void run_call_end(const struct run_call *call);
-
 /*
  * Ends the section of a call that the program is about to jump out of, from a signal handler. A
  * write is completed through the mount, as the kernel would have completed it; a read has not

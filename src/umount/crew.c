@@ -12,59 +12,10 @@
 #include "mounts/mount.h"
 #include "unmount.h"
 
-struct places {
-    char **place; /* owned, as each of them is; the order of the kernel's table, the oldest first */
-    size_t count;
-};
-
-static int add_place(struct places *places, const char *place)
-{
-    char **more = realloc(places->place, (places->count + 1) * sizeof(*more));
-
-    if (more == NULL)
-        return -ENOMEM;
-    places->place = more;
-    more[places->count] = strdup(place);
-    if (more[places->count] == NULL)
-        return -ENOMEM;
-    places->count++;
-    return 0;
-}
-
-static void free_places(struct places *places)
-{
-    for (size_t i = 0; i < places->count; i++)
-        free(places->place[i]);
-    free(places->place);
-}
-
-/* Where the user has mounts. What is at one of these places by then, find_mount looks at again. */
-static int find_places(uid_t owner, struct places *places)
-{
-    struct mounts_entry entry;
-    FILE *table = fopen("/proc/self/mountinfo", "re");
-    int error = table != NULL ? 0 : -errno;
-
-    while (error == 0 && mounts_entry_next(table, &entry))
-        if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
-            error = add_place(places, entry.place);
-    if (table != NULL)
-        fclose(table);
-    return error;
-}
-
-int unmount_all(const struct unmount_all *all)
-{
-    struct places places = {0};
-    int error = find_places(all->owner, &places), status = 0;
-
-    if (error != 0)
-        fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));
-    else
-        status = unmount_crew(all, places.place, places.count);
-    free_places(&places);
-    return error != 0 ? 1 : status;
-}
+/*
+ * Unmounts many mounts, each by a worker process of its own: a mount that does not answer delays no
+ * other one.
+ */
 
 #define ASK       10000 /* ms that all mounts together have to answer */
 #define MARGIN    2000  /* ms more, for the workers to find that out */
@@ -295,7 +246,19 @@ static int unmount_some(const struct unmount_all *all, char *const *places, size
     return status;
 }
 
-int unmount_crew(const struct unmount_all *all, char *const *places, size_t count)
+/*
+ * Unmounts the mounts at places, which are in the order of the kernel's table, the oldest first,
+ * and prints the lines of the workers. The newest 1024 mounts are asked at once, and have 10 s to
+ * answer. Those that do are unmounted one after the other, the newest first, because a file of one
+ * may lie on an older one. After 20 s, the rest is unmounted at once. With force this may take
+ * 60 s. Then come the next 1024 mounts, if there are more.
+ *
+ * Without force there is no limit for storing: a mount that answers and then does not finish an
+ * fsync is waited for.
+ *
+ * Returns the status to exit with: 0, 1 if a mount stays, else UNMOUNT_LOST if data was lost.
+ */
+static int unmount_places(const struct unmount_all *all, char *const *places, size_t count)
 {
     int status = 0;
 
@@ -307,4 +270,60 @@ int unmount_crew(const struct unmount_all *all, char *const *places, size_t coun
         count -= some;
     }
     return status;
+}
+
+/* All mounts of a user. */
+
+struct places {
+    char **place; /* owned, as each of them is; the order of the kernel's table, the oldest first */
+    size_t count;
+};
+
+static int add_place(struct places *places, const char *place)
+{
+    char **more = realloc(places->place, (places->count + 1) * sizeof(*more));
+
+    if (more == NULL)
+        return -ENOMEM;
+    places->place = more;
+    more[places->count] = strdup(place);
+    if (more[places->count] == NULL)
+        return -ENOMEM;
+    places->count++;
+    return 0;
+}
+
+static void free_places(struct places *places)
+{
+    for (size_t i = 0; i < places->count; i++)
+        free(places->place[i]);
+    free(places->place);
+}
+
+/* Where the user has mounts. What is at one of these places by then, find_mount looks at again. */
+static int find_places(uid_t owner, struct places *places)
+{
+    struct mounts_entry entry;
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    int error = table != NULL ? 0 : -errno;
+
+    while (error == 0 && mounts_entry_next(table, &entry))
+        if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
+            error = add_place(places, entry.place);
+    if (table != NULL)
+        fclose(table);
+    return error;
+}
+
+int unmount_all(const struct unmount_all *all)
+{
+    struct places places = {0};
+    int error = find_places(all->owner, &places), status = 0;
+
+    if (error != 0)
+        fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));
+    else
+        status = unmount_places(all, places.place, places.count);
+    free_places(&places);
+    return error != 0 ? 1 : status;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

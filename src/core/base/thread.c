@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "thread.h"
 
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
-
-/* This thread is kept on one processor; where it might run before. */
-static _Thread_local bool is_bound;
-static _Thread_local cpu_set_t unbound;
-
-bool mpiio_thread_bind(unsigned processor)
-{
-    cpu_set_t there;
-
-    CPU_ZERO(&there);
-    CPU_SET(processor, &there);
-    is_bound = sched_getaffinity(0, sizeof(unbound), &unbound) == 0 &&
-               sched_setaffinity(0, sizeof(there), &there) == 0;
-    return is_bound;
-}
 
 /* A thread that begins, and who waits until it has. */
 struct beginning {
@@ -76,8 +60,6 @@ int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *a
     sigdelset(&others, SIGILL);
     sigdelset(&others, SIGSEGV);
     pthread_attr_init(&attributes);
-    if (is_bound)
-        pthread_attr_setaffinity_np(&attributes, sizeof(unbound), &unbound);
     pthread_sigmask(SIG_SETMASK, &others, &before);
     error = create_thread(thread, &attributes, &beginning);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

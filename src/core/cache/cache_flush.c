@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <search.h>
-#include <stdint.h>
 
 #include "cache_private.h"
 #include "core/base/clock.h"

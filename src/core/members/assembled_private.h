@@ -61,12 +61,6 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
 int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
                              struct vs_error *why);
 
-/*
- * Fills buffer with the values that length bytes of the file from displacement at read as if they
- * are holes. Thread-safe.
- */
-void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length);
-
 /* Returns true if a hole may read as a value other than zero. */
 bool mpiio_fills_any(const struct mpiio_fills *fills);
 

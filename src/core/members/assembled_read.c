@@ -29,7 +29,11 @@ static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, 
     }
 }
 
-void mpiio_fill(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length)
+/*
+ * Fills buffer with the values that length bytes of the file from displacement at read as if they
+ * are holes. Thread-safe.
+ */
+static void fill_hole(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length)
 {
     int64_t end = at + (int64_t)length;
 
@@ -110,8 +114,8 @@ static void fill_packed(const struct block *block, const struct mpiio_member *me
 
     vs_runs_start(&runs, vs_view_map(member->view), position, length);
     while (vs_runs_next(&runs, &run))
-        mpiio_fill(&block->self->fills, to + (run.position - position), run.displacement,
-                   (size_t)run.length);
+        fill_hole(&block->self->fills, to + (run.position - position), run.displacement,
+                  (size_t)run.length);
 }
 
 /* Reads positions of a member to where they are wanted packed. */
@@ -272,8 +276,8 @@ static int read_parts(struct block *block, const struct vs_assembly_part *parts,
     for (size_t i = 0; i < count; i++)
         held += parts[i].length;
     if (held < block->end - block->start || block->self->overlap != VS_OVERLAP_ERROR)
-        mpiio_fill(&block->self->fills, block->buffer, block->start,
-                   (size_t)(block->end - block->start));
+        fill_hole(&block->self->fills, block->buffer, block->start,
+                  (size_t)(block->end - block->start));
     for (size_t i = 0; i < count && error == 0; i++)
         error = read_part(block, &parts[backwards ? count - 1 - i : i]);
     scatter_strands(block);

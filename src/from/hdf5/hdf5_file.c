@@ -121,8 +121,13 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t from_hdf5_open(const char *name, const struct from_source *source,
-                     struct from_hdf5_watch *watch)
+/*
+ * Opens a file for reading with libhdf5, whose bytes come from source. name appears in errors, and
+ * distinguishes the file from others that libhdf5 opens for it. All three arguments must outlive
+ * the file. Returns libhdf5's identifier, which is negative on error.
+ */
+static hid_t open_source(const char *name, const struct from_source *source,
+                         struct from_hdf5_watch *watch)
 {
     struct order order = {name, source, watch};
     static hid_t number = -1; /* stays: libhdf5 may look at the driver when its file is closed */
@@ -179,7 +184,7 @@ int from_hdf5_file_open(struct from_hdf5_file *file, const char *path,
     int code = source ? 0 : open_plain(file);
     if (code)
         return code;
-    file->root = from_hdf5_open(path, file->source, &file->watch);
+    file->root = open_source(path, file->source, &file->watch);
     if (file->root < 0 || H5Fget_info2(file->root, &info) < 0)
         return -EINVAL;
     hid_t properties = H5Fget_create_plist(file->root);

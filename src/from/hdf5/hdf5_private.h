@@ -22,14 +22,6 @@ struct from_hdf5_watch {
     int64_t at;
 };
 
-/*
- * Opens a file for reading with libhdf5, whose bytes come from source. name appears in errors, and
- * distinguishes the file from others that libhdf5 opens for it. All three arguments must outlive
- * the file. Returns libhdf5's identifier, which is negative on error.
- */
-hid_t from_hdf5_open(const char *name, const struct from_source *source,
-                     struct from_hdf5_watch *watch);
-
 /* HDF5 files that are open for reading. */
 
 /* An HDF5 file: the one that is listed, or one with sources of its virtual datasets. */

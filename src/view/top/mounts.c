@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <mntent.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
