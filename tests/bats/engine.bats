@@ -373,7 +373,7 @@ waits_for_lease() {
 }
 
 @test "engine: the table of errors is that of the manual" {
-    sed -n 's/^ *{\(MPI_ERR_[A-Z_]*\), \(E[A-Z]*\)},$/\1 \2/p' "$top/src/engine/errors.c" >code
+    sed -n 's/^ *{\(MPI_ERR_[A-Z_]*\), \(E[A-Z]*\)},$/\1 \2/p' "$top/src/engine/file_write.c" >code
     awk '/^MPI_ERR_/ { print $1, $2 }' "$top/man/viewspec.5.scd" >manual
     [ -s code ]
     diff code manual
