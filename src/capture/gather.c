@@ -13,6 +13,8 @@
 #include "shape.h"
 #include "steps.h"
 
+/* Texts of all ranks. */
+
 /* Collective: true where it is true for every rank. */
 static bool agree_all(MPI_Comm comm, bool ready)
 {
@@ -68,6 +70,8 @@ static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *
     free(places);
     return error;
 }
+
+/* Views of all ranks. */
 
 /* One rank's text as JSON; where it has none, why is said, once a view. */
 static json_t *parse_text(const struct capture_file *file, const char *text, size_t rank)

@@ -125,6 +125,8 @@ static bool engine_places_are_apart(const struct engine *engine, char *text, siz
     return false;
 }
 
+/* Starting. */
+
 /* What went wrong on a node. */
 struct failure {
     int status; /* to exit with; 0: nothing went wrong */

@@ -11,6 +11,8 @@
 #include "from/spec.h"
 #include "viewspec/base/line.h"
 
+/* What is in a file that describes itself, and specs of it (--from). */
+
 #define NAME_SIZE 512
 
 /* A type's name; of one made of others, how it is made. */

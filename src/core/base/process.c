@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Limits. */
+
 uint64_t mpiio_rlimit_descriptors(uint64_t count)
 {
     struct rlimit limit, wanted;

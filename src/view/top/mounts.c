@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int64_t now_ms(void)
+static int64_t now_ns(void)
 {
     struct timespec time;
 
@@ -40,7 +40,7 @@ static void keep_stats(struct view_mount *mount, const char *text)
     mount->before = mount->stats;
     mount->time_before = mount->time;
     mount->stats = stats;
-    mount->time = now_ms();
+    mount->time = now_ns();
 }
 
 /* Returns true once the look has brought something, or failed. */
@@ -64,7 +64,7 @@ static bool take_look(struct view_mount *mount)
 
 void view_mounts_read(struct view_mounts *mounts, int limit)
 {
-    int64_t end = now_ms() + (int64_t)limit * 1000000;
+    int64_t end = now_ns() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
     mounts_child_reap(); /* there may be no mount left to start a child for */
@@ -76,7 +76,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
         left = 0;
         for (size_t i = 0; i < mounts->count; i++)
             left += !take_look(&mounts->list[i]);
-        if (left && now_ms() > end)
+        if (left && now_ns() > end)
             break;
         if (left)
             usleep(1000);
