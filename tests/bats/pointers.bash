@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154 # the variables are the tests' and helper.bash's
+# Hosts whose workers take, append and contribute records (tests/pointers), and faults of these
+# hosts: load it after cluster. A case runs in a folder and a shell of its own:
+#
+#   $count     the hosts: 0, 1, ...
+#   $timeout   peer_timeout, in seconds
+#   $taken     the records that are to be taken
+#   calls/     the logs of all workers' calls
+
+# begin_case HOSTS RECORDS [OPTION]...: the hosts are mounted at at/0, ...; options of mpiio-mount.
+begin_case() {
+    local node
+    count=$1 taken=$2
+    workers=0 first_unmount='' killed='' filler='' filling=''
+    at_work=() logs=() pids=() daemons=() engines=()
+    make_hosts "$count"
+    mkdir calls
+    "$top/tests/pointers/work.py" spec x.dat "$taken" "$count" >x.json
+    timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+        x.json -o "peer_timeout=$timeout,log=$tmp/log" "${@:3}"
+    for ((node = 0; node < count; node++)); do
+        daemons[node]=$(of_host "node$node" mpiio-fused)
+        engines[node]=$(of_host "node$node" mpiio-engine)
+    done
+}
+
+# work NODE KIND [OPTION]...: starts a worker there, with the number $workers. KIND: take, append, or
+# contribute with the rank as the first option.
+work() {
+    local node=$1 kind=$2 name=$2
+    shift 2
+    if [ "$kind" = contribute ]; then
+        name=$kind$1
+        set -- --rank "$@"
+    fi
+    workers=$((workers + 1))
+    logs[workers]=calls/$node.$name.$workers
+    : >"${logs[workers]}"
+    "$top/tests/pointers/work.py" "$kind" "at/$node" "${logs[workers]}" "$workers" "$@" 2>>errors 3>&- &
+    pids[workers]=$!
+    at_work[node]+=" $workers"
+}
+
+# start_work NODE: one of each kind, until finish. The last round lacks rank 0.
+start_work() {
+    rm -f "stop$1" "limit$1"
+    work "$1" take --stop "stop$1" --pause 0.01
+    work "$1" append --stop "stop$1" --pause 0.01
+    work "$1" contribute "$1" --limit "limit$1" --calm calm --extra $(($1 > 0)) --sync 0.5 --pause 0.02
+}
+
+# fill_in NODE RANK: at its turn, comes there for a rank whose own node does not any more, with nothing
+# to write.
+fill_in() {
+    work "$1" contribute "$2" --stop filled --at-turn --parts 0 --sync 0
+    filler=$workers filling=$1
+}
+
+# join NODE...: waits until all workers there have ended.
+join() {
+    local node worker
+    for node; do
+        for worker in ${at_work[node]}; do
+            within=200 gone "${pids[worker]}"
+        done
+        at_work[node]=''
+    done
+}
+
+# finish NODE...: ends the work there, after a common number of rounds.
+finish() {
+    local node rounds
+    rounds=$("$top/tests/pointers/work.py" rounds calls/*.contribute*)
+    : >calm
+    if [ -n "$filler" ]; then
+        at_work[filling]=${at_work[filling]/ $filler/}
+    fi
+    for node; do
+        echo "$rounds" >"limit$node"
+        : >"stop$node"
+    done
+    join "$@"
+    if [ -n "$filler" ]; then
+        : >filled
+        at_work[filling]+=" $filler"
+        filler=''
+        join "$filling"
+    fi
+}
+
+# have_logged CALLS NODE...: each worker there has logged so many calls more than in $marks, or has ended.
+have_logged() {
+    local more=$1 node worker
+    shift
+    for node; do
+        for worker in ${at_work[node]}; do
+            [ "$worker" != "$filler" ] || continue
+            [ "$(stat -c %s "${logs[worker]}")" -ge $((${marks[worker]:-0} + more * 32)) ] ||
+                has_ended "${pids[worker]}" || return 1
+        done
+    done
+}
+
+# go_on CALLS NODE...: the workers there make so many calls more.
+go_on() {
+    local marks=() node worker
+    for node in "${@:2}"; do
+        for worker in ${at_work[node]}; do
+            marks[worker]=$(stat -c %s "${logs[worker]}")
+        done
+    done
+    within=200 await have_logged "$@"
+}
+
+# freeze NODE: stops its daemon and its engine, while it does not hold the record's lock, for which the
+# others would wait.
+freeze() {
+    "$top/tests/pointers/work.py" stop "${daemons[$1]}" "${engines[$1]}"
+}
+
+# hold_up SECONDS NODE...: stops them for as long.
+hold_up() {
+    local node processes=()
+    for node in "${@:2}"; do
+        processes+=("${daemons[node]}" "${engines[node]}")
+    done
+    "$top/tests/pointers/work.py" freeze "$1" "${processes[@]}"
+}
+
+# signal NAME NODE: to its daemon, and its engine, which has ended if the mount is degraded.
+signal() {
+    kill "-$1" "${daemons[$2]}"
+    kill "-$1" "${engines[$2]}" 2>/dev/null || true
+}
+
+# cut_off WAY NODE: nothing arrives there any more, nor comes from there. connect(2) gives EINVAL
+# (blackhole), ECONNREFUSED (reject, which also resets connections), or waits (link).
+cut_off() {
+    local other
+    [ "$1" != link ] || at switch ip link set "port$2" down
+    for ((other = 0; other < count; other++)); do
+        if [ "$other" -ne "$2" ]; then
+            lose "$1" "$2" "$other" add
+            lose "$1" "$other" "$2" add
+        fi
+    done
+}
+
+heal() {
+    local other
+    [ "$1" != link ] || at switch ip link set "port$2" up
+    for ((other = 0; other < count; other++)); do
+        if [ "$other" -ne "$2" ]; then
+            lose "$1" "$2" "$other" del
+            lose "$1" "$other" "$2" del
+        fi
+    done
+}
+
+# lose WAY FROM TO add|del: one direction of it. As the address is its own, FROM itself refuses.
+lose() {
+    case $1 in
+    blackhole) at "node$2" ip route "$4" blackhole "10.77.0.$(($3 + 1))" ;;
+    reject) at "node$2" ip address "$4" "10.77.0.$(($3 + 1))/32" dev lo ;;
+    esac
+}
+
+# unmount NODE [OPTION]...: it ends, with success on a node that has not failed.
+unmount() {
+    local node=$1 status=0 started=$SECONDS
+    shift
+    # The others may have been unmounted with another one.
+    grep -qF " $tmp/at/$node " /proc/self/mountinfo || return 0
+    [ -n "$first_unmount" ] || first_unmount=$("$top/tests/pointers/work.py" now)
+    timeout -s KILL 200 mpiio-umount "$@" "$tmp/at/$node" || status=$?
+    echo "unmounting node $node took $((SECONDS - started)) s, status $status"
+    [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]]
+}
+
+# judge [OPTION]...: judges all that was done. $failed: the nodes that were killed, or silent for long.
+judge() {
+    cat log errors 2>/dev/null || true
+    "$top/tests/pointers/judge.py" x.dat "$taken" calls/* --failed "${failed:-}" --killed "$killed" \
+        --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
+}
+
+# end_case [OPTION]...: nothing is left, and the judge has nothing to say.
+end_case() {
+    nothing_left &&
+    judge "$@"
+}
+
+# works: some worker has not ended.
+works() {
+    local pid
+    for pid in "${pids[@]}"; do
+        ! has_ended "$pid" || continue
+        return 0
+    done
+    return 1
+}
+
+# give_up: a case has failed: says who has not ended, and what the judge says.
+give_up() {
+    local worker
+    for worker in "${!pids[@]}"; do
+        has_ended "${pids[worker]}" || echo "still at work: ${logs[worker]}"
+    done
+    judge || true
+}
+
+# run_case NUMBER FUNCTION ARGUMENT...: in a folder of that number. Ends with the first command that fails.
+run_case() {
+    local number=$1
+    shift
+    tmp=$tmp/$number
+    mkdir "$tmp"
+    cd "$tmp" || return
+    export tmp MPIIO_TEST=$tmp
+    trap '[ $? -eq 0 ] || give_up; umount_all; reap' EXIT
+    set -E
+    trap 'echo "failed: $BASH_COMMAND"' ERR
+    SECONDS=0
+    "$@"
+    echo "took $SECONDS s"
+    : >"../ok$number"
+}
+
+# run_cases CASE...: all of these (words: a function and its arguments), three at once.
+run_cases() {
+    local i words failed_cases=() start=$SECONDS
+    export hosts=''
+    for ((i = 0; i < $#; i++)); do
+        read -r -a words <<<"${@:i+1:1}"
+        while [ "$(jobs -rp | wc -l)" -ge "${at_once:-3}" ]; do
+            wait -n || true
+        done
+        (run_case "$i" "${words[@]}") >"run$i" 2>&1 3>&- &
+    done
+    wait || true
+    for ((i = 0; i < $#; i++)); do
+        if [ -e "ok$i" ]; then
+            echo "--- ${*:i+1:1}: $(tail -n 1 "run$i")"
+            # What was measured, where that was asked for.
+            [ -z "${MPIIO_HISTORY:-}" ] || { grep -E '^(slowest|[0-9]+ (records taken|writes)|node .* gave|took)' "run$i" |
+                paste -sd ';' | sed "s/^/# ${*:i+1:1}: /" >&3; }
+        else
+            failed_cases+=("${@:i+1:1}")
+            echo "--- failed: ${*:i+1:1}"
+            tail -n "${MPIIO_LINES:-40}" "run$i"
+        fi
+    done
+    echo "${#failed_cases[@]} of $# cases failed, in $((SECONDS - start)) s"
+    [ ${#failed_cases[@]} -eq 0 ]
+}

@@ -1,0 +1,292 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Takes, appends and contributes records, and logs each call (records.py).
+
+work.py spec FILE COUNT RANKS     makes the file, with COUNT records to be taken, and prints its spec
+work.py rounds LOG...             prints a round behind those that the contributors have begun
+work.py stop PID...               stops processes, not while they hold the record's lock
+work.py freeze SECONDS PID...     stops them for as long, in the same way
+work.py lock RECORD               holds its lock
+work.py now                       prints the time, as the logs have it
+work.py take|append|contribute MOUNT LOG WORKER [OPTION]...
+"""
+import argparse
+import errno
+import fcntl
+import json
+import os
+import random
+import signal
+import struct
+import sys
+import time
+
+from records import (APPEND, BAD, CALL, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, calls, check,
+                     name, records, spec)
+
+# The node's daemon has gone: no later call succeeds.
+GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT, errno.ENODEV)
+
+# The byte of the record of shared file pointers that is its lock.
+LOCK_AT = 1 << 61
+F_OFD_SETLKW = 38
+
+
+class Ended(Exception):
+    """The node's daemon has gone."""
+
+
+class Worker:
+    def __init__(self, args):
+        self.args = args
+        self.log = os.open(args.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self.random = random.Random(args.worker)
+        self.failed = 0  # calls in a row
+
+    def write_log(self, kind, error=0, parts=0, start=0, end=0, value=0):
+        os.write(self.log, CALL.pack(kind, error, parts, start, end, value))
+
+    def call(self, kind, parts, value, function, *arguments):
+        """Returns the call's result, or None if it fails. value: for the log, or a function of the result."""
+        result, error = None, 0
+        start = time.monotonic_ns()
+        try:
+            result = function(*arguments)
+        except OSError as failure:
+            error = failure.errno
+        end = time.monotonic_ns()
+        if error == 0 and callable(value):
+            parts, value = value(result)
+        self.write_log(kind, error, parts, start, end, 0 if callable(value) else value)
+        self.failed = self.failed + 1 if error else 0
+        if error in GONE or (self.args.count is not None and self.failed == 10):
+            raise Ended
+        if error:
+            time.sleep(0.1)
+        return result
+
+    def pause(self):
+        if self.args.pause:
+            time.sleep(self.args.pause * 2 * self.random.random())
+
+    def goes_on(self, done):
+        if self.args.count is not None and done >= self.args.count:
+            return False
+        return self.args.stop is None or not os.path.exists(self.args.stop)
+
+    def open(self, path, flags, value=0):
+        return self.call(OPEN, 0, value, os.open, os.path.join(self.args.mount, path), flags)
+
+    def open_for_long(self, path, flags):
+        while self.goes_on(0):
+            fd = self.open(path, flags)
+            if fd is not None:
+                return fd
+        return None
+
+    def put(self, kind, fd, sequence, parts, first=0, last=None):
+        data = records(self.args.worker, sequence, parts, first, last)
+        written = self.call(kind, len(data) // RECORD, sequence, os.write, fd, data)
+        if written is not None and written != len(data):
+            self.write_log(BAD, parts=parts, value=sequence)
+        return written is not None
+
+    def taken(self, data):
+        """Returns how many records these are, and the first. Checks that they follow each other."""
+        words = struct.unpack(f"<{len(data) // 8}Q", data)
+        first = (words[0] >> 16) & 0xFFFFFFFF if words else -1
+        for number in range(len(data) // RECORD):
+            wanted = name(TAKEN, first + number, 1, 0)
+            if words[2 * number:2 * number + 2] != (wanted, check(wanted)):
+                self.write_log(BAD, parts=len(data) // RECORD, value=first)
+        return len(data) // RECORD, first
+
+    def take(self):
+        fd = self.open_for_long("t/shared", os.O_RDONLY)
+        done = 0
+        while fd is not None and self.goes_on(done):
+            parts = self.random.randint(1, self.args.parts)
+            data = self.call(TAKE, parts, self.taken, os.read, fd, parts * RECORD)
+            if data == b"":
+                break
+            done += data is not None
+            self.pause()
+
+    def append(self):
+        fd = self.open_for_long("a/shared", os.O_WRONLY)
+        sequence = done = 0
+        while fd is not None and self.goes_on(done):
+            done += self.put(APPEND, fd, sequence, self.random.randint(1, self.args.parts))
+            if self.random.random() < self.args.sync:
+                self.call(FSYNC, 0, sequence, os.fsync, fd)
+            sequence += 1
+            self.pause()
+        if fd is not None:
+            self.call(FSYNC, 0, sequence, os.fsync, fd)
+            self.call(CLOSE, 0, sequence, os.close, fd)
+
+    def limit(self):
+        """Returns the number of rounds, once that is known."""
+        try:
+            with open(self.args.limit) as file:
+                return int(file.read() or sys.maxsize) + self.args.extra
+        except (TypeError, FileNotFoundError):
+            return sys.maxsize
+
+    def await_turn(self, other=False):
+        """Waits until it is the rank's turn, or another's."""
+        end = time.monotonic() + (1 if other else 3600)
+        while self.goes_on(0) and time.monotonic() < end:
+            try:
+                turn = os.getxattr(os.path.join(self.args.mount, "o/ordered"), "user.mpiio.turn")
+                if (int(turn) == self.args.rank) != other:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.01)
+
+    def contribute(self):
+        number = 0
+        while number < self.limit() and self.goes_on(number):
+            if self.args.at_turn:
+                self.await_turn()
+                if not self.goes_on(number):
+                    break
+            fd = self.open(f"o/ordered/rank{self.args.rank}", os.O_WRONLY, number)
+            if fd is None:
+                if self.limit() < sys.maxsize:
+                    break
+                continue
+            self.contribute_once(fd, number)
+            number += 1
+            self.pause()
+            if self.args.at_turn:
+                self.await_turn(other=True)
+
+    def contribute_once(self, fd, number):
+        parts = self.args.parts and self.random.randint(1, self.args.parts)
+        split = self.random.randint(1, parts) if parts else 0
+        good = not parts or self.put(WRITE, fd, number, parts, 0, split)
+        if self.args.hold:
+            open(self.args.hold + ".held", "w").close()
+            while not os.path.exists(self.args.hold):
+                time.sleep(0.02)
+        if good and split < parts:
+            self.put(WRITE, fd, number, parts, split, parts)
+        # Where others contribute no more, its turn may come when it is unmounted.
+        if self.random.random() < self.args.sync and not (self.args.calm and os.path.exists(self.args.calm)):
+            self.call(FSYNC, 0, number, os.fsync, fd)
+        self.call(CLOSE, 0, number, os.close, fd)
+
+    def run(self):
+        try:
+            getattr(self, self.args.work)()
+        except Ended:
+            pass
+        self.write_log(DONE)
+
+
+def stops(pid):
+    """Returns whether all threads of the process have stopped, or it has ended."""
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as stat:
+                if stat.read().rpartition(")")[2].split()[0] not in "TZX":
+                    return False
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return True
+
+
+def holds_lock(pid):
+    """Returns whether the process, which has stopped, holds the record's lock."""
+    try:
+        for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+            with open(f"/proc/{pid}/fdinfo/{fd}") as info:
+                if any(line.startswith("lock:") and line.split()[-2] == str(LOCK_AT) for line in info):
+                    return True
+    except (FileNotFoundError, ProcessLookupError):
+        pass
+    return False
+
+
+def send(number, pids):
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:  # an engine ends when the mount is degraded
+            pass
+
+
+def stop(pids):
+    """Stops processes while none of them holds the lock, for which others would wait. Returns when
+    that was."""
+    for _ in range(500):
+        start = time.monotonic()
+        send(signal.SIGSTOP, pids)
+        while not all(stops(pid) for pid in pids):
+            time.sleep(0.001)
+        if not any(holds_lock(pid) for pid in pids):
+            return start
+        send(signal.SIGCONT, pids)
+        time.sleep(0.01)
+    sys.exit("the lock is always held")
+
+
+def lock(path):
+    """Holds the record's lock, as a node does that is frozen, until it is killed."""
+    file = os.open(path, os.O_RDWR)
+    fcntl.fcntl(file, F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCK_AT, 1, 0))
+    signal.pause()
+
+
+def freeze(seconds, *pids):
+    """Stops processes for as long."""
+    pids = [int(pid) for pid in pids]
+    start = stop(pids)
+    time.sleep(max(0, start + float(seconds) - time.monotonic()))
+    send(signal.SIGCONT, pids)
+    print(f"frozen for {time.monotonic() - start:.3f} s")
+
+
+def make(path, count, ranks):
+    with open(path, "wb") as file:
+        file.write(b"".join(records(TAKEN, number, 1) for number in range(count)))
+    print(json.dumps(spec(path, count, ranks)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("work", choices=("take", "append", "contribute"))
+    parser.add_argument("mount")
+    parser.add_argument("log")
+    parser.add_argument("worker", type=int)
+    parser.add_argument("--count", type=int, help="calls, or contributions, that succeed")
+    parser.add_argument("--stop", help="the file that ends it once it exists")
+    parser.add_argument("--pause", type=float, default=0, help="seconds after each, on average")
+    parser.add_argument("--parts", type=int, default=3, help="records of a call, at most")
+    parser.add_argument("--sync", type=float, default=0.2, help="how often it syncs")
+    parser.add_argument("--rank", type=int)
+    parser.add_argument("--at-turn", action="store_true", help="contribute only when that is waited for")
+    parser.add_argument("--limit", help="the file with the number of rounds")
+    parser.add_argument("--extra", type=int, default=0, help="contributions behind these rounds")
+    parser.add_argument("--calm", help="the file that ends syncing of contributions")
+    parser.add_argument("--hold", help="the file that is waited for before a contribution is closed")
+    Worker(parser.parse_args()).run()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "spec":
+        make(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    elif sys.argv[1] == "rounds":
+        print(max(sum(one.kind == OPEN for one in calls(log)) for log in sys.argv[2:]) + 2)
+    elif sys.argv[1] == "stop":
+        stop([int(pid) for pid in sys.argv[2:]])
+    elif sys.argv[1] == "lock":
+        lock(sys.argv[2])
+    elif sys.argv[1] == "freeze":
+        freeze(*sys.argv[2:])
+    elif sys.argv[1] == "now":
+        print(time.monotonic_ns())
+    else:
+        main()
