@@ -16,8 +16,8 @@
 
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100
-/* At the end: for so many times peer_timeout who keeps the turns may not answer; and others are
-   waited for where nodes have lost each other. */
+/* At the end, in terms of peer_timeout: how long the record may not be readable, and how long a turn is
+   waited for if nodes have lost each other. */
 #define QUIET 6
 #define ALONE 4
 
@@ -140,23 +140,30 @@ void fs_ordered_close_all(struct fs_session *session)
         mpiio_ordered_close(session->ordered);
 }
 
-/* Since when the end is waited for, by mpiio_clock. */
+/* The wait for other nodes' contributions while the mount ends. */
 struct ending {
     struct fs_session *session;
-    int64_t since;
+    uint64_t progress; /* mpiio_ordered_progress */
+    int64_t since;     /* when it changed last, or the wait began: mpiio_clock() */
 };
 
 /*
- * All nodes are unmounted: their shares are placed, or passed over, as long as who keeps the turns
- * answers. Where nodes have lost each other, those of others may be open for ever.
+ * Returns false if the wait is to end. While all nodes are unmounting, their contributions are
+ * placed or skipped as long as the record can be read. If nodes have lost each other, those of
+ * other nodes may stay open for ever, so each turn is waited for in vain only so long; silent nodes
+ * are skipped before that.
  */
 static bool goes_on(void *data)
 {
-    const struct ending *ending = data;
+    struct ending *ending = data;
     struct fs_session *session = ending->session;
-    int64_t waited = mpiio_clock() - ending->since;
-    int64_t quiet = mpiio_pointers_quiet(session->pointers.pointers);
+    uint64_t progress = mpiio_ordered_progress(session->ordered);
+    int64_t quiet = mpiio_pointers_quiet(session->pointers.pointers), waited;
 
+    if (progress != ending->progress)
+        ending->since = mpiio_clock();
+    ending->progress = progress;
+    waited = mpiio_clock() - ending->since;
     if (fs_nodes_all_unmounted(&session->cluster))
         return (quiet < waited ? quiet : waited) < QUIET * session->options->peer_timeout;
     return waited < ALONE * session->options->peer_timeout;
@@ -164,7 +171,7 @@ static bool goes_on(void *data)
 
 void fs_ordered_finish(struct fs_session *session)
 {
-    struct ending ending = {session, mpiio_clock()};
+    struct ending ending = {.session = session, .since = mpiio_clock()};
     int64_t unordered;
 
     if (session->ordered == NULL)

@@ -350,6 +350,17 @@ int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void
     return ordered->out_of_turn;
 }
 
+uint64_t mpiio_ordered_progress(struct mpiio_ordered *ordered)
+{
+    uint64_t turns = 0;
+
+    pthread_mutex_lock(&ordered->lock);
+    for (size_t i = 0; i < ordered->options.views; i++)
+        turns += ordered->views[i].turn;
+    pthread_mutex_unlock(&ordered->lock);
+    return turns;
+}
+
 void mpiio_ordered_get_stats(struct mpiio_ordered *ordered, struct mpiio_ordered_stats *stats)
 {
     pthread_mutex_lock(&ordered->lock);

@@ -142,6 +142,9 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered);
 int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void *data),
                              void *data);
 
+/* Returns a number that grows whenever a turn comes. */
+uint64_t mpiio_ordered_progress(struct mpiio_ordered *ordered);
+
 void mpiio_ordered_get_stats(struct mpiio_ordered *ordered, struct mpiio_ordered_stats *stats);
 
 #endif
