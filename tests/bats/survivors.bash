@@ -19,7 +19,7 @@ comes_to() {
                 echo "node $node: $(state "$node"), not $wanted"
                 return 1
             fi
-            sleep 0.05
+            sleep 0.2
         done
     done
 }
