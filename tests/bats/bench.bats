@@ -75,7 +75,7 @@ END
 
 # take_records COUNT: four processes take the records of f.dat through the mount.
 take_records() {
-    timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
+    patient timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
         <>"$MPIIO_STAGE/no-input" 3>&-
 }
 

@@ -7,13 +7,13 @@ load helper
 
 # mpi RANKS PROGRAM [ARGUMENT...]: as in mpiexec -n.
 mpi() {
-    mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" </dev/null 3>&-
+    patient mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" </dev/null 3>&-
 }
 
 # captured RANKS PROGRAM [ARGUMENT...]: the same under capture; what it says itself is in "said".
 captured() {
     local status=0
-    mpiio-view capture -- mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" \
+    patient mpiio-view capture -- mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" \
         </dev/null >out 2>err 3>&- || status=$?
     grep '^mpiio-view: ' err >said || true
     return $status

@@ -175,10 +175,16 @@ mpich_mpiexec() {
     echo "$name"
 }
 
+# patient COMMAND [ARGUMENT...]: runs a command whose MPI programs sleep while they wait for each other
+# (tests/mpi/patience.c).
+patient() {
+    LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$MPIIO_BUILD/tests/mpi/libpatience.so "$@"
+}
+
 # mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, with a stdin that has no end: mpiexec passes the end
 # on, and SIGPIPE ends it where programs that know no MPI have ended before (1 of 100 beside busy loops).
 mpi_run() {
-    "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$MPIIO_STAGE/no-input" 3>&-
+    patient "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$MPIIO_STAGE/no-input" 3>&-
 }
 
 # write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
@@ -311,15 +317,18 @@ is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }
 
-# await COMMAND...: true once the command is; waits $within seconds at most, or five minutes.
+# await COMMAND...: true once the command is; waits $within seconds at most, or five minutes. Looks less
+# often as it waits longer.
 await() {
-    local end=$((SECONDS + ${within:-300}))
+    local end=$((SECONDS + ${within:-300})) nap_ms=25 nap
     until "$@"; do
         if [ "$SECONDS" -ge "$end" ]; then
             echo "it did not come to pass: $*" >&2
             return 1
         fi
-        sleep 0.05
+        printf -v nap '0.%03d' "$nap_ms"
+        sleep "$nap"
+        nap_ms=$((nap_ms < 200 ? nap_ms * 5 / 4 : 250))
     done
 }
 
