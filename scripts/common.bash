@@ -16,10 +16,9 @@ quietly() {
 }
 
 # Configures the build folder where that has not been done, or not with the given options
-# (NAME=VALUE, as meson takes them), and builds what has changed (of $build_target, if set; at
-# the priority $build_nice). A folder that another user made
+# (NAME=VALUE, as meson takes them). A folder that another user made
 # (with sudo, say) is left alone and told about.
-build_all() {
+configure_all() {
     local option
     if [ -e "$build" ] && [ ! -w "$build" ]; then
         echo "${0##*/}: $build: not writable (built by another user?)" >&2
@@ -34,6 +33,12 @@ build_all() {
             break
         fi
     done
+}
+
+# build_all OPTION...: configures the build folder, and builds what has changed (of $build_target, if
+# set; at the priority $build_nice).
+build_all() {
+    configure_all "$@" || return
     quietly nice -n "${build_nice:-0}" meson compile -C "$build" ${build_target:+"$build_target"}
 }
 
