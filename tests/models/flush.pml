@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Close-to-open across a flush epoch. One node writes, one is the block's home, and all of three
+ * take part in each epoch; which they are is chosen. The block's bytes are modelled as two halves,
+ * which the home stores one after the other, however slowly. A reader on any node opens, samples
+ * the file's version, and may keep pages for it. The home's engine may die at any step; then all
+ * degrade, and the writer stores by itself.
+ *
+ * Attributes may be old on a network filesystem while nodes store together. Nodes that have
+ * degraded have no FINISHED, and rely on the filesystem: an open sees attributes of the last close.
+ *
+ * Bounds: WRITES, OPENS, EPOCHS. Larger bounds for runs by hand: -DWRITES=2, -DWRITES=2 -DEPOCHS=3 -DOPENS=3.
+ *
+ * Variants that spin must refute:
+ *
+ *   -DEND_OF_PART      a node concludes when its own engine has returned, not upon FINISHED
+ *   -DDONE_EARLY       a daemon sends DONE when it has handed the epoch to its engine
+ *   -DRESULT_EARLY     a home returns the outcome when it has begun to store
+ *   -DANSWER_ANY       an epoch answers those who have asked while it was under way
+ *   -DKEEPS_ALWAYS     a version settles also while an epoch is under way
+ *   -DNO_CHANGE        FINISHED does not count as a change
+ *   -DGO_EARLY         a node stores alone before the home's engine is gone
+ */
+
+#define NODES 3
+#ifndef WRITES
+#define WRITES 1
+#endif
+#ifndef OPENS
+#define OPENS 2
+#endif
+#ifndef EPOCHS
+#define EPOCHS 2
+#endif
+
+mtype = { EPOCH, FINISHED, DEGRADED, GO };
+mtype = { IDLE, JOINED, RESULT }; /* a node's part of the epoch */
+
+chan down[NODES] = [4] of { mtype }; /* from node 0, and from node 0 to itself */
+
+/* Node 0 writes; the block's home and the reader are chosen. */
+#define writer 0
+byte home, reader;
+
+/* The file. */
+byte half[2]; /* which write they are of */
+byte mtime;   /* moves when a store begins */
+bool has_died;
+
+/* Node 0. */
+byte epoch, missing;
+bool degrading;
+byte unfenced;
+
+/* Nodes. */
+byte begun[NODES], epochs[NODES], changes[NODES]; /* as in fusefs/storing/flusher.h */
+mtype part[NODES] = IDLE;
+bool degraded[NODES], alone[NODES], engine_gone[NODES];
+
+/* The writer's node. */
+byte written;       /* writes to its slice */
+byte frozen, clean; /* the write that the epoch stores; the one up to which all is stored */
+bool outcome;       /* the home has returned it */
+bool waits;         /* a close does */
+byte after;         /* it waits for a later epoch than this one */
+byte closed;        /* the writes whose close has returned */
+
+#define ALL_JOINED (part[0] != IDLE && part[1] != IDLE && part[2] != IDLE)
+
+/* A flush is over for a node. */
+inline conclude(n, number)
+{
+    if
+    :: n == writer && clean >= frozen ->
+        assert(half[0] >= frozen && half[1] >= frozen)
+    :: else
+    fi;
+#ifndef NO_CHANGE
+    changes[n]++;
+#endif
+    epochs[n] = number;
+    if
+#ifdef ANSWER_ANY
+    :: n == writer && waits ->
+#else
+    :: n == writer && waits && (alone[n] || after < number) ->
+#endif
+        closed = written;
+        waits = false;
+        assert(half[0] >= closed && half[1] >= closed)
+    :: else
+    fi
+}
+
+/* The writer's node has blocks that were not stored. */
+#define IS_DIRTY (clean < written)
+
+proctype node(byte me)
+{
+    do
+    :: atomic {
+            down[me] ? EPOCH ->
+            if
+            :: !degraded[me] -> begun[me] = begun[me] + 1
+            :: else
+            fi
+        }
+    /* The flusher's thread hands the epoch to the engine. */
+    :: atomic {
+            begun[me] > epochs[me] && part[me] == IDLE && !degraded[me] ->
+            part[me] = JOINED;
+            if
+            :: me == writer -> frozen = written; outcome = false
+            :: else
+            fi;
+#ifdef DONE_EARLY
+            missing--
+#endif
+        }
+    /* The engine's part is over for one that is neither the home nor hands in a block, too. */
+    :: atomic {
+            part[me] == JOINED && !engine_gone[me] && ALL_JOINED &&
+                ((me != home && me != writer) || outcome || frozen == clean) ->
+            part[me] = RESULT;
+            if
+            :: me == writer -> clean = frozen
+            :: else
+            fi;
+#ifdef END_OF_PART
+            conclude(me, begun[me]);
+#endif
+#ifndef DONE_EARLY
+            missing--
+#endif
+        }
+    :: atomic {
+            down[me] ? FINISHED ->
+            if
+            :: !degraded[me] ->
+#ifndef END_OF_PART
+                conclude(me, begun[me]);
+#endif
+                part[me] = IDLE
+            :: else
+            fi
+        }
+    :: atomic { down[me] ? DEGRADED -> degraded[me] = true }
+    :: atomic {
+            degraded[me] && !engine_gone[me] ->
+            engine_gone[me] = true;
+            unfenced--
+        }
+    :: atomic { down[me] ? GO -> alone[me] = true }
+    /* It stores alone, what the epoch did not, too. Each half is a call, which the times show. */
+    :: atomic { alone[me] && me == writer && IS_DIRTY && half[0] != written ->
+            half[0] = written;
+            mtime++
+        }
+    :: atomic { alone[me] && me == writer && IS_DIRTY && half[0] == written ->
+            half[1] = written;
+            mtime++;
+            clean = written;
+            conclude(me, epochs[me])
+        }
+    :: atomic { alone[me] && me == writer && !IS_DIRTY && waits -> conclude(me, epochs[me]) }
+    od
+}
+
+/* The engine of the block's home. */
+proctype engine()
+{
+    do
+    :: atomic {
+            !engine_gone[home] && ALL_JOINED && part[home] == JOINED && frozen > clean && !outcome ->
+            half[0] = frozen;
+            mtime++;
+#ifdef RESULT_EARLY
+            outcome = true
+#endif
+        }
+        if
+        :: atomic { !engine_gone[home] -> half[1] = frozen; outcome = true }
+        :: atomic { engine_gone[home] -> break }
+        fi
+    od
+}
+
+/* Node 0, as the root of the tree. */
+proctype root()
+{
+    byte n;
+
+    do
+    :: atomic {
+            !degrading && missing == 0 && epoch > 0 && epoch % 2 == 1 ->
+            epoch++;
+            for (n : 0 .. NODES - 1) {
+                down[n] ! FINISHED
+            }
+            n = 0
+        }
+    /* Somebody has asked: the writer, or a node that flushes from time to time. */
+    :: atomic {
+            !degrading && epoch % 2 == 0 && epoch < 2 * EPOCHS ->
+            epoch++;
+            missing = NODES;
+            for (n : 0 .. NODES - 1) {
+                down[n] ! EPOCH
+            }
+            n = 0
+        }
+    :: atomic {
+            !degrading && has_died ->
+            degrading = true;
+            unfenced = NODES;
+            for (n : 0 .. NODES - 1) {
+                down[n] ! DEGRADED
+            }
+            n = 0
+        }
+#ifdef GO_EARLY
+    :: atomic { degrading && unfenced < NODES ->
+#else
+    :: atomic { degrading && unfenced == 0 ->
+#endif
+            for (n : 0 .. NODES - 1) {
+                down[n] ! GO
+            }
+            n = 0;
+            break
+        }
+    od
+}
+
+proctype fault()
+{
+    atomic { !degrading -> has_died = true }
+}
+
+proctype writing()
+{
+    do
+    :: atomic {
+            written < WRITES ->
+            written++;
+            after = begun[writer];
+            waits = true
+        }
+        !waits
+    od
+}
+
+proctype reading()
+{
+    byte opens, floor, seen_changes, seen_mtime, latest;
+    byte kept_changes, kept_mtime, kept[2], got[2];
+    bool settled, keeps;
+
+    do
+    :: opens < OPENS ->
+        atomic { opens++; floor = closed; seen_changes = changes[reader] }
+        /* The attributes are as they were at some time since the last look. */
+        atomic {
+            if
+            :: !degrading -> select(seen_mtime : latest .. mtime)
+            :: else -> seen_mtime = mtime
+            fi;
+            latest = seen_mtime
+        }
+        atomic {
+#ifdef KEEPS_ALWAYS
+            settled = true;
+#else
+            settled = alone[reader] || begun[reader] == epochs[reader];
+#endif
+            if
+            :: settled && keeps && kept_mtime == seen_mtime && kept_changes == seen_changes ->
+                got[0] = kept[0];
+                got[1] = kept[1];
+                goto done
+            :: else -> keeps = false
+            fi
+        }
+        got[0] = half[0];
+        atomic {
+            got[1] = half[1];
+            if
+            :: settled ->
+                keeps = true;
+                kept[0] = got[0];
+                kept[1] = got[1];
+                kept_mtime = seen_mtime;
+                kept_changes = seen_changes
+            :: else
+            fi
+        }
+done:
+        atomic {
+            assert(got[0] >= floor && got[1] >= floor);
+            got[0] = 0;
+            got[1] = 0;
+            settled = false
+        }
+    od
+}
+
+init
+{
+    byte n;
+
+    atomic {
+        select(home : 0 .. 1);
+        reader = 1;
+        if
+        :: home == 1 -> reader = 2
+        :: skip
+        fi;
+        for (n : 0 .. NODES - 1) {
+            run node(n)
+        }
+        n = 0;
+        run engine();
+        run root();
+        run fault();
+        run writing();
+        run reading()
+    }
+}
