@@ -9,7 +9,8 @@
  * Attributes may be old on a network filesystem while nodes store together. Nodes that have
  * degraded have no FINISHED, and rely on the filesystem: an open sees attributes of the last close.
  *
- * Bounds: WRITES, OPENS, EPOCHS. Larger bounds for runs by hand: -DWRITES=2, -DWRITES=2 -DEPOCHS=3 -DOPENS=3.
+ * Bounds: WRITES, OPENS, EPOCHS, DEATHS of engines. Tests also run -DEPOCHS=2 -DDEATHS=0. Larger
+ * bounds for runs by hand: -DEPOCHS=2, -DEPOCHS=2 -DWRITES=2 -DOPENS=3.
  *
  * Variants that spin must refute:
  *
@@ -19,7 +20,8 @@
  *   -DANSWER_ANY       an epoch answers those who have asked while it was under way
  *   -DKEEPS_ALWAYS     a version settles also while an epoch is under way
  *   -DNO_CHANGE        FINISHED does not count as a change
- *   -DGO_EARLY         a node stores alone before the home's engine is gone
+ *   -DCOUNT_FIRST      a version settles although FINISHED has come while it was sampled
+ *   -DGO_EARLY -DWRITES=2   a node stores alone before the home's engine is gone
  */
 
 #define NODES 3
@@ -30,7 +32,10 @@
 #define OPENS 2
 #endif
 #ifndef EPOCHS
-#define EPOCHS 2
+#define EPOCHS 1
+#endif
+#ifndef DEATHS
+#define DEATHS 1
 #endif
 
 mtype = { EPOCH, FINISHED, DEGRADED, GO };
@@ -55,6 +60,7 @@ byte unfenced;
 /* Nodes. */
 byte begun[NODES], epochs[NODES], changes[NODES]; /* as in fusefs/storing/flusher.h */
 mtype part[NODES] = IDLE;
+byte joined[NODES]; /* the last epoch that was handed to the engine */
 bool degraded[NODES], alone[NODES], engine_gone[NODES];
 
 /* The writer's node. */
@@ -65,7 +71,8 @@ bool waits;         /* a close does */
 byte after;         /* it waits for a later epoch than this one */
 byte closed;        /* the writes whose close has returned */
 
-#define ALL_JOINED (part[0] != IDLE && part[1] != IDLE && part[2] != IDLE)
+/* All engines have joined the epoch's first collective call. */
+#define ALL_JOINED (joined[0] == joined[1] && joined[1] == joined[2])
 
 /* A flush is over for a node. */
 inline conclude(n, number)
@@ -109,6 +116,7 @@ proctype node(byte me)
     :: atomic {
             begun[me] > epochs[me] && part[me] == IDLE && !degraded[me] ->
             part[me] = JOINED;
+            joined[me] = begun[me];
             if
             :: me == writer -> frozen = written; outcome = false
             :: else
@@ -234,7 +242,7 @@ proctype root()
 
 proctype fault()
 {
-    atomic { !degrading -> has_died = true }
+    atomic { DEATHS > 0 && !degrading -> has_died = true }
 }
 
 proctype writing()
@@ -272,6 +280,9 @@ proctype reading()
             settled = true;
 #else
             settled = alone[reader] || begun[reader] == epochs[reader];
+#endif
+#ifndef COUNT_FIRST
+            settled = settled && seen_changes == changes[reader];
 #endif
             if
             :: settled && keeps && kept_mtime == seen_mtime && kept_changes == seen_changes ->
