@@ -80,7 +80,7 @@ refutes() {
     refutes degrade -DGO_EARLY
     refutes degrade -DGO_UNFENCED
     refutes degrade -DOWN_PROMISE
-    refutes degrade -DNO_LOST
+    refutes degrade -DNO_SILENCE
 }
 
 # What DESIGN.md says in "Heartbeat leases", Limits.
@@ -89,6 +89,7 @@ refutes() {
     holds fence -DONE_SIDED -DKEEP_PROMISE
     refutes degrade -DONE_SIDED
     holds degrade -DONE_SIDED -DKEEP_PROMISE
+    refutes degrade -DFREEZES=1
 }
 
 @test "models: nobody is told that a flush is over before its home has stored" {

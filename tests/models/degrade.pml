@@ -6,18 +6,23 @@
  * (fence.pml) is left out: here the leases alone must be enough.
  *
  * Assumptions: an unfrozen daemon handles what has arrived before a tick passes. Beats may be as
- * rare as they like. All times are counted down by one clock.
+ * rare as they like, and go as far down as they can. All times are counted down by one clock.
  *
- * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DTIMEOUT=4 -DFAULTS=2 -DFREEZES=2.
+ * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DFAULTS=2; -DTIMEOUT=4
+ * -DFAULTS=2 -DFREEZES=1 -DKEEP_PROMISE.
  *
  * Variants that spin must refute:
  *
  *   -DGO_EARLY       nobody waits for a lost node to notice
  *   -DGO_UNFENCED    the root does not wait for FENCED
  *   -DOWN_PROMISE    a beat speaks for its sender alone, not for all nodes on its side
- *   -DNO_LOST        a node that has lost one below does not report it, nor degrade (no agreement)
- *   -DONE_SIDED      a limit of the protocol: a connection ends on one side alone. It holds with
- *                    -DKEEP_PROMISE: nobody goes on before all that it has promised is over.
+ *   -DNO_SILENCE     nobody is declared failed for its silence (so not all degrade)
+ *
+ * Limits of the protocol, which spin must find, too. Both hold with -DKEEP_PROMISE: nobody goes on
+ * before all that it has promised is over.
+ *
+ *   -DONE_SIDED              a connection ends on one side alone
+ *   -DFREEZES=1              a node dies, and the daemon of another one is frozen just then
  */
 
 #define NODES 3
@@ -28,7 +33,7 @@
 #define FAULTS 1
 #endif
 #ifndef FREEZES
-#define FREEZES 1
+#define FREEZES 0
 #endif
 #define MARGIN 1 /* ticks by which a lease ends before a promise does */
 #define SETTLE 1 /* ticks for others to notice */
@@ -119,12 +124,10 @@ inline lose_below(i)
 {
     if
     :: state[i] == TOGETHER && !IS_HEAD(i) ->
-#ifndef NO_LOST
         if
         :: CAN_SEND(UP(i)) -> got_lost[PEER(UP(i))] = true
         :: else
         fi;
-#endif
         bereft[i] = true;
         if
         :: CAN_SEND(DOWN(i)) -> got_degraded[PEER(DOWN(i))] = true
@@ -163,7 +166,11 @@ inline go(i)
 #else
 #define FENCED(i) (!open[DOWN(i)] || answered[DOWN(i)])
 #endif
+#ifdef NO_SILENCE
+#define IS_LOST(side) (open[side] && ended[side])
+#else
 #define IS_LOST(side) (open[side] && (silence[side] > TIMEOUT || ended[side]))
+#endif
 #define HAS_FRAME(side) (got_lost[side] || got_fenced[side] || got_degraded[side] || got_go[side])
 #define CAN_GO(i) (state[i] == DEGRADING && go_after[i] == 0)
 
@@ -229,18 +236,26 @@ inline beat(from, to)
 #define TALK(i) (open[DOWN(i)] && open[UP(i + 1)] && !cut[i] && RUNS(i) && RUNS(i + 1))
 #define OLD(side) (silence[side] > 0)
 
-active proctype beats()
+proctype beats()
 {
     byte promise;
 
     do
-    :: atomic { TALK(0) && (OLD(DOWN(0)) || OLD(UP(1))) ->
-            beat(UP(1), DOWN(0));
-            beat(DOWN(0), UP(1))
-        }
-    :: atomic { TALK(1) && (OLD(DOWN(1)) || OLD(UP(2))) ->
-            beat(UP(2), DOWN(1));
-            beat(DOWN(1), UP(2))
+    /* A beat goes down from node 0 as far as it can, and is answered. */
+    :: atomic {
+            (TALK(0) && (OLD(DOWN(0)) || OLD(UP(1)))) || (TALK(1) && (OLD(DOWN(1)) || OLD(UP(2)))) ->
+            if
+            :: TALK(0) -> beat(DOWN(0), UP(1))
+            :: else
+            fi;
+            if
+            :: TALK(1) -> beat(DOWN(1), UP(2)); beat(UP(2), DOWN(1))
+            :: else
+            fi;
+            if
+            :: TALK(0) -> beat(UP(1), DOWN(0))
+            :: else
+            fi
         }
     od
 }
@@ -254,7 +269,7 @@ inline lose_frames(side)
     ended[side] = false
 }
 
-active proctype faults()
+proctype faults()
 {
     byte count, freezes, i;
 
@@ -310,7 +325,7 @@ active proctype faults()
                       go_after[1] > 0 || go_after[2] > 0 || go_before[0] > 0 || \
                       go_before[1] > 0 || go_before[2] > 0)
 
-active proctype clock()
+proctype clock()
 {
     byte s;
 
@@ -350,6 +365,9 @@ init
             engine[i] = true;
             run node(i)
         }
-        i = 0
+        i = 0;
+        run beats();
+        run faults();
+        run clock()
     }
 }
