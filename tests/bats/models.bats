@@ -9,15 +9,15 @@ load helper
 verify() {
     local model=$1
     shift
-    mkdir check
-    cd check
-    spin -a "$@" "$top/tests/models/$model.pml"
-    gcc -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=1800 -o pan pan.c
-    # Ends of processes are judged by assertions (-E).
-    ./pan -E -m20000 >said || true
-    said=$(<said)
-    cd ..
-    mv check "checked.$((++checked))"
+    mkdir -p check
+    said=$(
+        cd check || exit
+        spin -a "$@" "$top/tests/models/$model.pml" >&2
+        gcc -O1 -w -DSAFETY -DCOLLAPSE -DMEMLIM=1800 -o pan pan.c
+        # Ends of processes are judged by assertions (-E).
+        ./pan -E -m20000
+    ) || true
+    rm -r check
     run -1 grep -E 'search depth too small|out of memory|aborting' <<<"$said"
     awk -v name="$model $*" '
         /states, stored/ { states = $1 }
