@@ -25,8 +25,7 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
         error = fs_settling_sample(&session->settling, version,
                                    mpiio_store_is_coherent(session->store));
     version->changes = changes;
-    /* A flush that has ended meanwhile counts as a change, which the attributes may not show yet.
-     */
+    /* A flush that has ended meanwhile is a change that the attributes may not show yet. */
     if (changes != atomic_load(&session->flusher.changes))
         version->settled = false;
     return error;
