@@ -21,7 +21,7 @@ verify() {
     run -1 grep -E 'search depth too small|out of memory|aborting' <<<"$said"
     awk -v name="$model $*" '
         /states, stored/ { states = $1 }
-        /depth reached/ { depth = $5 }
+        /depth reached/ { depth = $6 }
         /errors:/ { errors = $NF }
         END { print "# " name ": " states " states, depth " depth " errors " errors }' <<<"$said" >&3
 }

@@ -5,7 +5,7 @@
  * that live must end up alone, and no engine may store once a node is alone. The lock of the fence
  * (fence.pml) is left out: here the leases alone must be enough.
  *
- * Assumptions: an unfrozen daemon handles what has arrived before a tick passes. Beats may be as
+ * Assumptions: an unfrozen daemon does what is due before a tick passes. Beats may be as
  * rare as they like, and go as far down as they can. All times are counted down by one clock.
  *
  * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DFAULTS=2; -DTIMEOUT=4
@@ -60,6 +60,10 @@ bool answered[SIDES];    /* FENCED has come from below */
 
 /* Frames that have arrived, at the side of the receiver. */
 bool got_lost[SIDES], got_fenced[SIDES], got_degraded[SIDES], got_go[SIDES];
+
+bool failed; /* something has; all must be alone within so many ticks */
+byte since;
+#define BOUND (4 * TIMEOUT)
 
 #define IS_CUT(side) ((side) % 2 == 1 -> cut[(side) / 2] : cut[(side) / 2 - 1])
 #define RUNS(i)      (state[i] != DEAD && state[i] != ALONE && !frozen[i])
@@ -276,6 +280,7 @@ proctype faults()
     do
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 2);
             cut[i] = true;
+            failed = true;
             lose_frames(DOWN(i));
             lose_frames(UP(i + 1));
 #ifdef ONE_SIDED
@@ -291,6 +296,7 @@ proctype faults()
             if
             :: state[i] != ALONE ->
                 state[i] = DEAD;
+                failed = true;
                 engine[i] = false;
                 close_side(UP(i));
                 close_side(DOWN(i))
@@ -300,7 +306,10 @@ proctype faults()
         }
     /* An engine ends, which its daemon reports like a lost node. */
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 1);
-            engine[i] = false;
+            if
+            :: RUNS(i) -> engine[i] = false; failed = true
+            :: else
+            fi;
             if
             :: !RUNS(i) || state[i] != TOGETHER
             :: RUNS(i) && state[i] == TOGETHER && IS_HEAD(i) -> degrade(i)
@@ -318,8 +327,9 @@ proctype faults()
     od
 }
 
-#define DUE(i) (RUNS(i) && (HAS_FRAME(UP(i)) || HAS_FRAME(DOWN(i)) || (open[UP(i)] && ended[UP(i)]) || \
-                            (open[DOWN(i)] && ended[DOWN(i)])))
+#define MUST_GO(i) (CAN_GO(i) && (go_before[i] == 0 || (FENCED(i) && (IS_HEAD(i) || !said[i]))))
+#define DUE(i)     (RUNS(i) && (HAS_FRAME(UP(i)) || HAS_FRAME(DOWN(i)) || IS_LOST(UP(i)) || \
+                                IS_LOST(DOWN(i)) || MUST_GO(i)))
 #define COUNTS(side) (held[side] > 0 || (open[side] && silence[side] <= TIMEOUT))
 #define TIME_MATTERS (COUNTS(1) || COUNTS(2) || COUNTS(3) || COUNTS(4) || go_after[0] > 0 || \
                       go_after[1] > 0 || go_after[2] > 0 || go_before[0] > 0 || \
@@ -341,14 +351,11 @@ proctype clock()
                 LESS(go_after[s]);
                 LESS(go_before[s])
             }
-            s = 0
-        }
-    :: atomic {
-            timeout ->
+            since = (failed && !frozen[0] && !frozen[1] && !frozen[2] -> MIN(since + 1, BOUND) : 0);
             for (s : 0 .. NODES - 1) {
-                assert(state[s] == ALONE || state[s] == DEAD)
+                assert(since < BOUND || state[s] == ALONE || state[s] == DEAD)
             }
-            break
+            s = 0
         }
     od
 }
