@@ -16,8 +16,8 @@
 
 /* So long after a close the release that may follow it is waited for, in ms. */
 #define RELEASE_MS 100
-/* At the end, in terms of peer_timeout: how long the record may not be readable, and how long a turn is
-   waited for if nodes have lost each other. */
+/* At the end, in terms of peer_timeout: how long the record may not be readable, and how long each
+   turn is waited for if nodes have lost each other. */
 #define QUIET 6
 #define ALONE 4
 
