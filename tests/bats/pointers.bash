@@ -72,8 +72,9 @@ join() {
 # finish NODE...: ends the work there, after a common number of rounds.
 finish() {
     local node rounds
-    rounds=$("$top/tests/pointers/work.py" rounds calls/*.contribute*)
+    # First: who syncs a contribution has logged its open before that.
     : >calm
+    rounds=$("$top/tests/pointers/work.py" rounds calls/*.contribute*)
     if [ -n "$filler" ]; then
         at_work[filling]=${at_work[filling]/ $filler/}
     fi

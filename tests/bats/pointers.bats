@@ -273,6 +273,7 @@ locked() {
     go_on 10 0 1 2
     "$top/tests/pointers/work.py" lock .x.dat.mpiio-pointers 3>&- &
     holder=$!
+    await test -e locked
     # Calls that had begun before, and two that give EIO.
     go_on 3 0 1 2
     kill -KILL "$holder"

@@ -237,6 +237,7 @@ def lock(path):
     """Holds the record's lock, as a node does that is frozen, until it is killed."""
     file = os.open(path, os.O_RDWR)
     fcntl.fcntl(file, F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCK_AT, 1, 0))
+    open("locked", "w").close()
     signal.pause()
 
 
