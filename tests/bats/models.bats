@@ -84,12 +84,14 @@ refutes() {
 }
 
 # What DESIGN.md says in "Heartbeat leases", Limits.
-@test "models: a connection that ends on one side alone is a limit, unless promises are waited for" {
+@test "models: an end that one node alone sees in time is a limit, unless promises are kept" {
     refutes fence -DONE_SIDED
     holds fence -DONE_SIDED -DKEEP_PROMISE
     refutes degrade -DONE_SIDED
     holds degrade -DONE_SIDED -DKEEP_PROMISE
+    refutes degrade -DFAULTS=2
     refutes degrade -DFREEZES=1
+    holds degrade -DFREEZES=1 -DKEEP_PROMISE
 }
 
 @test "models: nobody is told that a flush is over before its home has stored" {

@@ -8,7 +8,7 @@
  * Assumptions: an unfrozen daemon does what is due before a tick passes. Beats may be as
  * rare as they like, and go as far down as they can. All times are counted down by one clock.
  *
- * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DFAULTS=2; -DTIMEOUT=4
+ * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DTIMEOUT=4;
  * -DFAULTS=2 -DFREEZES=1 -DKEEP_PROMISE.
  *
  * Variants that spin must refute:
@@ -18,10 +18,11 @@
  *   -DOWN_PROMISE    a beat speaks for its sender alone, not for all nodes on its side
  *   -DNO_SILENCE     nobody is declared failed for its silence (so not all degrade)
  *
- * Limits of the protocol, which spin must find, too. Both hold with -DKEEP_PROMISE: nobody goes on
+ * Limits of the protocol, which spin must find, too. All hold with -DKEEP_PROMISE: nobody goes on
  * before all that it has promised is over.
  *
  *   -DONE_SIDED              a connection ends on one side alone
+ *   -DFAULTS=2               a node dies, and another one is cut off from it just then
  *   -DFREEZES=1              a node dies, and the daemon of another one is frozen just then
  */
 
