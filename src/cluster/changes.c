@@ -3,6 +3,11 @@
 
 #include <errno.h>
 
+/*
+ * Changes: prepared by all, then settled one way or the other by all, then the next one's turn. A
+ * node passes one on at a time, for itself and those below in turn. The thread's.
+ */
+
 static void say_result(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t call,
                        int status)
 {

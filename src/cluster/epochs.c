@@ -7,6 +7,11 @@
 
 #include "viewspec/base/line.h"
 
+/*
+ * Epochs: one at a time; what is asked for meanwhile is the next. Node 0 begins and ends them. The
+ * thread's.
+ */
+
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;

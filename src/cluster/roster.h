@@ -340,11 +340,7 @@ int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
 void mpiio_renewal_update(struct mpiio_peers *peers);
 void mpiio_renewal_revoke(struct mpiio_peers *peers);
 
-/*
- * What a node does with what has come and with time that has passed, in turns: all that the nodes
- * say to each other comes from here, with no system call but those of its connections and the
- * clocks. The thread's.
- */
+/* Turns of the loop: turn.c. Called by the thread only. */
 
 /* All that must be connected before the first turn is. */
 void mpiio_turn_begin(struct mpiio_peers *peers);
@@ -364,10 +360,7 @@ int64_t mpiio_turn_next(const struct mpiio_peers *peers);
 /* Closes all connections, and tells the daemon that it is alone, or that it is the end. */
 void mpiio_turn_end(struct mpiio_peers *peers);
 
-/*
- * Epochs: one at a time; what is asked for meanwhile is the next. Node 0 begins and ends them. The
- * thread's.
- */
+/* Epochs: epochs.c. Called by the thread only. */
 
 /* From below, or of this node: ASK, DONE and PROGRESS. */
 void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync);
@@ -390,10 +383,7 @@ void mpiio_epochs_beat(struct mpiio_peers *peers);
 bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
                           size_t size);
 
-/*
- * Changes: prepared by all, then settled one way or the other by all, then the next one's turn. A
- * node passes one on at a time, for itself and those below in turn. The thread's.
- */
+/* Changes: changes.c. Called by the thread only. */
 
 /* From below, or of this node: CHANGE, VOTE and SETTLED. */
 void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
@@ -411,11 +401,7 @@ void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_fra
 void mpiio_changes_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
 
-/*
- * Death: what is lost is told to node 0, and by it to all. They end their engines, each node says
- * so once all below it have, and node 0 then lets all go on alone. Where the node above is lost,
- * a node does as node 0 for those below it, which the others cannot hear any more. The thread's.
- */
+/* Degrading: degrading.c. Called by the thread only. */
 
 /* Of node 0, or as it has told: somebody is dead. */
 void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why);
@@ -436,7 +422,7 @@ void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why);
 void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before);
 
-/* Unmounting: all who are mounted, together or one by one; then it is the end. The thread's. */
+/* Unmounting: unmounting.c. Called by the thread only. */
 
 /* From below, or of this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
 void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,

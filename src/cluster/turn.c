@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * What a node does with what has come and with time that has passed, in turns: all that the nodes
+ * say to each other comes from here, with no system call but those of its connections and the
+ * clocks. The thread's.
+ */
+
 static void free_dead(struct mpiio_peers *peers)
 {
     struct mpiio_peer *peer;

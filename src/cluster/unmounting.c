@@ -8,6 +8,8 @@
 
 #include "viewspec/base/line.h"
 
+/* Unmounting: all who are mounted, together or one by one; then it is the end. The thread's. */
+
 static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     pthread_mutex_lock(&peers->lock);

@@ -108,27 +108,12 @@ static bool is_read_only(const struct mpiio_request *list)
     return list == NULL;
 }
 
-/* Returns true if a request needs a record even if none exists yet. */
-static bool needs_record(const struct mpiio_request *list)
-{
-    while (list != NULL && (list->kind == MPIIO_REQUEST_GET || list->kind == MPIIO_REQUEST_LEAVE ||
-                            list->kind == MPIIO_REQUEST_EXIT))
-        list = list->next;
-    return list != NULL;
-}
-
-/*
- * Brings the state up to date, with the record locked unless it is only to be read. Returns 0, 1 if
- * there is no record and none is needed, or a negative errno.
- */
+/* Brings the state up to date, with the record locked unless it is only to be read. */
 static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *list)
 {
     struct mpiio_record *record = &self->record;
-    bool locks = !record->joined || !is_read_only(list);
-    int error = locks ? mpiio_record_lock(record, needs_record(list)) : 0;
+    int error = is_read_only(list) ? 0 : mpiio_record_lock(record, false);
 
-    if (error == -ENOENT && !needs_record(list))
-        return 1;
     if (error == 0)
         error = mpiio_record_read(record, &self->state);
     if (error != 0)
@@ -144,25 +129,19 @@ static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
     struct mpiio_entry entries[BATCH];
     size_t count = 0;
     int error = begin_batch(self, list);
-    bool missing = error == 1;
 
-    if (missing)
-        error = 0;
     for (struct mpiio_request *request = list; request != NULL && error == 0;
          request = request->next) {
-        int any;
+        int any = mpiio_request_apply(&self->state, request, &entries[count]);
 
-        if (missing && request->kind != MPIIO_REQUEST_GET)
-            continue;
-        any = mpiio_request_apply(&self->state, request, &entries[count]);
         error = any < 0 ? any : 0;
         count += any > 0;
     }
     if (error == 0 && count > 0)
         error = mpiio_record_append(&self->record, entries, count);
     if (error == 0 && count > 0)
-        error = mpiio_record_shorten(&self->record, &self->state);
-    if (error != 0)
+        mpiio_record_shorten(&self->record, &self->state);
+    else if (error != 0)
         self->record.generation = 0;
     if (error == 0 && self->state.exits == self->options.nodes)
         mpiio_record_remove(&self->record);
@@ -328,7 +307,6 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
 
     if (self->options.nodes == 1)
         return 0;
-    mpiio_record_drop_unused(&self->record);
     self->watch = (struct mpiio_watch){.record = &self->record,
                                        .state = &self->state,
                                        .timeout = self->options.timeout,

@@ -19,7 +19,7 @@
  * are dropped, as is one whose node is silent for twice the timeout when its turn has come.
  *
  * A single node keeps all of it in memory. Several nodes keep it in a record beside the shared file
- * (record.h), which is created by the first call that needs it.
+ * (record.h), which node 0 creates and the last node to exit removes.
  *
  * Functions are thread-safe, and return a negative errno if they fail. On several nodes they may
  * wait for the record's lock, and fail with -EIO when they have waited for the timeout.

@@ -16,7 +16,7 @@
 
 /* The file. */
 #define MAGIC        0x4d50494f50545231 /* "MPIOPTR1": the format's version 1 */
-#define HEADER_BYTES 48
+#define HEADER_BYTES 56
 #define HEADER_ROOM  512
 #define BEATS_AT     4096
 #define PAGE         4096
@@ -40,8 +40,9 @@
 struct header {
     uint64_t generation;
     int64_t base;
-    uint64_t sum; /* checksum */
-    bool mine;    /* its identity is this mount's */
+    uint64_t count; /* of the entries of the snapshot that the log begins with */
+    uint64_t sum;   /* checksum */
+    bool mine;      /* its identity is this mount's */
 };
 
 /* Locks. */
@@ -155,6 +156,7 @@ static void code_header(struct mpiio_wire *wire, struct header *header, uint64_t
     mpiio_wire_bytes(wire, identity, MPIIO_RECORD_IDENTITY);
     mpiio_wire_u64(wire, &header->generation);
     mpiio_wire_u64(wire, (uint64_t *)&header->base);
+    mpiio_wire_u64(wire, &header->count);
 }
 
 /* Encodes a header of this mount, and sets its checksum. */
@@ -315,22 +317,37 @@ static void begin_generation(struct mpiio_record *record, const struct header *h
     record->chain = header->sum;
 }
 
-int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
+/* Reads to the end of the generation that is current at first. */
+static int read_generation(struct mpiio_record *record, struct mpiio_state *state)
 {
     struct header header;
+    int found = read_header(record, &header);
+
+    if (found != 1 || !header.mine)
+        return found < 0 ? found : found == 1 ? -ESTALE : -EIO;
+    if (header.generation != record->generation) {
+        mpiio_state_reset(state);
+        begin_generation(record, &header);
+    }
+    return read_entries(record, state);
+}
+
+/* Without the lock, the log may be replaced meanwhile: then its end was not the latest state. */
+static bool is_current(const struct mpiio_record *record)
+{
+    struct header header;
+
+    return record->since != 0 || read_header(record, &header) != 1 ||
+           header.generation == record->generation;
+}
+
+int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
+{
     int error = renew(record);
 
-    if (error == 0)
-        error = read_header(record, &header);
-    if (error == 1 && header.mine) {
-        if (header.generation != record->generation) {
-            mpiio_state_reset(state);
-            begin_generation(record, &header);
-        }
-        error = read_entries(record, state);
-    } else if (error >= 0) {
-        error = error == 1 ? -ESTALE : -EIO;
-    }
+    do
+        error = error == 0 ? read_generation(record, state) : error;
+    while (error == 0 && !is_current(record));
     if (error != 0)
         record->generation = 0;
     return error;
@@ -368,11 +385,16 @@ static int64_t choose_base(const struct mpiio_record *record, size_t count)
     return (record->at + PAGE - 1) / PAGE * PAGE;
 }
 
-/* Writes a snapshot as the next generation. */
+/*
+ * Writes a snapshot as the next generation. The checksums of its entries depend on how many there
+ * are, so leftovers of another attempt at the same place do not count. Others may have appended if
+ * the lock was lost, so that is checked again before the header.
+ */
 static int write_generation(struct mpiio_record *record, const struct mpiio_entry *list,
                             size_t count)
 {
-    struct header next = {.generation = record->generation + 1, .base = choose_base(record, count)};
+    struct header next = {
+        .generation = record->generation + 1, .base = choose_base(record, count), .count = count};
     uint8_t bytes[HEADER_BYTES];
     uint64_t chain;
     int error;
@@ -381,7 +403,7 @@ static int write_generation(struct mpiio_record *record, const struct mpiio_entr
     chain = next.sum;
     error = write_entries(record, next.generation, next.base, &chain, list, count);
     if (error == 0)
-        error = write_header(record, &next);
+        error = is_in_time(record) ? write_header(record, &next) : -EAGAIN;
     if (error != 0) {
         record->generation = 0;
         return error;
@@ -469,8 +491,10 @@ static int format_file(const struct mpiio_record *record)
     return write_header(record, &header);
 }
 
-/* Joins the nodes that use the record, which is locked. -EAGAIN: it was another mount's, which has
-   ended, and is removed now. */
+/*
+ * Joins the nodes that use the record, which is locked. Only the node that creates the record may
+ * replace one that another mount has left: -EAGAIN, it is removed now.
+ */
 static int join(struct mpiio_record *record, bool create)
 {
     struct header header;
@@ -478,8 +502,8 @@ static int join(struct mpiio_record *record, bool create)
     int error = found < 0 ? found : 0;
 
     if (found == 1 && !header.mine) {
-        if (is_used(record))
-            return -EBUSY;
+        if (is_used(record) || !create)
+            return create ? -EBUSY : -ENOENT;
         return unlinkat(record->folder, record->name, 0) == 0 || errno == ENOENT ? -EAGAIN : -errno;
     }
     if (found == 0)
@@ -533,38 +557,17 @@ void mpiio_record_remove(struct mpiio_record *record)
 int mpiio_record_prove(struct mpiio_record *record)
 {
     const struct timespec pause = {.tv_nsec = PROOF_PAUSE};
-    struct header header;
-    int error = open_file(record, false);
+    int error = mpiio_record_lock(record, false);
 
     /* The client may have cached that there was no such name. */
     for (int i = 0; i < PROOF_LOOKS && error == -ENOENT; i++) {
         nanosleep(&pause, NULL);
-        error = open_file(record, false);
-    }
-    if (error == 0)
-        error = read_header(record, &header);
-    if (error >= 0 && (error == 0 || !header.mine))
-        error = -ENOENT;
-    else if (error == 1)
-        error = mpiio_record_has_node(record, 0) ? 0 : -ENOLCK;
-    mpiio_record_close(record);
-    return error;
-}
-
-void mpiio_record_drop_unused(struct mpiio_record *record)
-{
-    struct header header;
-    uint8_t entry[ENTRY_BYTES];
-
-    if (!record->joined || mpiio_record_lock(record, false) != 0)
-        return;
-    if (!is_used(record) && read_header(record, &header) == 1 &&
-        read_all(record, entry, sizeof(entry), header.base) == 0) {
-        mpiio_record_remove(record);
-        mpiio_record_close(record);
-        record->joined = false;
+        error = mpiio_record_lock(record, false);
     }
     mpiio_record_unlock(record);
+    if (error == 0 && !mpiio_record_has_node(record, 0))
+        error = -ENOLCK;
+    return error;
 }
 
 /* Heartbeats. */

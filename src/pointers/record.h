@@ -63,23 +63,21 @@ void mpiio_record_init(struct mpiio_record *record);
 void mpiio_record_close(struct mpiio_record *record);
 
 /*
- * Proves, while the nodes start, that all of them see the same folder and each other's locks:
- * node 0 has created and locked the record, and the others call this. -ENOENT: the record is not
- * here. -ENOLCK: the lock is not seen, so the filesystem keeps locks within a node.
- */
-int mpiio_record_prove(struct mpiio_record *record);
-
-/* Removes the record if no node has used it, after all have proved it. Else keeps it open. */
-void mpiio_record_drop_unused(struct mpiio_record *record);
-
-/*
- * Opens the record if it is not open, and locks it. If there is no record, creates it, or returns
- * -ENOENT unless create is true. A record that a mount has left behind is replaced. -ETIMEDOUT:
- * another process has held the lock for the timeout. -EBUSY: another mount uses the record.
- * -ESTALE: the record is another mount's now, or was removed.
+ * Opens the record if it is not open, joins its nodes, and locks it. If there is no record of this
+ * mount, creates it if create is true, else returns -ENOENT. A record that a mount has left behind
+ * is replaced. -ETIMEDOUT: another process has held the lock for the timeout. -EBUSY: another mount
+ * uses the record. -ESTALE: the record was removed, or is another mount's now.
  */
 int mpiio_record_lock(struct mpiio_record *record, bool create);
 void mpiio_record_unlock(struct mpiio_record *record);
+
+/*
+ * Joins the record that node 0 has created, and proves thereby that this node sees the same folder,
+ * and node 0's locks. -ENOENT: the record is not here. -ENOLCK: the lock is not seen, so the
+ * filesystem keeps locks within a node. From then on until it exits, the node holds the lock of its
+ * byte, so no other mount takes the record for one that was left behind.
+ */
+int mpiio_record_prove(struct mpiio_record *record);
 
 /*
  * Applies the entries that this node has not read yet. The record is open; without the lock,
@@ -98,7 +96,8 @@ int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state);
 int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *entries,
                         size_t count);
 
-/* Replaces a long log by a snapshot of the state. The rest is as with mpiio_record_append. */
+/* Replaces a long log by a snapshot of the state. If that fails, the log stays as it is, and the
+   state must not be used until mpiio_record_read has returned 0. */
 int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *state);
 
 /* Removes the record, which is locked: all nodes have exited. */
