@@ -482,6 +482,7 @@ static void begin_session(struct fs_session *session, const struct fs_options *o
     *session = (struct fs_session){.options = options,
                                    .mode = options->direct ? &fs_mode_direct : &fs_mode_shared,
                                    .ready = -1,
+                                   .pointers = {.record = {.folder = -1}},
                                    .log = {.fd = -1}};
     session->mounted = time(NULL);
     fs_trace_init(&session->trace, &session->log, &session->tree);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "pointers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,10 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cluster/engine_channel.h"
 #include "core/base/fd_link.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
 #include "viewspec/map/alike.h"
+
+static_assert(MPIIO_RECORD_IDENTITY == MPIIO_MOUNT_BYTES, "messages have room for the identity");
 
 /* What the name of the record ends with. */
 #define RECORD_END ".mpiio-pointers"
@@ -124,9 +128,12 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
     snprintf(record->name, sizeof(record->name), ".%.*s%s",
              (int)(sizeof(record->name) - sizeof(RECORD_END) - 1), name, RECORD_END);
     path[name - path] = '\0';
-    record->coherence = mpiio_store_coherence(session->store);
     record->folder = open(folder != NULL ? folder : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return record->folder < 0 ? -errno : 0;
+    if (record->folder < 0)
+        return -errno;
+    record->coherence = folder != NULL ? mpiio_filesystem_of(record->folder)->coherence
+                                       : mpiio_store_coherence(session->store);
+    return 0;
 }
 
 /* The mount goes on without "shared" and "ordered". */
@@ -137,8 +144,8 @@ static void do_without(struct fs_session *session, int error)
     if (error == -ENOSYS || error == -EOPNOTSUPP)
         reason = "the filesystem has no file locks (choose another folder with pointers=)";
     else if (error == -ENOENT)
-        reason = "node 0 has not created it there (choose a folder that all nodes share, with "
-                 "pointers=)";
+        reason = "node 0 has not created it there (see its log, or choose a folder that all nodes "
+                 "share, with pointers=)";
     else if (error == -ENOLCK)
         reason = "the filesystem keeps file locks within a node (mount it with locks that all "
                  "nodes see, or choose another folder with pointers=)";

@@ -17,6 +17,9 @@
 #define POLL_MIN 1
 #define POLL_MAX 50
 
+/* How often a batch is tried again that came too late to be written. */
+#define TRIES 3
+
 /* Requests that are handled under one lock at most. */
 #define BATCH 256
 
@@ -26,7 +29,8 @@
  */
 struct mpiio_pointers {
     struct mpiio_pointers_options options;
-    int64_t *start;
+    int64_t *start;             /* where the state begins: zeros on several nodes */
+    int64_t *origin;            /* where the pointers begin */
     struct mpiio_record record; /* of the thread */
     struct mpiio_watch watch;   /* of the thread */
     bool complained;            /* the log says that the record cannot be used; of the thread */
@@ -54,7 +58,8 @@ static void announce_turns(struct mpiio_pointers *self)
     const struct mpiio_turns *turns = &self->state.turns;
     size_t views;
 
-    if (self->options.turn == NULL)
+    /* After a failure the state may be ahead of the record. */
+    if (self->options.turn == NULL || (self->options.nodes > 1 && self->record.generation == 0))
         return;
     pthread_mutex_lock(&self->lock);
     views = self->seen != turns->changes ? turns->views : 0;
@@ -86,7 +91,7 @@ static void complain(struct mpiio_pointers *self, int error)
     self->complained = true;
     if (error == -EBUSY)
         reason = "another mount on several nodes uses it (choose a folder with pointers=)";
-    else if (error == -ETIMEDOUT)
+    else if (error == -ETIMEDOUT || error == -ECANCELED)
         reason = "another node does not release its lock";
     else if (error == -ESTALE)
         reason = "it was removed while this node was mounted";
@@ -118,9 +123,18 @@ static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *
         error = mpiio_record_read(record, &self->state);
     if (error != 0)
         mpiio_record_unlock(record);
-    else
-        atomic_store(&self->read, mpiio_lease_clock());
     return error;
+}
+
+/* The record could be used, or not: for the log, and for mpiio_pointers_quiet. */
+static void note_result(struct mpiio_pointers *self, int error)
+{
+    if (error != 0) {
+        complain(self, error);
+        return;
+    }
+    self->complained = false;
+    atomic_store(&self->read, mpiio_lease_clock());
 }
 
 /* Handles a batch of requests. Returns 0 or a negative errno, which is that of each request. */
@@ -143,23 +157,21 @@ static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
         mpiio_record_shorten(&self->record, &self->state);
     else if (error != 0)
         self->record.generation = 0;
-    if (error == 0 && self->state.exits == self->options.nodes)
-        mpiio_record_remove(&self->record);
+    if (error == 0 && list->kind == MPIIO_REQUEST_EXIT)
+        mpiio_record_remove_last(&self->record);
     mpiio_record_unlock(&self->record);
     return error;
 }
 
 static void handle_batch(struct mpiio_pointers *self, struct mpiio_request *list)
 {
-    int error;
+    int error = try_batch(self, list);
 
-    do
+    for (int i = 0; i < TRIES && error == -ECANCELED; i++) {
+        mpiio_record_read(&self->record, &self->state);
         error = try_batch(self, list);
-    while (error == -EAGAIN);
-    if (error != 0)
-        complain(self, error);
-    else
-        self->complained = false;
+    }
+    note_result(self, error);
     announce_turns(self);
     pthread_mutex_lock(&self->lock);
     while (list != NULL) {
@@ -189,9 +201,10 @@ static struct mpiio_request *take_batch(struct mpiio_pointers *self)
     return list;
 }
 
+/* Returns true if this node has open contributions, or does not know because of a failure. */
 static bool has_shares(const struct mpiio_pointers *self)
 {
-    return self->state.turns.node[self->options.node].held > 0;
+    return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0;
 }
 
 /* Looks whether a turn has come while this node has open contributions. Returns true if one has. */
@@ -203,8 +216,12 @@ static bool look_for_turns(struct mpiio_pointers *self)
         struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
 
         handle_batch(self, &leave);
-    } else if (mpiio_record_read(&self->record, &self->state) == 0) {
-        atomic_store(&self->read, mpiio_lease_clock());
+    } else {
+        int error = mpiio_record_read(&self->record, &self->state);
+
+        /* A record that can be read, but not written, counts as one that cannot be used. */
+        if (error != 0 || !self->complained)
+            note_result(self, error);
     }
     mpiio_watch_look(&self->watch);
     announce_turns(self);
@@ -246,14 +263,18 @@ static int init_pointers(struct mpiio_pointers *self)
     int error = -ENOMEM;
 
     self->start = calloc(options->count + 1, sizeof(*self->start));
+    self->origin = calloc(options->count + 1, sizeof(*self->origin));
     self->announced = calloc(options->count + 1, sizeof(*self->announced));
-    if (self->start != NULL && self->announced != NULL) {
-        memcpy(self->start, options->start, options->count * sizeof(*self->start));
+    if (self->start != NULL && self->origin != NULL && self->announced != NULL) {
+        memcpy(self->origin, options->start, options->count * sizeof(*self->origin));
+        if (options->nodes == 1)
+            memcpy(self->start, options->start, options->count * sizeof(*self->start));
         error = mpiio_state_init(&self->state, options->count, self->start, options->node,
                                  options->nodes, options->ranks);
     }
     if (error != 0) {
         free(self->start);
+        free(self->origin);
         free(self->announced);
         return error;
     }
@@ -283,6 +304,24 @@ int mpiio_pointers_new(const struct mpiio_pointers_options *options,
     return error;
 }
 
+/* Node 0 writes where pointers begin: other nodes may see another size of the file. */
+static int write_starts(struct mpiio_pointers *self, const int64_t *start)
+{
+    int error = mpiio_record_read(&self->record, &self->state);
+
+    for (size_t i = 0; i < self->options.count && error == 0; i++) {
+        const struct mpiio_entry entry = {
+            .kind = MPIIO_ENTRY_POSITION, .view = (uint32_t)i, .value = (uint64_t)start[i]};
+
+        if (start[i] == 0)
+            continue;
+        error = mpiio_state_apply(&self->state, &entry);
+        if (error == 0)
+            error = mpiio_record_append(&self->record, &entry, 1);
+    }
+    return error;
+}
+
 int mpiio_pointers_meet(struct mpiio_pointers *pointers, const struct mpiio_record *record)
 {
     struct mpiio_pointers *self = pointers;
@@ -296,6 +335,8 @@ int mpiio_pointers_meet(struct mpiio_pointers *pointers, const struct mpiio_reco
     if (self->options.node != 0)
         return mpiio_record_prove(&self->record);
     error = mpiio_record_lock(&self->record, true);
+    if (error == 0)
+        error = write_starts(self, self->origin);
     mpiio_record_unlock(&self->record);
     return error;
 }
@@ -348,8 +389,10 @@ static void end_thread(struct mpiio_pointers *self)
 {
     struct mpiio_request leave = {.kind = MPIIO_REQUEST_EXIT};
 
-    if (!self->started)
+    if (!self->started) {
+        mpiio_record_abandon(&self->record);
         return;
+    }
     ask(self, &leave);
     pthread_mutex_lock(&self->lock);
     self->over = true;
@@ -370,6 +413,7 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     pthread_cond_destroy(&pointers->wanted);
     pthread_mutex_destroy(&pointers->lock);
     free(pointers->announced);
+    free(pointers->origin);
     free(pointers->start);
     free(pointers);
 }
@@ -464,7 +508,6 @@ void mpiio_pointers_leave(struct mpiio_pointers *pointers)
     }
     pthread_mutex_lock(&pointers->lock);
     pointers->leaving = true;
-    pthread_cond_signal(&pointers->wanted);
     pthread_mutex_unlock(&pointers->lock);
 }
 

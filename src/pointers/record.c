@@ -30,9 +30,21 @@
 #define PAUSE_MIN 50000
 #define PAUSE_MAX 10000000
 
+/* A node that waits for the lock advances its counter so often within the timeout. */
+#define BEATS 8
+
+/* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
+#define HELD_MAX 20000
+
 /* How often a node looks for the record that node 0 has created, and ns between two looks. */
 #define PROOF_LOOKS 20
 #define PROOF_PAUSE 100000000
+
+/* How often node 0 looks whether other nodes have given up a mount that failed. */
+#define ABANDON_LOOKS 100
+
+/* Bytes of the log that are allocated when the record is created. */
+#define LOG_FIRST (64 << 10)
 
 /* A log of so many bytes is replaced, if a snapshot is much shorter. */
 #define LOG_MAX (1 << 20)
@@ -78,16 +90,23 @@ static bool is_used(const struct mpiio_record *record)
 static int await_lock(struct mpiio_record *record, int64_t end)
 {
     struct timespec pause = {.tv_nsec = PAUSE_MIN};
+    int64_t now = mpiio_lease_clock(), beat = now + record->timeout / BEATS;
     int error;
 
     while ((error = set_lock(record, F_OFD_SETLK, F_WRLCK, 0, 1)) == -EAGAIN) {
-        if (mpiio_lease_clock() >= end)
+        if (now >= end)
             return -ETIMEDOUT;
+        if (now >= beat && record->joined) {
+            mpiio_record_beat(record);
+            beat = now + record->timeout / BEATS;
+        }
         nanosleep(&pause, NULL);
         pause.tv_nsec = pause.tv_nsec < PAUSE_MAX / 2 ? 2 * pause.tv_nsec : PAUSE_MAX;
+        now = mpiio_lease_clock();
     }
+    /* From before the call: the lock may be lost by the time that the call returns. */
     if (error == 0)
-        record->since = mpiio_lease_clock();
+        record->since = now;
     return error;
 }
 
@@ -357,13 +376,15 @@ int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
  */
 static bool is_in_time(const struct mpiio_record *record)
 {
-    return mpiio_lease_clock() - record->since <= record->timeout / 2;
+    int limit = record->timeout / 2 < HELD_MAX ? record->timeout / 2 : HELD_MAX;
+
+    return mpiio_lease_clock() - record->since <= limit;
 }
 
 int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *entries,
                         size_t count)
 {
-    int error = -EAGAIN;
+    int error = -ECANCELED;
 
     if (is_in_time(record))
         error =
@@ -403,7 +424,7 @@ static int write_generation(struct mpiio_record *record, const struct mpiio_entr
     chain = next.sum;
     error = write_entries(record, next.generation, next.base, &chain, list, count);
     if (error == 0)
-        error = is_in_time(record) ? write_header(record, &next) : -EAGAIN;
+        error = is_in_time(record) ? write_header(record, &next) : -ECANCELED;
     if (error != 0) {
         record->generation = 0;
         return error;
@@ -469,7 +490,7 @@ static int is_linked(const struct mpiio_record *record)
     struct statx named, opened;
 
     if (statx(record->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_INO, &opened) != 0)
-        return errno == ENOENT ? 0 : -errno;
+        return errno == ENOENT || errno == ESTALE ? 0 : -errno;
     if (statx(record->folder, record->name, AT_SYMLINK_NOFOLLOW | AT_STATX_FORCE_SYNC, STATX_INO,
               &named) != 0)
         return errno == ENOENT ? 0 : -errno;
@@ -481,12 +502,19 @@ static int is_linked(const struct mpiio_record *record)
 static int format_file(const struct mpiio_record *record)
 {
     struct header header = {.generation = 1, .base = log_start(record)};
+    struct stat st;
 
+    if (fstat(record->fd, &st) != 0)
+        return -errno;
+    /* Not a file that somebody else has put there. */
+    if (st.st_nlink != 1 || st.st_uid != geteuid())
+        return -EEXIST;
     /* If the owner cannot be set, the record stays private to this user. */
-    if (fchown(record->fd, record->shared.st_uid, record->shared.st_gid) == 0 ||
-        record->shared.st_uid == geteuid())
-        fchmod(record->fd, record->shared.st_mode & 0666);
-    if (ftruncate(record->fd, header.base) != 0)
+    if (fchown(record->fd, record->shared.st_uid, record->shared.st_gid) == 0)
+        fchmod(record->fd, (record->shared.st_mode & 0666) | 0600);
+    /* Entries and heartbeats must not fail because the disk is full. */
+    if (fallocate(record->fd, 0, 0, header.base + LOG_FIRST) != 0 &&
+        ftruncate(record->fd, header.base) != 0)
         return -errno;
     return write_header(record, &header);
 }
@@ -549,9 +577,22 @@ int mpiio_record_lock(struct mpiio_record *record, bool create)
     return error == -EAGAIN ? -ETIMEDOUT : error;
 }
 
-void mpiio_record_remove(struct mpiio_record *record)
+void mpiio_record_remove_last(const struct mpiio_record *record)
 {
-    unlinkat(record->folder, record->name, 0);
+    if (!is_used(record))
+        unlinkat(record->folder, record->name, 0);
+}
+
+void mpiio_record_abandon(struct mpiio_record *record)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MAX};
+
+    if (!record->joined || record->node != 0 || mpiio_record_lock(record, false) != 0)
+        return;
+    for (int i = 0; i < ABANDON_LOOKS && is_used(record); i++)
+        nanosleep(&pause, NULL);
+    mpiio_record_remove_last(record);
+    mpiio_record_unlock(record);
 }
 
 int mpiio_record_prove(struct mpiio_record *record)

@@ -87,11 +87,11 @@ int mpiio_record_prove(struct mpiio_record *record);
 int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state);
 
 /*
- * Appends entries, which the caller has applied to the state. The record is locked and read to its
+ * Appends entries, which the caller applies to the state, too. The record is locked and read to its
  * end. When this returns 0, every node that reads sees them, also if this process or its
  * machine dies. If it fails, some may have been written: the state must not be used until
- * mpiio_record_read has returned 0. -EAGAIN: the lock was held for so long that the filesystem may
- * have taken it away; nothing was written.
+ * mpiio_record_read has returned 0. -ECANCELED: the lock was held for so long that the filesystem
+ * may have taken it away; nothing was written.
  */
 int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *entries,
                         size_t count);
@@ -100,8 +100,14 @@ int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *e
    state must not be used until mpiio_record_read has returned 0. */
 int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *state);
 
-/* Removes the record, which is locked: all nodes have exited. */
-void mpiio_record_remove(struct mpiio_record *record);
+/*
+ * Removes the record, which is locked, if no other node holds the lock of its byte: all of them
+ * have exited. A node that lost its lock to the filesystem's server gets -ESTALE from then on.
+ */
+void mpiio_record_remove_last(const struct mpiio_record *record);
+
+/* Removes the record that node 0 has created for a mount that then failed. */
+void mpiio_record_abandon(struct mpiio_record *record);
 
 /* Advances this node's heartbeat counter. Needs no lock. */
 int mpiio_record_beat(struct mpiio_record *record);

@@ -31,7 +31,6 @@ void mpiio_state_reset(struct mpiio_state *state)
 {
     mpiio_turns_reset(&state->turns);
     memcpy(state->position, state->start, state->views * sizeof(*state->start));
-    state->exits = 0;
 }
 
 static int apply_to_view(struct mpiio_state *state, const struct mpiio_entry *entry)
@@ -65,7 +64,6 @@ int mpiio_state_apply(struct mpiio_state *state, const struct mpiio_entry *entry
         mpiio_turns_leave(&state->turns, entry->node);
         return 0;
     case MPIIO_ENTRY_EXIT:
-        state->exits += !state->turns.node[entry->node].exited;
         mpiio_turns_exit(&state->turns, entry->node);
         return 0;
     }

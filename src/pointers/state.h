@@ -32,7 +32,6 @@ struct mpiio_state {
     size_t views;
     const int64_t *start; /* by view: the first position; borrowed */
     int64_t *position;    /* by view, in etypes */
-    int exits;            /* how many nodes have exited */
     struct mpiio_turns turns;
 };
 

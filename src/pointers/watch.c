@@ -35,9 +35,10 @@ static int64_t interval_of(const struct mpiio_watch *watch)
 }
 
 /* Returns true if the node has exited, or its counter has not changed for too long. */
-static bool is_silent(struct mpiio_watch *watch, uint32_t node, int64_t now)
+static bool is_silent(struct mpiio_watch *watch, uint32_t node)
 {
     struct mpiio_watch_node *self = &watch->node[node];
+    int64_t now = mpiio_lease_clock();
     uint64_t beats;
 
     if (!mpiio_record_has_node(watch->record, (int)node))
@@ -50,7 +51,7 @@ static bool is_silent(struct mpiio_watch *watch, uint32_t node, int64_t now)
 
 /* Drops the contribution whose turn it is in a view if, under the lock, it is still node's, and the
    node is still silent. */
-static void drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t node)
+static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t node)
 {
     const struct mpiio_state *state = watch->state;
     uint64_t number = state->turns.view[view].turn;
@@ -61,10 +62,9 @@ static void drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t n
     int error = mpiio_record_lock(watch->record, false);
 
     if (error != 0)
-        return;
+        return error;
     error = mpiio_record_read(watch->record, watch->state);
-    if (error == 0 && state->turns.view[view].turn == number &&
-        is_silent(watch, node, mpiio_lease_clock())) {
+    if (error == 0 && state->turns.view[view].turn == number && is_silent(watch, node)) {
         error = mpiio_record_append(watch->record, &entry, 1);
         if (error == 0 && watch->passed != NULL)
             watch->passed(watch->data, view, number, (int)node, state->position[view]);
@@ -74,22 +74,25 @@ static void drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t n
     if (error != 0)
         watch->record->generation = 0;
     mpiio_record_unlock(watch->record);
+    return error;
 }
 
 /* Drops contributions of silent nodes in a view until it is the turn of another one. */
-static void look_at_view(struct mpiio_watch *watch, size_t view, int64_t now)
+static int look_at_view(struct mpiio_watch *watch, size_t view)
 {
     const struct mpiio_turns *turns = &watch->state->turns;
     uint64_t turn;
     uint32_t owner;
+    int error = 0;
 
     do {
         turn = turns->view[view].turn;
         owner = mpiio_turns_owner(turns, view);
         if (turns->view[view].own > 0 && owner != MPIIO_TURNS_NOBODY &&
-            owner != (uint32_t)turns->self && is_silent(watch, owner, now))
-            drop_contribution(watch, view, owner);
-    } while (turns->view[view].turn != turn);
+            owner != (uint32_t)turns->self && is_silent(watch, owner))
+            error = drop_contribution(watch, view, owner);
+    } while (error == 0 && turns->view[view].turn != turn);
+    return error;
 }
 
 /*
@@ -113,6 +116,8 @@ void mpiio_watch_look(struct mpiio_watch *watch)
     watch->due = now + interval_of(watch);
     forget_pause(watch, now);
     mpiio_record_beat(watch->record);
-    for (size_t view = 0; view < watch->state->views; view++)
-        look_at_view(watch, view, now);
+    /* After a failed read the state says nothing. */
+    for (size_t view = 0; view < watch->state->views && watch->record->generation != 0; view++)
+        if (look_at_view(watch, view) != 0)
+            return;
 }

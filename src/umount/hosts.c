@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unmount.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -110,10 +109,10 @@ static char *take_launcher(struct run *run, char *text)
         *end = '\0';
         if (count >= WORDS_MAX - 5)
             return NULL;
+        run->by_srun = run->by_srun || strcmp(text, "srun") == 0;
         run->argv[count++] = text;
     }
     run->argv[count] = NULL;
-    run->by_srun = count > 0 && strcmp(run->argv[0], "srun") == 0;
     return end != NULL && count > 0 ? text + 1 : NULL;
 }
 
