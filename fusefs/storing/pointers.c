@@ -19,10 +19,10 @@
 
 static_assert(MPIIO_RECORD_IDENTITY == MPIIO_MOUNT_BYTES, "messages have room for the identity");
 
-/* What the name of the record ends with. */
+/* The suffix of the record's name. */
 #define RECORD_END ".mpiio-pointers"
 
-/* Whether all ranks have the view; then it is kept as such. */
+/* Returns true if all ranks have the same view. Keeps that view in session->common. */
 static bool is_common(struct fs_session *session, size_t view)
 {
     struct vs_error why = {0};
@@ -39,7 +39,7 @@ static bool fits(struct fs_session *session, size_t view)
            vs_map_facts(vs_view_map(session->common[view]))->tile_size > 0;
 }
 
-/* The end of a view's slice, in etypes. */
+/* Finds the end of a view's slice, in etypes. Returns 0 or a negative errno. */
 static int find_end(const struct fs_session *session, size_t view, int64_t *end)
 {
     const struct vs_view *common = session->common[view];
@@ -56,7 +56,8 @@ static int find_end(const struct fs_session *session, size_t view, int64_t *end)
     return 0;
 }
 
-/* Finds who has a "shared", and where its pointer begins. True where some have. */
+/* Decides which views have a "shared", and where their pointers begin. Returns true if any view has
+   one. */
 static bool choose(struct fs_session *session, int64_t *start, int *error)
 {
     bool any = false;
@@ -92,7 +93,7 @@ static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
         mpiio_ordered_turn(session->ordered, view, turn, own);
 }
 
-/* The log says where the file may lack what the share took last. */
+/* Logs where the file may lack what a dropped contribution took last. */
 static void tell_passed(void *data, size_t view, uint64_t share, int node, int64_t position)
 {
     struct fs_session *session = data;
@@ -108,8 +109,9 @@ static void tell_passed(void *data, size_t view, uint64_t share, int node, int64
 }
 
 /*
- * Finds out where the record is to be: beside the shared file, or in the folder of the mount
- * option. The folder is opened before it is mounted over. Returns 0 or a negative errno.
+ * Sets the location of the record: the folder of the shared file, or that of the mount option
+ * "pointers". Opens the folder now, because the mount may hide it later. Returns 0 or a negative
+ * errno.
  */
 static int find_record(const struct fs_session *session, struct mpiio_record *record)
 {
@@ -136,7 +138,7 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
     return 0;
 }
 
-/* The mount goes on without "shared" and "ordered". */
+/* Disables "shared" and "ordered" on this node, and logs the reason. The mount goes on. */
 static void do_without(struct fs_session *session, int error)
 {
     const char *reason = strerror(-error);

@@ -7,26 +7,29 @@
 
 struct mpiio_heap_item {
     uint64_t key;
-    void *item; /* the user's */
+    void *item; /* owned by the caller */
 };
 
-/* Items of which the one with the least key is at hand. Zeros: there are none. Not thread-safe. */
+/* A binary min-heap. All zeros is an empty heap. Not thread-safe. */
 struct mpiio_heap {
-    struct mpiio_heap_item *items; /* owned; the least first, each less than the two below it */
+    struct mpiio_heap_item *items; /* owned; no key is greater than those of its two children */
     size_t count, room;
 };
 
-/* The items stay the user's. */
+/* Frees the heap, but not the items. */
 void mpiio_heap_free(struct mpiio_heap *heap);
 
-/* Has room for so many more, which mpiio_heap_put then adds without fail. 0 or -ENOMEM. */
+/* Makes room for more items, so that as many calls of mpiio_heap_put cannot fail. Returns 0 or
+   -ENOMEM. */
 int mpiio_heap_reserve(struct mpiio_heap *heap, size_t more);
+
+/* Adds an item. The heap must have room for it. */
 void mpiio_heap_put(struct mpiio_heap *heap, uint64_t key, void *item);
 
-/* The item with the least key; NULL: there is none. */
+/* Returns the item with the least key, or NULL if the heap is empty. */
 void *mpiio_heap_least(const struct mpiio_heap *heap);
 
-/* Takes that one out; there is one. */
+/* Removes the item with the least key. The heap must not be empty. */
 void mpiio_heap_drop(struct mpiio_heap *heap);
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "placing.h"
 
-/* ms between two looks at what could not be ended, or goes on. */
+/* ms between two attempts to finish a contribution, and between two calls of goes_on. */
 #define PAUSE 100
 
 static struct mpiio_ordered_view *view_of(const struct mpiio_share *share)
@@ -53,7 +53,7 @@ void mpiio_ordered_free(struct mpiio_ordered *ordered)
     free(ordered);
 }
 
-/* Lock held. */
+/* Wakes the thread that places. Called with the lock held. */
 static void tell_news(struct mpiio_ordered *ordered)
 {
     assert(mpiio_is_held(&ordered->lock));
@@ -116,13 +116,15 @@ void mpiio_share_close(struct mpiio_share *share)
     pthread_mutex_unlock(&ordered->lock);
 }
 
-/* All before it is placed, and all of it that has waited. Lock held. */
+/* Returns true if it is the contribution's turn, and none of its bytes wait. Called with the lock
+   held. */
 static bool is_due(const struct mpiio_share *share)
 {
     return mpiio_placing_due(share->ordered, view_of(share)) == share && share->bytes.first == NULL;
 }
 
-/* Waits for a change, once; 0 or why that is over. Lock held, but not meanwhile. */
+/* Waits for one change. Returns 0, or -EINTR or -ENOTCONN if waiting is to end. Called with the
+   lock held, which is released while it waits. */
 static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter *waiter)
 {
     const struct mpiio_ordered_options *options = &ordered->options;
@@ -140,7 +142,8 @@ static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter
     return ordered->stopped ? -ENOTCONN : 0;
 }
 
-/* It is the share's turn. Lock held, but not meanwhile. */
+/* Writes to the contribution whose turn it is. Called with the lock held, which is released during
+   the write. */
 static ssize_t write_through(struct mpiio_share *share, const void *buffer, size_t length,
                              struct mpiio_ordered_waiter *waiter)
 {
@@ -155,7 +158,7 @@ static ssize_t write_through(struct mpiio_share *share, const void *buffer, size
     return error != 0 ? error : (ssize_t)length;
 }
 
-/* Keeps bytes until their turn comes. Lock held. */
+/* Keeps bytes until their turn comes. Called with the lock held. */
 static ssize_t keep_share(struct mpiio_share *share, const void *buffer, size_t length)
 {
     int error = mpiio_share_bytes_keep(&share->bytes, buffer, length);
@@ -167,7 +170,8 @@ static ssize_t keep_share(struct mpiio_share *share, const void *buffer, size_t 
     return (ssize_t)length;
 }
 
-/* Whether what is written now waits in memory. Lock held. */
+/* Returns true if the turn is still to come, and the bytes may wait in memory. Called with the lock
+   held. */
 static bool has_room(const struct mpiio_share *share, size_t length)
 {
     const struct mpiio_ordered *ordered = share->ordered;
@@ -251,7 +255,8 @@ void mpiio_ordered_stop(struct mpiio_ordered *ordered)
 
 /* The thread that places. */
 
-/* Whether a share is over, and who keeps the turns could not be told. Lock held. */
+/* Returns true if a finished contribution is not reported to the turns yet, as after an error.
+   Called with the lock held. */
 static bool has_ending(const struct mpiio_ordered *ordered)
 {
     assert(mpiio_is_held(&ordered->lock));
@@ -291,7 +296,7 @@ int mpiio_ordered_start(struct mpiio_ordered *ordered)
     return error;
 }
 
-/* The end. */
+/* Finishing. */
 
 void mpiio_ordered_close(struct mpiio_ordered *ordered)
 {
@@ -306,7 +311,7 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered)
     pthread_mutex_unlock(&ordered->lock);
 }
 
-/* Whether nothing is left to be placed or told. Lock held. */
+/* Returns true if nothing is left to place or to report to the turns. Called with the lock held. */
 static bool is_finished(const struct mpiio_ordered *ordered)
 {
     assert(mpiio_is_held(&ordered->lock));

@@ -8,52 +8,55 @@
 #include <sys/types.h>
 
 /*
- * What ranks read and write in their order (MPI 3.1, 13.4.4): the collective calls with a shared
- * file pointer, without a call that is collective. In a round each rank has one share of the file,
- * from its open to its close; shares follow each other by rank, and rounds follow each other. The
- * share whose turn it is goes to the pointer at once; what is written to a later one waits in
- * memory, and where there is no room, the writer waits. The next turn comes with the close.
+ * Reads and writes in the order of ranks, as by MPI_File_read_ordered and MPI_File_write_ordered
+ * (MPI 3.1, 13.4.4), but without a collective call. In each round a rank has one contribution
+ * ("share"), from its open to its close. Contributions follow each other by rank, and rounds follow
+ * each other. Writes to the contribution whose turn it is go to the pointer at once. Writes to a
+ * later one wait in memory; if there is no room, the writer waits. The close starts the next turn.
  *
- * A rank that opens a second time before others have closed is in a later round, where the same
- * holds. The numbers of shares, and whose turn it is, are common to all nodes (pointers.h), which
- * place what was written to them. All functions are thread-safe. Errors are negative errno values.
+ * A rank that opens again before the others have closed is in a later round. All nodes have the
+ * same numbers of contributions and the same turns (pointers.h). Each node places what was written
+ * to its own contributions. All functions are thread-safe. Errors are negative errno values.
  */
 struct mpiio_ordered;
 
-/* What one rank reads and writes in one round. */
+/* A contribution: what one rank reads or writes in one round. */
 struct mpiio_share;
 
-/* One who may have to wait: zeros before its first call. */
+/* A caller that may have to wait. Zeros before its first call. */
 struct mpiio_ordered_waiter {
     bool ended; /* lock: inside */
 };
 
-/* The turns. No lock is held; 0 or a negative errno. */
+/* Access to the turns that all nodes share. The functions are called without a lock. They return 0
+   or a negative errno. */
 struct mpiio_ordered_turns {
-    /* The next share of a rank is this node's: its number. */
+    /* Opens a rank's next contribution on this node, and sets *number. */
     int (*open)(void *data, size_t view, int64_t rank, uint64_t *number);
-    /* Its share with that number, at its turn, is over: *turn is the next one. Done again where it
-     * fails. */
+    /* Finishes this node's contribution with that number at its turn, and sets *turn to the next
+     * turn. Repeated if it fails. */
     int (*over)(void *data, size_t view, uint64_t number, uint64_t *turn);
-    /* It opens none any more: ranks that are missing before those that it has do not come. */
+    /* Declares that this node opens no more contributions. Missing ranks before its open ones are
+     * skipped. */
     void (*leave)(void *data);
     void *data;
 };
 
 struct mpiio_ordered_options {
     size_t views;         /* each has rounds of its own */
-    const int64_t *etype; /* by view: its size in bytes; borrowed for the call */
-    int64_t memory;       /* bytes that may wait, of all views */
+    const int64_t *etype; /* by view: the size of its etype in bytes; borrowed for the call */
+    int64_t memory;       /* bytes that may wait, in all views together */
     struct mpiio_ordered_turns turns;
     /*
-     * Puts length bytes, which are whole etypes, behind what a view's pointer has passed, at the
-     * turn of the share with that number; MPIIO_ORDERED_NO_TURN: whosever it is. 0 or a negative
-     * errno; -ESTALE: the share was passed over. One call a view at a time; no lock is held.
-     * waiter: whose call it is; NULL: the bytes have waited.
+     * Writes length bytes, which are whole etypes, at a view's pointer, and advances it. share is
+     * the number of the contribution whose turn it must be; MPIIO_ORDERED_NO_TURN: any. Returns 0
+     * or a negative errno; -ESTALE: the contribution was dropped. Called without a lock, by one
+     * thread a view at a time. waiter: the caller that writes the bytes now; NULL: the bytes have
+     * waited in memory.
      */
     int (*place)(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter);
-    /* Before somebody waits and after that, with the lock held. NULL: nobody is told. */
+    /* Called before and after a caller waits, with the lock held. NULL: not reported. */
     void (*waits)(void *waits_data, bool waits);
     void *data, *waits_data;
 };
@@ -62,82 +65,84 @@ struct mpiio_ordered_options {
 
 struct mpiio_ordered_stats {
     int64_t waiting; /* bytes that wait for their turn */
-    int64_t lost;    /* bytes that were to be placed and could not be, of those that had waited */
-    uint64_t shares; /* of this node, that have had their turn */
+    int64_t lost;    /* bytes that had waited and could not be placed */
+    uint64_t shares; /* contributions of this node that have had their turn */
     uint64_t waits;  /* how often a writer had to wait for room, or a reader for its turn */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_ordered **ordered);
 
 /*
- * From now on, keeps in *bytes, which is borrowed, how many bytes would be lost if the process were
- * killed: those that wait, and those that could not be placed. To be called before a share is
- * opened.
+ * From now on, keeps in *bytes, which is borrowed, the number of bytes that wait or could not be
+ * placed: they are lost if the process is killed. Must be called before a contribution is opened.
  */
 void mpiio_ordered_show(struct mpiio_ordered *ordered, _Atomic int64_t *bytes);
 
 /*
- * Turns that come from other nodes: starts the thread that places what has waited for them. 0 or a
- * negative errno. mpiio_ordered_finish ends it.
+ * Starts the thread that places waiting bytes when other nodes' contributions finish. Returns 0 or
+ * a negative errno. mpiio_ordered_finish ends the thread.
  */
 int mpiio_ordered_start(struct mpiio_ordered *ordered);
 
 /*
- * It is the turn of the share of that number, or a later one; own: that is this node's. What
- * was written to shares before it and is not placed is lost: they were passed over. Calls may come
- * in any order, also inside those of turns. Does not wait.
+ * Reports that the turn of the contribution with that number has come, and perhaps passed. own: the
+ * contribution is this node's. This node's contributions with lower numbers were dropped; bytes
+ * that wait in them are lost. Calls may come in any order, and from within those of turns. Does not
+ * wait.
  */
 void mpiio_ordered_turn(struct mpiio_ordered *ordered, size_t view, uint64_t turn, bool own);
 
-/* After mpiio_ordered_finish; there are no turns any more. NULL is allowed. */
+/* Frees everything. Called after mpiio_ordered_finish, when no more turns are reported. NULL is
+   allowed. */
 void mpiio_ordered_free(struct mpiio_ordered *ordered);
 
-/* Opens the next share of a rank. 0, -ENOMEM or the error of turns. */
+/* Opens a rank's next contribution. Returns 0, -ENOMEM or the error of turns. */
 int mpiio_ordered_open(struct mpiio_ordered *ordered, size_t view, int64_t rank,
                        struct mpiio_share **share);
 
 /*
- * Ends a share, which is not to be used any more. Bytes that are missing of its last etype are
- * zeros. Places what waits for nothing else now: that may take a while.
+ * Closes a contribution. The caller must not use it afterwards. Zeros complete its last etype.
+ * Places the bytes whose turn has come, which may take a while.
  */
 void mpiio_share_close(struct mpiio_share *share);
 
 /*
- * Writes to the end of the share: at its turn to the pointer, else into memory, if there is room.
- * Returns length; -EINTR and -ENOTCONN as they say below; -ESTALE: the share was passed over; or
- * the error of place.
+ * Appends to a contribution: at its turn, writes at the pointer; else keeps the bytes in memory. If
+ * there is no room, waits. Returns length; -EINTR after mpiio_ordered_interrupt; -ENOTCONN after
+ * mpiio_ordered_stop; -ESTALE if the contribution was dropped; or the error of place.
  */
 ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t length,
                           struct mpiio_ordered_waiter *waiter);
 
 /*
- * Waits until it is the share's turn, and all that was written to it is placed: then who reads gets
- * what the pointer takes. 0, -EINTR, -ENOTCONN, -ESTALE, or the first error of placing what had
- * waited.
+ * Waits until it is the contribution's turn, and everything written to it is placed. A reader may
+ * then take from the pointer. Returns 0, -EINTR, -ENOTCONN or -ESTALE as above, or the first error
+ * of placing bytes that had waited.
  */
 int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *waiter);
 
-/* The number of the share. */
+/* Returns the number of the contribution. */
 uint64_t mpiio_share_number(const struct mpiio_share *share);
 
-/* The first error of placing what had waited; 0: none so far. */
+/* Returns the first error of placing bytes that had waited, or 0. */
 int mpiio_share_error(const struct mpiio_share *share);
 
-/* The waiter's calls, now or later, return -EINTR where they would wait. */
+/* Makes the waiter's current and later calls return -EINTR instead of waiting. */
 void mpiio_ordered_interrupt(struct mpiio_ordered *ordered, struct mpiio_ordered_waiter *waiter);
 
-/* Nobody waits any more: who would gets -ENOTCONN. */
+/* Ends all waiting: current and later calls return -ENOTCONN instead. */
 void mpiio_ordered_stop(struct mpiio_ordered *ordered);
 
-/* Nobody uses a share any more: all are closed. What is due is placed. */
+/* Closes all contributions, and places the bytes whose turn has come. No caller may use a
+   contribution afterwards. */
 void mpiio_ordered_close(struct mpiio_ordered *ordered);
 
 /*
- * The same, and no share is opened any more, on this node: places those that still wait, in order,
- * as if the ranks that are missing before them had written nothing. Others' shares that come before
- * are waited for as long as goes_on, which is asked again and again, says so (NULL: always); then
- * what is left is placed all the same. Returns how many bytes those were.
+ * Closes all contributions, and places them in order, without the missing ranks before them. No
+ * contribution may be opened afterwards on this node. Waits for other nodes' contributions that
+ * come before, as long as goes_on, which is called repeatedly, returns true (NULL: always). Then
+ * places the rest before its turn. Returns the number of bytes placed before their turn.
  */
 int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void *data),
                              void *data);

@@ -9,9 +9,9 @@
 
 #include "core/base/thread.h"
 
-/* Bytes of a contribution that wait. */
+/* Waiting bytes of a contribution. */
 
-/* Small writes share a chunk, of so many bytes. */
+/* The size in bytes of a chunk that small writes share. */
 #define CHUNK ((size_t)4096)
 
 int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, size_t length)
@@ -46,8 +46,8 @@ static int put(const struct mpiio_share_place *place, const void *buffer, size_t
     return length > 0 ? place->place(place, buffer, length) : 0;
 }
 
-/* Completes the part of an etype that is left of what came before. How many bytes that took, or a
-   negative errno. */
+/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. Returns
+   the number of bytes used, or a negative errno. */
 static ssize_t complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
                         const char *buffer, size_t length)
 {
@@ -118,9 +118,8 @@ int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes)
     return dropped;
 }
 
-/* Placing them at their turn. */
+/* Placing contributions at their turns. */
 
-/* Passed over or over: frees it once nobody uses it any more. Lock held. */
 void mpiio_placing_let_go(struct mpiio_share *share)
 {
     if (!share->passed || !share->closed || share->placing)
@@ -135,7 +134,6 @@ void mpiio_placing_show(struct mpiio_ordered *ordered)
         atomic_store(ordered->shown, ordered->stats.waiting + ordered->stats.lost);
 }
 
-/* The first share of a view has had no turn in time. Lock held. */
 void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
@@ -156,7 +154,6 @@ void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered
     mpiio_placing_let_go(share);
 }
 
-/* Lock held. */
 void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,
                             uint64_t turn)
 {
@@ -182,7 +179,6 @@ static int place_share(const struct mpiio_share_place *self, const void *buffer,
                           placing->waiter);
 }
 
-/* Lock held. */
 struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
                                          struct mpiio_ordered_waiter *waiter)
 {
@@ -203,8 +199,8 @@ void mpiio_placing_end(struct mpiio_share *share)
     pthread_cond_broadcast(&ordered->changed);
 }
 
-/* Does what is to be done of a share at its turn, without the lock, which is held before and
-   after. chunk: that; NULL: its end. */
+/* Places a chunk of a contribution at its turn, or its incomplete last etype if chunk is NULL.
+   Called with the lock held, which is released while it places. Frees the chunk. */
 static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
 {
     struct mpiio_ordered *ordered = share->ordered;
@@ -233,7 +229,7 @@ static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
     mpiio_placing_end(share);
 }
 
-/* The first share of a view has had its turn. Lock held. */
+/* Retires a view's first contribution, which is closed and placed. Called with the lock held. */
 static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
@@ -249,7 +245,8 @@ static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *vie
     pthread_cond_broadcast(&ordered->changed);
 }
 
-/* Tells that a share is over. True where that is known now. Lock held, but not meanwhile. */
+/* Reports to the turns that a contribution has finished. Returns true if that succeeds. Called with
+   the lock held, which is released during the report. */
 static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
     const struct mpiio_ordered_turns *turns = &ordered->options.turns;
@@ -273,8 +270,8 @@ static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *v
     return true;
 }
 
-/* Has a share end that this node has, and does not know: what it was told of it was lost. Lock
-   held. */
+/* Finishes a contribution that is this node's according to the turns, but not in the heap: its open
+   was recorded, and then failed here. Called with the lock held. */
 static void end_stray(struct mpiio_ordered_view *view)
 {
     const struct mpiio_share *share = mpiio_heap_least(&view->shares);
@@ -288,7 +285,6 @@ static void end_stray(struct mpiio_ordered_view *view)
     view->ended = view->turn;
 }
 
-/* The share of a view that may be placed now, or NULL. Lock held. */
 struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
                                       const struct mpiio_ordered_view *view)
 {
@@ -300,7 +296,6 @@ struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
     return share->number == view->turn || ordered->unordered ? share : NULL;
 }
 
-/* Places what waits for nothing any more, share after share. Lock held, but not all the time. */
 void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
     struct mpiio_share *share;
@@ -324,7 +319,6 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
     }
 }
 
-/* Lock held, but not all the time. */
 void mpiio_placing_advance_all(struct mpiio_ordered *ordered)
 {
     for (size_t i = 0; i < ordered->options.views; i++)

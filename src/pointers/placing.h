@@ -10,7 +10,7 @@
 #include "heap.h"
 #include "ordered.h"
 
-/* Bytes that wait. */
+/* Bytes that wait for their turn. */
 struct mpiio_chunk {
     struct mpiio_chunk *next;
     size_t length, room;
@@ -18,8 +18,8 @@ struct mpiio_chunk {
 };
 
 /*
- * What was written to a share and is not placed yet: bytes that wait in memory, and a part of an
- * etype, which is to become whole. No locks: those are the user's.
+ * The bytes of a contribution that are not placed yet: chunks that wait in memory, and the
+ * beginning of an etype that is not complete. The caller does the locking.
  */
 struct mpiio_share_bytes {
     size_t etype;
@@ -28,53 +28,53 @@ struct mpiio_share_bytes {
     size_t part_length;
 };
 
-/* Puts whole etypes behind the pointer: 0 or a negative errno. */
+/* Writes whole etypes at the pointer. Returns 0 or a negative errno. */
 struct mpiio_share_place {
     int (*place)(const struct mpiio_share_place *self, const void *buffer, size_t length);
 };
 
-/* Keeps bytes behind those that wait. 0 or -ENOMEM. */
+/* Appends a copy of bytes to those that wait. Returns 0 or -ENOMEM. */
 int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, size_t length);
 
-/* Takes the first chunk out, which is the caller's to free; NULL: none waits. */
+/* Removes and returns the first chunk, which the caller frees, or NULL if none waits. */
 struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes);
 
-/* Places whole etypes of what came before and of buffer, and keeps what is left. 0 or a negative
-   errno. */
+/* Places the whole etypes of the incomplete etype and buffer together, and keeps the rest as the
+   incomplete etype. Returns 0 or a negative errno. */
 int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
                             const char *buffer, size_t length);
 
-/* It has come to its end: what is missing of its last etype is zeros. As above. */
+/* Completes the last etype with zeros, and places it. Returns 0 or a negative errno. */
 int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place);
 
-/* Frees all. Returns how many bytes had waited. */
+/* Frees all bytes. Returns how many waited. */
 int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes);
 
 /*
- * What the shares of a node have is placed as their turns come. The lock of the ordered is held
- * before and after each of these functions.
+ * Placing the contributions of this node as their turns come. These functions are called with the
+ * lock of struct mpiio_ordered held, and return with it held.
  */
 
-/* The lock of all fields that change is that of the ordered. */
+/* A contribution. The lock of struct mpiio_ordered guards all fields that change. */
 struct mpiio_share {
     struct mpiio_ordered *ordered;
     size_t view;
     uint64_t number;
-    struct mpiio_share_bytes bytes; /* but for what waits: who places has them */
+    struct mpiio_share_bytes bytes; /* a thread that sets placing owns all but the chunks */
     bool closed;
-    bool placing; /* a thread is placing something of it, without the lock */
-    bool passed;  /* over; it is not among those of its view any more */
-    int error;    /* the first one of placing what had waited */
+    bool placing; /* a thread is placing bytes of it, without the lock */
+    bool passed;  /* finished or dropped; no longer in the heap of its view */
+    int error;    /* the first error of placing bytes that had waited; -ESTALE: dropped */
 };
 
-/* lock: the ordered's */
+/* The lock of struct mpiio_ordered guards it. */
 struct mpiio_ordered_view {
     size_t etype;
-    uint64_t turn;            /* the share's that is to be placed */
-    struct mpiio_heap shares; /* those that are not over */
-    unsigned opening;         /* shares of which the number is being asked for */
-    bool stray;               /* it may be the turn of a share that nobody here knows */
-    bool ending, asking;      /* that of number ended is over, and this is being told */
+    uint64_t turn;            /* the number of the contribution whose turn it is */
+    struct mpiio_heap shares; /* this node's contributions that are neither finished nor dropped */
+    unsigned opening;         /* the number of calls of open that have not returned */
+    bool stray;          /* the turn may be that of this node's contribution whose open failed */
+    bool ending, asking; /* contribution ended must be reported as finished; is being reported */
     uint64_t ended;
 };
 
@@ -85,8 +85,8 @@ struct mpiio_ordered {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopped;                     /* lock: lock */
-    bool unordered;                   /* what waits is placed whosever turn it is; lock: lock */
-    int64_t out_of_turn;              /* bytes that were placed so; lock: lock */
+    bool unordered;                   /* bytes are placed before their turn; lock: lock */
+    int64_t out_of_turn;              /* bytes placed before their turn; lock: lock */
     struct mpiio_ordered_stats stats; /* lock: lock */
 
     _Atomic int64_t *shown; /* mpiio_ordered_show; NULL: none */
@@ -97,10 +97,10 @@ struct mpiio_ordered {
     pthread_t thread;
 };
 
-/* Shows the number of bytes that wait or are lost, after it has changed (mpiio_ordered_show). */
+/* Updates the count of mpiio_ordered_show. Called after stats.waiting or stats.lost has changed. */
 void mpiio_placing_show(struct mpiio_ordered *ordered);
 
-/* A call of place, with what it needs. */
+/* The context of a call of place. */
 struct mpiio_placing {
     struct mpiio_share_place place; /* the first member */
     const struct mpiio_share *share;
@@ -108,28 +108,29 @@ struct mpiio_placing {
     struct mpiio_ordered_waiter *waiter;
 };
 
-/* The share of a view that may be placed now, or NULL. */
+/* Returns the contribution of a view that may be placed now, or NULL. */
 struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
                                       const struct mpiio_ordered_view *view);
 
-/* A thread begins to place something of a share, without the lock: with that it calls placing.h.
-   And it has: the share may be gone then. */
+/* Begin and end the time for which the calling thread places bytes of a contribution. In between
+   the thread releases the lock, and passes the returned context's place to the functions above.
+   After mpiio_placing_end, the contribution may have been freed. */
 struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
                                          struct mpiio_ordered_waiter *waiter);
 void mpiio_placing_end(struct mpiio_share *share);
 
-/* Passed over or over: frees a share once nobody uses it any more. */
+/* Frees a contribution that is finished or dropped, once it is closed and no thread places it. */
 void mpiio_placing_let_go(struct mpiio_share *share);
 
-/* The turn has come to a share. Those before it that are left are passed over. */
+/* Advances the turn of a view. This node's contributions with lower numbers are dropped. */
 void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,
                             uint64_t turn);
 
-/* The first share of a view, which has had no turn in time, is passed over. */
+/* Drops the first contribution of a view, whose turn has passed. Its waiting bytes are lost. */
 void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
 
-/* Places what waits for nothing any more, share after share: of one view, or of all. The lock is
-   not held all the time. */
+/* Place the bytes whose turn has come, contribution by contribution, in one view or in all. They
+   release the lock at times. */
 void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
 void mpiio_placing_advance_all(struct mpiio_ordered *ordered);
 

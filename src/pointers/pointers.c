@@ -13,19 +13,19 @@
 #include "core/base/thread.h"
 #include "request.h"
 
-/* ms between two looks at the record by a node that waits for a turn: at least and at most. */
+/* ms between two reads of the record by a node with open contributions: at least and at most. */
 #define POLL_MIN 1
 #define POLL_MAX 50
 
 /* How often a batch is tried again that came too late to be written. */
 #define TRIES 3
 
-/* Requests that are handled under one lock at most. */
+/* The maximal number of requests that are handled while the lock is held once. */
 #define BATCH 256
 
 /*
- * On several nodes one thread uses the record. It handles all requests that have arrived while it
- * waited for the lock at once, in the order in which they came.
+ * On several nodes, one thread uses the record. It handles requests in batches, in the order of
+ * their arrival. Requests that arrive while it handles a batch form the next one.
  */
 struct mpiio_pointers {
     struct mpiio_pointers_options options;
@@ -37,22 +37,22 @@ struct mpiio_pointers {
     bool started;
     pthread_t thread;
 
-    /* The state: of the thread on several nodes, else guarded by lock. */
+    /* On several nodes, only the thread uses the state. On a single node, lock guards it. */
     struct mpiio_state state;
-    _Atomic int64_t read; /* when the record was read last, mpiio_lease_clock() */
+    _Atomic int64_t read; /* when the record was last read, mpiio_lease_clock() */
 
     pthread_mutex_t lock;
-    pthread_cond_t wanted;   /* there are requests, this node leaves, or the thread is to end */
+    pthread_cond_t wanted;   /* there are requests, this node leaves, or the thread is to exit */
     pthread_cond_t answered; /* some requests are done */
     struct mpiio_request *first, **last;
     _Atomic bool leaving; /* mpiio_pointers_leave */
     bool over;
-    uint64_t *announced; /* by view: the turn that was reported */
-    uint64_t seen;       /* state.turns.changes that were reported */
+    uint64_t *announced; /* by view: the last turn that was reported */
+    uint64_t seen;       /* state.turns.changes at the last report */
     struct mpiio_pointers_stats stats;
 };
 
-/* Reports turns that have come. The lock is not held. */
+/* Reports turns that have come since the last call. Called without the lock. */
 static void announce_turns(struct mpiio_pointers *self)
 {
     const struct mpiio_turns *turns = &self->state.turns;
@@ -80,7 +80,7 @@ static void announce_turns(struct mpiio_pointers *self)
 
 /* The thread. */
 
-/* Writes to the log why the record cannot be used, once until it can be. */
+/* Logs why the record cannot be used. Does so once, until the record can be used again. */
 static void complain(struct mpiio_pointers *self, int error)
 {
     const char *reason = strerror(-error);
@@ -99,7 +99,7 @@ static void complain(struct mpiio_pointers *self, int error)
     self->options.log(self->options.data, MPIIO_LOG_ERROR, line);
 }
 
-/* Returns the error that a user gets. The reason is in the log. */
+/* Returns the error for the caller. Most errors become -EIO; the log has the reason. */
 static int error_for_user(int error)
 {
     return error == -EACCES || error == -EROFS || error == -ENOSPC || error == -ENOMEM ? error
@@ -113,7 +113,7 @@ static bool is_read_only(const struct mpiio_request *list)
     return list == NULL;
 }
 
-/* Brings the state up to date, with the record locked unless it is only to be read. */
+/* Brings the state up to date. Locks the record first, unless all requests only read it. */
 static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *list)
 {
     struct mpiio_record *record = &self->record;
@@ -137,7 +137,7 @@ static void note_result(struct mpiio_pointers *self, int error)
     atomic_store(&self->read, mpiio_lease_clock());
 }
 
-/* Handles a batch of requests. Returns 0 or a negative errno, which is that of each request. */
+/* Handles a batch of requests. Returns 0, or a negative errno that applies to all of them. */
 static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
 {
     struct mpiio_entry entries[BATCH];
@@ -186,7 +186,7 @@ static void handle_batch(struct mpiio_pointers *self, struct mpiio_request *list
     pthread_mutex_unlock(&self->lock);
 }
 
-/* Takes the first requests off the queue. Lock held. */
+/* Takes the first requests off the queue. Called with the lock held. */
 static struct mpiio_request *take_batch(struct mpiio_pointers *self)
 {
     struct mpiio_request *list = self->first, **end = &list;
@@ -207,7 +207,8 @@ static bool has_shares(const struct mpiio_pointers *self)
     return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0;
 }
 
-/* Looks whether a turn has come while this node has open contributions. Returns true if one has. */
+/* Reads the record to see whether a turn has come. Called while this node has open contributions.
+   Returns true if a turn has come. */
 static bool look_for_turns(struct mpiio_pointers *self)
 {
     uint64_t changes = self->state.turns.changes;
@@ -255,7 +256,7 @@ static void *run_pointers(void *data)
     return NULL;
 }
 
-/* Beginning and end. */
+/* Start and exit. */
 
 static int init_pointers(struct mpiio_pointers *self)
 {
@@ -360,7 +361,7 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
     return error;
 }
 
-/* Waits for the answer to a request. On a single node, that is at hand. */
+/* Has the thread handle a request, and waits for it. On a single node, the caller handles it. */
 static void ask(struct mpiio_pointers *self, struct mpiio_request *request)
 {
     struct mpiio_entry entry;
@@ -418,9 +419,10 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     free(pointers);
 }
 
-/* Users. */
+/* Functions for callers. */
 
-/* As ask, by a user who may wait for other nodes. Returns the request's result. */
+/* Does what ask does, and reports that the caller may wait for other nodes. Returns the request's
+   result. */
 static int64_t ask_waiting(struct mpiio_pointers *self, struct mpiio_request *request)
 {
     bool waits = self->options.nodes > 1 && self->options.wait != NULL;

@@ -12,17 +12,18 @@
 /*
  * Shared file pointers (MPI 3.1, 13.4.4), one for each view. A position counts etypes of the view
  * from 0, as MPI_File_get_position_shared does. A take grants the etypes from the pointer on, and
- * moves the pointer behind them: no other caller, on any node, gets the same.
+ * moves the pointer behind them. No other caller, on any node, is granted the same etypes.
  *
- * The pointers also hold the turns of "ordered" (turns.h, ordered.h). A contribution to it is open
- * from mpiio_pointers_open until mpiio_pointers_over. The contributions of a node that has exited
- * are dropped, as is one whose node is silent for twice the timeout when its turn has come.
+ * The pointers also hold the turns of "ordered" (turns.h, ordered.h). A contribution is open from
+ * mpiio_pointers_open until mpiio_pointers_over. The contributions of a node that has exited are
+ * dropped. A contribution is also dropped if its node is silent for twice the timeout at its turn.
  *
- * A single node keeps all of it in memory. Several nodes keep it in a record beside the shared file
- * (record.h), which node 0 creates and the last node to exit removes.
+ * A single node keeps this state in memory. Several nodes keep it in a record beside the shared
+ * file (record.h). Node 0 creates the record. Once every node has exited cleanly, the last one
+ * removes it. If a node was killed, or could not join, the record remains.
  *
  * Functions are thread-safe, and return a negative errno if they fail. On several nodes they may
- * wait for the record's lock, and fail with -EIO when they have waited for the timeout.
+ * wait for the record's lock. They fail with -EIO after waiting for the timeout.
  */
 struct mpiio_pointers;
 
@@ -30,80 +31,84 @@ struct mpiio_pointers;
 #define MPIIO_POINTERS_MAX 4096
 
 struct mpiio_pointers_options {
-    size_t count;         /* of pointers, MPIIO_POINTERS_MAX at most */
-    const int64_t *start; /* where each begins; borrowed for the call */
+    size_t count;         /* of pointers, at most MPIIO_POINTERS_MAX */
+    const int64_t *start; /* the first position of each; borrowed for the call */
     int node, nodes;      /* this node's number, and how many there are */
-    int64_t ranks;        /* of each view, which may contribute; 0: there is no "ordered" */
+    int64_t ranks;        /* of each view that may contribute; 0: there is no "ordered" */
     int timeout;          /* ms: peer_timeout */
     /* Called with true before a caller waits for other nodes, and with false afterwards. */
     void (*wait)(void *data, bool waits);
     void (*log)(void *data, enum mpiio_log_level level, const char *line);
-    /* A turn has come; own: the contribution is this node's. Called by any thread of the pointers,
-     * and inside their functions; turns may be reported in any order. */
+    /* Reports that a turn has come; own: the contribution is this node's. Called by any thread of
+     * the pointers, and from within their functions. Turns may be reported in any order. */
     void (*turn)(void *data, size_t view, uint64_t turn, bool own);
-    /* This node has dropped the contribution share of another one at its turn. What that node took
-     * last, up to position, may be missing in the file. Like turn. NULL: not reported. */
+    /* Reports that this node has dropped the contribution share of another node at its turn. The
+     * etypes that node took last, up to position, may be missing in the file. Called as turn is.
+     * NULL: not reported. */
     void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
     void *data; /* for these functions */
 };
 
 struct mpiio_pointers_stats {
-    uint64_t takes;  /* takes of this node that were granted something */
-    uint64_t etypes; /* that they were granted */
+    uint64_t takes;  /* takes of this node that were granted at least one etype */
+    uint64_t etypes; /* granted by these takes */
 };
 
 /* Returns 0 or a negative errno. */
 int mpiio_pointers_new(const struct mpiio_pointers_options *options,
                        struct mpiio_pointers **pointers);
 
-/* For the other nodes, this node has exited. No other thread uses the pointers. NULL is allowed. */
+/* Frees the pointers. The other nodes see that this node has exited. No other thread may use the
+   pointers. NULL is allowed. */
 void mpiio_pointers_free(struct mpiio_pointers *pointers);
 
 /*
- * For several nodes, while they start: sets where the record is, and proves that all nodes can use
- * it (record.h). Node 0 calls this before the others. The fields of record that its caller sets are
- * copied, except node, nodes and timeout. Returns 0 or a negative errno.
+ * Sets the location of the record, and proves that this node can use it (record.h). Each of several
+ * nodes calls this while it starts, node 0 before the others. Copies the fields of record that the
+ * caller sets, except node, nodes and timeout. Returns 0 or a negative errno.
  */
 int mpiio_pointers_meet(struct mpiio_pointers *pointers, const struct mpiio_record *record);
 
-/* Starts the thread that uses the record, after any fork, when all nodes have met. Returns 0 or a
-   negative errno. */
+/* Starts the thread that uses the record. Called after any fork, and after mpiio_pointers_meet on
+   all nodes. Returns 0 or a negative errno. */
 int mpiio_pointers_start(struct mpiio_pointers *pointers);
 
-/* In place of the number of a contribution: none. */
+/* Stands for no contribution, where a contribution's number is expected. */
 #define MPIIO_POINTERS_ANYBODY UINT64_MAX
 
 /*
- * Takes count > 0 etypes from *position on, or fewer if limit is closer: for a contribution at its
- * turn, or for anybody. Returns how many were granted; 0 if the pointer is at the limit or behind
- * it; -ESTALE if the contribution was dropped.
+ * Takes count > 0 etypes, fewer if limit is closer, and sets *position to the first of them. share
+ * is the contribution that takes them at its turn, or MPIIO_POINTERS_ANYBODY. Returns the number of
+ * etypes granted; 0 if the pointer is at or behind the limit; -ESTALE if it is not the
+ * contribution's turn, because it was dropped.
  */
 int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
                             int64_t count, int64_t limit, int64_t *position);
 
-/* MPI_File_get_position_shared, and MPI_File_seek_shared with MPI_SEEK_SET. Return 0 or a negative
-   errno. */
+/* Implement MPI_File_get_position_shared, and MPI_File_seek_shared with MPI_SEEK_SET. Return 0 or
+   a negative errno. */
 int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position);
 int mpiio_pointers_set(struct mpiio_pointers *pointers, size_t pointer, int64_t position);
 
-/* Opens the next contribution of a rank, 0 <= rank < ranks, for this node: its number. Returns 0 or
-   a negative errno. */
+/* Opens the next contribution of a rank, 0 <= rank < ranks, for this node, and sets *number.
+   Returns 0 or a negative errno. */
 int mpiio_pointers_open(struct mpiio_pointers *pointers, size_t view, int64_t rank,
                         uint64_t *number);
 
-/* Finishes a contribution at its turn; *turn is whose turn it is then. May be repeated. Returns 0
-   or a negative errno. */
+/* Finishes a contribution at its turn, and sets *turn to the contribution whose turn it is then.
+   The call may be repeated. Returns 0 or a negative errno. */
 int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t number,
                         uint64_t *turn);
 
-/* The contribution whose turn it is. Returns 0 or a negative errno. */
+/* Sets *turn to the contribution whose turn it is. Returns 0 or a negative errno. */
 int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn);
 
-/* This node opens no more contributions. Ranks that are missing before those that it has are
-   skipped. Does not wait. */
+/* Declares that this node opens no more contributions. Missing ranks before its open contributions
+   are then skipped. Does not wait. */
 void mpiio_pointers_leave(struct mpiio_pointers *pointers);
 
-/* Returns for how many ms this node has not been able to read the record. */
+/* Returns the ms since this node last read the record. It reads the record for each request, and
+   regularly while it has open contributions; without either, the time grows. */
 int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers);
 
 void mpiio_pointers_get_stats(struct mpiio_pointers *pointers, struct mpiio_pointers_stats *stats);

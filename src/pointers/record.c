@@ -26,7 +26,7 @@
 /* Locks: a byte for the record, and behind it one for each node. */
 #define LOCK_AT ((off_t)1 << 61)
 
-/* ns between two attempts to lock the record, first and at most. */
+/* ns between two attempts to lock the record: the first pause, and the longest. */
 #define PAUSE_MIN 50000
 #define PAUSE_MAX 10000000
 
@@ -36,7 +36,7 @@
 /* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
 #define HELD_MAX 20000
 
-/* How often a node looks for the record that node 0 has created, and ns between two looks. */
+/* How often a node looks for the record that node 0 has created, and ns between two attempts. */
 #define PROOF_LOOKS 20
 #define PROOF_PAUSE 100000000
 
@@ -46,13 +46,13 @@
 /* Bytes of the log that are allocated when the record is created. */
 #define LOG_FIRST (64 << 10)
 
-/* A log of so many bytes is replaced, if a snapshot is much shorter. */
+/* The length in bytes at which a log is replaced, if a snapshot is much shorter. */
 #define LOG_MAX (1 << 20)
 
 struct header {
     uint64_t generation;
     int64_t base;
-    uint64_t count; /* of the entries of the snapshot that the log begins with */
+    uint64_t count; /* of entries in the snapshot at the beginning of the log */
     uint64_t sum;   /* checksum */
     bool mine;      /* its identity is this mount's */
 };
@@ -80,13 +80,13 @@ bool mpiio_record_has_node(const struct mpiio_record *record, int node)
     return set_lock(record, F_OFD_GETLK, F_WRLCK, 1 + node, 1) != 0;
 }
 
-/* Returns true if a node of any mount is alive that uses this file. */
+/* Returns true if another live node, of any mount, uses this file. */
 static bool is_used(const struct mpiio_record *record)
 {
     return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
 }
 
-/* Tries again and again: F_OFD_SETLKW would wait for a frozen node without a limit. */
+/* Polls for the lock, because F_OFD_SETLKW would wait for a frozen node without a limit. */
 static int await_lock(struct mpiio_record *record, int64_t end)
 {
     struct timespec pause = {.tv_nsec = PAUSE_MIN};
@@ -136,7 +136,7 @@ static int write_all(const struct mpiio_record *record, const uint8_t *bytes, si
     return record->synced && fdatasync(record->fd) != 0 ? -errno : 0;
 }
 
-/* Returns how many bytes were read, fewer at the end of the file; or a negative errno. */
+/* Returns the number of bytes read, fewer than size at the end of the file, or a negative errno. */
 static ssize_t read_all(const struct mpiio_record *record, uint8_t *bytes, size_t size, int64_t at)
 {
     size_t got = 0;
@@ -153,7 +153,7 @@ static ssize_t read_all(const struct mpiio_record *record, uint8_t *bytes, size_
     return (ssize_t)got;
 }
 
-/* Brings this host up to date with what other hosts have written and synced. */
+/* Makes reads on this host return what other hosts have written and synced. */
 static int renew(struct mpiio_record *record)
 {
     return record->coherence == MPIIO_COHERENCE_LOCAL
@@ -192,8 +192,8 @@ static void encode_header(const struct mpiio_record *record, struct header *head
     mpiio_wire_u64(&wire, &header->sum);
 }
 
-/* Writes a header over the one before the current one, which stays valid until this one is whole.
- */
+/* Overwrites the older of the two headers. The current one stays in force until this one is
+   complete. */
 static int write_header(const struct mpiio_record *record, struct header *header)
 {
     uint8_t bytes[HEADER_BYTES];
@@ -218,8 +218,8 @@ static bool decode_header(const struct mpiio_record *record, const uint8_t *byte
 }
 
 /*
- * Returns 1 and the newer header that is whole; 0 if the file has none, as after a crash of the
- * node that created it; -EEXIST if it is not a record; or another negative errno.
+ * Returns 1 and the newer of the valid headers; 0 if the headers are empty, as after a crash of the
+ * node that created the file; -EEXIST if the file is not a record; or another negative errno.
  */
 static int read_header(const struct mpiio_record *record, struct header *header)
 {
@@ -259,7 +259,7 @@ static void code_entry(struct mpiio_wire *wire, struct mpiio_entry *entry, uint6
     entry->kind = kind;
 }
 
-/* Returns the checksum of an entry, whose bytes are given, behind one with the checksum chain. */
+/* Returns the checksum of an encoded entry that follows an entry with the checksum chain. */
 static uint64_t sum_entry(const struct mpiio_record *record, uint64_t chain, const uint8_t *bytes)
 {
     uint8_t text[ENTRY_BYTES];
@@ -269,7 +269,8 @@ static uint64_t sum_entry(const struct mpiio_record *record, uint64_t chain, con
     return mpiio_siphash(record->identity, text, sizeof(text));
 }
 
-/* Writes entries behind one with the checksum *chain, which becomes that of the last of them. */
+/* Writes entries that follow an entry with the checksum *chain. Sets *chain to the checksum of the
+   last of them. */
 static int write_entries(const struct mpiio_record *record, uint64_t generation, int64_t at,
                          uint64_t *chain, const struct mpiio_entry *entries, size_t count)
 {
@@ -336,7 +337,7 @@ static void begin_generation(struct mpiio_record *record, const struct header *h
     record->chain = header->sum;
 }
 
-/* Reads to the end of the generation that is current at first. */
+/* Reads to the end of the generation that is in force at the start of the call. */
 static int read_generation(struct mpiio_record *record, struct mpiio_state *state)
 {
     struct header header;
@@ -351,7 +352,8 @@ static int read_generation(struct mpiio_record *record, struct mpiio_state *stat
     return read_entries(record, state);
 }
 
-/* Without the lock, the log may be replaced meanwhile: then its end was not the latest state. */
+/* Returns false if the log was replaced while it was read without the lock. Its end is then not the
+   latest state. */
 static bool is_current(const struct mpiio_record *record)
 {
     struct header header;
@@ -372,8 +374,8 @@ int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
     return error;
 }
 
-/* Returns false if the filesystem may have taken the lock away, as from a machine that was silent.
- */
+/* Returns false if the filesystem may have taken the lock away, as servers do from a silent
+   client. */
 static bool is_in_time(const struct mpiio_record *record)
 {
     int limit = record->timeout / 2 < HELD_MAX ? record->timeout / 2 : HELD_MAX;
@@ -396,7 +398,7 @@ int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *e
     return error;
 }
 
-/* The new log goes before the old one if it fits there, else behind it. */
+/* Places the new log before the old one if it fits there, else behind it. */
 static int64_t choose_base(const struct mpiio_record *record, size_t count)
 {
     int64_t first = log_start(record);
@@ -407,9 +409,10 @@ static int64_t choose_base(const struct mpiio_record *record, size_t count)
 }
 
 /*
- * Writes a snapshot as the next generation. The checksums of its entries depend on how many there
- * are, so leftovers of another attempt at the same place do not count. Others may have appended if
- * the lock was lost, so that is checked again before the header.
+ * Writes a snapshot as the next generation. The checksums of its entries depend on their number, so
+ * leftovers of another attempt at the same place are not valid. If the filesystem has taken the
+ * lock away, another node may have appended. So the time for which the lock has been held is
+ * checked again before the header is written.
  */
 static int write_generation(struct mpiio_record *record, const struct mpiio_entry *list,
                             size_t count)
@@ -453,7 +456,7 @@ int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *
     return error;
 }
 
-/* Opening and the end. */
+/* Opening and closing. */
 
 void mpiio_record_init(struct mpiio_record *record)
 {
@@ -484,7 +487,7 @@ static int open_file(struct mpiio_record *record, bool create)
     return S_ISREG(st.st_mode) ? 0 : -EEXIST;
 }
 
-/* Returns 1 if the path still leads to the open file, else 0; or a negative errno. */
+/* Returns 1 if the name still refers to the open file, 0 if not, or a negative errno. */
 static int is_linked(const struct mpiio_record *record)
 {
     struct statx named, opened;
@@ -498,7 +501,7 @@ static int is_linked(const struct mpiio_record *record)
            named.stx_dev_minor == opened.stx_dev_minor;
 }
 
-/* Makes an empty file a record without entries. */
+/* Formats an empty file as a record without entries. */
 static int format_file(const struct mpiio_record *record)
 {
     struct header header = {.generation = 1, .base = log_start(record)};
@@ -520,8 +523,8 @@ static int format_file(const struct mpiio_record *record)
 }
 
 /*
- * Joins the nodes that use the record, which is locked. Only the node that creates the record may
- * replace one that another mount has left: -EAGAIN, it is removed now.
+ * Joins the nodes that use the record, which must be locked. Only the node that creates the record
+ * may replace one that another mount has left behind: it removes that file and returns -EAGAIN.
  */
 static int join(struct mpiio_record *record, bool create)
 {
@@ -542,8 +545,8 @@ static int join(struct mpiio_record *record, bool create)
     return error;
 }
 
-/* Looks whether the file that is locked is the record of this mount. -EAGAIN: another file has its
-   name by now. */
+/* Checks that the locked file is the record of this mount, and joins it if necessary. -EAGAIN: the
+   name refers to another file by now, or to none. */
 static int check_file(struct mpiio_record *record, bool create)
 {
     int linked = is_linked(record);
@@ -600,7 +603,7 @@ int mpiio_record_prove(struct mpiio_record *record)
     const struct timespec pause = {.tv_nsec = PROOF_PAUSE};
     int error = mpiio_record_lock(record, false);
 
-    /* The client may have cached that there was no such name. */
+    /* The filesystem's client may have cached that the name does not exist. */
     for (int i = 0; i < PROOF_LOOKS && error == -ENOENT; i++) {
         nanosleep(&pause, NULL);
         error = mpiio_record_lock(record, false);

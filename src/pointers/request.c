@@ -5,7 +5,7 @@
 
 #include "pointers.h"
 
-/* Fills in the entry that a take needs. Returns false if it needs none. */
+/* Handles a take, and sets *entry. Returns false if the take adds no entry. */
 static bool decide_take(const struct mpiio_state *state, struct mpiio_request *request,
                         struct mpiio_entry *entry)
 {
@@ -25,7 +25,8 @@ static bool decide_take(const struct mpiio_state *state, struct mpiio_request *r
     return request->result > 0;
 }
 
-/* Finishes the contribution whose turn it is. One that has finished, or was dropped, stays so. */
+/* Finishes a contribution at its turn, and sets *entry. Returns false if the contribution has
+   already finished or was dropped, as when the request is repeated. */
 static bool decide_over(const struct mpiio_state *state, const struct mpiio_request *request,
                         struct mpiio_entry *entry)
 {
@@ -36,7 +37,8 @@ static bool decide_over(const struct mpiio_state *state, const struct mpiio_requ
            mpiio_turns_owner(turns, request->view) == (uint32_t)turns->self;
 }
 
-/* Fills in the entry that a request adds to the record. Returns false if it adds none. */
+/* Handles a request, and sets *entry to the entry that it adds to the record. Returns false if it
+   adds none. */
 static bool decide(const struct mpiio_state *state, struct mpiio_request *request,
                    struct mpiio_entry *entry)
 {

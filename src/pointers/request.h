@@ -8,16 +8,16 @@
 #include "state.h"
 
 enum mpiio_request_kind {
-    MPIIO_REQUEST_GET, /* view */
-    MPIIO_REQUEST_TAKE,
+    MPIIO_REQUEST_GET,   /* view */
+    MPIIO_REQUEST_TAKE,  /* view, share, count, limit */
     MPIIO_REQUEST_SET,   /* view, count: the new position */
-    MPIIO_REQUEST_OPEN,  /* view, count: a rank, which opens its next contribution */
-    MPIIO_REQUEST_OVER,  /* view, share: finishes at its turn */
+    MPIIO_REQUEST_OPEN,  /* view, count: the rank that opens its next contribution */
+    MPIIO_REQUEST_OVER,  /* view, share: the contribution that finishes at its turn */
     MPIIO_REQUEST_LEAVE, /* this node leaves (turns.h) */
     MPIIO_REQUEST_EXIT,  /* this node exits */
 };
 
-/* A call of a user of the pointers, and its answer. Its functions are in pointers.h. */
+/* A call of a function of pointers.h, and its result. */
 struct mpiio_request {
     enum mpiio_request_kind kind;
     size_t view;
@@ -32,8 +32,8 @@ struct mpiio_request {
 };
 
 /*
- * Answers a request of this node in a state that is up to date, and applies the entry that the
- * request adds to the record, if any. Returns 1 if there is an entry, 0 if there is none, or a
+ * Handles a request of this node. The state must be up to date. If the request adds an entry to the
+ * record, applies it to the state, sets *entry, and returns 1. Returns 0 if it adds none, or a
  * negative errno.
  */
 int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request,
@@ -41,38 +41,38 @@ int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request
 
 struct mpiio_watch_node {
     uint64_t beats; /* its heartbeat counter */
-    int64_t since;  /* since when it has not changed, mpiio_lease_clock() */
+    int64_t since;  /* when it was first seen with this value, mpiio_lease_clock(); 0: not seen */
 };
 
 /*
  * Failure detection among nodes that wait for each other's turns. A node with open contributions
- * advances its heartbeat counter. If another node waits for it, and sees that its process has
- * exited or that its counter does not change for twice the timeout, it drops the contribution
- * that keeps it waiting: it appends the next turn to the record, under the record's lock. The owner
- * finds that entry before it does anything else with the record, so no other fence is needed.
+ * advances its heartbeat counter. A node that waits for another node's turn drops that contribution
+ * if the owner's process has exited, or if the owner's counter does not change for twice the
+ * timeout. It does so under the record's lock, by appending the next turn to the record. The owner
+ * reads that entry before it appends anything, so no other fence is needed.
  *
- * Used by one thread.
+ * One thread uses it.
  */
 struct mpiio_watch {
     struct mpiio_record *record; /* borrowed, like the state */
     struct mpiio_state *state;
     int timeout; /* ms */
-    /* Reports a contribution that was dropped at its turn (pointers.h). NULL: nobody is told. */
+    /* Reports a contribution that was dropped at its turn (pointers.h). NULL: not reported. */
     void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
     void *data;
 
-    int64_t due;                   /* when to look next, mpiio_lease_clock() */
-    int64_t looked;                /* when it was looked last */
-    struct mpiio_watch_node *node; /* by number */
+    int64_t due;                   /* when the next check is due, mpiio_lease_clock() */
+    int64_t looked;                /* when the last check was */
+    struct mpiio_watch_node *node; /* by the node's number */
 };
 
-/* The fields above due are set. Returns 0 or -ENOMEM. */
+/* Initializes a watch. The caller has set the fields above due. Returns 0 or -ENOMEM. */
 int mpiio_watch_init(struct mpiio_watch *watch);
 void mpiio_watch_free(struct mpiio_watch *watch);
 
 /*
- * If it is time: advances this node's counter, and looks at the nodes whose turn it is in views in
- * which this node has open contributions. The record is open and not locked.
+ * If a check is due, advances this node's heartbeat counter, and checks the nodes whose turn it is
+ * in views in which this node has open contributions. The record must be open and not locked.
  */
 void mpiio_watch_look(struct mpiio_watch *watch);
 

@@ -70,7 +70,7 @@ int mpiio_state_apply(struct mpiio_state *state, const struct mpiio_entry *entry
     return -EPROTO;
 }
 
-/* Adds an entry to a list that has room for it. */
+/* Adds an entry to a list. The list must have room for it. */
 static void add_entry(struct mpiio_entry *list, size_t *count, enum mpiio_entry_kind kind,
                       uint32_t node, size_t view, uint64_t value)
 {
@@ -78,7 +78,8 @@ static void add_entry(struct mpiio_entry *list, size_t *count, enum mpiio_entry_
         (struct mpiio_entry){.kind = kind, .node = node, .view = (uint32_t)view, .value = value};
 }
 
-/* Nodes that leave come last: until then, no rank is skipped. */
+/* The LEAVE and EXIT entries come last, so that no rank is skipped before all contributions are
+   open again. */
 struct mpiio_entry *mpiio_state_snapshot(const struct mpiio_state *state, size_t *count)
 {
     const struct mpiio_turns *turns = &state->turns;

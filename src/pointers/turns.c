@@ -84,7 +84,7 @@ static void grow_buckets(struct mpiio_turns *turns)
             enter_share(turns, turns->view[i].shares.items[j].item);
 }
 
-/* Adds change, 1 or -1, to the open contributions of a contribution's owner. */
+/* Adds change, 1 or -1, to the number of open contributions of a contribution's owner. */
 static void count_share(struct mpiio_turns *turns, const struct mpiio_turns_share *share,
                         int change)
 {
@@ -111,7 +111,7 @@ int mpiio_turns_open(struct mpiio_turns *turns, size_t view, uint64_t number, ui
     return 0;
 }
 
-/* Drops the open contribution of a view that has the lowest number. */
+/* Removes the open contribution of a view with the lowest number. */
 static void drop_first(struct mpiio_turns *turns, size_t view)
 {
     struct mpiio_turns_share *share = mpiio_heap_least(&turns->view[view].shares);
@@ -139,7 +139,8 @@ static void set_turn(struct mpiio_turns *turns, size_t view, uint64_t turn)
         drop_first(turns, view);
 }
 
-/* Returns true if the ranks that are missing before the first contribution will not come. */
+/* Returns true if a leaving node has an open contribution in the view. Missing ranks before the
+   first open contribution are then skipped. */
 static bool skips_missing(const struct mpiio_turns *turns, size_t view)
 {
     const struct mpiio_heap *shares = &turns->view[view].shares;
@@ -153,8 +154,8 @@ static bool skips_missing(const struct mpiio_turns *turns, size_t view)
     return false;
 }
 
-/* Moves the turn over contributions of nodes that have exited, and over ranks that will not
-   come. */
+/* Advances the turn past contributions of nodes that have exited, and past ranks that are
+   skipped. */
 static void settle(struct mpiio_turns *turns, size_t view)
 {
     struct mpiio_turns_view *self = &turns->view[view];

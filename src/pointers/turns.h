@@ -9,12 +9,13 @@
 #include "heap.h"
 
 /*
- * The open contributions ("shares") to "ordered", and whose turn it is. The contributions of a view
- * are numbered: a number is the round times the ranks, plus the rank. The turn of a contribution
- * comes when all with lower numbers have finished. Turns only go forward.
+ * The open contributions ("shares") to "ordered", and whose turn it is. The number of a
+ * contribution is its round times the number of ranks, plus its rank. The turn of a contribution
+ * comes when all contributions of the view with lower numbers have finished, or were dropped or
+ * skipped. Turns only advance.
  *
  * All nodes go through the same states, because they apply the same entries of the record in the
- * same order (state.h). No I/O and no locks.
+ * same order (state.h). These functions do no I/O and use no locks.
  */
 struct mpiio_turns_share {
     uint64_t number;
@@ -24,15 +25,15 @@ struct mpiio_turns_share {
 };
 
 struct mpiio_turns_view {
-    uint64_t turn;            /* the number whose turn it is; lower ones have finished */
-    struct mpiio_heap shares; /* the open contributions, from turn on */
-    size_t own;               /* how many of them are this node's */
+    uint64_t turn;            /* the number whose turn it is */
+    struct mpiio_heap shares; /* the open contributions; their numbers are at least turn */
+    size_t own;               /* the number of open contributions of this node */
 };
 
 struct mpiio_turns_node {
-    bool leaving; /* nobody waits for ranks that are missing before its contributions */
+    bool leaving; /* missing ranks before its contributions are skipped */
     bool exited;  /* its contributions are dropped when their turn comes */
-    size_t held;  /* its open contributions */
+    size_t held;  /* the number of its open contributions */
 };
 
 struct mpiio_turns {
@@ -41,40 +42,41 @@ struct mpiio_turns {
     size_t views;
     struct mpiio_turns_view *view;
     struct mpiio_turns_node *node;
-    struct mpiio_turns_share **buckets; /* by view and rank */
-    size_t room, count;
-    uint64_t changes; /* how often a turn has come */
+    struct mpiio_turns_share **buckets; /* a hash table, by view and rank */
+    size_t room, count;                 /* of buckets, and of open contributions */
+    uint64_t changes;                   /* how often the turn of a view has advanced */
 };
 
 #define MPIIO_TURNS_NOBODY UINT32_MAX
 
-/* Sets everything except self, nodes, ranks and views, which the caller has set. Returns 0 or
-   -ENOMEM. */
+/* Initializes the fields other than self, nodes, ranks and views, which the caller has set. Returns
+   0 or -ENOMEM. */
 int mpiio_turns_init(struct mpiio_turns *turns);
 void mpiio_turns_free(struct mpiio_turns *turns);
 
-/* Goes back to the first turn of each view, without contributions. */
+/* Resets each view to its first turn, without contributions. */
 void mpiio_turns_reset(struct mpiio_turns *turns);
 
-/* Returns the number of a rank's next contribution: in the current round, or behind its open
-   ones. */
+/* Returns the number of a rank's next contribution. It is in the current round, or in the next one
+   if the turn is past the rank; if the rank has open contributions, it is in the round after the
+   last of them. */
 uint64_t mpiio_turns_next(const struct mpiio_turns *turns, size_t view, int64_t rank);
 
-/* Opens a contribution of a node. Returns 0; -ENOMEM; or -EPROTO if its turn is over, or another
-   one has the number. */
+/* Opens a contribution of a node. Returns 0, -ENOMEM, or -EPROTO if its turn is over or a
+   contribution with that number is open. */
 int mpiio_turns_open(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node);
 
-/* Sets the turn of a view, unless it is further on. All contributions before it have finished, or
-   are dropped. */
+/* Advances the turn of a view, unless it is already further. All contributions with lower numbers
+   have finished or are dropped. */
 void mpiio_turns_advance(struct mpiio_turns *turns, size_t view, uint64_t turn);
 
-/* The node leaves: ranks that are missing before its contributions are skipped. */
+/* Marks a node as leaving: missing ranks before its contributions are skipped. */
 void mpiio_turns_leave(struct mpiio_turns *turns, uint32_t node);
 
-/* The node has exited: its contributions are dropped when their turn comes. */
+/* Marks a node as exited: its contributions are dropped when their turn comes. */
 void mpiio_turns_exit(struct mpiio_turns *turns, uint32_t node);
 
-/* Returns the node whose turn it is; MPIIO_TURNS_NOBODY: its rank has not opened yet. */
+/* Returns the node whose turn it is, or MPIIO_TURNS_NOBODY if that contribution is not open yet. */
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);
 
 #endif

@@ -6,11 +6,11 @@
 
 #include "core/base/clock.h"
 
-/* In terms of the timeout: how long a node may be silent at its turn; how often nodes look. */
+/* A node may be silent at its turn for SILENCE timeouts. Nodes check LOOKS times per timeout. */
 #define SILENCE 2
 #define LOOKS   8
 
-/* ms between two looks, at least and at most. */
+/* ms between two checks, at least and at most. */
 #define INTERVAL_MIN 10
 #define INTERVAL_MAX 1000
 
@@ -34,7 +34,7 @@ static int64_t interval_of(const struct mpiio_watch *watch)
     return interval < INTERVAL_MAX ? interval : INTERVAL_MAX;
 }
 
-/* Returns true if the node has exited, or its counter has not changed for too long. */
+/* Returns true if the node has exited, or its heartbeat counter has not changed for too long. */
 static bool is_silent(struct mpiio_watch *watch, uint32_t node)
 {
     struct mpiio_watch_node *self = &watch->node[node];
@@ -49,8 +49,8 @@ static bool is_silent(struct mpiio_watch *watch, uint32_t node)
     return now - self->since > SILENCE * watch->timeout;
 }
 
-/* Drops the contribution whose turn it is in a view if, under the lock, it is still node's, and the
-   node is still silent. */
+/* Drops the contribution whose turn it is in a view. It may have finished, and its node may have
+   returned, so both conditions are checked again under the lock. */
 static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t node)
 {
     const struct mpiio_state *state = watch->state;
@@ -77,7 +77,8 @@ static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t no
     return error;
 }
 
-/* Drops contributions of silent nodes in a view until it is the turn of another one. */
+/* Drops the contributions of silent nodes in a view until the turn of a live node comes, or of a
+   contribution that is not open yet. */
 static int look_at_view(struct mpiio_watch *watch, size_t view)
 {
     const struct mpiio_turns *turns = &watch->state->turns;
@@ -96,8 +97,9 @@ static int look_at_view(struct mpiio_watch *watch, size_t view)
 }
 
 /*
- * The time in which this process did not run, or waited for the lock, says nothing about others:
- * after a long pause, their silence is measured from now on.
+ * Restarts the measurement of all nodes' silence after a long pause between two checks. This
+ * process may not have run, or may have waited for the lock, so it cannot know whether the others
+ * were silent.
  */
 static void forget_pause(struct mpiio_watch *watch, int64_t now)
 {
