@@ -1,12 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Promela models of the protocols (tests/models), checked exhaustively by spin within their bounds.
-# Variants that are broken on purpose must be refuted. MPIIO_MODELS=all: all of them; else, as compiling
-# each takes two seconds, some of each model.
+# Has spin check Promela models of the protocols (tests/models) exhaustively within their bounds.
+# Spin must refute variants that are broken on purpose. With MPIIO_MODELS=all it checks all
+# variants, else some of each model, because compiling each variant takes two seconds.
 
 load helper
 
-# verify MODEL [FLAG...]: has spin check a model. $said gets its output, and the TAP text a line.
+# verify MODEL [FLAG...]: has spin check a model. Sets $said to its output, and prints a line of
+# TAP.
 verify() {
     local model=$1
     shift
@@ -15,7 +16,7 @@ verify() {
         cd check || exit
         spin -a "$@" "$top/tests/models/$model.pml" >&2
         gcc "$optimize" -w -DSAFETY -DCOLLAPSE -DMEMLIM=1800 -o pan pan.c
-        # Ends of processes are judged by assertions (-E).
+        # -E: assertions judge in which states processes may end.
         ./pan -E -m20000
     ) || true
     rm -r check
@@ -27,19 +28,19 @@ verify() {
         END { print "# " name ": " states " states, depth " depth " errors " errors }' <<<"$said" >&3
 }
 
-# holds MODEL [FLAG...]: no state violates an assertion, and all states were visited.
+# holds MODEL [FLAG...]: checks that spin visits all states, and none violates an assertion.
 holds() {
     optimize=-O1 verify "$@"
     grep -q 'errors: 0$' <<<"$said"
 }
 
-# refutes MODEL FLAG...: spin finds a counterexample.
+# refutes MODEL FLAG...: checks that spin finds a counterexample.
 refutes() {
-    optimize=-O0 verify "$@" # most of the time is the compiler's
+    optimize=-O0 verify "$@" # compiling takes most of the time
     grep -q '^pan:1: assertion violated' <<<"$said"
 }
 
-# more CHECK...: checks with MPIIO_MODELS=all.
+# more CHECK...: runs a check only with MPIIO_MODELS=all.
 more() {
     [ "${MPIIO_MODELS:-}" != all ] || "$@"
 }
@@ -89,7 +90,7 @@ more() {
     more refutes degrade -DNO_SILENCE
 }
 
-# What DESIGN.md says in "Heartbeat leases", Limits.
+# DESIGN.md, "Heartbeat leases", Limits.
 @test "models: an end that one node alone sees in time is a limit, unless promises are kept" {
     refutes fence -DONE_SIDED
     more holds fence -DONE_SIDED -DKEEP_PROMISE

@@ -2,14 +2,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the variables are the tests' and helper.bash's
 # Hosts whose workers take, append and contribute records (tests/pointers), and faults of these
-# hosts: load it after cluster. A case runs in a folder and a shell of its own:
+# hosts. Load this file after cluster. Each case runs in its own folder and shell, with these
+# variables:
 #
 #   $count     the hosts: 0, 1, ...
 #   $timeout   peer_timeout, in seconds
-#   $taken     the records that are to be taken
+#   $taken     the number of records to take
 #   calls/     the logs of all workers' calls
 
-# begin_case HOSTS RECORDS [OPTION]...: the hosts are mounted at at/0, ...; options of mpiio-mount.
+# begin_case HOSTS RECORDS [OPTION]...: makes hosts, and mounts on them at at/0, ... with options of
+# mpiio-mount.
 begin_case() {
     local node
     count=$1 taken=$2
@@ -26,8 +28,8 @@ begin_case() {
     done
 }
 
-# work NODE KIND [OPTION]...: starts a worker there, with the number $workers. KIND: take, append, or
-# contribute with the rank as the first option.
+# work NODE KIND [OPTION]...: starts a worker on a node. Its number is $workers. KIND is take,
+# append, or contribute with the rank as the first option.
 work() {
     local node=$1 kind=$2 name=$2
     shift 2
@@ -43,7 +45,7 @@ work() {
     at_work[node]+=" $workers"
 }
 
-# start_work NODE: one of each kind, until finish. The last round lacks rank 0.
+# start_work NODE: starts a worker of each kind, which finish ends. The last round lacks rank 0.
 start_work() {
     rm -f "stop$1" "limit$1"
     work "$1" take --stop "stop$1" --pause 0.01
@@ -51,14 +53,14 @@ start_work() {
     work "$1" contribute "$1" --limit "limit$1" --calm calm --extra $(($1 > 0)) --sync 0.5 --pause 0.02
 }
 
-# fill_in NODE RANK: at its turn, comes there for a rank whose own node does not any more, with nothing
-# to write.
+# fill_in NODE RANK: starts a worker on a node that makes empty contributions, each at its turn, for
+# a rank whose own node makes none now.
 fill_in() {
     work "$1" contribute "$2" --stop filled --at-turn --parts 0 --sync 0
     filler=$workers filling=$1
 }
 
-# join NODE...: waits until all workers there have ended.
+# join NODE...: waits until all workers on these nodes have exited.
 join() {
     local node worker
     for node; do
@@ -69,10 +71,10 @@ join() {
     done
 }
 
-# finish NODE...: ends the work there, after a common number of rounds.
+# finish NODE...: ends the work on these nodes after a common number of rounds.
 finish() {
     local node rounds
-    # First: who syncs a contribution has logged its open before that.
+    # This comes first: a worker that syncs a contribution has logged its open before.
     : >calm
     rounds=$("$top/tests/pointers/work.py" rounds calls/*.contribute*)
     if [ -n "$filler" ]; then
@@ -91,7 +93,8 @@ finish() {
     fi
 }
 
-# have_logged CALLS NODE...: each worker there has logged so many calls more than in $marks, or has ended.
+# have_logged CALLS NODE...: succeeds if each worker on these nodes has exited, or has logged this
+# many calls since $marks.
 have_logged() {
     local more=$1 node worker
     shift
@@ -104,7 +107,7 @@ have_logged() {
     done
 }
 
-# go_on CALLS NODE...: the workers there make so many calls more.
+# go_on CALLS NODE...: waits until each worker on these nodes has made this many more calls.
 go_on() {
     local marks=() node worker
     for node in "${@:2}"; do
@@ -115,13 +118,13 @@ go_on() {
     within=200 await have_logged "$@"
 }
 
-# freeze NODE: stops its daemon and its engine, while it does not hold the record's lock, for which the
-# others would wait.
+# freeze NODE: stops the daemon and the engine of a node, but not while the daemon holds the
+# record's lock, because then the others would wait for it.
 freeze() {
     "$top/tests/pointers/work.py" stop "${daemons[$1]}" "${engines[$1]}"
 }
 
-# hold_up SECONDS NODE...: stops them for as long.
+# hold_up SECONDS NODE...: freezes nodes for this time.
 hold_up() {
     local node processes=()
     for node in "${@:2}"; do
@@ -130,14 +133,15 @@ hold_up() {
     "$top/tests/pointers/work.py" freeze "$1" "${processes[@]}"
 }
 
-# signal NAME NODE: to its daemon, and its engine, which has ended if the mount is degraded.
+# signal NAME NODE: sends a signal to the daemon and the engine of a node. The engine has exited if
+# the mount is degraded.
 signal() {
     kill "-$1" "${daemons[$2]}"
     kill "-$1" "${engines[$2]}" 2>/dev/null || true
 }
 
-# cut_off WAY NODE: nothing arrives there any more, nor comes from there. connect(2) gives EINVAL
-# (blackhole), ECONNREFUSED (reject, which also resets connections), or waits (link).
+# cut_off WAY NODE: drops all messages to and from a node. connect(2) fails with EINVAL (blackhole)
+# or ECONNREFUSED (reject, which also resets connections), or waits (link).
 cut_off() {
     local other
     [ "$1" != link ] || at switch ip link set "port$2" down
@@ -160,7 +164,8 @@ heal() {
     done
 }
 
-# lose WAY FROM TO add|del: one direction of it. As the address is its own, FROM itself refuses.
+# lose WAY FROM TO add|del: begins or ends the loss in one direction. With reject, FROM gets the
+# address of TO, so FROM itself refuses the connection.
 lose() {
     case $1 in
     blackhole) at "node$2" ip route "$4" blackhole "10.77.0.$(($3 + 1))" ;;
@@ -168,11 +173,11 @@ lose() {
     esac
 }
 
-# unmount NODE [OPTION]...: it ends, with success on a node that has not failed.
+# unmount NODE [OPTION]...: unmounts a node. This must succeed unless the node has failed.
 unmount() {
     local node=$1 status=0 started=$SECONDS
     shift
-    # The others may have been unmounted with another one.
+    # The node may have been unmounted together with another one.
     grep -qF " $tmp/at/$node " /proc/self/mountinfo || return 0
     [ -n "$first_unmount" ] || first_unmount=$("$top/tests/pointers/work.py" now)
     timeout -s KILL 200 mpiio-umount "$@" "$tmp/at/$node" || status=$?
@@ -180,20 +185,20 @@ unmount() {
     [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]]
 }
 
-# judge [OPTION]...: judges all that was done. $failed: the nodes that were killed, or silent for long.
+# judge [OPTION]...: judges all calls. $failed has the nodes that were killed or silent for long.
 judge() {
     cat log errors 2>/dev/null || true
     "$top/tests/pointers/judge.py" x.dat "$taken" calls/* --failed "${failed:-}" --killed "$killed" \
         --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
 }
 
-# end_case [OPTION]...: nothing is left, and the judge has nothing to say.
+# end_case [OPTION]...: checks that nothing is left, and that the judge finds no fault.
 end_case() {
     nothing_left &&
     judge "$@"
 }
 
-# works: some worker has not ended.
+# works: succeeds if some worker has not exited.
 works() {
     local pid
     for pid in "${pids[@]}"; do
@@ -203,7 +208,7 @@ works() {
     return 1
 }
 
-# give_up: a case has failed: says who has not ended, and what the judge says.
+# give_up: prints, after a case has failed, which workers have not exited, and the judge's findings.
 give_up() {
     local worker
     for worker in "${!pids[@]}"; do
@@ -212,7 +217,8 @@ give_up() {
     judge || true
 }
 
-# run_case NUMBER FUNCTION ARGUMENT...: in a folder of that number. Ends with the first command that fails.
+# run_case NUMBER FUNCTION ARGUMENT...: runs a case in a folder of that number, until a command
+# fails.
 run_case() {
     local number=$1
     shift
@@ -229,7 +235,7 @@ run_case() {
     : >"../ok$number"
 }
 
-# run_cases CASE...: all of these (words: a function and its arguments), three at once.
+# run_cases CASE...: runs cases, three at once. A case is a function and its arguments, as words.
 run_cases() {
     local i words failed_cases=() start=$SECONDS
     export hosts=''
@@ -244,7 +250,7 @@ run_cases() {
     for ((i = 0; i < $#; i++)); do
         if [ -e "ok$i" ]; then
             echo "--- ${*:i+1:1}: $(tail -n 1 "run$i")"
-            # What was measured, where that was asked for.
+            # With MPIIO_HISTORY, print the measurements.
             [ -z "${MPIIO_HISTORY:-}" ] || { grep -E '^(slowest|[0-9]+ (records taken|writes)|node .* gave|took)' "run$i" |
                 paste -sd ';' | sed "s/^/# ${*:i+1:1}: /" >&3; }
         else

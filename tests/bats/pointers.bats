@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Shared file pointers and "ordered" of several hosts, of which one leaves, is frozen, is cut off, is
-# killed or loses its engine, and may return. Each case is judged by the logs of all calls:
-# tests/pointers/judge.py.
+# Tests shared file pointers and "ordered" on several hosts. One host leaves, is frozen, is cut off,
+# is killed or loses its engine, and may return. tests/pointers/judge.py judges each case by the
+# logs of all calls.
 
 # shellcheck disable=SC2154 # helper.bash sets tmp
 load helper
@@ -10,10 +10,10 @@ load cluster
 load survivors
 load pointers
 
-# A row: the fault, its moment (before, during or after takes, appends and contributions), the node, and
-# what comes then: linger for five times peer_timeout, return, and nodes that are unmounted, by force
-# with an f. These are run always. With MPIIO_POINTERS=all, all that there are; with a list
-# "kill during 1 0 1 2;leave after 0 1", those.
+# A row has the fault, its moment (before, during or after takes, appends and contributions), the
+# node, and the next steps: "linger" waits for five times peer_timeout, "return" ends the fault, and
+# a number unmounts that node, by force with an f. Without MPIIO_POINTERS these rows are run.
+# MPIIO_POINTERS=all runs all rows; a list such as "kill during 1 0 1 2;leave after 0 1" runs these.
 rows=(
     "leave during 2 0 1"
     "freeze during 2 0 1 return 2"
@@ -51,11 +51,11 @@ all_rows() {
     done
 }
 
-# happen FAULT NODE: has it happen there.
+# happen FAULT NODE: injects a fault on a node.
 happen() {
     case $1 in
     leave)
-        # Its contributor ends its round, while others go on.
+        # The node's contributor finishes its round, while the others go on.
         echo 0 >"limit$2"
         : >"stop$2"
         join "$2"
@@ -69,8 +69,9 @@ happen() {
     esac
 }
 
-# finish_before NODE: ends the work on a node that is to be unmounted, unless it is frozen. Before the
-# first, ends the work on all nodes that contribute.
+# finish_before NODE: ends the work before a node is unmounted. The first call ends the work on all
+# nodes, except on a node that is frozen or cut off. Work on a node that is cut off ends before that
+# node is unmounted.
 finish_before() {
     local node ready=()
     for node in 0 1 2; do
@@ -88,7 +89,7 @@ finish_before() {
     done
 }
 
-# Ends the fault. The work of the node goes on.
+# Ends the fault. The work on the node goes on.
 come_back() {
     case $fault in
     freeze) signal CONT "$victim" ;;
@@ -100,7 +101,7 @@ come_back() {
         working[victim]=yes
     fi
     go_on 3 "$victim"
-    # Others may have gone: its work ends by itself.
+    # The other nodes may have been unmounted; then the work here ends without them.
     if [ -n "$first_unmount" ]; then
         finish_before "$victim"
     fi
@@ -182,7 +183,8 @@ unmounts() {
     end_case
 }
 
-# returns freeze|blackhole|reject: a node is away while the others append, take, contribute and unmount.
+# returns freeze|blackhole|reject: node 2 is frozen or cut off while the others append, take,
+# contribute and unmount. Then it returns.
 returns() {
     # shellcheck disable=SC2034 # of begin_case
     local way=$1 timeout=2 failed='' node late
@@ -207,7 +209,7 @@ returns() {
     : >zero
     join 0 1
     if [ "$way" = freeze ]; then
-        # Its turn is over, as this would wait for it.
+        # If this contribution is placed, the turn of node 2 is over.
         work 0 contribute 0 --count 1 --sync 1
         join 0
     else
@@ -261,7 +263,8 @@ freezes() {
     end_case
 }
 
-# Checks that calls end with EIO while a foreign process holds the record's lock, and go on after it.
+# Checks that calls end with EIO while a foreign process holds the record's lock, and go on after
+# it.
 locked() {
     # shellcheck disable=SC2034 # of begin_case
     local timeout=2 holder node
@@ -274,7 +277,7 @@ locked() {
     "$top/tests/pointers/work.py" lock .x.dat.mpiio-pointers 3>&- &
     holder=$!
     await test -e locked
-    # Calls that had begun before, and two that give EIO.
+    # Of each worker: one call that had begun before, and two that fail with EIO.
     go_on 3 0 1 2
     kill -KILL "$holder"
     go_on 10 0 1 2
@@ -291,8 +294,8 @@ locked() {
     done
 }
 
-# random_history RECORDS SEED: four nodes take as many records and append some, while nodes are frozen and cut off,
-# one is killed, and workers are killed and replaced.
+# random_history RECORDS SEED: four nodes take this many records, and append some, while nodes are
+# frozen and cut off, one node is killed, and workers are killed and replaced.
 random_history() {
     # shellcheck disable=SC2034 # of begin_case
     local records=$1 timeout=2 failed='' pause=0 event node alive doomed when
@@ -324,7 +327,7 @@ random_history() {
     end_case --all --may-fail
 }
 
-# random_fault NODE: something happens to it, and is over.
+# random_fault NODE: injects a random fault on a node, and ends it.
 random_fault() {
     local node=$1 ways way worker
     case $((RANDOM % 10)) in
@@ -334,7 +337,7 @@ random_fault() {
         signal CONT "$node"
         ;;
     5)
-        # One node alone, besides that which is killed, is silent for so long.
+        # Besides the node that is killed, only one node is silent for this long.
         node=$(((doomed + 1) % 4))
         signal STOP "$node"
         sleep $((timeout * 3))
@@ -349,7 +352,7 @@ random_fault() {
         heal "$way" "$node"
         ;;
     *)
-        # The first is a taker.
+        # The first worker of a node takes.
         read -r worker _ <<<"${at_work[node]}"
         if ! has_ended "${pids[worker]}"; then
             kill -KILL "${pids[worker]}"
@@ -375,7 +378,7 @@ random_fault() {
     run_cases "${rows[@]/#/row }"
 }
 
-# MPIIO_HISTORY=1000000: so many are taken and appended.
+# MPIIO_HISTORY=1000000: the number of records to take. About two thirds as many are appended.
 @test "pointers: histories of four nodes that are frozen, cut off and killed are linearizable" {
     local all=${MPIIO_HISTORY:-6000} seed=${MPIIO_SEED:-$RANDOM} size=50000 cases=() i
     [ "$all" -gt "$size" ] || size=$all

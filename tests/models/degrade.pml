@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The agreement to degrade: three nodes in a chain, 0 - 1 - 2, of which 0 is the root. Connections
- * may be cut at any time, daemons may die, or freeze and return, and engines may end. All nodes
- * that live must end up alone, and no engine may store once a node is alone. The lock of the fence
- * (fence.pml) is left out: here the leases alone must be enough.
+ * The agreement to degrade. Three nodes form a chain, 0 - 1 - 2, with node 0 as the root.
+ * Connections may be cut at any time, daemons may die, or freeze and return, and engines may exit.
+ * All live nodes must end up alone, and no engine may store once a node is alone. The model leaves
+ * out the lock of the fence (fence.pml): the leases alone must be enough.
  *
- * Assumptions: an unfrozen daemon does what is due before a tick passes. Beats may be as
- * rare as they like, and go as far down as they can. All times are counted down by one clock.
+ * Assumptions: an unfrozen daemon takes all steps that are due before a tick passes. Beats may be
+ * arbitrarily rare, and go as far down as they can. One clock counts down all times.
  *
  * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DTIMEOUT=4;
  * -DFAULTS=2 -DFREEZES=1 -DKEEP_PROMISE.
  *
  * Variants that spin must refute:
  *
- *   -DGO_EARLY       nobody waits for a lost node to notice
+ *   -DGO_EARLY       no node waits for a lost node to notice
  *   -DGO_UNFENCED    the root does not wait for FENCED
  *   -DOWN_PROMISE    a beat speaks for its sender alone, not for all nodes on its side
- *   -DNO_SILENCE     nobody is declared failed for its silence (so not all degrade)
+ *   -DNO_SILENCE     no node is declared failed for its silence (so not all nodes degrade)
  *
- * Limits of the protocol, which spin must find, too. All hold with -DKEEP_PROMISE: nobody goes on
- * before all that it has promised is over.
+ * Limits of the protocol, which spin must also find. The model holds with each of them and
+ * -DKEEP_PROMISE: no node goes on before all of its promises have expired.
  *
- *   -DONE_SIDED              a connection ends on one side alone
- *   -DFAULTS=2               a node dies, and another one is cut off from it just then
- *   -DFREEZES=1              a node dies, and the daemon of another one is frozen just then
+ *   -DONE_SIDED      a connection ends on one side alone
+ *   -DFAULTS=2       a node dies while another node is cut off from it
+ *   -DFREEZES=1      a node dies while the daemon of another node is frozen
  */
 
 #define NODES 3
@@ -37,11 +37,11 @@
 #define FREEZES 0
 #endif
 #define MARGIN 1 /* ticks by which a lease ends before a promise does */
-#define SETTLE 1 /* ticks for others to notice */
+#define SETTLE 1 /* ticks within which other nodes notice */
 
 mtype = { TOGETHER, DEGRADING, ALONE, DEAD };
 
-/* A node's sides: UP is its connection to the node above, DOWN to the one below. */
+/* A node's sides: UP is its connection to the node above, DOWN that to the node below. */
 #define UP(i)   (2 * (i))
 #define DOWN(i) (2 * (i) + 1)
 #define SIDES   6
@@ -52,18 +52,19 @@ bool frozen[NODES], engine[NODES], bereft[NODES], said[NODES];
 byte go_after[NODES], go_before[NODES];
 
 bool cut[NODES];         /* the connection below this node */
-bool open[SIDES];        /* as that side sees it */
-bool ended[SIDES];       /* the other side has closed it */
-byte silence[SIDES];     /* ticks since that side has heard the other */
-byte held[SIDES];        /* ticks for which that side has the other's promise */
-byte given[SIDES];       /* ticks for which that side has promised not to act */
-bool answered[SIDES];    /* FENCED has come from below */
+bool open[SIDES];        /* the connection is open for this side */
+bool ended[SIDES];       /* the other side has closed the connection */
+byte silence[SIDES];     /* ticks since this side heard the other */
+byte held[SIDES];        /* ticks for which this side has the other's promise */
+byte given[SIDES];       /* ticks for which this side has promised not to act */
+bool answered[SIDES];    /* FENCED has arrived from below */
 
-/* Frames that have arrived, at the side of the receiver. */
+/* Frames that have arrived at this side. */
 bool got_lost[SIDES], got_fenced[SIDES], got_degraded[SIDES], got_go[SIDES];
 
-bool failed; /* something has; all must be alone within so many ticks */
-byte since;
+/* After a failure, all live nodes must be alone within BOUND ticks without a freeze. */
+bool failed; /* there was a failure */
+byte since;  /* ticks since then */
 #define BOUND (4 * TIMEOUT)
 
 #define IS_CUT(side) ((side) % 2 == 1 -> cut[(side) / 2] : cut[(side) / 2 - 1])
@@ -73,7 +74,7 @@ byte since;
 #define MAX(x, y)    ((x) > (y) -> (x) : (y))
 #define LESS(x)      x = ((x) > 0 -> (x) - 1 : 0)
 
-/* What a node has of its neighbours' promises: TIMEOUT where it has no neighbour. */
+/* Ticks for which a node has the promise of the neighbour on a side: TIMEOUT if it has none. */
 #define HELD(side)  ((side) == UP(0) || (side) == DOWN(NODES - 1) -> TIMEOUT : held[side])
 #define STORES(i)   (engine[i] && HELD(UP(i)) > MARGIN && HELD(DOWN(i)) > MARGIN)
 
@@ -109,7 +110,7 @@ inline await_fencing(i, side)
     skip
 }
 
-/* mpiio_degrading_begin, and mpiio_member_degrade for the node itself. */
+/* Models mpiio_degrading_begin, and mpiio_member_degrade for the node itself. */
 inline degrade(i)
 {
     if
@@ -216,7 +217,7 @@ proctype node(byte i)
     od
 }
 
-/* What a beat and its echo amount to: the receiver has heard the sender, and has its promise. */
+/* The effect of a beat or its echo: the receiver has heard the sender, and has its promise. */
 inline beat(from, to)
 {
     silence[to] = 0;
@@ -246,7 +247,7 @@ proctype beats()
     byte promise;
 
     do
-    /* A beat goes down from node 0 as far as it can, and is answered. */
+    /* A beat goes down from node 0 as far as it can, and its echo comes back. */
     :: atomic {
             (TALK(0) && (OLD(DOWN(0)) || OLD(UP(1)))) || (TALK(1) && (OLD(DOWN(1)) || OLD(UP(2)))) ->
             if
@@ -305,7 +306,7 @@ proctype faults()
             fi;
             i = 0
         }
-    /* An engine ends, which its daemon reports like a lost node. */
+    /* An engine exits. Its daemon reports this as it reports a lost node. */
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 1);
             if
             :: RUNS(i) -> engine[i] = false; failed = true
@@ -321,7 +322,7 @@ proctype faults()
             i = 0
         }
     :: atomic { freezes < FREEZES -> freezes++; select(i : 0 .. NODES - 1); frozen[i] = true; i = 0 }
-    /* It does not hold against others what it has missed. */
+    /* A node that wakes does not count the time of its freeze as the others' silence. */
     :: atomic { frozen[0] -> frozen[0] = false; silence[DOWN(0)] = 0 }
     :: atomic { frozen[1] -> frozen[1] = false; silence[UP(1)] = 0; silence[DOWN(1)] = 0 }
     :: atomic { frozen[2] -> frozen[2] = false; silence[UP(2)] = 0 }

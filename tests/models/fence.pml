@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fence around stores: node A goes on alone, node B's engine must not store any longer. B's
- * daemon and its engine are processes of their own; each may freeze at any step and return, and
- * the daemon may die. The connection may be cut, so that nothing arrives any more in either
- * direction, or end. All times are counted down by one clock, since only durations matter.
+ * The fence around stores: once node A goes on alone, node B's engine must not store. B's daemon
+ * and its engine are separate processes. Each may freeze at any step and return, and the daemon may
+ * die. The connection may be cut, so that no message arrives in either direction, or it may end.
+ * One clock counts down all times, because only durations matter.
  *
- * Assumptions: an unfrozen daemon handles what has arrived before a tick passes, and an unfrozen
- * engine leaves the fence within peer_timeout, and exits within a tick if its daemon has died.
+ * Assumptions: an unfrozen daemon handles what has arrived before a tick passes. An unfrozen engine
+ * leaves the fence within peer_timeout, and exits within a tick if its daemon has died.
  *
  * Bounds: TIMEOUT, FREEZES, FAULTS. Larger bounds for runs by hand: -DTIMEOUT=8 -DFREEZES=3.
+ *
+ * Options:
  *
  *   -DNO_LOCKS         the filesystem has no locks; no step of an unfrozen engine takes a tick
  *
  * Variants that spin must refute:
  *
  *   -DNO_LOCK          the engine takes no lock
- *   -DLOOK_THEN_LOCK   it looks at its lease before it has the lock
- *   -DNO_WAKE_CHECK    it does not look at its lease when it wakes in the middle of a store
- *   -DNO_LOCKS -DFENCED_EARLY   the daemon reports FENCED before its engine is gone
- *   -DLEASE_FROM_ECHO  the lease counts from when the echo came, not from when the beat was sent
+ *   -DLOOK_THEN_LOCK   the engine checks its lease before it has the lock
+ *   -DNO_WAKE_CHECK    the engine does not check its lease when it wakes in the middle of a store
+ *   -DNO_LOCKS -DFENCED_EARLY   the daemon reports FENCED before its engine has exited
+ *   -DLEASE_FROM_ECHO  the lease counts from the arrival of the echo, not from the sending of the
+ *                      beat
  *   -DGO_EARLY         A does not wait before it goes on
- *   -DONE_SIDED        a limit of the protocol: the connection ends at A alone. It holds with
- *                      -DKEEP_PROMISE: A goes on when all that it has promised B is over.
+ *   -DONE_SIDED        a limit of the protocol: the connection ends at A alone. With -DKEEP_PROMISE
+ *                      the model holds: A goes on only after its promises to B have expired.
  */
 
 #ifndef TIMEOUT
@@ -43,17 +46,17 @@ mtype = { IDLE, LOCKED, CHECKED, AWAITS_LEASE, GONE };            /* the engine 
 
 /* Node A. */
 mtype a = TOGETHER;
-byte silence;             /* ticks since it heard B */
-byte promised;            /* ticks for which it has promised not to act */
+byte silence;             /* ticks since A heard B */
+byte promised;            /* ticks for which A has promised not to act */
 byte go_after, go_before; /* ticks */
-bool ended;               /* it sees the end of the connection */
-bool closed;              /* it has closed the connection, or counts it as closed */
+bool ended;               /* A sees the end of the connection */
+bool closed;              /* A has closed the connection, or treats it as closed */
 bool fenced;              /* B has reported FENCED */
 byte lock_wait;
 
 /* Between them. */
 bool cut;
-byte beat = NONE, echo = NONE; /* on their way: ticks since the beat was sent */
+byte beat = NONE, echo = NONE; /* in transit: ticks since the beat was sent */
 bool told;                     /* DEGRADED, or the end of the connection, has arrived at B */
 
 /* Node B. */
@@ -65,7 +68,7 @@ bool engine_frozen, engine_woke, has_lock;
 #define MAX(x, y) ((x) > (y) -> (x) : (y))
 #define LESS(x)   x = ((x) > 0 -> (x) - 1 : 0)
 
-/* A sees no end of B any more. */
+/* A closes the connection, and waits for B to notice. */
 inline close_connection()
 {
     closed = true;
@@ -101,7 +104,7 @@ active proctype node_a()
             fi;
             beat = NONE
         }
-    /* B is declared failed: for its silence, or since the connection has ended. */
+    /* A declares B failed, because B is silent or the connection has ended. */
     :: atomic {
             (a == TOGETHER || a == DEGRADING) && !closed && (silence > TIMEOUT || ended) ->
             if
@@ -110,7 +113,7 @@ active proctype node_a()
             fi;
             close_connection()
         }
-    /* Another reason: A's engine has ended, or a flush stalls. */
+    /* A degrades for another reason: its engine has exited, or a flush stalls. */
     :: atomic { a == TOGETHER -> degrade_a(); told = told || !cut }
     :: atomic {
             a == DEGRADING && go_after == 0 && (closed || fenced || go_before == 0) ->
@@ -132,7 +135,7 @@ inline end_engine()
 
 active proctype daemon_b()
 {
-    byte silent; /* whether A was silent for peer_timeout: it may believe so at any time */
+    byte silent; /* B has found A silent for peer_timeout. With a cut it may find so at any time. */
 
     do
     :: atomic { DAEMON_RUNS && !degraded && beat == NONE && !cut -> beat = 0 }
@@ -187,7 +190,7 @@ active proctype engine_b()
         }
     :: atomic { ENGINE_RUNS && engine == AWAITS_LEASE && lease > 0 -> take_lock(); engine = LOCKED }
 #endif
-    /* A call that stores, of several in one fence. */
+    /* The engine makes one of several storing calls within the fence. */
     :: atomic {
             ENGINE_RUNS && engine == CHECKED ->
             assert(a != ALONE);
@@ -196,7 +199,7 @@ active proctype engine_b()
             :: has_lock = false; engine = IDLE
             fi
         }
-    /* Signals come first when it wakes: the daemon's end, and its own return. */
+    /* When the engine wakes, it first handles signals: its daemon's exit, and its own return. */
     :: atomic {
             engine_woke && !engine_frozen ->
             engine_woke = false;
@@ -231,7 +234,7 @@ active proctype faults()
     od
 }
 
-/* What must happen before time goes on. */
+/* Steps that must happen before the next tick. */
 #define IS_DUE ((DAEMON_RUNS && told && !degraded) || \
                 (DAEMON_RUNS && degraded && engine != GONE) || \
                 (engine_woke && !engine_frozen) || \
@@ -244,7 +247,7 @@ active proctype faults()
 #define NO_LOCKS_DUE false
 #endif
 
-/* Ticks until nothing depends on the time any more. */
+/* Ticks as long as any step depends on the time. */
 active proctype clock()
 {
     do

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Close-to-open across a flush epoch. One node writes, one is the block's home, and all of three
- * take part in each epoch; which they are is chosen. The block's bytes are modelled as two halves,
- * which the home stores one after the other, however slowly. A reader on any node opens, samples
+ * Close-to-open across a flush epoch. Node 0 writes, another node reads, and all three nodes take
+ * part in each epoch. Spin chooses the reader, and the home of the block. The block is modelled as
+ * two halves, which the home stores one after the other, however slowly. The reader opens, samples
  * the file's version, and may keep pages for it. The home's engine may die at any step; then all
- * degrade, and the writer stores by itself.
+ * nodes degrade, and the writer stores by itself.
  *
- * Attributes may be old on a network filesystem while nodes store together. Nodes that have
- * degraded have no FINISHED, and rely on the filesystem: an open sees attributes of the last close.
+ * On a network filesystem, attributes may be old while the nodes store together. Degraded nodes get
+ * no FINISHED. They rely on the filesystem: an open sees the attributes of the last close.
  *
  * Bounds: WRITES, OPENS, EPOCHS, DEATHS of engines. Tests also run -DEPOCHS=2 -DDEATHS=0. Larger
  * bounds for runs by hand: -DEPOCHS=2, -DEPOCHS=2 -DWRITES=2 -DOPENS=3.
@@ -16,12 +16,12 @@
  *
  *   -DEND_OF_PART      a node concludes when its own engine has returned, not upon FINISHED
  *   -DDONE_EARLY       a daemon sends DONE when it has handed the epoch to its engine
- *   -DRESULT_EARLY     a home returns the outcome when it has begun to store
- *   -DANSWER_ANY       an epoch answers those who have asked while it was under way
- *   -DKEEPS_ALWAYS     a version settles also while an epoch is under way
+ *   -DRESULT_EARLY     the home returns the outcome when it has begun to store
+ *   -DANSWER_ANY       an epoch also completes requests that were made while it was under way
+ *   -DKEEPS_ALWAYS     a version settles even while an epoch is under way
  *   -DNO_CHANGE        FINISHED does not count as a change
- *   -DCOUNT_FIRST      a version settles although FINISHED has come while it was sampled
- *   -DGO_EARLY -DWRITES=2   a node stores alone before the home's engine is gone
+ *   -DCOUNT_FIRST      a version settles although FINISHED arrived while it was sampled
+ *   -DGO_EARLY -DWRITES=2   a node stores alone before the home's engine has exited
  */
 
 #define NODES 3
@@ -39,17 +39,17 @@
 #endif
 
 mtype = { EPOCH, FINISHED, DEGRADED, GO };
-mtype = { IDLE, JOINED, RESULT }; /* a node's part of the epoch */
+mtype = { IDLE, JOINED, RESULT }; /* the state of a node's part of the epoch */
 
-chan down[NODES] = [4] of { mtype }; /* from node 0, and from node 0 to itself */
+chan down[NODES] = [4] of { mtype }; /* from node 0 to each node, itself included */
 
 /* Node 0 writes; the block's home and the reader are chosen. */
 #define writer 0
 byte home, reader;
 
 /* The file. */
-byte half[2]; /* which write they are of */
-byte mtime;   /* moves when a store begins */
+byte half[2]; /* the number of the write whose bytes are in each half */
+byte mtime;   /* changes when a store begins */
 bool has_died;
 
 /* Node 0. */
@@ -64,17 +64,17 @@ byte joined[NODES]; /* the last epoch that was handed to the engine */
 bool degraded[NODES], alone[NODES], engine_gone[NODES];
 
 /* The writer's node. */
-byte written;       /* writes to its slice */
-byte frozen, clean; /* the write that the epoch stores; the one up to which all is stored */
-bool outcome;       /* the home has returned it */
-bool waits;         /* a close does */
-byte after;         /* it waits for a later epoch than this one */
-byte closed;        /* the writes whose close has returned */
+byte written;       /* the number of writes to its slice */
+byte frozen, clean; /* the last write that the epoch stores; the last write that is stored */
+bool outcome;       /* the home has returned the outcome */
+bool waits;         /* a close waits */
+byte after;         /* the close waits for an epoch later than this one */
+byte closed;        /* the last write whose close has returned */
 
-/* All engines have joined the epoch's first collective call. */
+/* True if all engines have joined the epoch's first collective call. */
 #define ALL_JOINED (joined[0] == joined[1] && joined[1] == joined[2])
 
-/* A flush is over for a node. */
+/* Node n concludes a flush. */
 inline conclude(n, number)
 {
     if
@@ -99,7 +99,7 @@ inline conclude(n, number)
     fi
 }
 
-/* The writer's node has blocks that were not stored. */
+/* True if the writer's node has blocks that are not stored. */
 #define IS_DIRTY (clean < written)
 
 proctype node(byte me)
@@ -125,7 +125,8 @@ proctype node(byte me)
             missing--
 #endif
         }
-    /* The engine's part is over for one that is neither the home nor hands in a block, too. */
+    /* The engine finishes its part. An engine that is neither the home's nor the writer's does not
+       wait for the store. */
     :: atomic {
             part[me] == JOINED && !engine_gone[me] && ALL_JOINED &&
                 ((me != home && me != writer) || outcome || frozen == clean) ->
@@ -159,7 +160,8 @@ proctype node(byte me)
             unfenced--
         }
     :: atomic { down[me] ? GO -> alone[me] = true }
-    /* It stores alone, what the epoch did not, too. Each half is a call, which the times show. */
+    /* The writer stores alone, including what the epoch did not store. Each half is one call, which
+       changes the file's times. */
     :: atomic { alone[me] && me == writer && IS_DIRTY && half[0] != written ->
             half[0] = written;
             mtime++
@@ -207,7 +209,7 @@ proctype root()
             }
             n = 0
         }
-    /* Somebody has asked: the writer, or a node that flushes from time to time. */
+    /* The writer requests a flush, or a node that flushes periodically does. */
     :: atomic {
             !degrading && epoch % 2 == 0 && epoch < 2 * EPOCHS ->
             epoch++;
@@ -267,7 +269,7 @@ proctype reading()
     do
     :: opens < OPENS ->
         atomic { opens++; floor = closed; seen_changes = changes[reader] }
-        /* The attributes are as they were at some time since the last look. */
+        /* The attributes are those of some time since the last sample. */
         atomic {
             if
             :: !degrading -> select(seen_mtime : latest .. mtime)

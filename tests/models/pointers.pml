@@ -2,8 +2,8 @@
 /*
  * The record of shared file pointers: a log that the nodes of a mount share, and append to under an
  * exclusive lock. A process may be arbitrarily slow, so it may freeze between any two steps and
- * return. Nodes may die at any step: the kernel releases their locks, and half of what they were
- * writing is in the file. The filesystem's server may take the lock away from a frozen holder.
+ * return. A node may die at any step. Then the kernel releases its locks, and half of its last
+ * write is in the file. The filesystem's server may take the lock away from a frozen holder.
  *
  * A run checks one part of the protocol:
  *
@@ -11,23 +11,23 @@
  *   -DTURNS     contributions to "ordered": opened, placed at their turn, skipped, dropped
  *   -DENDS      two mounts that use one name: joining, exiting, removing the file
  *
- * Bounds: NODES, OPERATIONS of each, CRASHES, EVICTIONS. Larger bounds for runs by hand:
+ * Bounds: NODES, OPERATIONS of each node, CRASHES, EVICTIONS. Larger bounds for runs by hand:
  * -DOPERATIONS=3, -DNODES=3 -DOPERATIONS=1 -DCRASHES=2; -DTURNS -DNODES=3.
  *
  * Variants that spin must refute:
  *
  *   -DDECIDE_EARLY     a node decides before it has read to the end
  *   -DWRITE_LATE       a node writes after it has released the lock
- *   -DAPPLY_TORN       a torn entry counts
- *   -DANY_GENERATION   an entry of another generation counts
- *   -DANY_ATTEMPT      an entry counts that an unfinished snapshot has left behind
- *   -DKEEP_WRITING     a snapshot is finished although the lock may have been taken away
- *   -DLOOK_ONCE -DOPERATIONS=3   a read without the lock does not look at the headers again
- *   -DTURNS -DEXCLUDE_UNSEEN   a node is excluded by what was read before the lock was acquired
- *   -DTURNS -DPLACE_UNSEEN     a contribution is placed by what was read before
- *   -DTURNS -DNO_SKIP           nobody skips the missing ranks of nodes that leave (a deadlock)
- *   -DENDS -DEND_EARLY         the record is removed while another node lives
- *   -DENDS -DJOIN_LATE         a node locks its byte when it needs the record first
+ *   -DAPPLY_TORN       a torn entry is valid
+ *   -DANY_GENERATION   an entry of another generation is valid
+ *   -DANY_ATTEMPT      an entry that an unfinished snapshot has left behind is valid
+ *   -DKEEP_WRITING     a node finishes a snapshot although the lock may have been taken away
+ *   -DLOOK_ONCE -DOPERATIONS=3   a read without the lock does not read the headers again
+ *   -DTURNS -DEXCLUDE_UNSEEN   a node excludes another one without checking again under the lock
+ *   -DTURNS -DPLACE_UNSEEN     a node places a contribution without checking again under the lock
+ *   -DTURNS -DNO_SKIP          no node skips missing ranks when a node leaves (a deadlock)
+ *   -DENDS -DEND_EARLY         a node removes the record while another node lives
+ *   -DENDS -DJOIN_LATE         a node joins the record only when it first needs it
  *   -DENDS -DNO_LINK_CHECK     a node goes on with a file that was removed
  *   -DENDS -DANY_IDENTITY      a node uses the record of another mount
  */
@@ -50,7 +50,7 @@
 bool alive[NODES];
 bool finished[NODES];
 
-/* No run ends with a live node that waits. */
+/* Checks that no run ends while a live node waits. */
 active proctype monitor()
 {
     byte i;
@@ -67,26 +67,26 @@ active proctype monitor()
 #define OPERATIONS 2
 #endif
 
-#define SLOTS 4 /* entries that fit in a generation's log; one of LONG is replaced */
+#define SLOTS 4 /* entries that fit in a generation's log; a log of LONG entries is replaced */
 #define LONG  2
 
 /*
- * The file. The logs of generations lie in two places in turn. A checksum is modelled without
- * collisions: it is the list of all entries up to this one, behind the checksum of the header.
+ * The file. The logs of generations alternate between two places. A checksum is modelled without
+ * collisions: it encodes the checksum of the header and all entries up to this one.
  */
 byte code[2 * SLOTS]; /* an entry: 1 + the position that it sets */
 int sum[2 * SLOTS];   /* 0: torn, or never written */
 byte newest[2];       /* the headers: a generation; 0: torn */
-byte length[2];       /* how many entries the snapshot of that generation has */
+byte length[2];       /* the number of entries of that generation's snapshot */
 
 byte lock = FREE;
-bool writing; /* the lock's holder is in write(2) */
+bool writing; /* the lock's holder is within a write */
 bool late[NODES]; /* the lock may have been taken away */
 
-/* What the committed operations amount to. */
-byte truth;
-byte granted;      /* a set of positions: those granted since the last seek */
-byte past[NODES];  /* sets: what the position was while a node reads without the lock */
+/* The result of the committed operations. */
+byte truth;        /* the position */
+byte granted;      /* the set of positions granted since the last seek */
+byte past[NODES];  /* the set of positions while a node reads without the lock */
 
 #define SLOT(i) ((generation % 2) * SLOTS + (i))
 
@@ -106,7 +106,7 @@ byte past[NODES];  /* sets: what the position was while a node reads without the
 #define IS_NEXT(i) (code[i] != 0 && sum[i] == NEXT_SUM(chain, code[i]))
 #endif
 
-/* Goes to the beginning of the newest generation, if that is a new one. */
+/* Goes to the beginning of the newest generation, if the node has not read that one yet. */
 inline read_header()
 {
     place = (newest[0] > newest[1] -> 0 : 1);
@@ -139,7 +139,7 @@ inline read_record()
     od
 }
 
-/* The first half of an entry is in the file. */
+/* Writes the first half of an entry. */
 inline begin_entry(i)
 {
     writing = true;
@@ -163,13 +163,13 @@ inline decide()
     fi
 }
 
-/* The entry is whole: this is the moment at which the operation takes effect. */
+/* Called when the entry is complete. At this moment the operation takes effect. */
 inline commit()
 {
     if
     :: is_seek -> granted = 0
     :: else ->
-        assert(value == truth + 1); /* it was decided by the position as it is */
+        assert(value == truth + 1); /* the decision was based on the current position */
         assert((granted & (1 << truth)) == 0);
         granted = granted | (1 << truth)
     fi;
@@ -186,7 +186,7 @@ inline unlock()
 {
     if
     :: lock == me -> lock = FREE
-    :: else /* it was taken away */
+    :: else /* the lock was taken away */
     fi
 }
 
@@ -284,7 +284,7 @@ look:
             fi;
 #endif
             place = 0;
-            assert((past[me] & (1 << position)) != 0); /* it was so meanwhile */
+            assert((past[me] & (1 << position)) != 0); /* it was the position during the read */
             past[me] = 0;
             goto next
         }
@@ -310,7 +310,7 @@ active proctype faults()
             fi;
             n = 0
         }
-    :: crashes < CRASHES -> crashes++ /* none happens */
+    :: crashes < CRASHES -> crashes++ /* one crash fewer */
     :: evictions < EVICTIONS -> evictions++
     :: atomic {
             evictions < EVICTIONS && lock != FREE && !writing ->
@@ -339,12 +339,12 @@ init
 #ifdef TURNS
 
 /*
- * An entry counts or does not, and is never replaced: the other part checks that. Any node may be
- * taken for silent at any time, however its heartbeat counter moves.
+ * Entries are appended atomically and never replaced; the other part checks that. Any node may be
+ * found silent at any time, whatever its heartbeat counter is.
  */
 
 #ifndef OPENS
-#define OPENS 2 /* of a node, which opens for the rank of its number */
+#define OPENS 2 /* contributions of each node, which opens for the rank of its number */
 #endif
 #define NUMBERS (2 * NODES)
 #define LOG     (6 * NODES + 2)
@@ -365,11 +365,11 @@ typedef contributions {
 }
 
 entry log[LOG];
-byte last; /* how many there are: those that all live nodes have read are forgotten */
-byte at[NODES]; /* how many a node has read */
+byte last; /* the number of entries, without those that all live nodes have read */
+byte at[NODES]; /* the number of these entries that a node has read */
 byte lock = FREE;
 
-/* What was committed, without the rules by which turns move. */
+/* The committed operations, without the rules by which turns advance. */
 mtype = { NEVER, STARTED, OVER, DROPPED };
 mtype was[NUMBERS] = NEVER;
 byte by[NUMBERS];
@@ -384,7 +384,7 @@ inline find_first(state)
     od
 }
 
-/* Whether an open contribution's node is leaving. */
+/* Sets j to an open contribution of a leaving node, or to NUMBERS if there is none. */
 inline find_leaving(state)
 {
     j = 0;
@@ -395,7 +395,7 @@ inline find_leaving(state)
     od
 }
 
-/* Moves the turn over dropped contributions, and over ranks that will not come. */
+/* Advances the turn past dropped contributions, and past ranks that are skipped. */
 inline settle(state)
 {
     do
@@ -480,7 +480,7 @@ inline append(what, n, sender)
     read_record()
 }
 
-/* The number of the next contribution of this node's rank. */
+/* Sets number to that of the next contribution of this node's rank. */
 inline find_number()
 {
     number = state.turn - state.turn % NODES + me;
@@ -507,7 +507,7 @@ inline count_own()
     k = 0
 }
 
-/* No contribution with a lower number is open. */
+/* Checks that no contribution with a lower number is open. */
 inline check_order(n)
 {
     for (k : 0 .. NUMBERS - 1) {
@@ -543,7 +543,7 @@ proctype node(byte me)
         fi
     }
     do
-    /* The record is read, without the lock. */
+    /* The node reads the record without the lock. */
     :: atomic { alive[me] && at[me] < last -> read_record(); count_own() }
 
     :: atomic { alive[me] && opens < OPENS && !left && lock == FREE -> opens++; ACQUIRE }
@@ -562,7 +562,8 @@ proctype node(byte me)
             RELEASE
         }
 
-    /* Places bytes of the contribution whose turn it is, as far as it was read. */
+    /* The node places bytes of its contribution, whose turn it is by what it has read, and then
+       finishes it. */
     :: atomic { alive[me] && MY_TURN && !has_placed -> number = state.turn }
         atomic { ACQUIRE }
         atomic {
@@ -599,7 +600,7 @@ proctype node(byte me)
             RELEASE
         }
 
-    /* Another node keeps this one waiting. */
+    /* The node waits for another node's turn, and excludes that node. */
     :: atomic { alive[me] && own > 0 && WAITS_FOR_NODE -> other = OWNER - 1 }
         atomic { ACQUIRE }
         atomic {
@@ -621,7 +622,8 @@ proctype node(byte me)
             RELEASE
         }
 
-    /* Leaves: at any time if it is in a hurry; else at its end, or for a rank that is missing. */
+    /* The node leaves: at any time if it hurries; else after its last contribution, or when it
+       waits for a missing rank. */
     :: atomic {
             alive[me] && !left && lock == FREE &&
                 (hurries || (opens == OPENS && (own == 0 || OWNER == 0))) ->
@@ -630,7 +632,7 @@ proctype node(byte me)
         }
         atomic { alive[me] -> append(LEAVE, 0, me); count_own(); RELEASE }
 
-    /* Exits: after all of its contributions, or by force. */
+    /* The node exits: after all of its contributions, or at any time if it hurries. */
     :: atomic { alive[me] && left && lock == FREE && (hurries || own == 0) -> ACQUIRE }
         atomic {
             alive[me] ->
@@ -659,7 +661,7 @@ active proctype faults()
             fi;
             n = 0
         }
-    :: crashes < CRASHES -> crashes++ /* none happens */
+    :: crashes < CRASHES -> crashes++ /* one crash fewer */
     od
 }
 
@@ -680,8 +682,9 @@ init
 #ifdef ENDS
 
 /*
- * Nodes 0 and 1 are of mount A, node 2 is the only one of mount B that needs the record. The log
- * of a file is modelled by what it amounts to: a position, and how many nodes have exited.
+ * Nodes 0 and 1 belong to mount A. Node 2 is the only node of mount B that needs the record. The
+ * model has the resulting state of a log instead of its entries: a position, and the number of
+ * nodes that have exited.
  */
 
 #ifndef OPERATIONS
@@ -696,14 +699,14 @@ typedef file {
     byte position;
     byte exits;
     byte lock;
-    byte joined; /* a set: the nodes that have locked their bytes */
+    byte joined; /* the set of nodes that have locked their bytes */
 }
 
 file files[FILES];
-byte made;        /* how many files */
-byte name = NONE; /* the file that the name leads to */
-byte truth[2];    /* of each mount: the position that its nodes have been granted */
-bool met[2];      /* the first node of a mount has the record */
+byte made;        /* the number of files */
+byte name = NONE; /* the file that the name refers to */
+byte truth[2];    /* by mount: the position that its nodes have reached */
+bool met[2];      /* by mount: its first node has tried to create or join the record */
 
 #define FILE files[fd]
 
@@ -719,7 +722,7 @@ inline release(n)
     f = 0
 }
 
-/* Opens the record by its name if it is not open, and locks it: error is false. */
+/* Opens the record by its name if it is not open, joins it, and locks it; else sets error. */
 inline lock_record(creates)
 {
     error = false;
@@ -750,7 +753,7 @@ inline lock_record(creates)
 #else
             :: name != fd ->
 #endif
-                error = has_joined; /* the record is gone for good; else another one may be there */
+                error = has_joined; /* it was removed; before joining, opens the name again */
                 FILE.lock = FREE;
                 fd = (error -> fd : NONE);
                 again = !error
@@ -770,7 +773,7 @@ inline lock_record(creates)
 #ifdef ANY_IDENTITY
                 has_joined = true
 #else
-                /* It is another mount's: used, or left behind. */
+                /* The file is another mount's record, either in use or left behind. */
                 if
                 :: FILE.joined != 0 -> error = true
                 :: else ->
@@ -799,7 +802,7 @@ proctype node(byte me)
     byte fd = NONE, done;
     bool has_joined, error, again;
 
-    /* Mounting: the first node creates the record, the others prove that they find it. */
+    /* Mounting: the first node creates the record, the others prove that they can use it. */
     if
     :: me != 1 ->
         lock_record(true);
@@ -835,11 +838,11 @@ proctype node(byte me)
         atomic {
             alive[me] ->
             if
-            :: error -> assert(!has_joined) /* nobody removes it before its last node has exited */
+            :: error -> assert(!has_joined) /* no node removes it before the last one has exited */
             :: else ->
-                assert(name == fd);                          /* it was not removed */
-                assert(FILE.identity == 1 + MOUNT(me));      /* it is this mount's */
-                assert(FILE.position == truth[MOUNT(me)]);   /* nothing is granted twice */
+                assert(name == fd);                          /* the file was not removed */
+                assert(FILE.identity == 1 + MOUNT(me));      /* the file is this mount's */
+                assert(FILE.position == truth[MOUNT(me)]);   /* no position is granted twice */
                 FILE.position++;
                 truth[MOUNT(me)]++;
                 FILE.lock = FREE
@@ -890,7 +893,7 @@ active proctype faults()
             release(n);
             n = 0
         }
-    :: crashes < CRASHES -> crashes++ /* none happens */
+    :: crashes < CRASHES -> crashes++ /* one crash fewer */
     od
 }
 

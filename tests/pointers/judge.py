@@ -4,18 +4,19 @@
 
 judge.py FILE COUNT [OPTION]... LOG...
 
-A log is named NODE.KIND.WORKER, with KIND take, append, or contributeRANK. A node fails if it was killed,
-or was silent for longer than twice peer_timeout: its calls may end in errors, or never. Then:
+A log is named NODE.KIND.WORKER, with KIND take, append, or contributeRANK. A node has failed if it was
+killed, or was silent for longer than twice peer_timeout. Calls on such a node may fail, or never return.
+The judge checks:
 
-- No record is taken twice. None is left out but those of calls that did not succeed.
-- What was appended lies there whole, and once. What was acknowledged lies there: by fsync or close, or
-  on nodes that have not failed by write.
-- Takes, and appends, have the order of the time: of two calls, of which one ended before the other
-  began, the first has the lower position.
-- Contributions lie in the order of rounds, and of ranks in each round. One is whole or, where its node
-  has failed, its beginning. Those that were synced are there.
-- There is nothing else, and no hole but for calls that did not succeed.
-- No call on another node fails, or lasts longer than the bound.
+- No record is taken twice. Only calls that did not succeed may leave records out.
+- The file has each append whole, and once. It has all records that were acknowledged: by fsync or
+  close, or, on nodes that have not failed, by write.
+- Takes, and appends, have real-time order: if one call ended before another began, the first call has
+  the lower position.
+- Contributions are in the order of rounds, and of ranks in each round. A contribution is whole; if its
+  node has failed, its end may be missing. Contributions that were synced are there.
+- The file has nothing else. Only calls that did not succeed may leave holes.
+- No call on a node that has not failed returns an error, or lasts longer than the bound.
 """
 import argparse
 import collections
@@ -45,7 +46,7 @@ class Log:
         self.acknowledge()
 
     def acknowledge(self):
-        """Finds what was put, by number, and which of it must be in the file."""
+        """Finds the writes by number, and those that must be in the file."""
         pending = set()
         for call in self.calls:
             if call.kind in (APPEND, WRITE) and not call.error:
@@ -56,7 +57,7 @@ class Log:
                 if not self.failed:
                     self.acknowledged.add(call.value)
             elif call.kind in (APPEND, WRITE):
-                # What is missing of a contribution is not acknowledged.
+                # A contribution that lacks a part is not acknowledged.
                 self.acknowledged.discard(call.value)
                 pending.discard(call.value)
             elif call.kind in (FSYNC, CLOSE):
@@ -66,7 +67,7 @@ class Log:
                 pending = set()
 
     def unsure(self, kind):
-        """Returns how many records may have been left out: those of calls that failed or did not end."""
+        """Returns how many records calls may have left out because they failed or did not return."""
         lost = sum(call.parts for call in self.calls if call.kind == kind and call.error)
         return lost + (0 if self.ended else LARGEST)
 
@@ -86,7 +87,7 @@ class Judge:
         return [log for log in self.logs if log.kind.startswith(kind)]
 
     def each(self, text, bad, show=5):
-        """Reports how many are bad, and the first of them."""
+        """Reports the number of bad items, and the first of them."""
         bad = list(bad)
         if bad:
             self.say(f"{len(bad)} {text}:", ", ".join(map(str, sorted(bad)[:show])))
@@ -115,8 +116,8 @@ class Judge:
             self.say(f"that is more than {self.args.bound} s")
 
     def in_time(self, what, placed):
-        """Checks real-time order. placed: the position, start and end of each call. No call with a
-        higher position may end before one with a lower position begins."""
+        """Checks real-time order: no call with a higher position may end before one with a lower position
+        begins. placed has the position, start and end of each call."""
         latest, first = -math.inf, None
         bad = []
         for position, start, end in sorted(placed):
@@ -148,8 +149,8 @@ class Judge:
         self.in_time("takes", placed)
 
     def read_view(self, offset, logs):
-        """Returns what calls have put, in the order of the file: position, worker, number, first part,
-        how many parts lie there, and how many there are. Also returns how many records are zeros."""
+        """Returns the writes found, in the order of the file: position, worker, number, first part, number
+        of parts found, and number of parts of the call. Also returns the number of records of zeros."""
         start = view_start(self.args.count) // RECORD + offset
         view = self.words[start::2]
         filled = numpy.flatnonzero(view[:, 0])
@@ -173,8 +174,8 @@ class Judge:
         return [one for one in found if one[1] in known], names.count(0)
 
     def holes(self, found, logs, kind, zeros):
-        """Checks that there are no more zeros than records of calls that did not succeed, or that failed
-        nodes may have lost."""
+        """Checks that no more records are zeros than calls that did not succeed, or failed nodes, may have
+        left out."""
         there = {(worker, number) for _, worker, number, *_ in found}
         unsure = sum(log.unsure(kind) for log in logs)
         for log in logs:
@@ -184,7 +185,8 @@ class Judge:
             self.say(f"{zeros} records are zeros, where {unsure} may be")
 
     def whole(self, found, logs):
-        """Checks that each write lies there at most once, and whole or, on a failed node, its beginning."""
+        """Checks that the file has each write at most once, and whole, or its beginning if it is not
+        acknowledged."""
         by_worker = {log.worker: log for log in logs}
         amount = collections.Counter()
         bad, twice, seen = [], [], {}
@@ -243,7 +245,7 @@ class Judge:
         bounds = self.rounds_of(logs)
         now, before, bad = (-1, 0), None, []
         for _, worker, number, *_ in found:
-            if (worker, number) == before:  # two writes of one
+            if (worker, number) == before:  # two writes of one contribution
                 continue
             # A node may have been killed before its open returned.
             rank, first, last = bounds.get((worker, number), (None, 0, math.inf))

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""put.py FILE WRITER COUNT: writes so many lines of different lengths, each by one call.
-put.py --check FILE WRITERS COUNT: all lines of all writers are there, whole, each writer's in order."""
+"""put.py FILE WRITER COUNT: writes COUNT lines of different lengths, each by one call.
+put.py --check FILE WRITERS COUNT: checks that the file has all lines of all writers, whole, and the
+lines of each writer in order."""
 import os
 import random
 import sys

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: MIT
 """The file that tests/bats/pointers.bats shares, its records, and the logs of calls on it.
 
-The file has three views: "t", records that are taken, at its beginning; behind them "a", records that
-are appended, and "o", those of contributions, in turns. A record has 16 bytes: a name, which is never
-zero, and a check of it. A call puts `parts` records, which are numbered from 0.
+The file has three views. View "t", at the beginning of the file, has the records to be taken. Behind
+it, records of view "a", which are appended, alternate with records of view "o", which belong to
+contributions. A record has 16 bytes: a name, which is never zero, and a checksum of the name. A call
+writes `parts` records, which are numbered from 0.
 """
 import collections
 import struct
 
 RECORD = 16
-TAKEN = 0xFFFF  # the worker of records that are taken: their number is `sequence`
+TAKEN = 0xFFFF  # the worker in the names of records to be taken; `sequence` is their number
 MASK = (1 << 64) - 1
 
-# A log is a sequence of calls that have returned. start and end: ns of CLOCK_MONOTONIC, which is one
-# for all nodes of the test. error: errno, or 0. value: the first record that was taken, or the
+# A log is a sequence of calls that have returned. start and end are in ns of CLOCK_MONOTONIC, which
+# all nodes of the test share. error is errno, or 0. value is the first record that was taken, or the
 # number of the append, of the last append before an fsync, or of the contribution.
 CALL = struct.Struct("<HHIqqq")
 FIELDS = "kind error parts start end value"
@@ -30,7 +31,7 @@ def check(value):
 
 
 def records(worker, sequence, parts, first=0, last=None):
-    """Returns the records of a call. first, last: some of them."""
+    """Returns the records of a call, or those from first to before last."""
     names = [name(worker, sequence, parts, part) for part in range(first, parts if last is None else last)]
     return b"".join(struct.pack("<QQ", value, check(value)) for value in names)
 
@@ -42,7 +43,7 @@ def calls(path):
 
 
 def view_start(count):
-    """Returns where the records behind those that are taken begin."""
+    """Returns the offset of the first record behind those of view "t"."""
     return count * RECORD
 
 

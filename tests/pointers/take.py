@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""take.py FILE BYTES [SECONDS]: takes records of a shared file, as many at a time as fit into so many
-bytes, until there are none, and prints each when it has been taken. SECONDS: to wait after each."""
+"""take.py FILE BYTES [SECONDS]: takes records of a shared file until there are none, and prints them.
+Each call reads up to BYTES bytes. After each, take.py waits for SECONDS."""
 import os
 import sys
 import time

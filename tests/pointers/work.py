@@ -3,11 +3,11 @@
 """Takes, appends and contributes records, and logs each call (records.py).
 
 work.py spec FILE COUNT RANKS     makes the file, with COUNT records to be taken, and prints its spec
-work.py rounds LOG...             prints a round behind those that the contributors have begun
-work.py stop PID...               stops processes, not while they hold the record's lock
-work.py freeze SECONDS PID...     stops them for as long, in the same way
-work.py lock RECORD               holds its lock
-work.py now                       prints the time, as the logs have it
+work.py rounds LOG...             prints a number of rounds that no contributor has reached yet
+work.py stop PID...               stops processes, but not while one holds the record's lock
+work.py freeze SECONDS PID...     does the same, and continues them after SECONDS
+work.py lock RECORD               holds the lock of the record until it is killed
+work.py now                       prints the time in the unit of the logs
 work.py take|append|contribute MOUNT LOG WORKER [OPTION]...
 """
 import argparse
@@ -24,16 +24,16 @@ import time
 from records import (APPEND, BAD, CALL, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, calls, check,
                      name, records, spec)
 
-# The node's daemon has gone: no later call succeeds.
+# Errors after which no later call succeeds, because the node's daemon has exited.
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT, errno.ENODEV)
 
-# The byte of the record of shared file pointers that is its lock.
+# The offset of the byte whose lock is that of the record of shared file pointers.
 LOCK_AT = 1 << 61
 F_OFD_SETLKW = 38
 
 
 class Ended(Exception):
-    """The node's daemon has gone."""
+    """The node's daemon has exited."""
 
 
 class Worker:
@@ -41,13 +41,14 @@ class Worker:
         self.args = args
         self.log = os.open(args.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         self.random = random.Random(args.worker)
-        self.failed = 0  # calls in a row
+        self.failed = 0  # calls that failed in a row
 
     def write_log(self, kind, error=0, parts=0, start=0, end=0, value=0):
         os.write(self.log, CALL.pack(kind, error, parts, start, end, value))
 
     def call(self, kind, parts, value, function, *arguments):
-        """Returns the call's result, or None if it fails. value: for the log, or a function of the result."""
+        """Makes and logs a call. Returns its result, or None if it fails. value is the value in the log,
+        or a function that returns parts and value from the result."""
         result, error = None, 0
         start = time.monotonic_ns()
         try:
@@ -92,7 +93,7 @@ class Worker:
         return written is not None
 
     def taken(self, data):
-        """Returns how many records these are, and the first. Checks that they follow each other."""
+        """Returns the number of records in data, and the first. Checks that they are consecutive."""
         words = struct.unpack(f"<{len(data) // 8}Q", data)
         first = (words[0] >> 16) & 0xFFFFFFFF if words else -1
         for number in range(len(data) // RECORD):
@@ -126,7 +127,7 @@ class Worker:
             self.call(CLOSE, 0, sequence, os.close, fd)
 
     def limit(self):
-        """Returns the number of rounds, once that is known."""
+        """Returns the number of rounds, or sys.maxsize while it is unknown."""
         try:
             with open(self.args.limit) as file:
                 return int(file.read() or sys.maxsize) + self.args.extra
@@ -134,7 +135,7 @@ class Worker:
             return sys.maxsize
 
     def await_turn(self, other=False):
-        """Waits until it is the rank's turn, or another's."""
+        """Waits until it is the rank's turn. other: until it is another's, for a second at most."""
         end = time.monotonic() + (1 if other else 3600)
         while self.goes_on(0) and time.monotonic() < end:
             try:
@@ -173,7 +174,7 @@ class Worker:
                 time.sleep(0.02)
         if good and split < parts:
             self.put(WRITE, fd, number, parts, split, parts)
-        # Where others contribute no more, its turn may come when it is unmounted.
+        # If the others contribute no more, the turn may come only when the file is unmounted.
         if self.random.random() < self.args.sync and not (self.args.calm and os.path.exists(self.args.calm)):
             self.call(FSYNC, 0, number, os.fsync, fd)
         self.call(CLOSE, 0, number, os.close, fd)
@@ -187,7 +188,7 @@ class Worker:
 
 
 def stops(pid):
-    """Returns whether all threads of the process have stopped, or it has ended."""
+    """Returns true if all threads of the process have stopped, or it has exited."""
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
@@ -199,7 +200,7 @@ def stops(pid):
 
 
 def holds_lock(pid):
-    """Returns whether the process, which has stopped, holds the record's lock."""
+    """Returns true if the process, which must be stopped, holds the record's lock."""
     try:
         for fd in os.listdir(f"/proc/{pid}/fdinfo"):
             with open(f"/proc/{pid}/fdinfo/{fd}") as info:
@@ -214,13 +215,13 @@ def send(number, pids):
     for pid in pids:
         try:
             os.kill(pid, number)
-        except ProcessLookupError:  # an engine ends when the mount is degraded
+        except ProcessLookupError:  # an engine exits when the mount is degraded
             pass
 
 
 def stop(pids):
-    """Stops processes while none of them holds the lock, for which others would wait. Returns when
-    that was."""
+    """Stops processes when none of them holds the record's lock, because others would wait for it. Returns
+    the time of the stop."""
     for _ in range(500):
         start = time.monotonic()
         send(signal.SIGSTOP, pids)
@@ -234,7 +235,7 @@ def stop(pids):
 
 
 def lock(path):
-    """Holds the record's lock, as a node does that is frozen, until it is killed."""
+    """Holds the record's lock, like a frozen node, until this process is killed."""
     file = os.open(path, os.O_RDWR)
     fcntl.fcntl(file, F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, LOCK_AT, 1, 0))
     open("locked", "w").close()
@@ -242,7 +243,7 @@ def lock(path):
 
 
 def freeze(seconds, *pids):
-    """Stops processes for as long."""
+    """Stops processes for this time."""
     pids = [int(pid) for pid in pids]
     start = stop(pids)
     time.sleep(max(0, start + float(seconds) - time.monotonic()))
