@@ -94,7 +94,7 @@ static void complain(struct mpiio_pointers *self, int error)
     else if (error == -ETIMEDOUT || error == -ECANCELED)
         reason = "another node does not release its lock";
     else if (error == -ESTALE)
-        reason = "it was removed while this node was mounted";
+        reason = "it was overwritten";
     snprintf(line, sizeof(line), "shared file pointers: %s: %s", self->record.name, reason);
     self->options.log(self->options.data, MPIIO_LOG_ERROR, line);
 }

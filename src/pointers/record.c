@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#include "record.h"
+#include "record_private.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -18,30 +17,18 @@
 #define MAGIC        0x4d50494f50545231 /* "MPIOPTR1": the format's version 1 */
 #define HEADER_BYTES 56
 #define HEADER_ROOM  512
-#define BEATS_AT     4096
 #define PAGE         4096
 #define ENTRY_BYTES  40
 #define SUM_BYTES    8
-
-/* Locks: a byte for the record, and behind it one for each node. */
-#define LOCK_AT ((off_t)1 << 61)
-
-/* ns between two attempts to lock the record: the first pause, and the longest. */
-#define PAUSE_MIN 50000
-#define PAUSE_MAX 10000000
-
-/* A node that waits for the lock advances its counter so often within the timeout. */
-#define BEATS 8
-
-/* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
-#define HELD_MAX 20000
 
 /* How often a node looks for the record that node 0 has created, and ns between two attempts. */
 #define PROOF_LOOKS 20
 #define PROOF_PAUSE 100000000
 
-/* How often node 0 looks whether other nodes have given up a mount that failed. */
+/* How often node 0 looks whether other nodes have given up a mount that failed, and ns between two
+   looks. */
 #define ABANDON_LOOKS 100
+#define ABANDON_PAUSE 10000000
 
 /* Bytes of the log that are allocated when the record is created. */
 #define LOG_FIRST (64 << 10)
@@ -57,113 +44,9 @@ struct header {
     bool mine;      /* its identity is this mount's */
 };
 
-/* Locks. */
-
-static int set_lock(const struct mpiio_record *record, int command, short type, off_t first,
-                    off_t count)
-{
-    struct flock bytes = {
-        .l_type = type, .l_whence = SEEK_SET, .l_start = LOCK_AT + first, .l_len = count};
-
-    if (fcntl(record->fd, command, &bytes) != 0)
-        return errno == EACCES ? -EAGAIN : -errno;
-    return command == F_OFD_GETLK && bytes.l_type != F_UNLCK ? 1 : 0;
-}
-
-static int lock_node(const struct mpiio_record *record)
-{
-    return set_lock(record, F_OFD_SETLK, F_WRLCK, 1 + record->node, 1);
-}
-
-bool mpiio_record_has_node(const struct mpiio_record *record, int node)
-{
-    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1 + node, 1) != 0;
-}
-
-/* Returns true if another live node, of any mount, uses this file. */
-static bool is_used(const struct mpiio_record *record)
-{
-    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
-}
-
-/* Polls for the lock, because F_OFD_SETLKW would wait for a frozen node without a limit. */
-static int await_lock(struct mpiio_record *record, int64_t end)
-{
-    struct timespec pause = {.tv_nsec = PAUSE_MIN};
-    int64_t now = mpiio_lease_clock(), beat = now + record->timeout / BEATS;
-    int error;
-
-    while ((error = set_lock(record, F_OFD_SETLK, F_WRLCK, 0, 1)) == -EAGAIN) {
-        if (now >= end)
-            return -ETIMEDOUT;
-        if (now >= beat && record->joined) {
-            mpiio_record_beat(record);
-            beat = now + record->timeout / BEATS;
-        }
-        nanosleep(&pause, NULL);
-        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX / 2 ? 2 * pause.tv_nsec : PAUSE_MAX;
-        now = mpiio_lease_clock();
-    }
-    /* From before the call: the lock may be lost by the time that the call returns. */
-    if (error == 0)
-        record->since = now;
-    return error;
-}
-
-void mpiio_record_unlock(struct mpiio_record *record)
-{
-    if (record->since != 0)
-        set_lock(record, F_OFD_SETLK, F_UNLCK, 0, 1);
-    record->since = 0;
-}
-
-/* Bytes. */
-
-static int write_all(const struct mpiio_record *record, const uint8_t *bytes, size_t size,
-                     int64_t at)
-{
-    while (size > 0) {
-        ssize_t put = pwrite(record->fd, bytes, size, at);
-
-        if (put <= 0 && (put == 0 || errno != EINTR))
-            return put == 0 ? -EIO : -errno;
-        if (put < 0)
-            continue;
-        bytes += put;
-        size -= (size_t)put;
-        at += put;
-    }
-    return record->synced && fdatasync(record->fd) != 0 ? -errno : 0;
-}
-
-/* Returns the number of bytes read, fewer than size at the end of the file, or a negative errno. */
-static ssize_t read_all(const struct mpiio_record *record, uint8_t *bytes, size_t size, int64_t at)
-{
-    size_t got = 0;
-
-    while (got < size) {
-        ssize_t more = pread(record->fd, bytes + got, size - got, at + (int64_t)got);
-
-        if (more < 0 && errno != EINTR)
-            return -errno;
-        if (more == 0)
-            break;
-        got += more > 0 ? (size_t)more : 0;
-    }
-    return (ssize_t)got;
-}
-
-/* Makes reads on this host return what other hosts have written and synced. */
-static int renew(struct mpiio_record *record)
-{
-    return record->coherence == MPIIO_COHERENCE_LOCAL
-               ? 0
-               : mpiio_freshness_renew(&record->freshness, record->fd, record->coherence);
-}
-
 static int64_t log_start(const struct mpiio_record *record)
 {
-    return BEATS_AT + (8 * (int64_t)record->nodes + PAGE - 1) / PAGE * PAGE;
+    return MPIIO_RECORD_BEATS_AT + (8 * (int64_t)record->nodes + PAGE - 1) / PAGE * PAGE;
 }
 
 /* The header. */
@@ -199,7 +82,8 @@ static int write_header(const struct mpiio_record *record, struct header *header
     uint8_t bytes[HEADER_BYTES];
 
     encode_header(record, header, bytes);
-    return write_all(record, bytes, sizeof(bytes), (int64_t)(header->generation % 2) * HEADER_ROOM);
+    return mpiio_record_write(record, bytes, sizeof(bytes),
+                              (int64_t)(header->generation % 2) * HEADER_ROOM);
 }
 
 static bool decode_header(const struct mpiio_record *record, const uint8_t *bytes,
@@ -214,7 +98,7 @@ static bool decode_header(const struct mpiio_record *record, const uint8_t *byte
     mpiio_wire_u64(&wire, &header->sum);
     header->mine = memcmp(identity, record->identity, sizeof(identity)) == 0;
     return mpiio_wire_complete(&wire) && magic == MAGIC && sum == header->sum &&
-           header->generation > 0 && header->base >= BEATS_AT;
+           header->generation > 0 && header->base >= MPIIO_RECORD_BEATS_AT;
 }
 
 /*
@@ -224,7 +108,7 @@ static bool decode_header(const struct mpiio_record *record, const uint8_t *byte
 static int read_header(const struct mpiio_record *record, struct header *header)
 {
     uint8_t bytes[2 * HEADER_ROOM] = {0};
-    ssize_t got = read_all(record, bytes, sizeof(bytes), 0);
+    ssize_t got = mpiio_record_pread(record, bytes, sizeof(bytes), 0);
     struct header second;
     bool any;
 
@@ -287,7 +171,7 @@ static int write_entries(const struct mpiio_record *record, uint64_t generation,
         *chain = sum_entry(record, *chain, bytes + i * ENTRY_BYTES);
         mpiio_wire_u64(&wire, chain);
     }
-    error = write_all(record, bytes, count * ENTRY_BYTES, at);
+    error = mpiio_record_write(record, bytes, count * ENTRY_BYTES, at);
     free(bytes);
     return error;
 }
@@ -313,7 +197,7 @@ static int read_entries(struct mpiio_record *record, struct mpiio_state *state)
     int error;
 
     for (;;) {
-        got = read_all(record, bytes, sizeof(bytes), record->at);
+        got = mpiio_record_pread(record, bytes, sizeof(bytes), record->at);
         if (got < 0)
             return (int)got;
         for (const uint8_t *next = bytes; next + ENTRY_BYTES <= bytes + got; next += ENTRY_BYTES) {
@@ -364,7 +248,7 @@ static bool is_current(const struct mpiio_record *record)
 
 int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
 {
-    int error = renew(record);
+    int error = mpiio_record_renew(record);
 
     do
         error = error == 0 ? read_generation(record, state) : error;
@@ -374,21 +258,12 @@ int mpiio_record_read(struct mpiio_record *record, struct mpiio_state *state)
     return error;
 }
 
-/* Returns false if the filesystem may have taken the lock away, as servers do from a silent
-   client. */
-static bool is_in_time(const struct mpiio_record *record)
-{
-    int limit = record->timeout / 2 < HELD_MAX ? record->timeout / 2 : HELD_MAX;
-
-    return mpiio_lease_clock() - record->since <= limit;
-}
-
 int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *entries,
                         size_t count)
 {
     int error = -ECANCELED;
 
-    if (is_in_time(record))
+    if (mpiio_record_is_in_time(record))
         error =
             write_entries(record, record->generation, record->at, &record->chain, entries, count);
     if (error == 0)
@@ -427,7 +302,7 @@ static int write_generation(struct mpiio_record *record, const struct mpiio_entr
     chain = next.sum;
     error = write_entries(record, next.generation, next.base, &chain, list, count);
     if (error == 0)
-        error = is_in_time(record) ? write_header(record, &next) : -ECANCELED;
+        error = mpiio_record_is_in_time(record) ? write_header(record, &next) : -ECANCELED;
     if (error != 0) {
         record->generation = 0;
         return error;
@@ -445,7 +320,7 @@ int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *
     size_t count;
     int error = 0;
 
-    if (length < LOG_MAX || !is_in_time(record))
+    if (length < LOG_MAX || !mpiio_record_is_in_time(record))
         return 0;
     list = mpiio_state_snapshot(state, &count);
     if (list == NULL)
@@ -471,6 +346,7 @@ void mpiio_record_close(struct mpiio_record *record)
     record->fd = -1;
     record->since = 0;
     record->generation = 0;
+    record->joined = false;
 }
 
 static int open_file(struct mpiio_record *record, bool create)
@@ -529,36 +405,35 @@ static int format_file(const struct mpiio_record *record)
 static int join(struct mpiio_record *record, bool create)
 {
     struct header header;
-    int found = read_header(record, &header);
-    int error = found < 0 ? found : 0;
+    int error = mpiio_record_renew(record);
+    int found = error == 0 ? read_header(record, &header) : error;
 
+    error = found < 0 ? found : 0;
     if (found == 1 && !header.mine) {
-        if (is_used(record) || !create)
+        if (mpiio_record_is_used(record) || !create)
             return create ? -EBUSY : -ENOENT;
         return unlinkat(record->folder, record->name, 0) == 0 || errno == ENOENT ? -EAGAIN : -errno;
     }
     if (found == 0)
         error = create ? format_file(record) : -ENOENT;
     if (error == 0)
-        error = lock_node(record) == 0 ? 0 : -EBUSY;
+        error = mpiio_record_lock_node(record) == 0 ? 0 : -EBUSY;
     record->joined = error == 0;
     return error;
 }
 
-/* Checks that the locked file is the record of this mount, and joins it if necessary. -EAGAIN: the
-   name refers to another file by now, or to none. */
+/*
+ * Checks that the locked file is the record of this mount, and joins it. -EAGAIN: the name refers
+ * to another file by now, or to none. A node that has joined needs no check: all nodes have the
+ * same file open until they exit, whatever becomes of its name.
+ */
 static int check_file(struct mpiio_record *record, bool create)
 {
     int linked = is_linked(record);
-    int error = linked < 0 ? linked : 0;
 
-    if (linked == 0)
-        return record->joined ? -ESTALE : -EAGAIN;
-    if (error == 0)
-        error = renew(record);
-    if (error == 0 && !record->joined)
-        error = join(record, create);
-    return error;
+    if (linked <= 0)
+        return linked < 0 ? linked : -EAGAIN;
+    return join(record, create);
 }
 
 int mpiio_record_lock(struct mpiio_record *record, bool create)
@@ -569,8 +444,8 @@ int mpiio_record_lock(struct mpiio_record *record, bool create)
     do {
         error = record->fd < 0 ? open_file(record, create) : 0;
         if (error == 0)
-            error = await_lock(record, end);
-        if (error == 0)
+            error = mpiio_record_await(record, end);
+        if (error == 0 && !record->joined)
             error = check_file(record, create);
         if (error != 0)
             mpiio_record_unlock(record);
@@ -582,17 +457,17 @@ int mpiio_record_lock(struct mpiio_record *record, bool create)
 
 void mpiio_record_remove_last(const struct mpiio_record *record)
 {
-    if (!is_used(record))
+    if (!mpiio_record_is_used(record))
         unlinkat(record->folder, record->name, 0);
 }
 
 void mpiio_record_abandon(struct mpiio_record *record)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_MAX};
+    const struct timespec pause = {.tv_nsec = ABANDON_PAUSE};
 
     if (!record->joined || record->node != 0 || mpiio_record_lock(record, false) != 0)
         return;
-    for (int i = 0; i < ABANDON_LOOKS && is_used(record); i++)
+    for (int i = 0; i < ABANDON_LOOKS && mpiio_record_is_used(record); i++)
         nanosleep(&pause, NULL);
     mpiio_record_remove_last(record);
     mpiio_record_unlock(record);
@@ -612,24 +487,4 @@ int mpiio_record_prove(struct mpiio_record *record)
     if (error == 0 && !mpiio_record_has_node(record, 0))
         error = -ENOLCK;
     return error;
-}
-
-/* Heartbeats. */
-
-int mpiio_record_beat(struct mpiio_record *record)
-{
-    uint64_t beats = htobe64(++record->beats);
-
-    return write_all(record, (const uint8_t *)&beats, sizeof(beats),
-                     BEATS_AT + 8 * (int64_t)record->node);
-}
-
-uint64_t mpiio_record_beats(struct mpiio_record *record, int node)
-{
-    uint64_t beats = 0;
-
-    if (renew(record) != 0 || read_all(record, (uint8_t *)&beats, sizeof(beats),
-                                       BEATS_AT + 8 * (int64_t)node) != sizeof(beats))
-        return 0;
-    return be64toh(beats);
 }

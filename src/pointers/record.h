@@ -67,8 +67,7 @@ void mpiio_record_close(struct mpiio_record *record);
  * Opens the record if it is not open, joins its nodes, and locks it. If this mount has no record,
  * creates one if create is true, else returns -ENOENT. A record that an earlier mount has left
  * behind is replaced if create is true. -ETIMEDOUT: another process has held the lock for the
- * timeout. -EBUSY: another mount uses the record. -ESTALE: the record was removed or replaced after
- * this node had joined it.
+ * timeout. -EBUSY: another mount uses the record.
  */
 int mpiio_record_lock(struct mpiio_record *record, bool create);
 void mpiio_record_unlock(struct mpiio_record *record);
@@ -105,7 +104,7 @@ int mpiio_record_shorten(struct mpiio_record *record, const struct mpiio_state *
 
 /*
  * Removes the record, which is locked, if no other node holds the lock of its byte: all of them
- * have exited. A node that lost its lock to the filesystem's server gets -ESTALE from then on.
+ * have exited.
  */
 void mpiio_record_remove_last(const struct mpiio_record *record);
 

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+#include "record_private.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+
+/* Locks: a byte for the record, and behind it one for each node. */
+#define LOCK_AT ((off_t)1 << 61)
+
+/* ns between two attempts to lock the record: the first pause, and the longest. */
+#define PAUSE_MIN 50000
+#define PAUSE_MAX 10000000
+
+/* A node that waits for the lock advances its counter so often within the timeout. */
+#define BEATS 8
+
+/* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
+#define HELD_MAX 20000
+
+/* Locks. */
+
+static int set_lock(const struct mpiio_record *record, int command, short type, off_t first,
+                    off_t count)
+{
+    struct flock bytes = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = LOCK_AT + first, .l_len = count};
+
+    if (fcntl(record->fd, command, &bytes) != 0)
+        return errno == EACCES ? -EAGAIN : -errno;
+    return command == F_OFD_GETLK && bytes.l_type != F_UNLCK ? 1 : 0;
+}
+
+int mpiio_record_lock_node(const struct mpiio_record *record)
+{
+    return set_lock(record, F_OFD_SETLK, F_WRLCK, 1 + record->node, 1);
+}
+
+bool mpiio_record_has_node(const struct mpiio_record *record, int node)
+{
+    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1 + node, 1) != 0;
+}
+
+bool mpiio_record_is_used(const struct mpiio_record *record)
+{
+    return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
+}
+
+int mpiio_record_await(struct mpiio_record *record, int64_t end)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MIN};
+    int64_t now = mpiio_lease_clock(), beat = now + record->timeout / BEATS;
+    int error;
+
+    while ((error = set_lock(record, F_OFD_SETLK, F_WRLCK, 0, 1)) == -EAGAIN) {
+        if (now >= end)
+            return -ETIMEDOUT;
+        if (now >= beat && record->joined) {
+            mpiio_record_beat(record);
+            beat = now + record->timeout / BEATS;
+        }
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX / 2 ? 2 * pause.tv_nsec : PAUSE_MAX;
+        now = mpiio_lease_clock();
+    }
+    /* From before the call: the lock may be lost by the time that the call returns. */
+    if (error == 0)
+        record->since = now;
+    return error;
+}
+
+void mpiio_record_unlock(struct mpiio_record *record)
+{
+    if (record->since != 0)
+        set_lock(record, F_OFD_SETLK, F_UNLCK, 0, 1);
+    record->since = 0;
+}
+
+/* Bytes. */
+
+int mpiio_record_write(const struct mpiio_record *record, const uint8_t *bytes, size_t size,
+                       int64_t at)
+{
+    while (size > 0) {
+        ssize_t put = pwrite(record->fd, bytes, size, at);
+
+        if (put <= 0 && (put == 0 || errno != EINTR))
+            return put == 0 ? -EIO : -errno;
+        if (put < 0)
+            continue;
+        bytes += put;
+        size -= (size_t)put;
+        at += put;
+    }
+    return record->synced && fdatasync(record->fd) != 0 ? -errno : 0;
+}
+
+ssize_t mpiio_record_pread(const struct mpiio_record *record, uint8_t *bytes, size_t size,
+                           int64_t at)
+{
+    size_t got = 0;
+
+    while (got < size) {
+        ssize_t more = pread(record->fd, bytes + got, size - got, at + (int64_t)got);
+
+        if (more < 0 && errno != EINTR)
+            return -errno;
+        if (more == 0)
+            break;
+        got += more > 0 ? (size_t)more : 0;
+    }
+    return (ssize_t)got;
+}
+
+int mpiio_record_renew(struct mpiio_record *record)
+{
+    struct statx st;
+
+    if (record->coherence == MPIIO_COHERENCE_LOCAL)
+        return 0;
+    if (record->since == 0)
+        return mpiio_freshness_renew(&record->freshness, record->fd, record->coherence);
+    /* Clients revalidate when they lock, but for attributes and pages of some FUSE clients. */
+    if (statx(record->fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &st) != 0)
+        return -errno;
+    posix_fadvise(record->fd, 0, 0, POSIX_FADV_DONTNEED);
+    return 0;
+}
+
+bool mpiio_record_is_in_time(const struct mpiio_record *record)
+{
+    int limit = record->timeout / 2 < HELD_MAX ? record->timeout / 2 : HELD_MAX;
+
+    return mpiio_lease_clock() - record->since <= limit;
+}
+
+/* Heartbeats. */
+
+int mpiio_record_beat(struct mpiio_record *record)
+{
+    uint64_t beats = htobe64(++record->beats);
+
+    return mpiio_record_write(record, (const uint8_t *)&beats, sizeof(beats),
+                              MPIIO_RECORD_BEATS_AT + 8 * (int64_t)record->node);
+}
+
+uint64_t mpiio_record_beats(struct mpiio_record *record, int node)
+{
+    uint64_t beats = 0;
+
+    if (mpiio_record_renew(record) != 0 ||
+        mpiio_record_pread(record, (uint8_t *)&beats, sizeof(beats),
+                           MPIIO_RECORD_BEATS_AT + 8 * (int64_t)node) != sizeof(beats))
+        return 0;
+    return be64toh(beats);
+}
