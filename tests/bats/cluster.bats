@@ -415,10 +415,10 @@ END
         sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine .*/\1/p' <<<"$stderr"
     }
     run -1 --separate-stderr mpiio-mount s.json mnt
-    [[ $(asked) == "--mpi=pmi2 --nodelist=n08,n09,n10 --nodes=3 "*" --overlap "*" -n 3" ]]
+    [[ $(asked) == "--mpi=pmi2 --nodelist n08,n09,n10 --nodes=3 "*" --overlap "*" -n 3" ]]
     [[ $stderr == *"mpiio-engine --report --stay "* ]]
     run -1 --separate-stderr mpiio-mount --hosts=n10,n08 s.json mnt
-    [[ $(asked) == *" --nodelist=n08,n10 "*" -n 2" ]]
+    [[ $(asked) == *" --nodelist n08,n10 "*" -n 2" ]]
     # Not with other hosts, one twice, another MPI, or where the user says what else.
     run -1 --separate-stderr mpiio-mount --hosts=n10,n11 s.json mnt
     [ "$(asked)" = "-hosts n10,n11 -ppn 1 -n 2" ]
