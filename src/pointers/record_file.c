@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "record_private.h"
+#include "record.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
+#include "record_private.h"
 
 /* Locks: a byte for the record, and behind it one for each node. */
 #define LOCK_AT ((off_t)1 << 61)

@@ -59,8 +59,8 @@ more() {
 @test "models: contributions are placed at their turns, and dropped ones are not placed" {
     holds pointers -DTURNS
     more refutes pointers -DTURNS -DEXCLUDE_UNSEEN
-    refutes pointers -DTURNS -DPLACE_UNSEEN
-    more refutes pointers -DTURNS -DNO_SKIP
+    more refutes pointers -DTURNS -DPLACE_UNSEEN
+    refutes pointers -DTURNS -DNO_SKIP
 }
 
 @test "models: a record is one mount's, and is removed by its last node" {
@@ -98,7 +98,7 @@ more() {
     more holds degrade -DONE_SIDED -DKEEP_PROMISE
     more refutes degrade -DFAULTS=2
     more refutes degrade -DFREEZES=1
-    holds degrade -DFAULTS=2 -DKEEP_PROMISE
+    more holds degrade -DFAULTS=2 -DKEEP_PROMISE
     more holds degrade -DFREEZES=1 -DKEEP_PROMISE
 }
 

@@ -16,18 +16,12 @@ load pointers
 # MPIIO_POINTERS=all runs all rows; a list such as "kill during 1 0 1 2;leave after 0 1" runs these.
 rows=(
     "leave during 2 0 1"
-    "freeze during 2 0 1 return 2"
     "freeze during 0 return 0 2f 1"
-    "freeze before 1 0f 2 1f"
     "freeze after 2 1 return 2 0"
-    "pause during 1 1 0 2"
     "blackhole during 0 1 2f return 0"
     "reject before 1 0 return 2 1"
-    "link during 2 return 0 1 2"
     "link after 1 2 0 1"
     "kill during 0 2 1 0f"
-    "kill after 1 1 0 2"
-    "engine during 1 1 0 2"
     "engine before 0 2f 1f 0f"
 )
 
@@ -380,7 +374,7 @@ random_fault() {
 
 # MPIIO_HISTORY=1000000: the number of records to take. About two thirds as many are appended.
 @test "pointers: histories of four nodes that are frozen, cut off and killed are linearizable" {
-    local all=${MPIIO_HISTORY:-6000} seed=${MPIIO_SEED:-$RANDOM} size=50000 cases=() i
+    local all=${MPIIO_HISTORY:-3000} seed=${MPIIO_SEED:-1} size=50000 cases=() i
     [ "$all" -gt "$size" ] || size=$all
     for ((i = 0; i * size < all; i++)); do
         cases+=("random_history $size $((seed + i))")
