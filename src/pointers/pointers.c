@@ -8,14 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "request.h"
 
-/* ms between two reads of the record by a node with open contributions: at least and at most. */
-#define POLL_MIN 1
-#define POLL_MAX 50
+/* us between two looks at the record by a node that waits for a turn: the first, and at most. */
+#define POLL_MIN 50
+#define POLL_MAX 50000
 
 /* How often a batch is tried again that came too late to be written. */
 #define TRIES 3
@@ -229,23 +230,35 @@ static bool look_for_turns(struct mpiio_pointers *self)
     return changes != self->state.turns.changes;
 }
 
+/* Waits for requests, or until the pause in us is over. Returns the first requests; *over: there
+   are none, and the thread is to end. */
+static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t pause, bool *over)
+{
+    int64_t end = has_shares(self) ? mpiio_clock() + pause / 1000 : INT64_MAX;
+    const struct timespec briefly = {.tv_nsec = pause * 1000};
+    struct mpiio_request *list;
+    bool waits = true;
+
+    if (end != INT64_MAX && pause < 1000)
+        nanosleep(&briefly, NULL);
+    pthread_mutex_lock(&self->lock);
+    while (self->first == NULL && !self->over && waits)
+        waits = mpiio_wait_until(&self->wanted, &self->lock, end);
+    *over = self->over && self->first == NULL;
+    list = take_batch(self);
+    pthread_mutex_unlock(&self->lock);
+    return list;
+}
+
 static void *run_pointers(void *data)
 {
     struct mpiio_pointers *self = data;
     int64_t pause = POLL_MIN;
-    struct mpiio_request *list;
     bool over = false;
 
     while (!over) {
-        int64_t end = has_shares(self) ? mpiio_clock() + pause : INT64_MAX;
-        bool waits = true;
+        struct mpiio_request *list = await_batch(self, pause, &over);
 
-        pthread_mutex_lock(&self->lock);
-        while (self->first == NULL && !self->over && waits)
-            waits = mpiio_wait_until(&self->wanted, &self->lock, end);
-        over = self->over && self->first == NULL;
-        list = take_batch(self);
-        pthread_mutex_unlock(&self->lock);
         if (list != NULL)
             handle_batch(self, list);
         if (has_shares(self) && !over)
