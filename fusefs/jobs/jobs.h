@@ -81,7 +81,8 @@ void fs_atomic_on_settled(void *session, uint64_t change, bool value, bool commi
 /* Answers the request to unmount all nodes, with value: whatever is lost. For fs_jobs_run. */
 void fs_unmount_all(struct fs_session *session, struct fs_job *job);
 
-/* What the last attempt to unmount all nodes left unsaved, the caller's to free; NULL: nothing. */
+/* Returns a line about what the last attempt to unmount all nodes left unsaved, which the caller
+   frees; NULL if that is nothing. */
 char *fs_unmount_unsaved(struct fs_jobs *control);
 
 /* The peers' on_unmount: unmounts this node, if what it holds can be stored. */

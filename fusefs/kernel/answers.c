@@ -10,12 +10,12 @@
 
 #include "fusefs/session.h"
 
-/* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */
+/* Definitions of the kernel's protocol that linux/fuse.h lacks before 6.9. */
 #define OPEN_PASSTHROUGH (UINT32_C(1) << 7) /* FOPEN_PASSTHROUGH */
 #define PARALLEL_WRITES  (UINT32_C(1) << 6) /* FOPEN_PARALLEL_DIRECT_WRITES */
 #define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4) /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36 */
 
-/* What the next answer to an OPEN is to say; is_due is false if that is nothing. */
+/* Fields to be added to the next answer to an OPEN; is_due is false if there are none. */
 static _Thread_local bool is_due;
 static _Thread_local uint32_t next_flags;
 static _Thread_local int next_id;

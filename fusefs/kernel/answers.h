@@ -6,7 +6,7 @@
 
 struct fs_session;
 
-/* What libfuse has no word for in answers to the kernel. */
+/* Parts of answers to the kernel that libfuse before 3.17 cannot express. */
 
 /*
  * Has a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17 has

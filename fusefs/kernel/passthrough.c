@@ -13,7 +13,7 @@
 #include "core/store_members.h"
 #include "fusefs/names/slices.h"
 
-/* Of the kernel's protocol, what a linux/fuse.h before 6.9 does not have. */
+/* Definitions of the kernel's protocol that linux/fuse.h lacks before 6.9. */
 #define PASSTHROUGH_FLAG2 (UINT32_C(1) << 5) /* FUSE_PASSTHROUGH, bit 37 */
 #define STACK_DEPTH       1                  /* the file lies on no filesystem that is stacked */
 

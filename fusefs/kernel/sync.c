@@ -159,7 +159,7 @@ int64_t fs_unsaved(struct fs_session *session)
 #define FORCED_INTERVAL 100
 #define FORCED_MARGIN   3000
 
-/* A forced sync that is waited for, or not any more: then who is through with it frees it. */
+/* A forced sync. If its caller has stopped waiting, the thread that finishes it frees it. */
 struct forced {
     pthread_mutex_t lock;
     pthread_cond_t changed;

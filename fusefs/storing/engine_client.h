@@ -90,7 +90,7 @@ int fs_engine_cannot_talk(struct fs_session *session, int error);
  * that it does not reach.
  */
 
-/* Ends it; when this returns it does not write to the file any more. */
+/* Kills the engine. When this returns, the engine no longer writes to the file. */
 void fs_watch_kill(const struct fs_cluster *cluster);
 
 /*

@@ -14,8 +14,8 @@
 #include "steps.h"
 
 /*
- * What programs access that set no view, or one view of all bytes for all ranks: what each rank has
- * accessed becomes its view.
+ * Accesses of programs that set no view, or one view of all bytes for all ranks. The bytes that a
+ * rank has accessed become its view.
  */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

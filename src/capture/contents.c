@@ -167,7 +167,7 @@ static uint64_t mix_numbers(uint64_t hash, const struct capture_contents *conten
     return hash;
 }
 
-/* What is nested too deeply to be decoded need not be told apart. */
+/* Mixes a nested type into hash. Types nested too deeply to be decoded may get the same hash. */
 static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
 {
     struct capture_contents contents;

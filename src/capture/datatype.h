@@ -70,7 +70,7 @@ struct capture_pair {
 /* How deep datatypes may be nested: as viewspec(5) has it. */
 #define CAPTURE_MAX_DEPTH 64
 
-/* What decoding one view needs and finds out. Zero what is not set. */
+/* The inputs and results of decoding one view. Fields that are not set are zero. */
 struct capture_decoder {
     int rank, ranks; /* the process, in the file's communicator */
     bool bytes;      /* write every basic type as its bytes */
@@ -97,9 +97,9 @@ json_t *capture_darray(struct capture_decoder *decoder, struct capture_contents 
                        int64_t extent, json_t *oldtype);
 
 /*
- * What a datatype is made of as one number, found without writing it down: a view that is set again
- * is known by it. The work is counted in numbers that MPI was asked for, each use of a type anew; a
- * type itself is worth CAPTURE_TYPE_WORTH of them, as asking for it takes about as long.
+ * A hash of a datatype's contents, computed without writing them down, by which a view that is set
+ * again is recognised. The work is counted in numbers that MPI was asked for, each use of a type
+ * anew. A type itself counts as CAPTURE_TYPE_WORTH of them, as asking for it takes about as long.
  */
 #define CAPTURE_TYPE_WORTH 16
 

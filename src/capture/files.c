@@ -20,8 +20,8 @@
 #define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
 
 /*
- * What may be looked at of one view, and of all views of a file (datatype.h). To write one down
- * and compile it takes so many times as long as to look at it.
+ * Limits of the work of hashing one view, and all views of a file (datatype.h). Writing a view down
+ * and compiling it takes NEW_WORTH times as long as hashing it.
  */
 #define MAX_WORK     (4 << 20)
 #define MAX_ALL_WORK ((int64_t)1 << 30)

@@ -133,8 +133,8 @@ struct capture_file *capture_take(MPI_File handle);
 void capture_file_free(struct capture_file *file);
 
 /*
- * What programs read and write that set no view, or one view of all bytes for all ranks: what each
- * rank has accessed becomes its view. Thread-safe.
+ * Accesses of programs that set no view, or one view of all bytes for all ranks. The bytes that a
+ * rank has accessed become its view. Thread-safe.
  */
 
 /* After capture_view_set of a view with that etype, which is borrowed. Local. */

@@ -7,7 +7,7 @@
 
 #include "files.h"
 
-/* What all ranks have set on a file, brought together. */
+/* The views that all ranks have set on a file, gathered at rank 0. */
 
 /*
  * Collective over the file's communicator, after MPI_File_close. Rank 0 merges the views and writes
@@ -23,8 +23,8 @@ void capture_gather(struct capture_file *file);
 void capture_gather_pending(void);
 
 /*
- * What a process has seen of each file, from its first opening to the program's end. A file may be
- * opened again, with other views, and by several communicators.
+ * The views and accesses of each file that a process has seen, from its first opening to the
+ * program's end. A file may be opened again, with other views, and by several communicators.
  */
 
 /*

@@ -14,7 +14,7 @@
 #include "shape.h"
 #include "steps.h"
 
-/* What a process has seen of each file, from its first opening to the end of the program. */
+/* The views and accesses of each file that this process has seen, kept until the program ends. */
 
 /* With fewer views of a file its spec is written each time that they change. */
 #define MANY 16

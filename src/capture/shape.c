@@ -294,7 +294,7 @@ static bool add_strides(struct array *array, const json_t *type, int64_t element
            (is_type(type, "contiguous") && integer_of(type, "count"));
 }
 
-/* What of the array the rank has; the outermost dimension grows with it. */
+/* Finds the part of the array that the rank has. Extends the outermost dimension to hold it. */
 static bool find_part(struct array *array, const json_t *view, struct part *part)
 {
     const json_t *type = json_object_get(view, "filetype");

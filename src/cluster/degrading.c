@@ -9,7 +9,7 @@
 /*
  * Death: what is lost is told to node 0, and by it to all. They end their engines, each node says
  * so once all below it have, and node 0 then lets all go on alone. Where the node above is lost,
- * a node does as node 0 for those below it, which the others cannot hear any more. The thread's.
+ * a node does as node 0 for those below it, which the others no longer hear. The thread's.
  */
 
 static bool is_head(const struct mpiio_peers *peers)

@@ -253,8 +253,8 @@ int mpiio_hearing_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
                         const struct mpiio_peer_frame *frame);
 
 /*
- * What the node above says: all frames in queue. lost: nothing will follow. What begins new work is
- * passed over if the same breath says that it is over. 0 or -EPROTO.
+ * Handles all frames in queue, from the node above. lost: no frame will follow. A frame that begins
+ * new work is skipped if a later one in the queue ends that work. Returns 0 or -EPROTO.
  */
 int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
 
@@ -266,7 +266,8 @@ void mpiio_joining_look(struct mpiio_peers *peers);
 /* JOINED, from a node below. */
 void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete);
 
-/* A node below is not connected any more, before all are there. It may come back. */
+/* Handles the loss of a connection to a node below before all nodes have joined. The node may come
+   back. */
 void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);
 
 /* READY, from above: 0, or -EPROTO where this node has not said that all below it are there. */
@@ -295,11 +296,11 @@ void mpiio_greet_end(struct mpiio_peers *peers);
  */
 int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout);
 
-/* What each node, node 0 too, does with what it is told. The thread's. */
+/* The reactions of each node, also of node 0, to frames. Called by the thread only. */
 
 /*
- * What the node tells itself, as it was told from above, or decided: all that is in its inbox. What
- * begins new work is passed over if the same breath says that it is over. 0 or -EPROTO.
+ * Handles all frames in the node's inbox: those from above, and those that it sends itself. A frame
+ * that begins new work is skipped if a later one in the inbox ends that work. Returns 0 or -EPROTO.
  */
 int mpiio_member_receive(struct mpiio_peers *peers);
 

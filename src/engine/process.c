@@ -110,7 +110,7 @@ static void hand_on(int number)
     kill(receiver, number);
 }
 
-/* A daemon that has no engine any more is a child of this process. */
+/* A daemon whose engine has exited is a child of this process. */
 static void signal_children(int number)
 {
     FILE *children = fopen("/proc/thread-self/children", "re");

@@ -37,7 +37,7 @@ void engine_options_help(void);
 struct engine_daemon {
     struct mpiio_channel *channel; /* NULL: not started */
     pid_t pid;
-    int output; /* a memfd with what it has printed; -1: none, or not looked at any more */
+    int output; /* a memfd with its output; -1: none, or it has been read */
     const char *program;
 };
 

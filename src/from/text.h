@@ -63,7 +63,7 @@ int from_span_numbers(struct from_span span, int64_t *list, int most);
 
 /* The words that headers in text consist of: strings in quotes, numbers, names, marks. */
 
-/* Where a reader stands. Behind an error nothing is there any more. */
+/* The position of a reader. After an error there is nothing left to read. */
 struct from_words {
     const char *at, *end;
     const char *wrong; /* what is, borrowed; NULL: nothing */

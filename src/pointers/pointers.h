@@ -107,8 +107,8 @@ int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *
    are then skipped. Does not wait. */
 void mpiio_pointers_leave(struct mpiio_pointers *pointers);
 
-/* Returns the ms since this node last read the record. It reads the record for each request, and
-   regularly while it has open contributions; without either, the time grows. */
+/* Returns the ms since this node last used the record without an error. It uses the record for each
+   request, and regularly while it has open contributions; without either, the time grows. */
 int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers);
 
 void mpiio_pointers_get_stats(struct mpiio_pointers *pointers, struct mpiio_pointers_stats *stats);

@@ -9,7 +9,7 @@
 
 #include "mounts/mount.h"
 
-/* Lists for a terminal, and numbers, from text that is not to be trusted. */
+/* Converts untrusted text to lists for a terminal, and to numbers. */
 
 /* Adds "NAME (NUMBER)" to a list "bash (123), od (124)", as far as there is room. */
 void umount_list_process(char *list, size_t size, const char *name, long number);

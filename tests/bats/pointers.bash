@@ -143,23 +143,23 @@ signal() {
 # cut_off WAY NODE: drops all messages to and from a node. connect(2) fails with EINVAL (blackhole)
 # or ECONNREFUSED (reject, which also resets connections), or waits (link).
 cut_off() {
-    local other
+    lose_all "$1" "$2" add
     [ "$1" != link ] || at switch ip link set "port$2" down
-    for ((other = 0; other < count; other++)); do
-        if [ "$other" -ne "$2" ]; then
-            lose "$1" "$2" "$other" add
-            lose "$1" "$other" "$2" add
-        fi
-    done
 }
 
+# heal WAY NODE: ends that.
 heal() {
-    local other
     [ "$1" != link ] || at switch ip link set "port$2" up
+    lose_all "$1" "$2" del
+}
+
+# lose_all WAY NODE add|del: begins or ends the loss between a node and each other one.
+lose_all() {
+    local other
     for ((other = 0; other < count; other++)); do
         if [ "$other" -ne "$2" ]; then
-            lose "$1" "$2" "$other" del
-            lose "$1" "$other" "$2" del
+            lose "$1" "$2" "$other" "$3"
+            lose "$1" "$other" "$2" "$3"
         fi
     done
 }

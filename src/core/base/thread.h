@@ -10,7 +10,7 @@
  * Starts a thread that leaves signals to the others, as pthread_create does otherwise, but takes
  * the faults that it causes itself: what it does to a mapped file may raise SIGBUS, which guard.h
  * needs, and a blocked one would end the process. When this returns, the thread has memory of its
- * own to allocate little things from, also when the process gets none any more. 0 or a negative
+ * own for small allocations, even if the process gets no more memory. Returns 0 or a negative
  * errno. Local, thread-safe.
  */
 int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *argument);
