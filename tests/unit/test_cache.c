@@ -70,7 +70,7 @@ TEST(test_random)
         add_slice(make_interleaved());
         while (model.slices < SLICES)
             add_slice(random_view(model.slices));
-        for (int i = 0; i < 150; i++)
+        for (int i = 0; i < UNIT_ROUNDS(150); i++)
             random_step();
         store_rest();
         for (int i = 0; i < model.slices; i++)
@@ -212,7 +212,7 @@ TEST(test_memory)
 
     start(8 << 20);
     add_slice(make_view("\"disp\": 0"));
-    for (int i = 0; i < 30; i++) {
+    for (int i = 0; i < UNIT_ROUNDS(30); i++) {
         write_slice(0, (int64_t)below(BYTES - (3 << 20)), 3 << 20);
         assert_int_equal(mpiio_cache_store_all(model.cache), 0);
         assert_in_range(memory_in_use(), MPIIO_SLOT_SIZE / 2, (4 << 20) + (64 << 10));

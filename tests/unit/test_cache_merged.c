@@ -90,7 +90,7 @@ TEST(test_random_blocks)
         add_slice(make_vector(2, 3, MPIIO_BLOCK_SIZE / 15 + 1));
         add_slice(make_vector(MPIIO_BLOCK_SIZE - 11, 2, 7));
         model.slices = 4;
-        for (int i = 0; i < 1000; i++)
+        for (int i = 0; i < UNIT_ROUNDS(1000); i++)
             random_step();
         store_rest();
         end();

@@ -426,7 +426,7 @@ TEST(test_torn_value_is_stored_at_once)
 
 #define VALUES 200
 #define ROUNDS 12
-#define STEPS  1500
+#define STEPS  UNIT_ROUNDS(1500)
 
 #define LOWER  NATIVE_IS_BIG
 #define HIGHER (!NATIVE_IS_BIG)

@@ -176,7 +176,7 @@ TEST(test_writers_and_flusher)
         bool right = true;
 
         start(MPIIO_BLOCK_SIZE, runs[i]);
-        start_writers(60);
+        start_writers(UNIT_ROUNDS(60));
         assert_int_equal(pthread_create(&flusher, NULL, keep_flushing, &right), 0);
         join_writers();
         all_done = true;
@@ -195,7 +195,7 @@ TEST(test_degrade)
         size_t count;
 
         start(MPIIO_BLOCK_SIZE, 8);
-        start_writers(40);
+        start_writers(UNIT_ROUNDS(40));
         sem_wait(&asked);
         assert_int_equal(mpiio_cache_freeze(cache, &frozen, &count), 0);
         mpiio_cache_write_through(cache);

@@ -12,7 +12,7 @@ TEST(random_reads)
     struct mpiio_store *store = open_store(fd);
 
     srand(11);
-    for (int number = 0; number < 90; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(90); number++) {
         struct sample sample;
 
         make_sample(&sample, number, fd, store);
@@ -62,7 +62,7 @@ static void write_samples(bool held_back)
     srand(12);
     if (held_back)
         assert_int_equal(mpiio_store_add_cache(store, 64 << 20, &cache), 0);
-    for (int number = 0; number < 90; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(90); number++) {
         struct sample sample;
         int64_t offset, length;
 
@@ -109,7 +109,7 @@ TEST(steps_of_any_size)
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
 
     srand(13);
-    for (int number = 0; number < 60; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(60); number++) {
         struct sample sample;
         int64_t offset, length;
         size_t step = 1 + (size_t)below(20);

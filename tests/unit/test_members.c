@@ -272,7 +272,7 @@ static void check_all(int number)
 /* Slices of the whole are those of the original. */
 TEST(test_read)
 {
-    for (int number = 0; number < 90; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(90); number++) {
         srand((unsigned)number);
         cut_up(number);
         assemble(O_RDONLY);
@@ -349,7 +349,7 @@ static void write_all(int number)
 /* Writes land in the members, and nowhere else, with a cache over them or without one. */
 TEST(test_write)
 {
-    for (int number = 0; number < 60; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(60); number++) {
         srand((unsigned)number);
         cut_up(number);
         assemble(O_RDWR);
@@ -381,7 +381,7 @@ static void check_seek(struct mpiio_slice *slice, int64_t offset)
 /* Bytes of no member are holes, and those that find_member names are where it says. */
 TEST(test_places)
 {
-    for (int number = 0; number < 60; number++) {
+    for (int number = 0; number < UNIT_ROUNDS(60); number++) {
         struct mpiio_slice *slice;
 
         srand((unsigned)number);

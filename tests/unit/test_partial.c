@@ -265,7 +265,7 @@ TEST(settling_twice_changes_nothing)
     struct ranks ranks;
 
     srand(1);
-    for (int round = 0; round < 2000; round++) {
+    for (int round = 0; round < UNIT_ROUNDS(2000); round++) {
         bool wrote[2] = {false, false};
         size_t size = round % 2 == 0 ? 16 : 32;
         char keys[128];
@@ -376,7 +376,7 @@ TEST(holes_are_found_by_whole_elements)
 /* Many threads, and two stores as two daemons have them. */
 
 #define LONGS  1
-#define ROUNDS 2500
+#define ROUNDS UNIT_ROUNDS(2500)
 #define PARTS  4
 
 struct writer {

@@ -82,7 +82,7 @@ TEST(pieces_are_laid_over_what_is_there)
 {
     memset(mask, 0, sizeof(mask));
     memset(expected_mask, 0, sizeof(expected_mask));
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < UNIT_ROUNDS(60); round++) {
         struct mpiio_slot slot = random_slot();
         struct engine_shape shape = engine_shape_of(&slot);
         size_t length = engine_piece_size(&shape);
@@ -140,7 +140,7 @@ TEST(what_was_not_touched_stays_so)
 /* What is cut, longer, or changed anywhere is laid or refused, and nothing else happens. */
 TEST(broken_pieces_are_refused)
 {
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < UNIT_ROUNDS(300); round++) {
         struct mpiio_slot slot = random_slot();
         struct engine_shape shape = engine_shape_of(&slot);
         size_t length = engine_piece_size(&shape);

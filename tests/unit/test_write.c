@@ -249,7 +249,7 @@ TEST(test_ranges_of_an_image)
     static struct mpiio_range ranges[5000];
     struct mpiio_counters done = {0};
 
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < UNIT_ROUNDS(40); round++) {
         struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
         int64_t displacement = below(2 << 20), end = 0;
         size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
@@ -481,7 +481,7 @@ TEST(test_every_write_moves_the_times)
         struct stat before, after;
 
         assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
-        for (int k = 0; k < 200; k++) {
+        for (int k = 0; k < UNIT_ROUNDS(200); k++) {
             assert_int_equal(fstat(model->fd, &before), 0);
             assert_int_equal(
                 mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0, 1);

@@ -39,7 +39,7 @@ static void join_all(struct writer *writers, pthread_t *threads, int count)
  */
 
 #define UPDATE_RUNS   5000 /* of each writer */
-#define UPDATE_ROUNDS 50
+#define UPDATE_ROUNDS UNIT_ROUNDS(50)
 
 struct runs {
     uint64_t value[UPDATE_RUNS];
@@ -200,7 +200,7 @@ TEST(test_growing_at_once)
     }
 }
 
-#define APPENDS 2000
+#define APPENDS UNIT_ROUNDS(2000)
 
 /* Records of random length that begin with a mark, their writer and their length. */
 static void *append(void *argument)
@@ -282,7 +282,7 @@ static void write_while_cut(struct mpiio_slice *slice, int fd)
 
     atomic_init(&cutter.over, false);
     assert_int_equal(pthread_create(&thread, NULL, cut_often, &cutter), 0);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < UNIT_ROUNDS(300); i++) {
         size_t length = 1 + (size_t)rand_r(&seed) % sizeof(bytes);
 
         assert_int_equal(mpiio_slice_write(slice, bytes, length, rand_r(&seed) % 100000), length);
@@ -319,7 +319,7 @@ TEST(test_truncated_while_written)
  */
 
 #define STEP     64 /* runs that the file grows by at once: less than a block */
-#define STEPS    20000
+#define STEPS    UNIT_ROUNDS(20000)
 #define GAP_RUNS (STEP * STEPS)
 
 static void *grow_with_gaps(void *argument)

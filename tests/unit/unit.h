@@ -28,6 +28,17 @@
 
 #include <cmocka.h>
 
+/*
+ * How many of the rounds of a random test run: with a sanitizer a round takes ten times as long.
+ * The sanitizer reports a wrong access the first time that it is made, and needs no unlucky moment
+ * for it; the results of all rounds are compared where no sanitizer runs.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNIT_ROUNDS(rounds) ((rounds) / 4)
+#else
+#define UNIT_ROUNDS(rounds) (rounds)
+#endif
+
 #define TEST(...) TEST_OF(__VA_ARGS__, NULL, NULL, )
 #define TEST_OF(name, setup, teardown, ...)                                                        \
     static void name(void **state);                                                                \
