@@ -8,9 +8,9 @@ load helper
 load cluster
 load survivors
 
-# With MPIIO_DEATHS each kind of death has so many runs. MPI's processes do not sleep while they wait
+# With MPIIO_DEATHS each kind of death has so many runs: two have both fan-outs. MPI's processes do not sleep while they wait
 # for each other: with many clusters on two processors, nobody has his turn within seconds.
-runs=${MPIIO_DEATHS:-3}
+runs=${MPIIO_DEATHS:-2}
 at_once=3
 
 # signal SIGNAL HOST [NAME]: to its processes, or those of a program.

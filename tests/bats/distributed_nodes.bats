@@ -81,7 +81,7 @@ everybody() {
     local host writers=()
     make_distributed 3
     make_hosts 3
-    seq -f %07.0f 0 2999 >dfs0/x.dat
+    seq -f %07.0f 0 899 >dfs0/x.dat
     cp dfs0/x.dat all
     everybody '{ "type": "contiguous", "count": 8, "oldtype": "byte" }'
     for host in 0 1 2 0 1 2; do
@@ -96,12 +96,12 @@ everybody() {
     everybody '"byte"'
     writers=()
     for host in 0 1 2 0 1 2; do
-        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 200 3>&- &
+        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 60 3>&- &
         writers+=($!)
     done
     wait "${writers[@]}"
     umount_distributed
-    /usr/bin/python3 "$top/tests/pointers/put.py" --check brick/x.dat 6 200
+    /usr/bin/python3 "$top/tests/pointers/put.py" --check brick/x.dat 6 60
 
     : >dfs0/x.dat
     everybody '"short"' -o dirty_max=1M

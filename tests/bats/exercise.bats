@@ -192,7 +192,7 @@ four_writers() {
 
 @test "exercise: each update of 8 bytes a call, plain and slice writers" {
     four_writers
-    interleave --updates=50000 --runs=8192 x.dat "$mnt/rank2" "$mnt/rank3"
+    interleave --updates=20000 --runs=8192 x.dat "$mnt/rank2" "$mnt/rank3"
 }
 
 @test "exercise: plain and slice writers make the file grow together" {

@@ -29,7 +29,8 @@ begin_test() {
     top=$(cd -P -- "$BATS_TEST_DIRNAME/../.." && pwd)
     tmp=$(mktemp -d "${MPIIO_TEST_DIR:-/var/tmp}/mpiio-test.XXXXXX")
     mnt=$tmp/mnt
-    topic=$top/tests/programs/$(basename "$BATS_TEST_FILENAME" .bats).py
+    topic=${BATS_TEST_FILENAME##*/}
+    topic=$top/tests/programs/${topic%.bats}.py
     chmod 755 "$tmp"
     mkdir "$mnt"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
@@ -63,7 +64,7 @@ end_test() {
     cd /
     umount_all
     reap || status=1
-    if ! grep -qF " $tmp/" /proc/self/mountinfo; then
+    if ! has_mounts; then
         rm -rf "$tmp" 2>/dev/null || as_root rm -rf "$tmp"
     fi
     rm -f "$MPIIO_STAGE/running.${tmp##*.}"
@@ -82,9 +83,15 @@ mount_spec() {
     mpiio-mount "$@" "$spec" "$mnt"
 }
 
+# has_mounts: true if there are mounts below $tmp.
+has_mounts() {
+    [[ $(</proc/self/mountinfo) == *" $tmp/"* ]]
+}
+
 # Takes away every mount below $tmp, in use or not, the newest first.
 umount_all() {
     local place
+    has_mounts || return 0 # most tests have unmounted by themselves
     while read -r place; do
         printf -v place %b "$place"
         as_root umount -l -- "$place" || true
@@ -134,7 +141,7 @@ none_marked() {
 }
 
 as_root() {
-    if [ "$(id -u)" -eq 0 ]; then
+    if [ "$EUID" -eq 0 ]; then
         "$@"
     else
         sudo --preserve-env=MPIIO_TEST,PATH "$@"
@@ -291,14 +298,15 @@ python() {
     timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
 }
 
-# py CODE: runs Python code that can use os, struct and np (NumPy), and also h5py and netCDF4. These
-# are slow to load, so py imports them only if the code names them.
+# py CODE: runs Python code that can use os, struct, np (NumPy), h5py and netCDF4. The last three are
+# slow to load, so py imports them only if the code names them.
 py() {
     local module modules=os,struct
     for module in h5py netCDF4; do
         [[ $1 != *"$module."* ]] || modules+=,$module
     done
-    /usr/bin/python3 -c "import $modules, numpy as np"$'\n'"$1" 3>&-
+    [[ $1 != *np.* ]] || modules+=',numpy as np'
+    /usr/bin/python3 -c "import $modules"$'\n'"$1" 3>&-
 }
 
 # stat_of KEY [MOUNTPOINT]: what stats.json tells.

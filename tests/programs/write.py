@@ -15,18 +15,18 @@ def random_writes():
     def place(rank, offset):
         return 100 + offset // 24 * 96 + rank * 24 + offset % 24
     def size(rank):
-        n = 0
-        while place(rank, n) + 8 <= len(model):
-            n += 8
-        return n
+        tiles, rest = divmod(max(len(model) - place(rank, 0), 0), 96)
+        return tiles * 24 + min(rest // 8, 3) * 8
     def put(rank, offset, data):
         end = offset + len(data)
         if data:
             need = place(rank, (end - 1) // 8 * 8) + 8
             if need > len(model):
                 model.extend(bytes(need - len(model)))
-        for i, byte in enumerate(data):
-            model[place(rank, offset + i)] = byte
+        while data:
+            part, at = 24 - offset % 24, place(rank, offset)
+            model[at:at + len(data[:part])] = data[:part]
+            offset, data = offset + part, data[part:]
     def open_all():
         return [os.open("%s/rank%d" % (m, rank), os.O_RDWR) for rank in range(3)]
     fds = open_all()
