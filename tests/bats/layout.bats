@@ -6,12 +6,7 @@ load helper
 
 # The files of the source tree, with what is not committed yet, without what is ignored.
 tree() {
-    git -c safe.directory='*' -C "$top" ls-files -co --exclude-standard -- "$@" |
-        while read -r file; do
-            if [ -e "$top/$file" ]; then
-                printf '%s\n' "$file"
-            fi
-        done
+    (cd "$top" && git -c safe.directory='*' ls-files -co --exclude-standard -z -- "$@" | xargs -0r ls -d --) 2>/dev/null || true
 }
 
 bash_files() {
