@@ -118,7 +118,7 @@ _mpiio_mount() {
         [[ $cur == *,* ]] && before=${cur%,*},
         _mpiio_offer "${cur##*,}" "ro rw create append delete_on_close sequential unique direct npy view= members= pieces= missing=error missing=zero missing= narrow=refuse narrow=truncate atomic local pointers= log= log_level=debug log_level=info log_level=warning log_level=error threads= max_read= fsname=
             passthrough=auto passthrough=off coherence=auto coherence=local coherence=close-to-open coherence=none cache=auto cache=through cache=back store=auto store=posix store=mpiio
-            dirty_max= pool= pool=off flush_interval= peer_timeout= fanout= interface=
+            dirty_max= pool= pool=off flush_interval= peer_timeout= fanout= interface= port=
             allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"
         COMPREPLY=("${COMPREPLY[@]/#/$before}")
         return

@@ -62,6 +62,7 @@ enum kind {
     NUMBER, /* a number from low to high; an int64_t becomes it times unit */
     SIZE,   /* a size from low to high; an int64_t */
     ROOM,   /* the same, or "off": 0 */
+    PORTS,  /* a TCP port, or two with a hyphen between them; a struct mpiio_ports */
     TEXT,   /* a text of low bytes or more; a new string */
 };
 
@@ -132,6 +133,8 @@ static const struct mount_option {
      "how many nodes a node has right below it (16)"},
     {"interface", TEXT, FIELD(interface), 1, 0, 0, "INTERFACE",
      "an interface, an address or a network", "by which nodes reach each other (any)"},
+    {"port", PORTS, FIELD(ports), 0, 0, 0, "PORT[-PORT]", "a TCP port, or two as in 7000-7009",
+     "where it listens for other nodes: the first of these that is free (any)"},
 #undef FIELD
 };
 
@@ -248,6 +251,21 @@ static int choice(const char *words, const char *word)
     return -1;
 }
 
+/* Reads "PORT" or "PORT-PORT". */
+static int parse_ports(const char *text, struct mpiio_ports *ports)
+{
+    unsigned first, last;
+    int end = 0;
+
+    if (sscanf(text, "%5u%n-%5u%n", &first, &end, &last, &end) < 2)
+        last = first;
+    if (strspn(text, "0123456789-") != strlen(text) || text[end] != '\0' || end == 0 ||
+        first == 0 || first > last || last > UINT16_MAX)
+        return -EINVAL;
+    *ports = (struct mpiio_ports){(uint16_t)first, (uint16_t)last};
+    return 0;
+}
+
 /* Puts value, where it has one, into the field of row. -EINVAL where it is not one of its values.
  */
 static int set(struct fs_options *options, const struct mount_option *row, const char *value)
@@ -270,6 +288,8 @@ static int set(struct fs_options *options, const struct mount_option *row, const
     case MEMBER:
         memcpy(field, &(int){(int)number}, sizeof(int));
         return 0;
+    case PORTS:
+        return parse_ports(value, field);
     case NUMBER:
         number = parse_number(value, row->low, row->high);
         *(int64_t *)field = number * row->unit;

@@ -9,6 +9,7 @@
 #include "core/base/complain.h"
 #include "core/conversion.h"
 #include "cluster/engine_channel.h"
+#include "net/address.h"
 #include "viewspec/spec.h"
 
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
@@ -68,15 +69,16 @@ struct fs_options {
     enum fs_cache cache;
     enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;
-    int64_t dirty_max;      /* bound of write-back, in bytes */
-    int64_t pool;           /* size of the pool, in bytes; 0: none; or FS_POOL_AUTO */
-    int64_t flush_interval; /* ms until dirty data is flushed; 0: not for its age */
-    int64_t peer_timeout;   /* ms until a silent node is declared failed */
-    int64_t fanout;         /* the most nodes right below a node in the tree */
-    int64_t threads;        /* the most worker threads, >= 1 */
-    int64_t max_read;       /* the most bytes in a READ request */
-    char *interface;        /* network interface between nodes; owned; NULL: any */
-    char *log;              /* log=FILE, owned; NULL: none */
+    int64_t dirty_max;        /* bound of write-back, in bytes */
+    int64_t pool;             /* size of the pool, in bytes; 0: none; or FS_POOL_AUTO */
+    int64_t flush_interval;   /* ms until dirty data is flushed; 0: not for its age */
+    int64_t peer_timeout;     /* ms until a silent node is declared failed */
+    int64_t fanout;           /* the most nodes right below a node in the tree */
+    int64_t threads;          /* the most worker threads, >= 1 */
+    int64_t max_read;         /* the most bytes in a READ request */
+    struct mpiio_ports ports; /* where it listens for other nodes */
+    char *interface;          /* network interface between nodes; owned; NULL: any */
+    char *log;                /* log=FILE, owned; NULL: none */
     char *pointers; /* the folder of the record of shared file pointers; NULL: the shared file's */
     enum mpiio_log_level log_level; /* the lowest one that is logged */
     char *fuse; /* options for libfuse, separated by commas; owned; NULL: none */

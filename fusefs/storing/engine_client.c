@@ -11,10 +11,13 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
+#include "cluster/tree.h"
 #include "core/base/complain.h"
+#include "core/base/process.h"
 #include "core/base/thread.h"
 #include "core/cache/cache.h"
 #include "core/store_members.h"
+#include "net/lines.h"
 #include "durable.h"
 #include "fusefs/session.h"
 
@@ -96,10 +99,10 @@ int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
 }
 
 /* 0, or 1 after a line on stderr. */
-static int find_interface(struct fs_session *session)
+static int find_interface(const struct fs_session *session, struct mpiio_local_address *local)
 {
     const char *interface = session->options->interface;
-    int error = mpiio_local_address_find(interface, &session->cluster.local);
+    int error = mpiio_local_address_find(interface, local);
 
     if (error == -EADDRNOTAVAIL)
         mpiio_complain(session->options->name, "interface=%s: there is no such address here",
@@ -109,6 +112,56 @@ static int find_interface(struct fs_session *session)
                        error == -EINVAL ? "neither an interface nor an address nor a network"
                                         : strerror(-error));
     return error != 0 ? 1 : 0;
+}
+
+/*
+ * Descriptors that a node may need beside the connections of the tree and the pool: for its files,
+ * and for MPIIO_LISTENER_STRANGERS connections.
+ */
+#define OTHER_DESCRIPTORS 128
+/* Connections that the pool makes to another node, and that are made by it. */
+#define POOL_CONNECTIONS (2 * MPIIO_LINES_MAX)
+
+/*
+ * Has as many descriptors as the nodes may need. *most: connections of the pool of a kind that
+ * there is room for; 0: any number. Where there are too few, this node reads more by itself. 0, or
+ * 1 after a line on stderr: not even those of the tree have room.
+ */
+static int make_room(const struct fs_session *session, unsigned *most)
+{
+    const struct fs_cluster *cluster = &session->cluster;
+    int below = mpiio_tree_below(cluster->node, cluster->nodes, (int)session->options->fanout);
+    uint64_t tree = (uint64_t)below + (cluster->node != 0) + OTHER_DESCRIPTORS;
+    uint64_t pool =
+        session->options->pool != 0 ? (uint64_t)(cluster->nodes - 1) * POOL_CONNECTIONS : 0;
+    uint64_t allowed = mpiio_rlimit_descriptors(tree + pool);
+
+    *most = 0;
+    if (allowed < tree + pool)
+        *most = allowed > tree + 2 ? (unsigned)((allowed - tree) / 2) : 1;
+    if (allowed >= tree || below == 0)
+        return 0;
+    mpiio_complain(session->options->name,
+                   "%d nodes need %llu open files in the daemon of node %d, which may have %llu "
+                   "(ulimit -Hn)",
+                   cluster->nodes, (unsigned long long)tree, cluster->node,
+                   (unsigned long long)allowed);
+    return 1;
+}
+
+/* How this node and the others reach each other: 0, or 1 after a line on stderr. */
+static int make_net(struct fs_session *session)
+{
+    struct mpiio_net_options options = {.node = session->cluster.node,
+                                        .nodes = session->cluster.nodes,
+                                        .ports = session->options->ports,
+                                        .timeout = (int)session->options->peer_timeout};
+    int error;
+
+    if (find_interface(session, &options.local) != 0 || make_room(session, &options.most) != 0)
+        return 1;
+    error = mpiio_net_new(&options, &session->cluster.net);
+    return error != 0 ? fs_engine_cannot_talk(session, error) : 0;
 }
 
 int fs_cluster_init(struct fs_session *session, int fd)
@@ -134,11 +187,12 @@ int fs_cluster_init(struct fs_session *session, int fd)
     /* The process with that number is the engine as long as it is this one's parent. */
     if (cluster->engine < 0 || getppid() != message.node.pid)
         return fs_engine_cannot_talk(session, cluster->engine < 0 ? -errno : -ESRCH);
-    return find_interface(session);
+    return make_net(session);
 }
 
 void fs_cluster_free(struct fs_cluster *cluster)
 {
+    mpiio_net_free(cluster->net); /* its threads may pass connections on to the peers */
     mpiio_peers_free(cluster->peers);
     mpiio_channel_free(cluster->channel);
     if (cluster->engine >= 0)

@@ -10,7 +10,9 @@
 #include "cluster/engine_channel.h"
 #include "cluster/peers.h"
 #include "core/base/progress.h"
+#include "core/cache/homes.h"
 #include "core/cache/slots.h"
+#include "net/net.h"
 
 struct fs_session;
 
@@ -21,12 +23,13 @@ struct fs_session;
  */
 struct fs_cluster {
     int node, nodes;
-    struct mpiio_local_address local; /* where it listens for others, and connects from */
-    struct mpiio_channel *channel;    /* to the engine; NULL: there is none */
-    int engine;                       /* its process, a pidfd; -1: none */
-    pid_t engine_pid;                 /* its number */
-    struct mpiio_peers *peers;        /* NULL: not met yet */
-    struct mpiio_slots none; /* what is shared with the engine where nothing is dirty ever */
+    struct mpiio_net *net;         /* by which the nodes reach each other; NULL: there is one */
+    struct mpiio_homes homes;      /* which node stores a block; set by fs_nodes_meet */
+    struct mpiio_channel *channel; /* to the engine; NULL: there is none */
+    int engine;                    /* its process, a pidfd; -1: none */
+    pid_t engine_pid;              /* its number */
+    struct mpiio_peers *peers;     /* NULL: not met yet */
+    struct mpiio_slots none;       /* what is shared with the engine where nothing is dirty ever */
     const struct mpiio_progress_page *progress; /* in what is shared; the engine's */
     struct mpiio_flush_block *blocks; /* what is handed in, and what became of it; the flusher's */
     int32_t *errors;

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cluster/handshake_proof.h"
 #include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/thread.h"
@@ -24,11 +23,6 @@
 
 /* For another daemon to be found, and for all to have joined, in ms. */
 #define JOIN_TIMEOUT 20000
-/*
- * Descriptors that a node which others join may need beside a connection to each of them: its
- * files, and 64 connections that have not joined yet.
- */
-#define OTHER_DESCRIPTORS 128
 
 /* Sets a flag that fs_nodes_leave waits for. */
 static void raise_flag(struct fs_cluster *cluster, bool *flag)
@@ -161,74 +155,82 @@ static void fill_options(struct fs_session *session, const struct mpiio_peers_ev
                                             .nodes = session->cluster.nodes,
                                             .fanout = (int)session->options->fanout,
                                             .peer_timeout = (int)session->options->peer_timeout,
-                                            .local = session->cluster.local,
+                                            .net = session->cluster.net,
                                             .events = *events,
                                             .data = session};
 }
 
-/*
- * What the engines tell those that are to join this node: the token in hexadecimal, and where it
- * listens. NULL: nobody is.
- */
-static int open_peers(struct fs_session *session, const struct mpiio_peers_events *events,
-                      char **address)
+static int open_peers(struct fs_session *session, const struct mpiio_peers_events *events)
 {
     struct mpiio_peers_options options;
-    uint8_t token[MPIIO_TOKEN_BYTES];
-    char text[2 * MPIIO_TOKEN_BYTES + 1];
+
+    fill_options(session, events, &options);
+    return mpiio_peers_open(&options, &session->cluster.peers);
+}
+
+/* Whether other nodes connect with this one: those below it, and those that ask its pool. */
+static bool is_asked(const struct fs_session *session)
+{
+    const struct fs_cluster *cluster = &session->cluster;
+
+    return mpiio_tree_below(cluster->node, cluster->nodes, (int)session->options->fanout) > 0 ||
+           (cluster->nodes > 1 && session->pool.pool != NULL);
+}
+
+/* Begins to listen. An exit status, 1 after a line on stderr. */
+static int listen_for_others(struct fs_session *session)
+{
+    const struct mpiio_ports *ports = &session->options->ports;
+    int error = is_asked(session) ? mpiio_net_listen(session->cluster.net) : 0;
+
+    if (error == -EADDRINUSE && ports->first != 0)
+        mpiio_complain(session->options->name,
+                       "port=%d-%d: no port of these is free (give more of them, one for each "
+                       "mount of a machine)",
+                       ports->first, ports->last);
+    else if (error != 0)
+        mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",
+                       strerror(-error));
+    return error != 0 ? 1 : 0;
+}
+
+/* Joins the node above, and lets others join this one, and ask it. */
+static int join_peers(struct fs_session *session)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    struct mpiio_listener_calls calls = {.join = mpiio_peers_arrive,
+                                         .refused = mpiio_peers_refused,
+                                         .tree = cluster->peers,
+                                         .threads = 1};
+    int error = cluster->node != 0 ? mpiio_peers_join(cluster->peers, JOIN_TIMEOUT) : 0;
+
+    if (session->pool.pool != NULL)
+        mpiio_pool_answer(session->pool.pool, &calls);
+    return error != 0 ? error : mpiio_net_start(cluster->net, &calls);
+}
+
+/* Learns where all nodes are, and what they share. */
+static int meet_others(struct fs_session *session, const struct mpiio_message_peers *told)
+{
+    struct fs_cluster *cluster = &session->cluster;
+    const struct mpiio_message_peers peers = *told;
     char *addresses;
     int error;
 
-    fill_options(session, events, &options);
-    error = mpiio_peers_open(&options, &session->cluster.peers, &addresses, token);
-    if (error != 0 || addresses == NULL)
-        return error;
-    for (size_t i = 0; i < sizeof(token); i++)
-        sprintf(text + 2 * i, "%02x", token[i]);
-    if (asprintf(address, "%s %s", text, addresses) < 0) {
-        *address = NULL;
-        error = -ENOMEM;
-    }
-    free(addresses);
-    return error;
-}
-
-/* The connections of those below meet here. An exit status, 1 after a line on stderr. */
-static int make_room(const struct fs_session *session)
-{
-    const struct fs_cluster *cluster = &session->cluster;
-    int below = mpiio_tree_below(cluster->node, cluster->nodes, (int)session->options->fanout);
-    uint64_t needed = (uint64_t)below + (cluster->node != 0) + OTHER_DESCRIPTORS;
-    uint64_t allowed;
-
-    if (below == 0)
-        return 0;
-    allowed = mpiio_rlimit_descriptors(needed);
-    if (allowed >= needed)
-        return 0;
-    mpiio_complain(session->options->name,
-                   "%d nodes need %llu open files in the daemon of node %d, which may have %llu "
-                   "(ulimit -Hn)",
-                   cluster->nodes, (unsigned long long)needed, cluster->node,
-                   (unsigned long long)allowed);
-    return 1;
-}
-
-static int join_peers(struct fs_session *session, const char *address)
-{
-    uint8_t token[MPIIO_TOKEN_BYTES];
-
-    if (strlen(address) < 2 * sizeof(token) + 1)
+    if (peers.homes.nodes != cluster->nodes)
         return -EPROTO;
-    for (size_t i = 0; i < sizeof(token); i++) {
-        unsigned byte;
-
-        if (sscanf(address + 2 * i, "%2x", &byte) != 1)
-            return -EPROTO;
-        token[i] = (uint8_t)byte;
-    }
-    return mpiio_peers_join(session->cluster.peers, address + 2 * sizeof(token) + 1, token,
-                            JOIN_TIMEOUT);
+    cluster->homes = peers.homes;
+    addresses = malloc(peers.size + 1);
+    if (addresses == NULL)
+        return -ENOMEM;
+    error = mpiio_channel_receive_addresses(cluster->channel, addresses, peers.size);
+    if (error == 0)
+        error = mpiio_net_meet(cluster->net, peers.token, addresses, peers.size);
+    free(addresses);
+    fs_pointers_meet(session, peers.mount);
+    if (error == 0)
+        error = fs_pool_meet(session);
+    return error;
 }
 
 /* The spec's hints: the first of them, where there are more than a message holds. */
@@ -291,20 +293,20 @@ static int add_identity(const struct fs_session *session, struct mpiio_message_h
     return error;
 }
 
-static int say_hello(struct fs_session *session, const char *address)
+static int say_hello(struct fs_session *session)
 {
     struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
                                   .hello = {.path = session->cache != NULL ? session->file : "",
                                             .store = session->options->store,
                                             .coherence = mpiio_store_coherence(session->store),
-                                            .address = address,
+                                            .address = session->cluster.net->own,
                                             .fanout = (uint32_t)session->options->fanout,
-                                            .pool = fs_pool_addresses(&session->pool),
                                             .spec = hash_spec(session->spec),
                                             .members = -1}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
 
+    memcpy(hello.hello.token, session->cluster.net->token, sizeof(hello.hello.token));
     fs_pointers_offer(session, hello.hello.mount);
     fill_hints(session->spec, &hello.hello.hints);
     if (session->cache != NULL)
@@ -341,29 +343,25 @@ static int make_lists(struct fs_session *session)
 
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events)
 {
-    struct fs_cluster *cluster = &session->cluster;
     struct mpiio_message message;
-    char *address = NULL;
-    int error = 0;
+    int error;
 
-    if (make_lists(session) != 0 || make_room(session) != 0)
+    if (make_lists(session) != 0 || listen_for_others(session) != 0)
         return 1;
-    error = open_peers(session, events, &address);
+    error = open_peers(session, events);
     if (error != 0) {
-        mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",
-                       strerror(-error));
+        mpiio_complain(session->options->name, "cannot begin to meet the other nodes: %s",
+                       mpiio_rlimit_text(error));
         return 1;
     }
-    error = say_hello(session, address != NULL ? address : "");
-    free(address);
+    error = say_hello(session);
     if (error != 0)
         return fs_engine_cannot_talk(session, error);
     if (fs_engine_await(session, MPIIO_MESSAGE_PEERS, &message) != 0)
         return 1;
-    fs_pointers_meet(session, message.peers.mount);
-    error = fs_pool_meet(session, message.peers.pools, message.peers.pools_size);
-    if (error == 0 && cluster->node != 0)
-        error = join_peers(session, message.peers.address);
+    error = meet_others(session, &message.peers);
+    if (error == 0)
+        error = join_peers(session);
     if (error != 0) {
         mpiio_complain(session->options->name, "cannot join the other nodes: %s",
                        mpiio_rlimit_text(error));
@@ -407,6 +405,8 @@ int fs_nodes_await_start(struct fs_session *session)
     on_start(cluster);
     cluster->hints = hints_text(&message.start);
     error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
+    if (session->pool.pool == NULL) /* nobody is to connect any more */
+        mpiio_net_close(cluster->net);
     if (error != 0)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "the other nodes did not join");
     return error != 0 ? 1 : 0;

@@ -17,9 +17,6 @@
 #define PART       4
 /* Members that an assembled file has at most. */
 #define MEMBERS_MAX 16384
-/* Descriptors for its connections, to and from each other node, and for all else (nodes.c). */
-#define CONNECTIONS 8
-#define OTHERS      127
 
 /* All ranks see what this map shows. */
 static bool is_common(const struct fs_session *session, const struct vs_map *map)
@@ -105,22 +102,14 @@ static bool is_fit(const struct fs_session *session)
 static int make(struct fs_session *session, int64_t size)
 {
     const struct fs_cluster *cluster = &session->cluster;
-    int first = cluster->node / MPIIO_POOL_NODES * MPIIO_POOL_NODES;
-    int rest = cluster->nodes - first;
     struct mpiio_pool_options options = {
         .file = {.look = look_at_version, .read = read_file, .data = session},
         .size = size,
-        .node = cluster->node - first,
-        .nodes = rest < MPIIO_POOL_NODES ? rest : MPIIO_POOL_NODES,
-        .local = cluster->local,
+        .net = cluster->nodes > 1 ? cluster->net : NULL,
         .timeout = (int)session->options->peer_timeout,
         .wait = fs_workers_waits,
         .data = &session->workers};
 
-    /* Where there are too few of them, this node reads more by itself. */
-    if (options.nodes > 1)
-        mpiio_rlimit_descriptors(
-            (uint64_t)(options.nodes + OTHERS + CONNECTIONS * (options.nodes - 1)));
     return mpiio_pool_new(&options, &session->pool.pool);
 }
 
@@ -140,13 +129,6 @@ int fs_pool_init(struct fs_session *session)
         fs_members_version_destroy(&self->members);
         return error;
     }
-    if (session->cluster.nodes > 1)
-        error = mpiio_pool_listen(self->pool, &self->addresses);
-    if (error != 0) {
-        /* No network that others could come by: the control connections will tell. */
-        fs_pool_free(self);
-        return 0;
-    }
     mpiio_store_set_reader(session->store, &self->reader);
     return 0;
 }
@@ -158,26 +140,13 @@ void fs_pool_free(struct fs_pool *pool)
         fs_members_version_destroy(&pool->members);
     }
     pool->pool = NULL;
-    free(pool->addresses);
-    pool->addresses = NULL;
 }
 
-const char *fs_pool_addresses(const struct fs_pool *pool)
-{
-    return pool->addresses != NULL ? pool->addresses : "";
-}
-
-int fs_pool_meet(struct fs_session *session, const char *places, size_t size)
+int fs_pool_meet(struct fs_session *session)
 {
     struct fs_pool *self = &session->pool;
 
-    if (self->pool == NULL)
-        return 0;
-    if (size == 0) {
-        fs_pool_alone(self);
-        return 0;
-    }
-    return mpiio_pool_meet(self->pool, places, size);
+    return self->pool != NULL ? mpiio_pool_meet(self->pool, &session->cluster.homes) : 0;
 }
 
 int fs_pool_start(struct fs_pool *pool)
@@ -193,6 +162,9 @@ void fs_pool_look_again(struct fs_pool *pool)
 
 void fs_pool_alone(struct fs_pool *pool)
 {
-    if (pool->pool != NULL)
-        mpiio_pool_alone(pool->pool);
+    if (pool->pool == NULL)
+        return;
+    mpiio_pool_alone(pool->pool);
+    if (pool->session->cluster.net != NULL)
+        mpiio_net_close(pool->session->cluster.net);
 }

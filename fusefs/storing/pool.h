@@ -21,7 +21,6 @@ struct fs_pool {
     struct fs_session *session;        /* borrowed */
     struct mpiio_pool *pool;           /* NULL: the mount has none */
     struct fs_members_version members; /* of an assembled file; set up with the pool */
-    char *addresses;                   /* where the other nodes find it; NULL: nowhere */
 };
 
 /*
@@ -31,11 +30,8 @@ struct fs_pool {
 int fs_pool_init(struct fs_session *session);
 void fs_pool_free(struct fs_pool *pool);
 
-/* Where the other nodes find it; "": nowhere. Borrowed. */
-const char *fs_pool_addresses(const struct fs_pool *pool);
-
-/* As mpiio_pool_meet; no places: this node's memory is for itself. */
-int fs_pool_meet(struct fs_session *session, const char *places, size_t size);
+/* The cluster has met the other nodes, and knows the homes of blocks. 0 or a negative errno. */
+int fs_pool_meet(struct fs_session *session);
 
 /* Starts its threads, after any fork. 0 or a negative errno. */
 int fs_pool_start(struct fs_pool *pool);

@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "wire.h"
+#include "net/wire.h"
 
 /* The last block of a file of 2^63-1 bytes, in blocks of 1 MiB. */
 #define BLOCK_LAST (INT64_MAX >> 20)
@@ -90,12 +90,28 @@ static void code_hello(struct mpiio_wire *wire, struct mpiio_message_hello *hell
     mpiio_wire_text(wire, &hello->address, MPIIO_TEXT_MAX);
     mpiio_wire_u32(wire, &hello->fanout);
     mpiio_wire_expect(wire, hello->fanout > 0 && hello->fanout <= INT32_MAX);
-    mpiio_wire_text(wire, &hello->pool, MPIIO_TEXT_MAX);
+    mpiio_wire_bytes(wire, hello->token, sizeof(hello->token));
     mpiio_wire_bytes(wire, hello->mount, sizeof(hello->mount));
     mpiio_wire_u64(wire, &hello->spec);
     mpiio_wire_flag(wire, &hello->assembled);
     mpiio_wire_u64(wire, &hello->held);
     code_hints(wire, &hello->hints);
+}
+
+static void code_peers(struct mpiio_wire *wire, struct mpiio_message_peers *peers)
+{
+    uint32_t nodes = (uint32_t)peers->homes.nodes;
+
+    mpiio_wire_bytes(wire, peers->token, sizeof(peers->token));
+    mpiio_wire_bytes(wire, peers->mount, sizeof(peers->mount));
+    mpiio_wire_u64(wire, (uint64_t *)&peers->homes.stretch);
+    mpiio_wire_u64(wire, (uint64_t *)&peers->homes.period);
+    mpiio_wire_u32(wire, &nodes);
+    mpiio_wire_expect(wire, peers->homes.stretch > 0 && peers->homes.period > 0 &&
+                                peers->homes.period <= INT32_MAX && nodes > 0 &&
+                                nodes <= INT32_MAX);
+    peers->homes.nodes = (int)nodes;
+    mpiio_wire_u32(wire, &peers->size);
 }
 
 static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *counters)
@@ -126,9 +142,7 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
         code_hello(wire, &message->hello);
         break;
     case MPIIO_MESSAGE_PEERS:
-        mpiio_wire_text(wire, &message->peers.address, MPIIO_TEXT_MAX);
-        mpiio_wire_bytes(wire, message->peers.mount, sizeof(message->peers.mount));
-        mpiio_wire_string(wire, &message->peers.pools, &message->peers.pools_size);
+        code_peers(wire, &message->peers);
         break;
     case MPIIO_MESSAGE_FAILED:
         mpiio_wire_u32(wire, (uint32_t *)&message->failed.status);
@@ -173,6 +187,11 @@ static void code_error(struct mpiio_wire *wire, void *entry)
     mpiio_wire_errno(wire, entry);
 }
 
+static void code_byte(struct mpiio_wire *wire, void *entry)
+{
+    mpiio_wire_u8(wire, entry);
+}
+
 /* A list is sent in parts: messages of a type of its own with as many entries as fit. */
 struct list {
     enum mpiio_message_type type;
@@ -182,6 +201,7 @@ struct list {
 
 static const struct list block_list = {MPIIO_MESSAGE_BLOCKS, sizeof(struct mpiio_flush_block),
                                        code_block};
+static const struct list text_list = {MPIIO_MESSAGE_TEXTS, 1, code_byte};
 static const struct list error_list = {MPIIO_MESSAGE_ERRORS, sizeof(int32_t), code_error};
 
 /* Descriptors that come with a message, at most. */
@@ -240,6 +260,7 @@ static int send_list(struct mpiio_channel *channel, const struct mpiio_message *
     union {
         struct mpiio_flush_block block;
         int32_t error;
+        uint8_t byte;
     } entry;
 
     while (count > 0 && error == 0) {
@@ -255,6 +276,14 @@ static int send_list(struct mpiio_channel *channel, const struct mpiio_message *
         error = transmit(channel, &wire, NULL, 0);
     }
     return error;
+}
+
+int mpiio_channel_send_peers(struct mpiio_channel *channel, const struct mpiio_message_peers *peers,
+                             const char *addresses)
+{
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_PEERS, .peers = *peers};
+
+    return send_list(channel, &message, &text_list, addresses, peers->size);
 }
 
 int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
@@ -381,6 +410,11 @@ static int receive_list(struct mpiio_channel *channel, const struct list *list, 
             return -EPROTO;
     }
     return 0;
+}
+
+int mpiio_channel_receive_addresses(struct mpiio_channel *channel, char *addresses, uint32_t size)
+{
+    return receive_list(channel, &text_list, addresses, size);
 }
 
 int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,

@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "core/base/filesystem.h"
+#include "core/cache/homes.h"
+#include "net/handshake.h"
 
 /*
  * What a node's daemon (mpiio-fused) and its engine (mpiio-engine) tell each other, over a pair of
@@ -16,7 +18,7 @@
  *   engine                    daemon
  *   NODE          ->                       which node it is, of how many
  *                             <-  HELLO    the file, and how to store; where it listens for others
- *   PEERS         ->                       where the daemons listen that it is to join, and to ask
+ *   PEERS         ->                       where all daemons listen, and what they share
  *                             <-  READY    connected and mounted, or nothing is missing for it
  *   START         ->                       all nodes are ready
  *                             <-  FLUSH      store these blocks, with all the other nodes
@@ -30,7 +32,7 @@
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
  */
 
-#define MPIIO_MESSAGE_VERSION 9
+#define MPIIO_MESSAGE_VERSION 10
 
 /* Bytes of a mount's identity. */
 #define MPIIO_MOUNT_BYTES 16
@@ -56,6 +58,7 @@ enum mpiio_message_type {
     MPIIO_MESSAGE_QUIT,
     MPIIO_MESSAGE_BLOCKS, /* inside: a part of the list behind FLUSH */
     MPIIO_MESSAGE_ERRORS, /* inside: a part of the list behind RESULT */
+    MPIIO_MESSAGE_TEXTS,  /* inside: a part of the list behind PEERS */
 };
 
 /* How homes write the file: the mount option "store". */
@@ -88,10 +91,10 @@ struct mpiio_message_hello {
     uint64_t inode;   /* assembled: a hash of which files the members are, and of how much each
                          holds (mpiio_assembled_identity) */
     enum mpiio_store_mode store;
-    enum mpiio_coherence coherence; /* how the mount treats the file's filesystem */
-    const char *address; /* where those right below it find it (tree.h); "": there are none */
-    uint32_t fanout;     /* how many there may be, > 0 */
-    const char *pool;    /* where others of its group find its part of the pool; "": nowhere */
+    enum mpiio_coherence coherence;   /* how the mount treats the file's filesystem */
+    const char *address;              /* where others find it (net/net.h); "": nowhere */
+    uint32_t fanout;                  /* how many nodes there may be right below it, > 0 */
+    uint8_t token[MPIIO_TOKEN_BYTES]; /* node 0: what all nodes share */
     uint8_t mount[MPIIO_MOUNT_BYTES]; /* node 0: the mount's identity, a random number; zeros if it
                                          cannot keep shared file pointers */
     uint64_t spec;                    /* a hash of what its views are */
@@ -103,16 +106,11 @@ struct mpiio_message_hello {
 };
 
 struct mpiio_message_peers {
-    const char *address;              /* of the node above, as its hello has it; at node 0 "" */
-    uint8_t mount[MPIIO_MOUNT_BYTES]; /* as the hello of node 0 has it */
-    /* What the hellos of this node's group have as pool, by number, a zero byte behind each: so
-       many bytes. None where that is too much for a message, or nobody has a pool. */
-    const char *pools;
-    uint32_t pools_size;
+    uint8_t token[MPIIO_TOKEN_BYTES],
+        mount[MPIIO_MOUNT_BYTES]; /* as the hello of node 0 has them */
+    struct mpiio_homes homes;     /* that the engines store by; of nodes as NODE has it */
+    uint32_t size; /* bytes of addresses that follow: mpiio_channel_receive_addresses */
 };
-
-/* Nodes with neighbouring numbers that share a pool, at most: node / this is their group. */
-#define MPIIO_GROUP_NODES 128
 
 struct mpiio_message_failed {
     int32_t status;   /* to exit with: 1 or 2 */
@@ -181,10 +179,15 @@ void mpiio_channel_free(struct mpiio_channel *channel);
 int mpiio_channel_fd(const struct mpiio_channel *channel);
 
 /*
- * Sends any message but FLUSH and RESULT. Texts that are too long or too many give -E2BIG, an other
- * end that is gone -EPIPE. Blocks while the other end does not receive.
+ * Sends any message but PEERS, FLUSH and RESULT. Texts that are too long or too many give -E2BIG,
+ * an other end that is gone -EPIPE. Blocks while the other end does not receive.
  */
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
+
+/* Sends PEERS, and each hello's address by number, a zero byte behind each. Else as
+   mpiio_channel_send. */
+int mpiio_channel_send_peers(struct mpiio_channel *channel, const struct mpiio_message_peers *peers,
+                             const char *addresses);
 
 /* Sends FLUSH and its blocks, flush->count of them. Else as mpiio_channel_send. */
 int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
@@ -197,9 +200,12 @@ int mpiio_channel_send_result(struct mpiio_channel *channel,
 /*
  * Waits for the next message. What it points to is the channel's, until the next receive. -EPIPE:
  * the other end is gone; -EPROTO: it sent what no daemon or engine of this version sends (also
- * where a list that FLUSH or RESULT announced has not been received); or recvmsg(2)'s error.
+ * where a list that PEERS, FLUSH or RESULT announced has not been received); or recvmsg(2)'s error.
  */
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message);
+
+/* Receives what follows PEERS: size bytes. Else as mpiio_channel_receive. */
+int mpiio_channel_receive_addresses(struct mpiio_channel *channel, char *addresses, uint32_t size);
 
 /*
  * Receives the list behind FLUSH: count entries. Blocks are >= 0, and end below 2^63 bytes. Else as

@@ -6,22 +6,36 @@
 #include <string.h>
 
 #include "viewspec/base/line.h"
-#include "wire.h"
+#include "net/wire.h"
 
 /*
- * The fields of each type in their order: e number, p proof, r echo, n node, m nodes, t time,
- * s status, f flag, k count, c nonce, h host, x text. One table for both ways.
+ * The fields of each type in their order: e number, r echo, n node, t time, s status, f flag,
+ * k count, h host, x text. One table for both ways.
  */
 static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
-    [MPIIO_HELLO] = "ec",       [MPIIO_JOIN] = "enmcph",  [MPIIO_WELCOME] = "pth",
-    [MPIIO_REFUSED] = "s",      [MPIIO_BEAT] = "ert",     [MPIIO_JOINED] = "f",
-    [MPIIO_ASK] = "f",          [MPIIO_DONE] = "esn",     [MPIIO_CHANGE] = "eft",
-    [MPIIO_VOTE] = "es",        [MPIIO_SETTLED] = "e",    [MPIIO_UNMOUNT_ALL] = "ef",
-    [MPIIO_UNMOUNTED] = "snfx", [MPIIO_GOODBYE] = "f",    [MPIIO_LOST] = "nhx",
-    [MPIIO_PROGRESS] = "efkx",  [MPIIO_FENCED] = "",      [MPIIO_READY] = "",
-    [MPIIO_EPOCH] = "ef",       [MPIIO_FINISHED] = "efs", [MPIIO_PREPARE] = "ef",
-    [MPIIO_SETTLE] = "ef",      [MPIIO_RESULT] = "efsx",  [MPIIO_UNMOUNT] = "f",
-    [MPIIO_END] = "",           [MPIIO_DEGRADED] = "nhx", [MPIIO_GO] = "",
+    [MPIIO_BEAT] = "ert",
+    [MPIIO_JOINED] = "f",
+    [MPIIO_ASK] = "f",
+    [MPIIO_DONE] = "esn",
+    [MPIIO_CHANGE] = "eft",
+    [MPIIO_VOTE] = "es",
+    [MPIIO_SETTLED] = "e",
+    [MPIIO_UNMOUNT_ALL] = "ef",
+    [MPIIO_UNMOUNTED] = "snfx",
+    [MPIIO_GOODBYE] = "f",
+    [MPIIO_LOST] = "nhx",
+    [MPIIO_PROGRESS] = "efkx",
+    [MPIIO_FENCED] = "",
+    [MPIIO_READY] = "",
+    [MPIIO_EPOCH] = "ef",
+    [MPIIO_FINISHED] = "efs",
+    [MPIIO_PREPARE] = "ef",
+    [MPIIO_SETTLE] = "ef",
+    [MPIIO_RESULT] = "efsx",
+    [MPIIO_UNMOUNT] = "f",
+    [MPIIO_END] = "",
+    [MPIIO_DEGRADED] = "nhx",
+    [MPIIO_GO] = "",
 };
 
 /* A number below 2^31. */
@@ -48,18 +62,11 @@ static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, 
     case 'e':
         mpiio_wire_u64(wire, &frame->number);
         break;
-    case 'p':
-        mpiio_wire_u64(wire, &frame->proof);
-        break;
     case 'r':
         mpiio_wire_u64(wire, &frame->echo);
         break;
     case 'n':
         code_number(wire, &frame->node);
-        break;
-    case 'm':
-        code_number(wire, &frame->nodes);
-        mpiio_wire_expect(wire, frame->node < frame->nodes);
         break;
     case 't':
         code_number(wire, &frame->time);
@@ -72,9 +79,6 @@ static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, 
         break;
     case 'k':
         mpiio_wire_u64(wire, &frame->count);
-        break;
-    case 'c':
-        mpiio_wire_bytes(wire, frame->nonce, sizeof(frame->nonce));
         break;
     case 'h':
         code_host(wire, frame->host);

@@ -7,34 +7,24 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "handshake_proof.h"
 #include "peers.h"
 
 /*
- * What the nodes' daemons tell each other, as bytes. A frame is its length (32 bits, all of
- * it), its type (8 bits) and the fields of that type, integers with the highest byte first. What
- * does not decode to exactly these fields, each in its range, is no frame.
+ * What the nodes' daemons tell each other once one has joined the other (net/handshake.h), as
+ * bytes. A frame is its length (32 bits, all of it), its type (8 bits) and the fields of that type,
+ * integers with the highest byte first. What does not decode to exactly these fields, each in its
+ * range, is no frame.
  */
 #define MPIIO_PEER_FRAME_MAX  65536 /* bytes of a frame */
 #define MPIIO_PEER_FRAME_HEAD 5
-#define MPIIO_HOST_MAX        255
 #define MPIIO_PEER_TEXT_MAX   (MPIIO_PEER_FRAME_MAX - 1024)
 
-/* "MPIO" and the version of all that follows: daemons of two versions refuse each other. */
-#define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000005)
-
 enum mpiio_peer_frame_type {
-    /* The greeting: who is above asks, the other one joins, and is taken or not. */
-    MPIIO_HELLO = 1, /* number: MPIIO_PROTOCOL; nonce */
-    MPIIO_JOIN,      /* number: MPIIO_PROTOCOL; node, nodes, nonce, proof, host */
-    MPIIO_WELCOME,   /* proof, time: peer_timeout, host */
-    MPIIO_REFUSED,   /* status */
-
     /*
      * Both ways; number: when, for the sender; echo; time: for so long after what is echoed came,
      * nobody on the sender's side of the connection takes anybody for dead.
      */
-    MPIIO_BEAT,
+    MPIIO_BEAT = 1,
 
     /*
      * Up, to the node that decides: of the sender and all that are below it, where it is not said
@@ -71,14 +61,12 @@ enum mpiio_peer_frame_type {
 struct mpiio_peer_frame {
     enum mpiio_peer_frame_type type;
     uint64_t number;
-    uint64_t proof;
-    uint64_t echo;        /* the number of the last beat that came from the other side; 0: none */
-    uint32_t node, nodes; /* node < nodes where a type has both */
-    uint32_t time;        /* ms, at most INT32_MAX */
-    int32_t status;       /* 0 or a negative errno, -4095 at least */
+    uint64_t echo; /* the number of the last beat that came from the other side; 0: none */
+    uint32_t node;
+    uint32_t time;  /* ms, at most INT32_MAX */
+    int32_t status; /* 0 or a negative errno, -4095 at least */
     bool flag;
-    uint64_t count; /* changes when an engine has come further */
-    uint8_t nonce[MPIIO_NONCE_BYTES];
+    uint64_t count;                /* changes when an engine has come further */
     char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/base/line.h) */
     const char *text;              /* borrowed, not terminated */
     uint32_t text_size;            /* at most MPIIO_PEER_TEXT_MAX */

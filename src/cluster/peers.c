@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/base/thread.h"
-#include "address.h"
 #include "viewspec/base/line.h"
 #include "core/base/clock.h"
 #include "roster.h"
@@ -33,36 +32,16 @@ static int start_peers(struct mpiio_peers *peers)
     return error;
 }
 
-/* For those below. */
-static int listen_for_others(struct mpiio_peers *peers, char **addresses,
-                             uint8_t token[MPIIO_TOKEN_BYTES])
-{
-    int error = mpiio_random(peers->token, sizeof(peers->token));
-
-    if (error == 0)
-        error = mpiio_address_listen(&peers->local, &peers->greetings.fd, addresses);
-    if (error == 0)
-        error = mpiio_roster_watch(peers, peers->greetings.fd, peers);
-    memcpy(token, peers->token, sizeof(peers->token));
-    return error;
-}
-
-int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **created,
-                     char **addresses, uint8_t token[MPIIO_TOKEN_BYTES])
+int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **created)
 {
     struct mpiio_peers *peers;
     int error = mpiio_roster_create(options, &peers);
 
-    *addresses = NULL;
     if (error == 0)
         error = watch(peers);
-    if (error == 0 && peers->peers > 1)
-        error = listen_for_others(peers, addresses, token);
     if (error == 0 && peers->node == 0)
         error = start_peers(peers);
     if (error != 0) {
-        free(*addresses);
-        *addresses = NULL;
         mpiio_peers_free(peers);
         peers = NULL;
     }
@@ -70,15 +49,39 @@ int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_pee
     return error;
 }
 
-int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
-                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout)
+void mpiio_peers_refused(void *tree, int error)
+{
+    mpiio_roster_log_refusal(tree, error);
+}
+
+void mpiio_peers_arrive(void *tree, int fd, const struct mpiio_handshake *handshake,
+                        const struct mpiio_join *join)
+{
+    struct mpiio_peers *peers = tree;
+    struct mpiio_arrival *arrival = malloc(sizeof(*arrival));
+    bool waits;
+
+    pthread_mutex_lock(&peers->lock);
+    waits = arrival != NULL && !peers->ended;
+    if (waits) {
+        *arrival = (struct mpiio_arrival){fd, *handshake, *join, peers->arrivals};
+        peers->arrivals = arrival;
+        mpiio_roster_wake(peers);
+    }
+    pthread_mutex_unlock(&peers->lock);
+    if (!waits) {
+        close(fd);
+        free(arrival);
+    }
+}
+
+int mpiio_peers_join(struct mpiio_peers *peers, int timeout)
 {
     int error;
 
     if (peers->node == 0 || peers->started)
         return -EINVAL;
-    memcpy(peers->token_above, token, sizeof(peers->token_above));
-    error = mpiio_greet_join(peers, addresses, timeout);
+    error = mpiio_greet_join(peers, timeout);
     if (error != 0)
         return error;
     mpiio_roster_set_timeout(peers, peers->timeout);
@@ -313,5 +316,6 @@ void mpiio_peers_free(struct mpiio_peers *peers)
     mpiio_peers_stop(peers);
     if (peers->started)
         pthread_join(peers->thread, NULL);
+    mpiio_greet_end(peers);
     mpiio_roster_free(peers);
 }

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "address.h"
 #include "core/base/complain.h"
 #include "core/base/progress.h"
-#include "handshake_proof.h"
+#include "net/net.h"
 
 /*
  * The daemons of the nodes of one mount, which agree on when to flush, on changes, on the end, and
@@ -102,11 +101,11 @@ struct mpiio_peers_events {
 
 /* Copied: only what data points to must live as long as the peers. */
 struct mpiio_peers_options {
-    int node, nodes;  /* this node's number, from 0, and how many there are, 1 at least */
-    int fanout;       /* nodes right below a node, the same on all; 0: MPIIO_TREE_FANOUT */
-    int peer_timeout; /* ms; 0: MPIIO_PEERS_TIMEOUT; that of node 0 counts for all */
-    const char *host; /* this node's name for others; NULL: that of the machine */
-    struct mpiio_local_address local; /* where it listens, and connects from */
+    int node, nodes;       /* this node's number, from 0, and how many there are, 1 at least */
+    int fanout;            /* nodes right below a node, the same on all; 0: MPIIO_TREE_FANOUT */
+    int peer_timeout;      /* ms; 0: MPIIO_PEERS_TIMEOUT; that of node 0 counts for all */
+    const char *host;      /* this node's name for others; NULL: that of the machine */
+    struct mpiio_net *net; /* by which the nodes reach each other; borrowed, and outlives it */
     struct mpiio_peers_events events; /* none may be NULL */
     void *data;
 };
@@ -136,24 +135,25 @@ struct mpiio_peer_status {
     uint64_t received, sent; /* bytes */
 };
 
-/*
- * Makes a node. One that others are to join begins to listen for them: *addresses (malloc'd,
- * "IP:PORT [IP6]:PORT ...": the local one, or all of the machine but loopback, unless there is no
- * other) and the token, which is secret, are to be handed to those right below it (tree.h);
- * *addresses is NULL where there are none. A connection that does not prove that it knows the token
- * has no effect. Those that come before the node has joined itself wait until it has.
- */
-int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers,
-                     char **addresses, uint8_t token[MPIIO_TOKEN_BYTES]);
+/* Makes a node. Node 0 begins to let others join. */
+int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
 
 /*
- * Any node but node 0 joins the one above it. Once; blocks up to timeout ms. -EACCES: the token is
- * wrong; -EINVAL: nodes is not what it is there, or the other one is not above this one;
- * -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: the other one is gone, as nobody
- * listens at any of the addresses; else why it could not connect.
+ * Any node but node 0 joins the one above it (tree.h), where net has met the others. Once; blocks
+ * up to timeout ms. -EACCES: the token is wrong; -EINVAL: the other one knows of another number of
+ * nodes, or is not above this one; -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: the
+ * other one is gone, as nobody listens at any of its addresses; else why it could not connect.
  */
-int mpiio_peers_join(struct mpiio_peers *peers, const char *addresses,
-                     const uint8_t token[MPIIO_TOKEN_BYTES], int timeout);
+int mpiio_peers_join(struct mpiio_peers *peers, int timeout);
+
+/*
+ * What a listener's calls are due to tell (net/listener.h), with the peers as tree: another node
+ * asks to join, for which fd is taken over; a connection was refused. Those that ask before this
+ * node has joined itself wait until it has.
+ */
+void mpiio_peers_arrive(void *tree, int fd, const struct mpiio_handshake *handshake,
+                        const struct mpiio_join *join);
+void mpiio_peers_refused(void *tree, int error);
 
 /*
  * Blocks until all nodes have joined: 0, also where some were lost since; -ETIMEDOUT after timeout

@@ -18,10 +18,7 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
     mpiio_connection_flush(&peer->link);
     while (more) {
         more = mpiio_connection_fill(&peer->link);
-        if (peer->node < 0)
-            mpiio_greeted(peers, peer);
-        if (peer->node >= 0)
-            mpiio_turn_hear(peers, peer);
+        mpiio_turn_hear(peers, peer);
         more = more && peer->link.error == 0 && peers->leaving == MPIIO_PEERS_JOINING;
     }
 }
@@ -40,16 +37,12 @@ static void handle(struct mpiio_peers *peers, const struct epoll_event *events, 
     for (int i = 0; i < count; i++) {
         void *owner = events[i].data.ptr;
 
-        if (owner == peers)
-            mpiio_greet(peers);
-        else if (owner != &peers->wake)
+        if (owner != &peers->wake)
             serve(peers, owner);
         else if (read(peers->wake, &ignored, sizeof(ignored)) < 0)
             continue;
     }
-    if (peers->greetings.waiting) /* there may be room now */
-        mpiio_greet(peers);
-    mpiio_greet_expire(peers, mpiio_clock());
+    mpiio_greet(peers);
 }
 
 /* Reads what still comes, until the end. False: it has come. */
@@ -94,12 +87,12 @@ static void finish_loop(struct mpiio_peers *peers)
 {
     if (peers->leaving != MPIIO_PEERS_STOPPED)
         linger(peers);
-    mpiio_greet_end(peers);
     mpiio_turn_end(peers);
     pthread_mutex_lock(&peers->lock);
     peers->ended = true;
     pthread_cond_broadcast(&peers->changed);
     pthread_mutex_unlock(&peers->lock);
+    mpiio_greet_end(peers);
 }
 
 void *mpiio_peers_run(void *data)
@@ -110,8 +103,6 @@ void *mpiio_peers_run(void *data)
 
     mpiio_turn_begin(peers);
     while (mpiio_turn(peers)) {
-        if (peers->status.state != MPIIO_PEERS_JOINING)
-            mpiio_greet_end(peers);
         count = epoll_wait(peers->poll, events, EVENTS, time_to_wait(peers));
         mpiio_turn_look(peers);
         handle(peers, events, count < 0 ? 0 : count);

@@ -32,6 +32,11 @@ void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, con
     peers->events.log(peers->data, level, line);
 }
 
+void mpiio_roster_log_refusal(struct mpiio_peers *peers, int error)
+{
+    mpiio_roster_log(peers, MPIIO_LOG_WARNING, "refused to let a node join: %s", strerror(-error));
+}
+
 void mpiio_roster_wake(struct mpiio_peers *peers)
 {
     const uint64_t one = 1;
@@ -133,7 +138,7 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_roster_close(peers, peer);
     pthread_mutex_lock(&peers->lock);
-    if (peer->node >= 0 && *place_of(peers, peer->node) == peer)
+    if (*place_of(peers, peer->node) == peer)
         *place_of(peers, peer->node) = NULL;
     pthread_mutex_unlock(&peers->lock);
     peer->next = peers->dead;
@@ -157,8 +162,6 @@ void mpiio_roster_free(struct mpiio_peers *peers)
         close(peers->poll);
     if (peers->wake >= 0)
         close(peers->wake);
-    if (peers->greetings.fd >= 0)
-        close(peers->greetings.fd);
     mpiio_queue_free(&peers->inbox);
     mpiio_queue_free(&peers->outbox);
     mpiio_queue_free(&peers->sending);
@@ -230,7 +233,7 @@ int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_
         return -ENOMEM;
     peers->node = options->node;
     peers->nodes = options->nodes;
-    peers->local = options->local;
+    peers->net = options->net;
     peers->fanout = options->fanout != 0 ? options->fanout : MPIIO_TREE_FANOUT;
     mpiio_roster_set_timeout(peers, options->peer_timeout != 0 ? options->peer_timeout
                                                                : MPIIO_PEERS_TIMEOUT);
@@ -239,7 +242,7 @@ int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_
     peers->status.dead = -1;
     peers->rounds.missing = mpiio_tree_below(peers->node, peers->nodes, peers->fanout);
     peers->peers = 1 + peers->rounds.missing;
-    peers->greetings.fd = peers->poll = peers->wake = -1;
+    peers->poll = peers->wake = -1;
     set_host(peers, options->host);
     pthread_mutex_init(&peers->lock, NULL);
     pthread_cond_init(&peers->changed, NULL);

@@ -21,16 +21,14 @@ enum mpiio_awaited {
     MPIIO_AWAIT_FENCED = 8,
 };
 
-/* The node itself, the one above it, one below it, or a connection that has not joined yet. */
+/* The node itself, the one above it, or one below it. */
 struct mpiio_peer {
-    struct mpiio_connection link;     /* fd -1: closed, or the node itself */
-    int node;                         /* -1: not joined */
-    char host[MPIIO_HOST_MAX + 1];    /* lock: lock */
-    bool connected;                   /* has joined, and its connection is open; lock: lock */
-    bool unmounted;                   /* the node is; lock: lock */
-    uint8_t nonce[MPIIO_NONCE_BYTES]; /* what a connection was asked */
-    int64_t expires;                  /* when one that has not joined is dropped */
-    struct mpiio_peer *next;          /* in the list of those */
+    struct mpiio_connection link; /* fd -1: closed, or the node itself */
+    int node;
+    char host[MPIIO_HOST_MAX + 1]; /* lock: lock */
+    bool connected;                /* has joined, and its connection is open; lock: lock */
+    bool unmounted;                /* the node is; lock: lock */
+    struct mpiio_peer *next;       /* in the list of the dead */
 
     uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has come */
     int64_t beaten_at; /* when that came, mpiio_lease_clock */
@@ -62,12 +60,12 @@ struct mpiio_round {
     uint32_t failed_node;
 };
 
-/* Connections that have not joined yet. For the thread. */
-struct mpiio_greetings {
-    int fd; /* listening, or -1 */
-    int pending_count;
-    struct mpiio_peer *pending;
-    bool waiting; /* some connections are not accepted yet, for want of room */
+/* A connection by which another node asks to join this one. */
+struct mpiio_arrival {
+    int fd; /* owned */
+    struct mpiio_handshake handshake;
+    struct mpiio_join join;
+    struct mpiio_arrival *next; /* the one before it */
 };
 
 /* The rounds of this node and those below it. For the thread. */
@@ -121,8 +119,7 @@ struct mpiio_peers {
     int64_t timeout, interval,
         settle; /* ms: of silence, between heartbeats, for others to notice */
     char host[MPIIO_HOST_MAX + 1];
-    struct mpiio_local_address local;
-    uint8_t token[MPIIO_TOKEN_BYTES], token_above[MPIIO_TOKEN_BYTES]; /* for those below; for it */
+    struct mpiio_net *net; /* borrowed */
     struct mpiio_peers_events events;
     void *data;
 
@@ -134,7 +131,6 @@ struct mpiio_peers {
     bool started; /* the thread is */
 
     /* For the thread. */
-    struct mpiio_greetings greetings;
     struct mpiio_rounds rounds;
     struct mpiio_member member;
     struct mpiio_queue sending;     /* what was in the outbox */
@@ -156,6 +152,7 @@ struct mpiio_peers {
     pthread_mutex_t lock; /* never held during a callback or a system call that may block */
     pthread_cond_t changed;
     struct mpiio_queue outbox;        /* what this node has to say; lock: lock */
+    struct mpiio_arrival *arrivals;   /* the newest first; lock: lock */
     struct mpiio_peers_status status; /* lock: lock; written by the thread */
     bool asked, asked_sync;           /* since the last epoch began; lock: lock */
     bool gone;                        /* this node is unmounted; lock: lock */
@@ -178,6 +175,9 @@ void mpiio_roster_set_timeout(struct mpiio_peers *peers, int64_t timeout);
 /* Writes a line to the log. */
 void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
+
+/* The same, about a node that was not let join. */
+void mpiio_roster_log_refusal(struct mpiio_peers *peers, int error);
 
 /*
  * Says something for this node itself, which goes up from here: -ENOTCONN unless the state is
@@ -273,28 +273,16 @@ void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, cons
 /* READY, from above: 0, or -EPROTO where this node has not said that all below it are there. */
 int mpiio_joining_ready(struct mpiio_peers *peers);
 
-/*
- * How a connection becomes a node: each side proves that it knows the token. The thread's, unless
- * it is said.
- */
+/* How others join this node, and this one the node above. The thread's, unless it is said. */
 
-/* Accepts new connections, and asks them to prove themselves. */
+/* Answers those that ask to join, and takes those that may. */
 void mpiio_greet(struct mpiio_peers *peers);
 
-/* A connection that has not joined has something to say, or failed. */
-void mpiio_greeted(struct mpiio_peers *peers, struct mpiio_peer *peer);
-
-/* Drops connections that have not joined in time. */
-void mpiio_greet_expire(struct mpiio_peers *peers, int64_t now);
-
-/* Stops listening, and drops all that have not joined. May be repeated. */
+/* Closes the connections of those that still ask to join. Once the thread has ended. */
 void mpiio_greet_end(struct mpiio_peers *peers);
 
-/*
- * The other side: connects with the node above, and joins, within timeout ms. Blocks; before the
- * thread is started.
- */
-int mpiio_greet_join(struct mpiio_peers *peers, const char *addresses, int64_t timeout);
+/* Joins the node above within timeout ms. Blocks; before the thread is started. */
+int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 
 /* The reactions of each node, also of node 0, to frames. Called by the thread only. */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "viewspec/base/line.h"
-#include "wire.h"
+#include "net/wire.h"
 
 /* Of those that are told in one line. */
 #define PAIRS 16

@@ -86,7 +86,7 @@ static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush 
             continue;
         }
         own->block = blocks[i].block;
-        own->home = engine_stripes_home(epoch->means->stripes, own->block);
+        own->home = mpiio_homes_node(epoch->means->homes, own->block);
         own->index = i;
         own->may_wait = blocks[i].may_wait;
         own->slot = mpiio_slots_get(slots, (int)blocks[i].slot);
@@ -222,7 +222,7 @@ static int announce_pieces(struct epoch *epoch)
     engine_collective_exchange(means->group,
                                &(struct engine_parts){epoch->sent, epoch->homes, epoch->home_count},
                                &notices, sizeof(*epoch->sent));
-    error = engine_home_new(means->group->node, means->stripes, &notices, &epoch->home);
+    error = engine_home_new(means->group->node, means->homes, &notices, &epoch->home);
     return error != 0 ? error : make_buffers(epoch);
 }
 

@@ -6,7 +6,7 @@
 
 #include "collective.h"
 #include "file_write.h"
-#include "stripes.h"
+#include "core/cache/homes.h"
 #include "cluster/engine_channel.h"
 #include "core/cache/slots.h"
 
@@ -14,8 +14,8 @@
 struct engine_means {
     struct engine_collective *group;
     struct engine_file *file;
-    const struct engine_stripes *stripes; /* the same on all nodes */
-    const struct mpiio_slots *slots;      /* the daemon's dirty blocks */
+    const struct mpiio_homes *homes; /* the same on all nodes */
+    const struct mpiio_slots *slots; /* the daemon's dirty blocks */
 };
 
 /*

@@ -49,7 +49,7 @@ void engine_file_close(struct engine_file *file);
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts);
 
 /*
- * How the file is dealt to servers, in engine_stripes_of's words: as MPI-IO says, which asks the
+ * How the file is dealt to servers, in mpiio_homes_of's words: as MPI-IO says, which asks the
  * filesystem where it knows how to, or else as the spec says, whose hints are given. 0: nobody
  * says. Local.
  */

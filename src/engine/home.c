@@ -11,8 +11,8 @@
 #include "piece.h"
 
 #define BLOCK_SIZE  ((size_t)MPIIO_BLOCK_SIZE)
-#define GROUP_SIZE  (ENGINE_GROUP * BLOCK_SIZE)
-#define GROUP_WORDS (ENGINE_GROUP * (size_t)MPIIO_BLOCK_WORDS)
+#define GROUP_SIZE  (MPIIO_HOMES_GROUP * BLOCK_SIZE)
+#define GROUP_WORDS (MPIIO_HOMES_GROUP * (size_t)MPIIO_BLOCK_WORDS)
 
 /* Short runs are handed to the store in lists of so many. */
 #define RANGES 4096
@@ -31,14 +31,14 @@ enum group_state { GROUP_CLOSED, GROUP_OPEN, GROUP_DONE };
 
 struct group {
     enum group_state state;
-    int64_t number;            /* of its first block, divided by ENGINE_GROUP */
-    size_t missing;            /* pieces that are still to come */
-    size_t next[ENGINE_GROUP]; /* of each block: the piece to be asked for next */
-    size_t end[ENGINE_GROUP];  /* and behind its last one */
-    int32_t error[ENGINE_GROUP];
-    bool given_up[ENGINE_GROUP]; /* a store to the block has failed: no other is tried */
-    char *data;                  /* while open; NULL: there was no memory for it */
-    uint64_t *mask;              /* behind the data */
+    int64_t number;                 /* of its first block, divided by MPIIO_HOMES_GROUP */
+    size_t missing;                 /* pieces that are still to come */
+    size_t next[MPIIO_HOMES_GROUP]; /* of each block: the piece to be asked for next */
+    size_t end[MPIIO_HOMES_GROUP];  /* and behind its last one */
+    int32_t error[MPIIO_HOMES_GROUP];
+    bool given_up[MPIIO_HOMES_GROUP]; /* a store to the block has failed: no other is tried */
+    char *data;                       /* while open; NULL: there was no memory for it */
+    uint64_t *mask;                   /* behind the data */
 };
 
 /* A long run that waits for the collective call. */
@@ -103,10 +103,10 @@ static struct group *last_group(struct engine_home *home, int64_t block)
 {
     struct group *group = home->groups + home->group_count - 1;
 
-    if (home->group_count > 0 && group->number == block / ENGINE_GROUP)
+    if (home->group_count > 0 && group->number == block / MPIIO_HOMES_GROUP)
         return group;
     group = &home->groups[home->group_count++];
-    group->number = block / ENGINE_GROUP;
+    group->number = block / MPIIO_HOMES_GROUP;
     /* Until something is missing. */
     group->state = GROUP_DONE;
     return group;
@@ -118,7 +118,7 @@ static void make_groups(struct engine_home *home)
     for (size_t first = 0, end; first < home->piece_count; first = end) {
         int64_t block = home->pieces[first].block;
         struct group *group = last_group(home, block);
-        size_t in_group = (size_t)(block % ENGINE_GROUP);
+        size_t in_group = (size_t)(block % MPIIO_HOMES_GROUP);
 
         for (end = first; end < home->piece_count && home->pieces[end].block == block;)
             end++;
@@ -134,7 +134,7 @@ static void make_groups(struct engine_home *home)
     skip_done(home);
 }
 
-static int take_notices(struct engine_home *home, const struct engine_stripes *stripes,
+static int take_notices(struct engine_home *home, const struct mpiio_homes *homes,
                         const struct engine_parts *notices)
 {
     const struct engine_notice *notice = notices->bytes;
@@ -144,7 +144,7 @@ static int take_notices(struct engine_home *home, const struct engine_stripes *s
         if (notices->part[source].node == home->node)
             home->own = source;
         for (int32_t i = 0; i < notices->part[source].count; i++, notice++, total++) {
-            if (notice->block < 0 || engine_stripes_home(stripes, notice->block) != home->node ||
+            if (notice->block < 0 || mpiio_homes_node(homes, notice->block) != home->node ||
                 notice->bytes <= 0 || notice->bytes > ENGINE_PIECE_MOST ||
                 notice->bytes % ENGINE_PIECE_UNIT != 0)
                 return -EPROTO;
@@ -157,8 +157,8 @@ static int take_notices(struct engine_home *home, const struct engine_stripes *s
     return 0;
 }
 
-int engine_home_new(int node, const struct engine_stripes *stripes,
-                    const struct engine_parts *notices, struct engine_home **home)
+int engine_home_new(int node, const struct mpiio_homes *homes, const struct engine_parts *notices,
+                    struct engine_home **home)
 {
     struct engine_home *new = calloc(1, sizeof(*new));
     size_t total = 0;
@@ -169,7 +169,7 @@ int engine_home_new(int node, const struct engine_stripes *stripes,
     if (new == NULL)
         return -ENOMEM;
     new->node = node;
-    new->nodes = stripes->nodes;
+    new->nodes = homes->nodes;
     new->source_count = notices->count;
     new->own = -1;
     new->piece_count = total;
@@ -183,7 +183,7 @@ int engine_home_new(int node, const struct engine_stripes *stripes,
     new->ranges = malloc((total > 0 ? RANGES : 1) * sizeof(*new->ranges));
     if (new->pieces != NULL &&new->groups != NULL &&new->asked != NULL &&new->chosen !=
         NULL &&new->asks != NULL &&new->of_source != NULL &&new->ranges != NULL)
-        error = take_notices(new, stripes, notices);
+        error = take_notices(new, homes, notices);
     if (error != 0) {
         engine_home_free(new);
         return error;
@@ -228,7 +228,7 @@ static void open_group(struct engine_home *home, struct group *group)
         group->data = aligned_alloc(64, GROUP_SIZE + GROUP_WORDS * sizeof(uint64_t));
     if (group->data == NULL) {
         /* Its pieces come all the same, and are dropped. */
-        set_error(group, 0, ENGINE_GROUP - 1, -ENOMEM);
+        set_error(group, 0, MPIIO_HOMES_GROUP - 1, -ENOMEM);
         return;
     }
     group->mask = (uint64_t *)(group->data + GROUP_SIZE);
@@ -252,7 +252,7 @@ static void ask_group(struct engine_home *home, struct group *group, size_t *tot
 
     if (group->state == GROUP_DONE || (group->state == GROUP_CLOSED && home->open == ENGINE_OPEN))
         return;
-    for (int i = 0; i < ENGINE_GROUP; i++) {
+    for (int i = 0; i < MPIIO_HOMES_GROUP; i++) {
         for (; group->next[i] < group->end[i]; group->next[i]++) {
             const struct piece *piece = &home->pieces[group->next[i]];
             size_t bytes = (size_t)piece->bytes;
@@ -303,7 +303,7 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
 static struct group *group_of(const struct engine_home *home, int64_t block)
 {
     int64_t behind = VS_FIRST(i, (int64_t)home->first + 1, (int64_t)home->group_count,
-                              home->groups[i].number > block / ENGINE_GROUP);
+                              home->groups[i].number > block / MPIIO_HOMES_GROUP);
 
     return &home->groups[behind - 1];
 }
@@ -312,7 +312,7 @@ static struct group *group_of(const struct engine_home *home, int64_t block)
 static void take_piece(struct engine_home *home, const struct piece *piece, const char *bytes)
 {
     struct group *group = group_of(home, piece->block);
-    size_t in_group = (size_t)(piece->block % ENGINE_GROUP);
+    size_t in_group = (size_t)(piece->block % MPIIO_HOMES_GROUP);
 
     group->missing--;
     if (group->data != NULL)
@@ -517,8 +517,8 @@ void engine_home_errors(const struct engine_home *home, int32_t *errors)
     for (size_t i = 0; i < home->piece_count; i++) {
         const struct piece *piece = &home->pieces[i];
 
-        while (home->groups[group].number != piece->block / ENGINE_GROUP)
+        while (home->groups[group].number != piece->block / MPIIO_HOMES_GROUP)
             group++;
-        errors[piece->notice] = home->groups[group].error[piece->block % ENGINE_GROUP];
+        errors[piece->notice] = home->groups[group].error[piece->block % MPIIO_HOMES_GROUP];
     }
 }

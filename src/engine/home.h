@@ -8,13 +8,13 @@
 
 #include "collective.h"
 #include "file_write.h"
-#include "stripes.h"
+#include "core/cache/homes.h"
 #include "cluster/engine_channel.h"
 
 /*
- * The homes of blocks: each block of the file has one among the nodes (stripes.h), where the pieces
- * that the nodes have of it are merged, and which stores them. ENGINE_GROUP blocks that follow each
- * other are a group, and stored as one, as far as they have the same home.
+ * The homes of blocks: each block of the file has one among the nodes (core/cache/homes.h), where
+ * the pieces that the nodes have of it are merged, and which stores them. MPIIO_HOMES_GROUP blocks
+ * that follow each other are a group, and stored as one, as far as they have the same home.
  *
  * A home holds ENGINE_OPEN groups at a time at most, however many pieces wait for it: it asks for
  * the pieces of these, and for the next ones when one is stored. The pieces of a block come in the
@@ -50,8 +50,8 @@ struct engine_home;
  * asked for them, and their error is -EAGAIN. 0, -ENOMEM, or -EPROTO where notices are not for this
  * home (node). Local.
  */
-int engine_home_new(int node, const struct engine_stripes *stripes,
-                    const struct engine_parts *notices, struct engine_home **home);
+int engine_home_new(int node, const struct mpiio_homes *homes, const struct engine_parts *notices,
+                    struct engine_home **home);
 
 /* Frees. NULL is allowed. */
 void engine_home_free(struct engine_home *home);

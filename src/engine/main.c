@@ -59,7 +59,7 @@ static void run_epoch(struct engine *engine, const struct mpiio_message_flush *m
     int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
     const struct engine_means means = {.group = &engine->group,
                                        .file = &engine->file,
-                                       .stripes = &engine->stripes,
+                                       .homes = &engine->homes,
                                        .slots = &engine->slots};
     struct mpiio_message_result result;
 

@@ -12,56 +12,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/process.h"
 #include "process.h"
 
 /* What the nodes tell each other. */
 
-/* Bytes of a message that are left for the texts. */
-#define ROOM (MPIIO_MESSAGE_MAX - MPIIO_TEXT_MAX - MPIIO_MOUNT_BYTES - 64)
-
-/* Aborts where there is no memory: such a node could not tell anybody. */
-static void *allocate_text(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    if (memory == NULL)
-        abort();
-    return memory;
-}
-
 /*
- * Collective: the texts of all nodes of this one's group (engine_channel.h), in the order of their
- * numbers, with a zero byte behind each, the caller's to free(). *size: their bytes; 0 where no
- * message has room for them, or none has more than its zero byte. A text has fewer than
- * MPIIO_TEXT_MAX bytes.
+ * Collective: the texts of all nodes in the order of their numbers, with a zero byte behind each,
+ * the caller's to free(). *size: their bytes. Aborts where there is no memory: such a node could
+ * not tell anybody.
  */
-static char *engine_neighbours_gather(struct engine *engine, const char *text, uint32_t *size)
+static char *gather_texts(const struct engine *engine, const char *text, uint32_t *size)
 {
-    int first = engine->node / MPIIO_GROUP_NODES * MPIIO_GROUP_NODES;
-    int count =
-        engine->nodes - first < MPIIO_GROUP_NODES ? engine->nodes - first : MPIIO_GROUP_NODES;
-    struct engine_part *out = allocate_text((size_t)count, sizeof(*out)), *in;
-    int64_t total;
+    int own = (int)strlen(text) + 1, total = 0;
+    int *sizes = calloc(2 * (size_t)engine->nodes, sizeof(*sizes)), *starts = sizes + engine->nodes;
     char *all;
 
-    /* All are sent the same text. */
-    for (int i = 0; i < count; i++)
-        out[i] = (struct engine_part){.node = first + i, .count = (int)strlen(text) + 1};
-    engine_collective_transpose(&engine->group, out, count, &in);
-    total = engine_parts_begin(in, count);
-    all = allocate_text((size_t)total, 1);
-    engine_collective_exchange(&engine->group, &(struct engine_parts){(char *)text, out, count},
-                               &(struct engine_parts){all, in, count}, 1);
-    free(out);
-    free(in);
-    *size = total <= ROOM ? (uint32_t)total : 0;
-    for (int64_t i = 0; i < total; i++)
-        if (all[i] != '\0')
-            return all;
-    *size = 0;
+    if (sizes == NULL)
+        abort();
+    MPI_Allgather(&own, 1, MPI_INT, sizes, 1, MPI_INT, MPI_COMM_WORLD);
+    for (int i = 0; i < engine->nodes; i++) {
+        starts[i] = total;
+        if (__builtin_add_overflow(total, sizes[i], &total))
+            abort();
+    }
+    all = malloc((size_t)total);
+    if (all == NULL)
+        abort();
+    MPI_Allgatherv(text, own, MPI_CHAR, all, sizes, starts, MPI_CHAR, MPI_COMM_WORLD);
+    free(sizes);
+    *size = (uint32_t)total;
     return all;
 }
 
@@ -242,50 +223,24 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
 
     engine_file_striping(&engine->file, &hello->hello.hints, &striping[0], &striping[1]);
     engine_collective_share(&engine->group, striping, sizeof(striping), 0);
-    engine->stripes = engine_stripes_of(striping[0], striping[1], engine->nodes);
+    engine->homes = mpiio_homes_of(striping[0], striping[1], engine->nodes);
 }
 
-/*
- * Gets what the daemon of the node above says, and hands down what this node's does. Collective.
- * Aborts where there is no memory, as such a node cannot tell anybody.
+/* Tells every daemon where all are, and what they share, so that they find each other. Collective.
  */
-static void exchange_addresses(struct engine *engine, const struct mpiio_message *hello,
-                               char address[MPIIO_TEXT_MAX])
-{
-    int fanout = (int)hello->hello.fanout;
-    int below = mpiio_tree_below(engine->node, engine->nodes, fanout);
-    struct engine_part *out = calloc((size_t)below + 1, sizeof(*out)), in = {.count = 1};
-    char own[MPIIO_TEXT_MAX] = "";
-
-    if (out == NULL)
-        abort();
-    snprintf(own, sizeof(own), "%s", hello->hello.address);
-    for (int i = 0; i < below; i++)
-        out[i] = (struct engine_part){.node = fanout * engine->node + 1 + i, .count = 1};
-    if (engine->node != 0)
-        in.node = mpiio_tree_above(engine->node, fanout);
-    engine_collective_exchange(&engine->group, &(struct engine_parts){own, out, below},
-                               &(struct engine_parts){address, &in, engine->node != 0},
-                               MPIIO_TEXT_MAX);
-    free(out);
-}
-
-/* Tells every daemon where the one above it is, and its neighbours, so that they find each other.
- * Collective. */
 static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
                             struct failure *failure)
 {
-    char address[MPIIO_TEXT_MAX] = "";
-    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = address}};
-    char *pools = engine_neighbours_gather(engine, hello->hello.pool, &peers.peers.pools_size);
+    struct mpiio_message_peers peers = {.homes = engine->homes};
+    char *addresses = gather_texts(engine, hello->hello.address, &peers.size);
     struct mpiio_message ready;
 
-    exchange_addresses(engine, hello, address);
-    memcpy(peers.peers.mount, hello->hello.mount, sizeof(peers.peers.mount));
-    engine_collective_share(&engine->group, peers.peers.mount, sizeof(peers.peers.mount), 0);
-    peers.peers.pools = pools;
-    mpiio_channel_send(engine->daemon.channel, &peers);
-    free(pools);
+    memcpy(peers.token, hello->hello.token, sizeof(peers.token));
+    memcpy(peers.mount, hello->hello.mount, sizeof(peers.mount));
+    engine_collective_share(&engine->group, peers.token, sizeof(peers.token), 0);
+    engine_collective_share(&engine->group, peers.mount, sizeof(peers.mount), 0);
+    mpiio_channel_send_peers(engine->daemon.channel, &peers, addresses);
+    free(addresses);
     await_message(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
         engine_report("mounted", engine->node);

@@ -10,7 +10,7 @@
 #include "collective.h"
 #include "core/cache/slots.h"
 #include "file.h"
-#include "stripes.h"
+#include "core/cache/homes.h"
 
 /* The command line. All texts are borrowed from argv. */
 struct engine_options {
@@ -69,7 +69,7 @@ struct engine {
     int nodes;
     struct engine_daemon daemon;
     struct engine_file file;
-    struct engine_stripes stripes;  /* of it; the same on all nodes */
+    struct mpiio_homes homes;       /* of it; the same on all nodes */
     struct mpiio_slots slots;       /* the daemon's dirty blocks, mapped from START on */
     struct engine_collective group; /* the engines; made before engine_start */
 };

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cluster/handshake_proof.h"
-#include "cluster/wire.h"
+#include "net/handshake.h"
+#include "net/wire.h"
 #include "core/base/clock.h"
 
 /* The file. */

@@ -12,7 +12,7 @@
 
 void mpiio_pool_streams_init(struct mpiio_pool_streams *streams)
 {
-    *streams = (struct mpiio_pool_streams){.turn = 0};
+    *streams = (struct mpiio_pool_streams){.block = MPIIO_POOL_BLOCK};
     pthread_mutex_init(&streams->lock, NULL);
 }
 
@@ -58,15 +58,16 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
 }
 
 /* The first position behind the block of the one given; -1: there is none. */
-static int64_t behind_block(const struct vs_map *map, int64_t position, int64_t *block)
+static int64_t behind_block(const struct mpiio_pool_streams *streams, const struct vs_map *map,
+                            int64_t position, int64_t *block)
 {
     int64_t displacement = vs_map_displacement(map, position);
     int64_t next;
 
     if (displacement < 0)
         return -1;
-    *block = displacement / MPIIO_POOL_BLOCK;
-    next = vs_map_lower_bound(map, (*block + 1) * MPIIO_POOL_BLOCK);
+    *block = displacement / streams->block;
+    next = vs_map_lower_bound(map, (*block + 1) * streams->block);
     return next > position ? next : -1;
 }
 
@@ -82,7 +83,7 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
     told = stream != NULL ? stream->told : INT64_MAX;
     pthread_mutex_unlock(&streams->lock);
     for (size_t i = 0; i < count && end >= 0; i++) {
-        int64_t next = behind_block(map, end, &block);
+        int64_t next = behind_block(streams, map, end, &block);
 
         if (next >= 0 && end >= told)
             blocks[found++] = block;
@@ -155,7 +156,7 @@ static void *run_ahead(void *data)
 
     while (next(ahead, &number)) {
         if (!memory->file.look(memory->file.data, NULL, &version) ||
-            number >= (version.size + MPIIO_POOL_BLOCK - 1) / MPIIO_POOL_BLOCK ||
+            number >= (version.size + memory->size - 1) / memory->size ||
             mpiio_pool_memory_has(memory, number, &version))
             continue;
         block = mpiio_pool_memory_get(memory, number, &version, &fresh);

@@ -20,6 +20,7 @@ struct mpiio_pool_stream {
 };
 
 struct mpiio_pool_streams {
+    int64_t block; /* bytes of a block; set before requests are noted */
     pthread_mutex_t lock;
     struct mpiio_pool_stream stream[MPIIO_POOL_STREAMS]; /* lock: lock */
     unsigned turn;                                       /* lock: lock */

@@ -2,7 +2,7 @@
 #include "answers.h"
 
 #include "frame.h"
-#include "lines/frame.h"
+#include "net/talk.h"
 
 /* What a thread needs to answer. */
 struct desk {

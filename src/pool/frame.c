@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "frame.h"
 
-#include "cluster/wire.h"
+#include "net/wire.h"
 
 static void code_answer(struct mpiio_wire *wire, struct mpiio_pool_answer *answer)
 {
@@ -36,7 +36,8 @@ static void code_head(struct mpiio_wire *wire, struct mpiio_pool_request *reques
         mpiio_wire_u64(wire, (uint64_t *)&request->version.times[i]);
     mpiio_wire_u64(wire, &request->version.epoch);
     mpiio_wire_u64(wire, (uint64_t *)&request->block);
-    mpiio_wire_expect(wire, request->block >= 0 && request->block < INT64_MAX / MPIIO_POOL_BLOCK);
+    mpiio_wire_expect(wire,
+                      request->block >= 0 && request->block < INT64_MAX / MPIIO_POOL_BLOCK_MIN);
     mpiio_wire_u32(wire, &request->count);
     mpiio_wire_expect(wire,
                       request->count <= (request->ahead ? MPIIO_POOL_AHEAD_MAX : MPIIO_POOL_PARTS));
@@ -48,7 +49,7 @@ static void code_list(struct mpiio_wire *wire, struct mpiio_pool_request *reques
         if (request->ahead) {
             mpiio_wire_u64(wire, (uint64_t *)&request->blocks[i]);
             mpiio_wire_expect(wire, request->blocks[i] >= 0 &&
-                                        request->blocks[i] < INT64_MAX / MPIIO_POOL_BLOCK);
+                                        request->blocks[i] < INT64_MAX / MPIIO_POOL_BLOCK_MIN);
         } else {
             mpiio_wire_u32(wire, &request->part[i].offset);
             mpiio_wire_u32(wire, &request->part[i].length);

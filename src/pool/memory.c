@@ -10,11 +10,19 @@
 #include "core/base/clock.h"
 
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
-                            int64_t size)
+                            int64_t bytes)
 {
-    *memory = (struct mpiio_pool_memory){.file = *file, .most = size / MPIIO_POOL_BLOCK};
+    *memory = (struct mpiio_pool_memory){
+        .file = *file, .size = MPIIO_POOL_BLOCK, .most = bytes / MPIIO_POOL_BLOCK};
     pthread_mutex_init(&memory->lock, NULL);
     pthread_cond_init(&memory->changed, NULL);
+}
+
+void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size)
+{
+    assert(size > 0 && MPIIO_POOL_BLOCK % size == 0 && memory->count == 0);
+    memory->most *= memory->size / size;
+    memory->size = size;
 }
 
 static void free_block(void *object)
@@ -86,7 +94,8 @@ static bool make_room(struct mpiio_pool_memory *memory)
     return true;
 }
 
-/* Memory that is page by page the kernel's until it is used. */
+/* Memory that is page by page the kernel's until it is used: what a smaller block leaves over is
+   never. */
 static struct mpiio_pool_block *new_block(void)
 {
     struct mpiio_pool_block *block = calloc(1, sizeof(*block));
@@ -150,9 +159,9 @@ static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
 static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
                                            struct mpiio_pool_block *block)
 {
-    int64_t start = block->number * MPIIO_POOL_BLOCK;
+    int64_t start = block->number * memory->size;
     int64_t rest = block->version.size - start;
-    int64_t length = rest < MPIIO_POOL_BLOCK ? rest : MPIIO_POOL_BLOCK;
+    int64_t length = rest < memory->size ? rest : memory->size;
     int64_t got = -EINVAL;
 
     assert(block->state == MPIIO_POOL_FILLING && block->entry.users > 0);

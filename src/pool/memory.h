@@ -15,8 +15,9 @@
  * one that was used least recently goes.
  */
 
-/* In bytes: as much of the file as a home stores together in a flush (mpiio-engine(8)). */
-#define MPIIO_POOL_BLOCK ((int64_t)4 << 20)
+/* Bytes of a block, at most and at least: a power of two. All of a block has one home. */
+#define MPIIO_POOL_BLOCK     ((int64_t)4 << 20)
+#define MPIIO_POOL_BLOCK_MIN ((int64_t)1 << 20)
 
 /* What tells one state of the file from another, at any node. */
 struct mpiio_pool_version {
@@ -44,7 +45,7 @@ enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED 
 struct mpiio_pool_block {
     struct mpiio_lru_entry entry; /* lock: the memory's, also for all members but the next three */
     char *bytes;                  /* read-only for holders of a reference */
-    int64_t number;               /* the block begins at number * MPIIO_POOL_BLOCK */
+    int64_t number;               /* the block begins at number * size */
     int64_t length;               /* fewer bytes than a whole block at the file's end */
     struct mpiio_pool_version version;
     enum mpiio_pool_state state;
@@ -54,6 +55,7 @@ struct mpiio_pool_block {
 
 struct mpiio_pool_memory {
     struct mpiio_pool_file file;
+    int64_t size; /* bytes of a whole block */
     int64_t most; /* blocks */
 
     pthread_mutex_t lock;
@@ -65,9 +67,12 @@ struct mpiio_pool_memory {
     uint64_t hits, blocks, storage_bytes;
 };
 
-/* Initialises a memory of size bytes. */
+/* Initialises a memory of so many bytes, with blocks of MPIIO_POOL_BLOCK. */
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
-                            int64_t size);
+                            int64_t bytes);
+
+/* Makes blocks of size bytes, a divisor of MPIIO_POOL_BLOCK. Nobody has asked for any yet. */
+void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size);
 
 /* No block may be referenced. */
 void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);

@@ -6,8 +6,6 @@
 #include "memory.h"
 
 #define PIECE ((int64_t)64 << 10)
-/* Pieces of a block, of 64, from which on it is dense. */
-#define MANY 32
 
 struct making {
     struct mpiio_pool_plan *plan;
@@ -33,7 +31,7 @@ static void add_to_plan(struct mpiio_pool_plan *plan, const struct mpiio_batch_p
     struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
 
     plan->part[plan->parts++] =
-        (struct mpiio_pool_part){.offset = (uint32_t)(part->displacement % MPIIO_POOL_BLOCK),
+        (struct mpiio_pool_part){.offset = (uint32_t)(part->displacement % plan->block),
                                  .length = (uint32_t)part->length,
                                  .count = (uint32_t)part->count,
                                  .stride = part->count > 1 ? (int32_t)part->stride : 0};
@@ -61,7 +59,7 @@ static bool visit(struct mpiio_block_walk *walk)
 {
     struct making *making = walk->argument;
     struct mpiio_pool_plan *plan = making->plan;
-    int64_t block = walk->block * MPIIO_BLOCK_SIZE / MPIIO_POOL_BLOCK;
+    int64_t block = walk->block * MPIIO_BLOCK_SIZE / plan->block;
 
     if (plan->parts + (uint32_t)walk->count > MPIIO_POOL_PARTS)
         return false;
@@ -91,10 +89,11 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
     return (size_t)(making.taken - transfer->buffer);
 }
 
-/* The first and the last block may be wanted in part. */
+/* Half of the pieces of a block are many. The first and the last block may be wanted in part. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
 {
-    return plan->touched >= MANY * (int64_t)(plan->portions > 1 ? plan->portions - 1 : 1);
+    return plan->touched >=
+           plan->block / PIECE / 2 * (int64_t)(plan->portions > 1 ? plan->portions - 1 : 1);
 }
 
 void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,

@@ -29,6 +29,7 @@ struct mpiio_pool_portion {
 #define MPIIO_POOL_PARTS    4096
 
 struct mpiio_pool_plan {
+    int64_t block; /* bytes of a block of the pool */
     int portions;
     uint32_t parts;
     int64_t touched; /* pieces of 64 KiB of the file that the parts lie in, or some more */
@@ -37,8 +38,9 @@ struct mpiio_pool_plan {
 };
 
 /*
- * Plans a transfer from its first byte on, for MPIIO_POOL_BLOCK bytes at most and fewer if the plan
- * is full. Returns for how many bytes: at least one if the transfer has any. Local, thread-safe.
+ * Plans a transfer from its first byte on, in blocks of plan->block bytes, for MPIIO_POOL_BLOCK
+ * bytes at most and fewer if the plan is full. Returns for how many bytes: at least one if the
+ * transfer has any. Local, thread-safe.
  */
 size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer);
 

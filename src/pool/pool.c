@@ -9,73 +9,52 @@
 #include "ahead.h"
 #include "answers.h"
 #include "frame.h"
-#include "lines/frame.h"
-#include "lines/lines.h"
-#include "lines/server.h"
+#include "core/cache/slots.h"
+#include "net/lines.h"
+#include "net/talk.h"
 #include "plan.h"
 
 /* Blocks that each home reads ahead of a stream, and all together. */
 #define DEPTH     2
 #define DEPTH_ALL 32
-/* ms until there is a connection to a home; threads that answer as one. */
-#define CONNECT 3000
+/* Threads that answer as a home. */
 #define THREADS 4
 /* Bytes of requests that a home may have to answer at once: less than connections hold back. */
 #define UNANSWERED ((size_t)32 << 10)
 
 struct mpiio_pool {
     struct mpiio_pool_options options;
+    struct mpiio_homes homes;
     struct mpiio_pool_memory memory;
     struct mpiio_pool_ahead ahead;
     struct mpiio_pool_answers answers;
-    struct mpiio_server server;
-    struct mpiio_lines homes;
+    struct mpiio_lines lines;
     struct mpiio_pool_streams streams;
     atomic_bool alone;
     _Atomic uint64_t received_bytes, served, passed;
 };
 
-/* A round of a read: a plan, and how far each home has come with its portions. */
+/* What a home is asked for in a round, over a line, and how far it has come with its portions. */
+struct exchange {
+    int home;
+    struct mpiio_line *line;
+    int asked;    /* the portion to ask for next; -1: none */
+    int answered; /* the portion to be answered next */
+    int last;     /* the last one */
+    size_t unanswered;
+};
+
+/* A round of a read: a plan, and the homes of its portions. */
 struct round {
     struct mpiio_pool *pool;
     struct mpiio_pool_version version;
     bool failed;
-    int first[MPIIO_POOL_NODES];           /* of a home's portions, the one it is asked for next */
+    int exchanges;
+    struct exchange exchange[MPIIO_POOL_PORTIONS];
     int follows[MPIIO_POOL_PORTIONS];      /* the next portion of the same home; -1: none */
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX]; /* a request */
     struct mpiio_pool_plan plan;
 };
-
-/* What was asked of a home, over a line, and not answered yet. */
-struct exchange {
-    struct mpiio_line *line;
-    int asked;    /* the portion to ask for next; -1: none */
-    int answered; /* the portion to be answered next */
-    size_t unanswered;
-};
-
-/* Prepares the lines between the nodes. */
-static void init_talk(struct mpiio_pool *pool, const struct mpiio_pool_options *options)
-{
-    const struct mpiio_server_calls calls = {.threads = THREADS,
-                                             .desk = mpiio_pool_answers_desk(),
-                                             .serve = mpiio_pool_answers_serve,
-                                             .data = &pool->answers};
-    const struct mpiio_lines_options asks = {.local = options->local,
-                                             .node = options->node,
-                                             .nodes = options->nodes,
-                                             .timeout = options->timeout,
-                                             .connect = CONNECT,
-                                             .rest = options->timeout};
-
-    pool->answers = (struct mpiio_pool_answers){
-        .memory = &pool->memory, .ahead = &pool->ahead, .timeout = options->timeout};
-    mpiio_server_init(&pool->server, &calls);
-    pool->server.node = options->node;
-    pool->server.nodes = options->nodes;
-    pool->server.timeout = options->timeout;
-    mpiio_lines_init(&pool->homes, &asks);
-}
 
 int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool)
 {
@@ -83,9 +62,11 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
     if (*pool == NULL)
         return -ENOMEM;
     (*pool)->options = *options;
+    (*pool)->homes = mpiio_homes_of(0, 0, 1);
     mpiio_pool_memory_init(&(*pool)->memory, &options->file, options->size);
     mpiio_pool_ahead_init(&(*pool)->ahead, &(*pool)->memory);
-    init_talk(*pool, options);
+    (*pool)->answers = (struct mpiio_pool_answers){
+        .memory = &(*pool)->memory, .ahead = &(*pool)->ahead, .timeout = options->timeout};
     mpiio_pool_streams_init(&(*pool)->streams);
     return 0;
 }
@@ -95,56 +76,90 @@ void mpiio_pool_free(struct mpiio_pool *pool)
     if (pool == NULL)
         return;
     mpiio_pool_streams_destroy(&pool->streams);
-    mpiio_lines_destroy(&pool->homes);
-    mpiio_server_destroy(&pool->server);
+    mpiio_lines_destroy(&pool->lines);
     mpiio_pool_ahead_destroy(&pool->ahead);
     mpiio_pool_memory_destroy(&pool->memory);
     free(pool);
 }
 
-int mpiio_pool_listen(struct mpiio_pool *pool, char **place)
+/* The longest block of the pool of which all has one home. */
+static int64_t choose_block(const struct mpiio_homes *homes)
 {
-    return mpiio_server_listen(&pool->server, &pool->options.local, place);
+    int64_t size = MPIIO_POOL_BLOCK;
+
+    while (homes->stretch * MPIIO_BLOCK_SIZE % size != 0)
+        size /= 2;
+    return size;
 }
 
-int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size)
+int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
 {
-    return mpiio_lines_meet(&pool->homes, places, size);
+    pool->homes = *homes;
+    if (pool->homes.period < homes->nodes)
+        pool->homes.period = homes->nodes;
+    mpiio_pool_memory_set_size(&pool->memory, choose_block(homes));
+    pool->streams.block = pool->memory.size;
+    return pool->options.net == NULL
+               ? 0
+               : mpiio_lines_init(&pool->lines, pool->options.net, MPIIO_PURPOSE_POOL);
+}
+
+void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls)
+{
+    calls->serve = mpiio_pool_answers_serve;
+    calls->pool = &pool->answers;
+    calls->threads = THREADS;
+    calls->desk = mpiio_pool_answers_desk();
 }
 
 int mpiio_pool_start(struct mpiio_pool *pool)
 {
-    int error = mpiio_pool_ahead_start(&pool->ahead);
-
-    return error != 0 ? error : mpiio_server_start(&pool->server);
+    return mpiio_pool_ahead_start(&pool->ahead);
 }
 
 void mpiio_pool_alone(struct mpiio_pool *pool)
 {
     atomic_store(&pool->alone, true);
-    mpiio_lines_end(&pool->homes);
-    mpiio_server_end(&pool->server);
+    if (pool->lines.others != NULL)
+        mpiio_lines_end(&pool->lines);
+}
+
+static int own_number(const struct mpiio_pool *pool)
+{
+    return pool->options.net != NULL ? pool->options.net->options.node : 0;
 }
 
 /* A round. */
 
 static int home_of(const struct mpiio_pool *pool, int64_t block)
 {
-    return (int)(block % pool->options.nodes);
+    return mpiio_homes_node(&pool->homes, block * (pool->memory.size / MPIIO_BLOCK_SIZE));
 }
 
+static struct exchange *find_exchange(struct round *round, int home)
+{
+    for (int i = 0; i < round->exchanges; i++)
+        if (round->exchange[i].home == home)
+            return &round->exchange[i];
+    return NULL;
+}
+
+/* Deals the portions to their homes. */
 static void deal(struct round *round)
 {
-    int last[MPIIO_POOL_NODES];
-
-    for (int i = 0; i < round->pool->options.nodes; i++)
-        round->first[i] = -1;
+    round->exchanges = 0;
     for (int i = 0; i < round->plan.portions; i++) {
         int home = home_of(round->pool, round->plan.portion[i].block);
+        struct exchange *exchange = find_exchange(round, home);
 
-        *(round->first[home] < 0 ? &round->first[home] : &round->follows[last[home]]) = i;
+        if (exchange == NULL) {
+            exchange = &round->exchange[round->exchanges++];
+            *exchange = (struct exchange){.home = home, .asked = i, .answered = i};
+        } else {
+            round->follows[exchange->last] = i;
+        }
+        exchange->last = i;
         round->follows[i] = -1;
-        last[home] = i;
     }
 }
 
@@ -215,29 +230,27 @@ static int take_answer(struct round *round, struct exchange *exchange)
     return error;
 }
 
-static void end_exchange(struct round *round, int home, struct exchange *exchange, int error)
+static void end_exchange(struct round *round, struct exchange *exchange, int error)
 {
-    mpiio_lines_put(&round->pool->homes, home, exchange->line, error == 0);
+    mpiio_lines_put(&round->pool->lines, exchange->home, exchange->line, error == 0);
     round->failed = round->failed || error != 0;
     exchange->line = NULL;
 }
 
-static void begin_exchange(struct round *round, int home, struct exchange *exchange)
+static void begin_exchange(struct round *round, struct exchange *exchange)
 {
     int error;
 
-    exchange->line = mpiio_lines_get(&round->pool->homes, home);
+    exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home);
     round->failed = round->failed || exchange->line == NULL;
     if (exchange->line == NULL)
         return;
-    exchange->asked = exchange->answered = round->first[home];
-    exchange->unanswered = 0;
     error = ask_home(round, exchange);
     if (error != 0)
-        end_exchange(round, home, exchange, error);
+        end_exchange(round, exchange, error);
 }
 
-static void finish_exchange(struct round *round, int home, struct exchange *exchange)
+static void finish_exchange(struct round *round, struct exchange *exchange)
 {
     int error = 0;
 
@@ -246,34 +259,33 @@ static void finish_exchange(struct round *round, int home, struct exchange *exch
         if (error == 0)
             error = ask_home(round, exchange);
     }
-    end_exchange(round, home, exchange, error);
+    end_exchange(round, exchange, error);
 }
 
 static void say(const struct mpiio_pool_options *options, bool waits)
 {
-    if (options->wait != NULL && options->nodes > 1)
+    if (options->wait != NULL && options->net != NULL)
         options->wait(options->data, waits);
 }
 
 /* Asks the others first, reads what this node is home of meanwhile, and takes their answers. */
 static bool run_round(struct round *round)
 {
-    const struct mpiio_pool_options *options = &round->pool->options;
-    struct exchange exchange[MPIIO_POOL_NODES];
+    int own = own_number(round->pool);
+    struct exchange *mine;
 
     deal(round);
-    say(options, true);
-    for (int home = 0; home < options->nodes; home++) {
-        exchange[home].line = NULL;
-        if (home != options->node && round->first[home] >= 0 && !round->failed)
-            begin_exchange(round, home, &exchange[home]);
-    }
-    for (int i = round->first[options->node]; i >= 0 && !round->failed; i = round->follows[i])
+    mine = find_exchange(round, own);
+    say(&round->pool->options, true);
+    for (int i = 0; i < round->exchanges && !round->failed; i++)
+        if (round->exchange[i].home != own)
+            begin_exchange(round, &round->exchange[i]);
+    for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i])
         fetch(round, &round->plan.portion[i]);
-    for (int home = 0; home < options->nodes; home++)
-        if (exchange[home].line != NULL)
-            finish_exchange(round, home, &exchange[home]);
-    say(options, false);
+    for (int i = 0; i < round->exchanges; i++)
+        if (round->exchange[i].line != NULL)
+            finish_exchange(round, &round->exchange[i]);
+    say(&round->pool->options, false);
     return !round->failed;
 }
 
@@ -286,14 +298,14 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
     uint8_t bytes[MPIIO_POOL_REQUEST_HEAD + sizeof(int64_t) * MPIIO_POOL_AHEAD_MAX];
     struct mpiio_line *line;
 
-    if (home == pool->options.node) {
+    if (home == own_number(pool)) {
         mpiio_pool_ahead_want(&pool->ahead, blocks, count);
         return;
     }
-    line = mpiio_lines_get(&pool->homes, home);
+    line = mpiio_lines_get(&pool->lines, home);
     if (line == NULL)
         return;
-    mpiio_lines_put(&pool->homes, home, line,
+    mpiio_lines_put(&pool->lines, home, line,
                     mpiio_talk_send(line->fd, bytes, mpiio_pool_request_encode(&request, bytes),
                                     pool->options.timeout) == 0);
 }
@@ -302,7 +314,7 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
 static void tell_all(struct mpiio_pool *pool, const struct mpiio_transfer *transfer)
 {
     int64_t blocks[DEPTH_ALL], own[MPIIO_POOL_AHEAD_MAX];
-    int nodes = pool->options.nodes;
+    int nodes = pool->homes.nodes;
     size_t wanted = nodes < DEPTH_ALL / DEPTH ? (size_t)(DEPTH * nodes) : DEPTH_ALL;
     size_t count = mpiio_pool_streams_ahead(&pool->streams, transfer->map, transfer->position,
                                             (int64_t)transfer->length, blocks, wanted);
@@ -356,6 +368,7 @@ bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *trans
     round = malloc(sizeof(*round));
     if (round != NULL) {
         round->pool = pool;
+        round->plan.block = pool->memory.size;
         round->failed = false;
         served = file->look(file->data, NULL, &round->version) && read_all(round, transfer);
     }
@@ -368,14 +381,14 @@ void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stat
 {
     struct mpiio_pool_memory *memory = &pool->memory;
 
-    *stats = (struct mpiio_pool_stats){.size = memory->most * MPIIO_POOL_BLOCK,
+    *stats = (struct mpiio_pool_stats){.size = memory->most * memory->size,
                                        .ahead = mpiio_pool_ahead_blocks(&pool->ahead),
                                        .sent_bytes = atomic_load(&pool->answers.sent_bytes),
                                        .received_bytes = atomic_load(&pool->received_bytes),
                                        .served = atomic_load(&pool->served),
                                        .passed = atomic_load(&pool->passed)};
     pthread_mutex_lock(&memory->lock);
-    stats->held = memory->count * MPIIO_POOL_BLOCK;
+    stats->held = memory->count * memory->size;
     stats->hits = memory->hits;
     stats->blocks = memory->blocks;
     stats->storage_bytes = memory->storage_bytes;

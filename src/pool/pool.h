@@ -6,18 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cluster/engine_channel.h"
-#include "cluster/address.h"
-#include "memory.h"
+#include "core/cache/homes.h"
 #include "core/file/source.h"
+#include "memory.h"
+#include "net/net.h"
 
 /*
- * The pool: the file in the memory of all nodes. Each block of the file has a home, one of the
- * nodes. The home reads it from storage, once for all and as a whole, keeps it as long as there is
- * room, and answers with the packed bytes that a node asks for. Nodes talk over TCP connections of
- * their own, made when they are first needed: a survivor is told at once when a process at the
- * other end dies, and who waits sleeps in the kernel, neither of which holds for MPI outside of
- * epochs.
+ * The pool: the file in the memory of all nodes. Each block of the file has a home, the
+ * node that stores it in a flush. The home reads it from storage, once for all and as a whole,
+ * keeps it as long as there is room, and answers with the packed bytes that a node asks for. Nodes
+ * talk over TCP connections of their own, made when they are first needed: a survivor is told at
+ * once when a process at the other end dies, and who waits sleeps in the kernel, neither of which
+ * holds for MPI outside of epochs.
  *
  * The pool is never needed: whatever it cannot do, be it that a home is dead, slow, or sees another
  * version of the file, the caller does by itself. Every wait is bounded, but for a read of
@@ -28,14 +28,10 @@
  */
 struct mpiio_pool;
 
-/* Nodes that share a pool, at most: those of one group. */
-#define MPIIO_POOL_NODES MPIIO_GROUP_NODES
-
 struct mpiio_pool_options {
     struct mpiio_pool_file file;
-    int64_t size;    /* of the memory to use, in bytes; two blocks at least */
-    int node, nodes; /* this node's number in its group, from 0, and how many are in it */
-    struct mpiio_local_address local; /* where it listens, and connects from */
+    int64_t size;                /* of the memory to use, in bytes; two blocks at least */
+    const struct mpiio_net *net; /* by which it asks other nodes; borrowed; NULL: there are none */
     int timeout; /* ms for which another node may not answer, or take what it is sent */
     /* Called with true by who begins to wait for other nodes, and with false behind; may be NULL.
      */
@@ -60,22 +56,20 @@ struct mpiio_pool_stats {
 int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool);
 
 /*
- * Begins to listen for the other nodes. *place (malloc'd) is for them, and for nobody else: a token
- * that they show they know, and where. 0 or a negative errno.
+ * Tells it which node stores a block, where there are other nodes: the same is its home in the
+ * pool, so that it reads what it has stored from its own machine's memory. But where stripes have
+ * fewer homes than there are nodes, the pool has the memory of all. 0 or -ENOMEM. Once, before it
+ * is used.
  */
-int mpiio_pool_listen(struct mpiio_pool *pool, char **place);
+int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
 
-/*
- * The places of the group's nodes, each with a zero byte behind it, in the order of their numbers;
- * an empty one has no pool. Copied. 0, -ENOMEM, or -EPROTO where these are not as many as the group
- * has nodes, or one has no token.
- */
-int mpiio_pool_meet(struct mpiio_pool *pool, const char *places, size_t size);
+/* Sets what a listener (net/listener.h) calls for connections of the pool. */
+void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls);
 
 /* Starts its threads, after any fork. 0 or a negative errno. */
 int mpiio_pool_start(struct mpiio_pool *pool);
 
-/* From now on no other node is asked or answered. Does not wait; thread-safe; may be repeated. */
+/* From now on no other node is asked. Does not wait; thread-safe; may be repeated. */
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
 /* As struct mpiio_reader says (core/file/source.h). Thread-safe. */

@@ -397,6 +397,37 @@ nobody_listens() {
     nothing_left
 }
 
+# ports HOST: where daemons listen, a line each.
+ports() {
+    at "$1" ss -Hltnp | awk '/"mpiio-fused"/ { sub(/.*:/, "", $4); print $4 }' | sort
+}
+
+# A firewall has to let through no other.
+@test "cluster: a daemon listens at one port, the first free one of those that are named" {
+    local other
+    make_hosts 2
+    make_file f.dat 67108864
+    dealt "$tmp/f.dat" 2 4096 >s.json
+    mount_hosts s.json -o port=7000-7001,pool=64M
+    other=$tmp/at/other
+    mkdir -p "$other"{0,1} third/{0,1}
+    at switch mpiio-mount --hosts="$hosts" -o port=7000-7001 s.json "$other%n"
+    run -1 --separate-stderr at switch mpiio-mount --hosts="$hosts" -o port=7000-7001 s.json "$tmp/third/%n"
+    [[ $stderr == "mpiio-mount: node"[01]": port=7000-7001: no port of these is free (give more of them, one for each mount of a machine)" ]]
+    cmp at/0/rank1 "${other}1/rank1"
+    cmp at/1/rank0 "${other}0/rank0"
+    [ "$(stat_of pool.received_bytes at/1)" -gt 0 ]
+    for host in node0 node1; do
+        [ "$(ports "$host" | xargs)" = "7000 7001" ]
+    done
+    # Once connections were made to a port, the next mount can have it.
+    at node0 mpiio-umount at/0
+    mount_hosts s.json -o port=7000
+    at node0 mpiio-umount at/0
+    at node0 mpiio-umount "${other}0"
+    nothing_left
+}
+
 @test "mpiio-mount: in a Slurm job srun starts the engines of its hosts; a daemon in a step is warned of" {
     local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
     scatter_spec

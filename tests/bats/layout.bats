@@ -42,14 +42,14 @@ foreign() {
     [ -z "$(foreign src/view '(^|/)(src/(capture|engine|pool)|fusefs)/')" ]
 }
 
-@test "layers: src/pool includes core, cluster and viewspec, no MPI, no FUSE" {
+@test "layers: src/pool includes core, net and viewspec, no MPI, no FUSE" {
     [ -n "$(includes src/pool)" ]
-    [ -z "$(foreign src/pool '(^|/)(src/(capture|engine|run|umount|view)|fusefs)/')" ]
+    [ -z "$(foreign src/pool '(^|/)(src/(capture|cluster|engine|run|umount|view)|fusefs)/')" ]
 }
 
-@test "layers: src/pointers includes core and cluster, no MPI, no FUSE" {
+@test "layers: src/pointers includes core and net, no MPI, no FUSE" {
     [ -n "$(includes src/pointers)" ]
-    [ -z "$(foreign src/pointers '(^|/)(src/(capture|engine|run|umount|view)|fusefs)/')" ]
+    [ -z "$(foreign src/pointers '(^|/)(src/(capture|cluster|engine|run|umount|view)|fusefs)/')" ]
 }
 
 @test "layers: src/from includes core and viewspec, no MPI, no FUSE" {
@@ -100,10 +100,10 @@ src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/map/cover.h
-src/cluster: src/core/base viewspec/base/line.h
-src/lines: src/core/base src/cluster
-src/pool: src/core/base src/core/cache src/core/file src/cluster src/lines viewspec
-src/pointers: src/core/base src/core/file/freshness.h src/cluster
+src/net: src/core/base viewspec/base/line.h
+src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h
+src/pool: src/core/base src/core/cache src/core/file src/net viewspec
+src/pointers: src/core/base src/core/file/freshness.h src/net
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
@@ -114,9 +114,9 @@ src/capture: viewspec viewspec/base
 src/run: src/core src/core/base viewspec viewspec/members
 src/mounts:
 src/umount: src/mounts viewspec/base/line.h
-fusefs/base: src/core src/core/base src/core/file src/cluster viewspec viewspec/base/line.h
+fusefs/base: src/core src/core/base src/core/file src/cluster src/net viewspec viewspec/base/line.h
 fusefs/names: src/core src/core/base viewspec viewspec/members
-fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/source.h src/cluster src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
+fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/source.h src/cluster src/net src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/assembled.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
 fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/pointers viewspec viewspec/members
@@ -168,7 +168,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "DESIGN.md README.md capture cluster core engine from lines mounts pointers pool run umount view" ]
+    [ "$folders" = "DESIGN.md README.md capture cluster core engine from mounts net pointers pool run umount view" ]
 }
 
 @test "layout: the sources that README.md and DESIGN.md name exist" {

@@ -195,7 +195,7 @@ allowed() {
     # And eight more for each other node of the pool, on all nodes.
     start_nodes 3
     [ "$(allowed m0)" = 146:1000 ]
-    [ "$(allowed m1)" = 146:1000 ]
+    [ "$(allowed m1)" = 145:1000 ]
     stop_nodes
     run_daemons prlimit --nofile=131:1000
     start_nodes 3 -o pool=off

@@ -179,10 +179,27 @@ static void check_surroundings(struct fake *fake)
     }
 }
 
+/* Every node knows where all others are, and node 0's token. */
+static void check_peers(struct fake *fake, const struct mpiio_message_peers *peers)
+{
+    char *addresses = calloc(peers->size + 1, 1), *at = addresses, expected[64];
+
+    if (peers->token[0] != 'a' || (uint32_t)peers->homes.nodes != fake->model.nodes || addresses == NULL ||
+        mpiio_channel_receive_addresses(fake->channel, addresses, peers->size) != 0)
+        stop(fake, "the engine introduces nobody");
+    for (uint32_t node = 0; node < fake->model.nodes; node++) {
+        snprintf(expected, sizeof(expected), "127.0.0.1:%u secret", node);
+        if (strcmp(at, expected) != 0)
+            stop(fake, "the address of node %d is %s", node, at);
+        at += strlen(at) + 1;
+    }
+    free(addresses);
+}
+
 static void start(struct fake *fake)
 {
     struct mpiio_message message;
-    char own[64], above[64] = "";
+    char own[64];
     struct stat file;
 
     if (mpiio_channel_new(fake->engine_fd, &fake->channel) != 0 ||
@@ -200,7 +217,7 @@ static void start(struct fake *fake)
     fake->hello.hello.fanout = 1;
     snprintf(own, sizeof(own), "127.0.0.1:%u secret", fake->model.node);
     fake->hello.hello.address = own;
-    fake->hello.hello.pool = "";
+    memset(fake->hello.hello.token, 'a' + fake->model.node, sizeof(fake->hello.hello.token));
     fake->hello.hello.memory = fake->slots.fd;
     if (stat(fake->identity != NULL ? fake->identity : fake->hello.hello.path, &file) == 0) {
         fake->hello.hello.device = file.st_dev;
@@ -209,10 +226,7 @@ static void start(struct fake *fake)
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &fake->hello);
     expect(fake, MPIIO_MESSAGE_PEERS, &message);
-    if (fake->model.node != 0)
-        snprintf(above, sizeof(above), "127.0.0.1:%u secret", fake->model.node - 1);
-    if (strcmp(message.peers.address, above) != 0)
-        stop(fake, "the address of the node above is %s", message.peers.address);
+    check_peers(fake, &message.peers);
     maybe_fail(fake, "ready");
     if (!fake->tells_engine)
         mpiio_channel_send(fake->channel, &(struct mpiio_message){.type = MPIIO_MESSAGE_READY});

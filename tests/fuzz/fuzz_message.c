@@ -66,21 +66,29 @@ static int take_errors(struct mpiio_channel *channel, uint32_t count)
     return rc;
 }
 
+static int take_addresses(struct mpiio_channel *channel, uint32_t size)
+{
+    char *addresses = size <= MOST ? malloc(size + 1) : NULL;
+    int rc = addresses != NULL ? mpiio_channel_receive_addresses(channel, addresses, size) : -E2BIG;
+
+    free(addresses);
+    return rc;
+}
+
 static int check_message(struct mpiio_channel *channel, const struct mpiio_message *message)
 {
     switch (message->type) {
     case MPIIO_MESSAGE_HELLO:
         CHECK(strlen(message->hello.path) < MPIIO_TEXT_MAX);
         CHECK(strlen(message->hello.address) < MPIIO_TEXT_MAX);
-        CHECK(strlen(message->hello.pool) < MPIIO_TEXT_MAX);
         check_hints(&message->hello.hints);
         if (message->hello.memory >= 0)
             close(message->hello.memory);
         return 0;
     case MPIIO_MESSAGE_PEERS:
-        CHECK(strlen(message->peers.address) < MPIIO_TEXT_MAX);
-        CHECK(message->peers.pools_size < MPIIO_MESSAGE_MAX);
-        return 0;
+        CHECK(mpiio_homes_node(&message->peers.homes, INT64_MAX >> 20) <
+              message->peers.homes.nodes);
+        return take_addresses(channel, message->peers.size);
     case MPIIO_MESSAGE_FAILED:
         CHECK(strlen(message->failed.text) < MPIIO_TEXT_MAX);
         return 0;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "daemons.h"
-#include "engine/stripes.h"
+#include "core/cache/homes.h"
 #include "engines.h"
 #include "shared_file.h"
 
@@ -33,7 +33,7 @@ static struct {
     int blocks;
     struct writer *writer;    /* by node */
     struct mpiio_slots slots; /* of all nodes */
-    struct engine_stripes stripes;
+    struct mpiio_homes homes;
 } writers;
 
 void writers_create(int blocks)
@@ -46,10 +46,10 @@ void writers_create(int blocks)
         mpiio_slots_create(&writers.slots, run.nodes * WRITERS_BLOCKS) != 0)
         abort();
     /* Of stripes that are no longer, each block has another home than the one before it. */
-    writers.stripes = engine_stripes_of(run.collective ? 0 : MPIIO_BLOCK_SIZE, servers, run.nodes);
+    writers.homes = mpiio_homes_of(run.collective ? 0 : MPIIO_BLOCK_SIZE, servers, run.nodes);
     for (int i = 0; i < run.nodes; i++) {
         writers.writer[i].means = (struct engine_means){
-            .group = engines_group(i), .stripes = &writers.stripes, .slots = &writers.slots};
+            .group = engines_group(i), .homes = &writers.homes, .slots = &writers.slots};
         for (int j = 0; j < WRITERS_BLOCKS; j++)
             writers.writer[i].block[j] = -1;
     }

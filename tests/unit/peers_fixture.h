@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "unit.h"
+#include "net_fixture.h"
 #include "core/base/clock.h"
 #include "cluster/connection.h"
 #include "cluster/peers.h"
@@ -30,8 +30,7 @@ struct node {
     struct cluster *cluster;
     struct mpiio_peers *peers;
     int number;
-    uint8_t token[MPIIO_TOKEN_BYTES]; /* for those below it */
-    char *addresses;
+    struct mpiio_net *net;
 
     /* What it answers; set while nothing is under way, or lock: the cluster's. */
     bool hold_epochs;   /* an epoch is not done before it is let go on */
@@ -245,6 +244,7 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
         .fanout = fanout,
         .peer_timeout = timeout,
         .host = host,
+        .net = node->net,
         .events = {.log = ignore_log,
                    .on_epoch = on_epoch,
                    .on_finished = on_finished,
@@ -267,6 +267,28 @@ static inline struct node *above(const struct node *node)
     return &node->cluster->node[number];
 }
 
+/* Has a node answer those that connect. */
+static inline int start_net(struct mpiio_net *net, struct mpiio_peers *peers)
+{
+    const struct mpiio_listener_calls calls = {
+        .join = mpiio_peers_arrive, .refused = mpiio_peers_refused, .tree = peers, .threads = 1};
+
+    return mpiio_net_start(net, &calls);
+}
+
+/* Makes a node's net, which knows those that are there. */
+static inline void make_node_net(struct cluster *cluster, int number)
+{
+    struct node *node = &cluster->node[number];
+    const char *addresses[NODES_MAX] = {NULL};
+
+    node->net = make_net(number, cluster->nodes, PATIENCE);
+    for (int i = 0; i < NODES_MAX; i++)
+        if (cluster->node[i].net != NULL)
+            addresses[i] = cluster->node[i].net->own;
+    meet_others(node->net, net_token, addresses);
+}
+
 /* A node that is not started before the one above it. */
 static inline int start_node(struct cluster *cluster, int number, int timeout)
 {
@@ -275,21 +297,22 @@ static inline int start_node(struct cluster *cluster, int number, int timeout)
     struct mpiio_peers_options options;
     int error;
 
+    make_node_net(cluster, number);
     snprintf(host, sizeof(host), "host%d", number);
     options = make_options(node, cluster->nodes, timeout, host);
-    error = mpiio_peers_open(&options, &node->peers, &node->addresses, node->token);
+    error = mpiio_peers_open(&options, &node->peers);
     if (error == 0 && number != 0)
-        error = mpiio_peers_join(node->peers, above(node)->addresses, above(node)->token, PATIENCE);
-    return error;
+        error = mpiio_peers_join(node->peers, PATIENCE);
+    return error == 0 ? start_net(node->net, node->peers) : error;
 }
 
 /* Frees a node that may be started again. */
 static inline void free_node(struct node *node)
 {
+    mpiio_net_free(node->net);
     mpiio_peers_free(node->peers);
     node->peers = NULL;
-    free(node->addresses);
-    node->addresses = NULL;
+    node->net = NULL;
 }
 
 static inline void start_cluster(struct cluster *cluster, int nodes, int timeout)

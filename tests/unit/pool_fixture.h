@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "net_fixture.h"
 #include "slice_fixture.h"
 #include "pool/pool.h"
 
@@ -29,8 +30,10 @@ struct fake {
 struct nodes {
     struct fake *fake;
     int count;
+    struct mpiio_homes homes;
+    struct mpiio_net *net[NODES_MAX];
     struct mpiio_pool *pool[NODES_MAX];
-    char *places[NODES_MAX]; /* of each */
+    const char *addresses[NODES_MAX]; /* of each */
 };
 
 static inline bool pool_read(struct mpiio_pool *pool, const struct vs_view *view, int64_t position,
@@ -120,54 +123,73 @@ static inline void free_fake(struct fake *fake)
 /* A pool that listens, and has not met anybody yet. */
 static inline void make_pool(struct nodes *nodes, int node, int64_t size, int timeout)
 {
-    const struct mpiio_pool_options options = {
+    struct mpiio_pool_options options = {
         .file = {.look = fake_look, .read = fake_read, .data = nodes->fake},
         .size = size,
-        .node = node,
-        .nodes = nodes->count,
         .timeout = timeout};
 
+    nodes->net[node] = make_net(node, nodes->count, timeout);
+    nodes->addresses[node] = nodes->net[node]->own;
+    options.net = nodes->count > 1 ? nodes->net[node] : NULL;
     assert_int_equal(mpiio_pool_new(&options, &nodes->pool[node]), 0);
-    assert_int_equal(mpiio_pool_listen(nodes->pool[node], &nodes->places[node]), 0);
 }
 
 /* They meet by their addresses, and start. */
 static inline void meet(struct nodes *nodes, int node)
 {
-    char all[8192];
-    size_t size = 0;
+    struct mpiio_listener_calls calls = {0};
 
-    for (int i = 0; i < nodes->count; i++) {
-        size_t length = strlen(nodes->places[i]) + 1;
-
-        assert_true(size + length <= sizeof(all));
-        memcpy(all + size, nodes->places[i], length);
-        size += length;
-    }
-    assert_int_equal(mpiio_pool_meet(nodes->pool[node], all, size), 0);
+    meet_others(nodes->net[node], net_token, nodes->addresses);
+    assert_int_equal(mpiio_pool_meet(nodes->pool[node], &nodes->homes), 0);
+    mpiio_pool_answer(nodes->pool[node], &calls);
+    assert_int_equal(mpiio_net_start(nodes->net[node], &calls), 0);
     assert_int_equal(mpiio_pool_start(nodes->pool[node]), 0);
 }
 
-static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t size, int timeout)
+/* Nodes of a file whose stripes, on so many servers, are known, or not. */
+static inline struct nodes *make_nodes_of(struct fake *fake, const struct mpiio_homes *homes,
+                                          int64_t size, int timeout)
 {
     struct nodes *nodes = calloc(1, sizeof(*nodes));
 
     assert_non_null(nodes);
     nodes->fake = fake;
-    nodes->count = count;
-    for (int i = 0; i < count; i++)
+    nodes->count = homes->nodes;
+    nodes->homes = *homes;
+    for (int i = 0; i < nodes->count; i++)
         make_pool(nodes, i, size, timeout);
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < nodes->count; i++)
         meet(nodes, i);
     return nodes;
 }
 
+static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t size, int timeout)
+{
+    struct mpiio_homes homes = mpiio_homes_of(0, 0, count);
+
+    return make_nodes_of(fake, &homes, size, timeout);
+}
+
+/* A node that goes on without the others. */
+static inline void leave(struct nodes *nodes, int node)
+{
+    mpiio_pool_alone(nodes->pool[node]);
+    mpiio_net_close(nodes->net[node]);
+}
+
+/* A node that ends. */
+static inline void free_node(struct nodes *nodes, int node)
+{
+    mpiio_net_free(nodes->net[node]); /* whose threads answer from the pool */
+    mpiio_pool_free(nodes->pool[node]);
+    nodes->net[node] = NULL;
+    nodes->pool[node] = NULL;
+}
+
 static inline void free_nodes(struct nodes *nodes)
 {
-    for (int i = 0; i < nodes->count; i++) {
-        mpiio_pool_free(nodes->pool[i]);
-        free(nodes->places[i]);
-    }
+    for (int i = 0; i < nodes->count; i++)
+        free_node(nodes, i);
     free(nodes);
 }
 

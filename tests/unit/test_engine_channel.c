@@ -55,7 +55,7 @@ static struct mpiio_message hello(int memory)
                   .coherence = MPIIO_COHERENCE_CLOSE_TO_OPEN,
                   .address = "10.0.0.1:4711 0123456789abcdef",
                   .fanout = 16,
-                  .pool = "10.0.0.1:4712 [fd00::1]:4712",
+                  .token = "a token of node",
                   .spec = 0xfedcba9876543210,
                   .hints = {.count = 2, .hint = {{"cb_nodes", "2"}, {"striping_unit", ""}}},
                   .memory = memory}};
@@ -65,10 +65,10 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
 {
     struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE, .node = {3, 100000, 4242}};
     struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS,
-                                  .peers = {.address = "host:1 token",
+                                  .peers = {.token = "a token of node",
                                             .mount = "0123456789abcde",
-                                            .pools = "a:1\0\0b:2 c:3",
-                                            .pools_size = 13}};
+                                            .homes = {.stretch = 3, .period = 1 << 20, .nodes = 7},
+                                            .size = 13}};
     struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {2, "no such thing"}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START,
                                   .start = {.count = 1, .hint = {{"cb_nodes", "1"}}}};
@@ -77,9 +77,12 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
 
     assert_memory_equal(&got.node, &node.node, sizeof(node.node));
     got = carry(*state, &peers);
-    assert_string_equal(got.peers.address, "host:1 token");
-    assert_int_equal(got.peers.pools_size, 13);
-    assert_memory_equal(got.peers.pools, "a:1\0\0b:2 c:3", 13);
+    assert_memory_equal(got.peers.token, peers.peers.token, sizeof(got.peers.token));
+    assert_memory_equal(got.peers.mount, peers.peers.mount, sizeof(got.peers.mount));
+    assert_int_equal(got.peers.homes.stretch, 3);
+    assert_int_equal(got.peers.homes.period, 1 << 20);
+    assert_int_equal(got.peers.homes.nodes, 7);
+    assert_int_equal(got.peers.size, 13);
     got = carry(*state, &failed);
     assert_int_equal(got.failed.status, 2);
     assert_string_equal(got.failed.text, "no such thing");
@@ -105,7 +108,7 @@ TEST(hello_hands_the_memory_over, set_up, tear_down)
     assert_int_equal(got.hello.store, MPIIO_STORE_MPIIO);
     assert_int_equal(got.hello.coherence, MPIIO_COHERENCE_CLOSE_TO_OPEN);
     assert_string_equal(got.hello.address, sent.hello.address);
-    assert_string_equal(got.hello.pool, sent.hello.pool);
+    assert_memory_equal(got.hello.token, sent.hello.token, sizeof(sent.hello.token));
     assert_true(got.hello.spec == sent.hello.spec);
     assert_int_equal(got.hello.hints.count, 2);
     assert_string_equal(got.hello.hints.hint[1].key, "striping_unit");
@@ -146,6 +149,7 @@ struct lists {
     uint32_t count;
     struct mpiio_flush_block *blocks;
     int32_t *errors;
+    char *addresses;
 };
 
 /* A long list does not fit into a socket's buffer: its sender is a thread. */
@@ -154,10 +158,12 @@ static void *send_lists(void *argument)
     struct lists *lists = argument;
     struct mpiio_message_flush run = {.epoch = 7, .sync = true, .count = lists->count};
     struct mpiio_message_result result = {.epoch = 7, .error = -EIO, .count = lists->count};
+    struct mpiio_message_peers peers = {.homes = {1, 1, 1}, .size = lists->count};
 
     result.counters.rounds = 5;
     if (mpiio_channel_send_flush(lists->pair->a, &run, lists->blocks) != 0 ||
-        mpiio_channel_send_result(lists->pair->a, &result, lists->errors) != 0)
+        mpiio_channel_send_result(lists->pair->a, &result, lists->errors) != 0 ||
+        mpiio_channel_send_peers(lists->pair->a, &peers, lists->addresses) != 0)
         return lists;
     return NULL;
 }
@@ -167,9 +173,11 @@ static void carry_lists(struct pair *pair, uint32_t count)
     struct lists lists = {.pair = pair,
                           .count = count,
                           .blocks = calloc(count + 1, sizeof(*lists.blocks)),
-                          .errors = calloc(count + 1, sizeof(*lists.errors))};
+                          .errors = calloc(count + 1, sizeof(*lists.errors)),
+                          .addresses = calloc(count + 1, 1)};
     struct mpiio_flush_block *blocks = calloc(count + 1, sizeof(*blocks));
     int32_t *errors = calloc(count + 1, sizeof(*errors));
+    char *addresses = calloc(count + 1, 1);
     struct mpiio_message message;
     pthread_t thread;
     void *failed;
@@ -179,6 +187,7 @@ static void carry_lists(struct pair *pair, uint32_t count)
         lists.blocks[i].slot = count - i;
         lists.blocks[i].may_wait = i % 3 == 0;
         lists.errors[i] = -(int32_t)(i % 200);
+        lists.addresses[i] = (char)(i % 251);
     }
     assert_int_equal(pthread_create(&thread, NULL, send_lists, &lists), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
@@ -192,6 +201,10 @@ static void carry_lists(struct pair *pair, uint32_t count)
     assert_int_equal(message.result.error, -EIO);
     assert_int_equal(message.result.counters.rounds, 5);
     assert_int_equal(mpiio_channel_receive_errors(pair->b, errors, count), 0);
+    assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
+    assert_int_equal(message.type, MPIIO_MESSAGE_PEERS);
+    assert_int_equal(message.peers.size, count);
+    assert_int_equal(mpiio_channel_receive_addresses(pair->b, addresses, count), 0);
     pthread_join(thread, &failed);
     assert_null(failed);
     for (uint32_t i = 0; i < count; i++) {
@@ -200,6 +213,9 @@ static void carry_lists(struct pair *pair, uint32_t count)
         assert_int_equal(blocks[i].may_wait, lists.blocks[i].may_wait);
         assert_int_equal(errors[i], lists.errors[i]);
     }
+    assert_memory_equal(addresses, lists.addresses, count);
+    free(addresses);
+    free(lists.addresses);
     free(lists.blocks);
     free(lists.errors);
     free(blocks);
@@ -218,17 +234,17 @@ TEST(what_is_too_long_is_not_sent, set_up, tear_down)
 {
     struct pair *pair = *state;
     char *text = calloc(1, MPIIO_TEXT_MAX + 1);
-    struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers = {.address = text}};
+    struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {1, text}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START};
 
     memset(text, 'x', MPIIO_TEXT_MAX - 1);
-    carry(pair, &peers);
+    carry(pair, &failed);
     start.start.count = 20;
     for (int i = 0; i < 20; i++)
         start.start.hint[i] = (struct mpiio_hint){"key", text};
     assert_int_equal(mpiio_channel_send(pair->a, &start), -E2BIG);
     text[MPIIO_TEXT_MAX - 1] = 'x';
-    assert_int_equal(mpiio_channel_send(pair->a, &peers), -E2BIG);
+    assert_int_equal(mpiio_channel_send(pair->a, &failed), -E2BIG);
     start.start.count = MPIIO_HINTS_MAX + 1;
     assert_int_equal(mpiio_channel_send(pair->a, &start), -E2BIG);
     free(text);
@@ -288,8 +304,7 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
     struct mpiio_message messages[] = {
         hello(memory),
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
-        {.type = MPIIO_MESSAGE_PEERS,
-         .peers = {.address = "address", .pools = "a:1", .pools_size = 4}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 2}}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
         {.type = MPIIO_MESSAGE_FLUSH, .flush = {1, true, 0}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},
@@ -320,6 +335,9 @@ TEST(wrong_values_are_refused, set_up, tear_down)
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 2, 0}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {0, ""}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.error = EIO}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {0, 2, 2}}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 0, 2}}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 0}}},
         {.type = MPIIO_MESSAGE_BLOCKS},
         {.type = (enum mpiio_message_type)77},
     };

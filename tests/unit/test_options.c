@@ -81,6 +81,7 @@ TEST(every_option)
                                  "-opassthrough=off,io_uring=off,direct",
                                  "-opool=off,pool=3G,delete_on_close,sequential",
                                  "-ointerface=ib0,interface=10.0.0.0/8,log_level=debug",
+                                 "-oport=7,port=7000-65535",
                                  "f.dat",
                                  "mnt",
                                  NULL};
@@ -95,6 +96,8 @@ TEST(every_option)
     assert_string_equal(options.log, "b");
     assert_int_equal(options.log_level, MPIIO_LOG_DEBUG);
     assert_string_equal(options.interface, "10.0.0.0/8");
+    assert_int_equal(options.ports.first, 7000);
+    assert_int_equal(options.ports.last, 65535);
     assert_int_equal(options.cache, FS_CACHE_BACK);
     assert_int_equal(options.passthrough, FS_WISH_OFF);
     assert_int_equal(options.dirty_max, 1 << 30);
@@ -134,6 +137,13 @@ TEST(wrong_options)
         {"slice_cache2=1G", "unknown mount option: slice_cache2=1G"},
         {"flush_interval=86401", "flush_interval= needs seconds, from 0 to 86400: 86401"},
         {"flush_interval=-1", "flush_interval= needs seconds, from 0 to 86400: -1"},
+        {"port=", "port= needs a TCP port, or two as in 7000-7009: "},
+        {"port=0", "port= needs a TCP port, or two as in 7000-7009: 0"},
+        {"port=65536", "port= needs a TCP port, or two as in 7000-7009: 65536"},
+        {"port=7001-7000", "port= needs a TCP port, or two as in 7000-7009: 7001-7000"},
+        {"port=7000-", "port= needs a TCP port, or two as in 7000-7009: 7000-"},
+        {"port=7000-7001x", "port= needs a TCP port, or two as in 7000-7009: 7000-7001x"},
+        {"port=-1", "port= needs a TCP port, or two as in 7000-7009: -1"},
         {"interface=", "interface= needs an interface, an address or a network: "},
         {"peer_timeout=0", "peer_timeout= needs seconds, from 1 to 86400: 0"},
         {"cache=bac", "cache= needs auto, through or back: bac"},

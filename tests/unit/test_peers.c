@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "peers_fixture.h"
 
+#include <endian.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
 
-#include "cluster/address.h"
-
-static const struct mpiio_local_address any; /* of this machine */
+#include "net/address.h"
 
 /* Several daemons in one process. */
 
@@ -78,18 +77,18 @@ static void test_one_to_eight_nodes_come_together(void **state)
 }
 
 /* A node that comes, and is gone again. */
-static int join_as(const struct mpiio_peers_options *options,
-                   const uint8_t token[MPIIO_TOKEN_BYTES])
+static int join_as(struct mpiio_peers_options *options, const uint8_t token[MPIIO_TOKEN_BYTES])
 {
-    uint8_t own[MPIIO_TOKEN_BYTES];
+    const char *addresses[NODES_MAX] = {cluster.node[0].net->own};
     struct mpiio_peers *peers;
-    char *addresses;
     int error;
 
-    assert_int_equal(mpiio_peers_open(options, &peers, &addresses, own), 0);
-    free(addresses);
-    error = mpiio_peers_join(peers, cluster.node[0].addresses, token, PATIENCE);
+    options->net = make_net(options->node, options->nodes, PATIENCE);
+    meet_others(options->net, token, addresses);
+    assert_int_equal(mpiio_peers_open(options, &peers), 0);
+    error = mpiio_peers_join(peers, PATIENCE);
     mpiio_peers_free(peers);
+    mpiio_net_free(options->net);
     return error;
 }
 
@@ -111,11 +110,12 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_peers_stop(cluster.node[0].peers);
+    mpiio_net_close(cluster.node[0].net);
     assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, PATIENCE), -ENOTCONN);
     /* Nobody listens any more, and nobody will. */
     options = make_options(&cluster.node[2], 3, 0, NULL);
     begun = mpiio_clock();
-    assert_int_equal(join_as(&options, cluster.node[0].token), -ECONNREFUSED);
+    assert_int_equal(join_as(&options, net_token), -ECONNREFUSED);
     assert_true(mpiio_clock() - begun < PATIENCE);
     cluster.nodes = 2;
     free_cluster(&cluster);
@@ -123,11 +123,7 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
 
 static int dial(void)
 {
-    const char *at = cluster.node[0].addresses;
-    int fd = mpiio_address_dial(&any, &at, PATIENCE);
-
-    assert_true(fd >= 0);
-    return fd;
+    return dial_node(cluster.node[0].net->own);
 }
 
 /* Waits until the other side has closed a connection. */
@@ -143,34 +139,27 @@ static void await_end(int fd)
     close(fd);
 }
 
+/* What does not begin as it should, is too short or too long, or has no proof, or another version.
+ */
 static void send_garbage(void)
 {
-    static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "\0\0\0\5\5", "\xff\xff\xff\xff"};
-    struct mpiio_peer_frame frame = {
-        .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 3, .host = "x"};
-    uint8_t bytes[MPIIO_PEER_FRAME_MAX];
-    size_t size = mpiio_peer_frame_encode(&frame, bytes);
-    int fd;
+    static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "MPIO", ""};
+    uint8_t bytes[4096] = {0};
+    uint64_t protocol = htobe64(MPIIO_PROTOCOL);
+    int fd[7];
 
-    for (int i = 0; i < 3; i++) {
-        fd = dial();
-        assert_true(send(fd, texts[i], i == 0 ? 18 : i == 1 ? 5 : 4, MSG_NOSIGNAL) > 0);
-        await_end(fd);
+    for (int i = 0; i < 7; i++)
+        fd[i] = dial();
+    for (int i = 0; i < 3; i++)
+        assert_true(send(fd[i], texts[i], strlen(texts[i]), MSG_NOSIGNAL) >= 0);
+    assert_true(send(fd[3], bytes, sizeof(bytes), MSG_NOSIGNAL) == sizeof(bytes));
+    for (int i = 4; i < 7; i++) {
+        memcpy(bytes, &protocol, sizeof(protocol));
+        bytes[7] += i == 4;
+        assert_true(send(fd[i], bytes, MPIIO_JOIN_BYTES - (i == 6), MSG_NOSIGNAL) > 0);
     }
-    /* What could be a frame some day is not waited for. */
-    fd = dial();
-    memset(bytes + size, 0, sizeof(bytes) - size);
-    bytes[2] = 0x80;
-    assert_true(send(fd, bytes, 4096, MSG_NOSIGNAL) == 4096);
-    await_end(fd);
-    /* One that does not know the token, another version. */
-    for (int i = 0; i < 2; i++) {
-        frame.number = MPIIO_PROTOCOL + (uint64_t)i;
-        fd = dial();
-        size = mpiio_peer_frame_encode(&frame, bytes);
-        assert_true(send(fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
-        await_end(fd);
-    }
+    for (int i = 0; i < 7; i++)
+        await_end(fd[i]);
 }
 
 static void test_strangers_have_no_effect(void **state)
@@ -183,11 +172,11 @@ static void test_strangers_have_no_effect(void **state)
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     send_garbage();
     options = make_options(&cluster.node[1], 3, 0, "host1");
-    memcpy(wrong, cluster.node[0].token, sizeof(wrong));
+    memcpy(wrong, net_token, sizeof(wrong));
     wrong[15] ^= 1;
     assert_int_equal(join_as(&options, wrong), -EACCES);
     options.nodes = 4;
-    assert_int_equal(join_as(&options, cluster.node[0].token), -EINVAL);
+    assert_int_equal(join_as(&options, net_token), -EINVAL);
 
     /* More than may be pending: those behind them are let in as soon as they are gone. */
     for (int i = 0; i < 100; i++)

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "cluster/address.h"
+#include "net/address.h"
 
 /* Daemons that die, and such that are stopped. */
 
@@ -100,25 +100,25 @@ static bool read_line(int fd, char *line, size_t capacity)
     return false;
 }
 
+/* Says where it listens, hears where the node above does, and joins that. */
 static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options *options)
 {
-    uint8_t token[MPIIO_TOKEN_BYTES];
-    char *addresses, line[4096];
-    int rc = mpiio_peers_open(options, &daemon->peers, &addresses, token);
+    const char *addresses[CHILDREN_MAX] = {NULL};
+    char line[4096];
+    int rc;
 
-    if (rc != 0)
-        return rc;
-    if (addresses != NULL) {
-        if (write(daemon->out, token, sizeof(token)) != sizeof(token))
+    options->net = make_net(options->node, options->nodes, PATIENCE);
+    dprintf(daemon->out, "%s\n", options->net->own);
+    if (options->node != 0) {
+        if (!read_line(in, line, sizeof(line)))
             return -EIO;
-        dprintf(daemon->out, "%s\n", addresses);
-        free(addresses);
+        addresses[mpiio_tree_above(options->node, fanout != 0 ? fanout : MPIIO_TREE_FANOUT)] = line;
     }
-    if (options->node == 0)
-        return 0;
-    if (read(in, token, sizeof(token)) != sizeof(token) || !read_line(in, line, sizeof(line)))
-        return -EIO;
-    return mpiio_peers_join(daemon->peers, line, token, PATIENCE);
+    meet_others(options->net, net_token, addresses);
+    rc = mpiio_peers_open(options, &daemon->peers);
+    if (rc == 0 && options->node != 0)
+        rc = mpiio_peers_join(daemon->peers, PATIENCE);
+    return rc == 0 ? start_net(options->net, daemon->peers) : rc;
 }
 
 static void child_progress(void *data, struct mpiio_progress *progress)
@@ -224,23 +224,17 @@ static void command(const struct child *child, const char *letter)
     assert_int_equal(write(child->to, letter, 1), 1);
 }
 
-/* Tells those right below a node how to join it. */
+/* Tells those right below a node where it listens. */
 static void introduce_below(struct child *first, int node, int nodes)
 {
     int width = fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
     int below = mpiio_tree_below(node, nodes, width);
-    uint8_t token[MPIIO_TOKEN_BYTES];
     char line[4096];
 
-    if (below == 0)
-        return;
     assert_int_equal(mpiio_address_wait(first[node].from, POLLIN, PATIENCE), 0);
-    assert_int_equal(read(first[node].from, token, sizeof(token)), sizeof(token));
     assert_true(read_line(first[node].from, line, sizeof(line)));
-    for (int i = width * node + 1; i <= width * node + below; i++) {
-        assert_int_equal(write(first[i].to, token, sizeof(token)), sizeof(token));
+    for (int i = width * node + 1; i <= width * node + below; i++)
         dprintf(first[i].to, "%s\n", line);
-    }
 }
 
 static void introduce(struct child *first, int nodes)

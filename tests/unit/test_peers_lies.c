@@ -6,15 +6,13 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "cluster/address.h"
+#include "net/address.h"
 #include "cluster/stall.h"
 
 /*
  * A member and a coordinator that know the token, and say what nobody should. Linked with
  * --wrap=mpiio_clock: the clock of those that they talk to can be set forward.
  */
-
-static const struct mpiio_local_address any; /* of this machine */
 
 /* ms, and more than are between two heartbeats. */
 #define BEAT_TIME 1001
@@ -41,7 +39,6 @@ static void lie(struct mpiio_connection *link, unsigned int *seed, int first, in
                                          first + (int)below(seed, (uint32_t)(last - first + 1))),
                                      .number = below(seed, 4),
                                      .node = below(seed, 3),
-                                     .nodes = 3,
                                      .time = below(seed, 5),
                                      .status = -(int32_t)below(seed, 3),
                                      .flag = below(seed, 2) == 1,
@@ -78,19 +75,15 @@ static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
 
 static void join_as_liar(struct mpiio_connection *link)
 {
-    const char *at = cluster.node[0].addresses;
-    struct mpiio_peer_frame join = {
-        .type = MPIIO_JOIN, .number = MPIIO_PROTOCOL, .node = 1, .nodes = 2, .host = "liar"};
-    struct mpiio_claim claim = {.by = 1, .node = 1, .nodes = 2};
-    struct mpiio_peer_frame frame;
+    const struct mpiio_join join = {
+        .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
+    struct mpiio_welcome welcome;
+    int fd = dial_node(cluster.node[0].net->own);
 
     *link = (struct mpiio_connection){.fd = -1};
-    assert_int_equal(mpiio_connection_open(link, mpiio_address_dial(&any, &at, PATIENCE)), 0);
-    hear(link, MPIIO_HELLO, &frame);
-    memcpy(claim.asked, frame.nonce, sizeof(claim.asked));
-    join.proof = mpiio_handshake_proof(cluster.node[0].token, &claim);
-    mpiio_connection_send(link, &join);
-    hear(link, MPIIO_WELCOME, &frame);
+    assert_int_equal(mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome),
+                     0);
+    assert_int_equal(mpiio_connection_open(link, fd), 0);
     mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }
 
@@ -122,8 +115,7 @@ static void lie_as_member(unsigned int number)
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
     mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
     for (int k = 0; k < 200 && link.error == 0; k++)
-        lie(&link, &seed, number % 2 == 0 ? MPIIO_BEAT : MPIIO_HELLO,
-            number % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
+        lie(&link, &seed, MPIIO_BEAT, number % 2 == 0 ? MPIIO_FENCED : MPIIO_GO);
     end_lies(&link, &cluster.node[0], true);
 }
 
@@ -166,55 +158,53 @@ TEST(test_a_member_that_leaves_without_a_word)
 }
 
 struct liar {
-    int fd;
+    struct mpiio_net *net;
     struct mpiio_connection link;
+    _Atomic bool joined;
 };
 
-/* Node 0 of one, in a thread: welcomes whoever comes, as it knows the token. */
-static void *welcome_as_liar(void *argument)
+/* Node 0 of two: welcomes whoever comes, as it knows the token. */
+static void welcome_as_liar(void *argument, int fd, const struct mpiio_handshake *said,
+                            const struct mpiio_join *join)
 {
+    const struct mpiio_welcome welcome = {.time = 100, /* it is not awaited for long when it dies */
+                                          .host = "liar"};
+    struct mpiio_handshake handshake = *said;
     struct liar *liar = argument;
-    struct mpiio_peer_frame frame = {.type = MPIIO_HELLO, .number = MPIIO_PROTOCOL};
-    struct mpiio_claim claim = {.by = 0, .node = 1, .nodes = 2};
 
-    if (mpiio_address_wait(liar->fd, POLLIN, PATIENCE) != 0 ||
-        mpiio_connection_open(&liar->link, accept(liar->fd, NULL, NULL)) != 0)
-        return NULL;
-    mpiio_connection_send(&liar->link, &frame);
-    while (mpiio_connection_next(&liar->link, &frame) == 0 && liar->link.error == 0 &&
-           mpiio_address_wait(liar->link.fd, POLLIN, PATIENCE) == 0)
-        mpiio_connection_fill(&liar->link);
-    memcpy(claim.answered, frame.nonce, sizeof(claim.answered));
-    frame = (struct mpiio_peer_frame){.type = MPIIO_WELCOME,
-                                      .time = 100, /* it is not awaited for long after its death */
-                                      .proof = mpiio_handshake_proof(cluster.node[0].token, &claim),
-                                      .host = "liar"};
-    mpiio_connection_send(&liar->link, &frame);
-    return NULL;
+    mpiio_handshake_answer(fd, &handshake, net_token, &welcome);
+    mpiio_connection_open(&liar->link, fd);
+    atomic_store(&liar->joined, true);
+}
+
+static void start_liar(struct liar *liar)
+{
+    const struct mpiio_listener_calls calls = {.join = welcome_as_liar, .tree = liar, .threads = 1};
+    const char *nowhere[2] = {NULL};
+
+    *liar = (struct liar){.net = make_net(0, 2, PATIENCE), .link.fd = -1};
+    meet_others(liar->net, net_token, nowhere);
+    assert_int_equal(mpiio_net_start(liar->net, &calls), 0);
+    cluster.node[0].net = liar->net;
 }
 
 TEST(test_a_coordinator_that_lies)
 {
     struct liar liar;
-    pthread_t thread;
-    int rc;
 
     for (unsigned int i = 0; i < 40; i++) {
         unsigned int seed = i;
 
         cluster_init(&cluster, 2);
-        liar = (struct liar){.link.fd = -1};
-        assert_int_equal(mpiio_address_listen(&any, &liar.fd, &cluster.node[0].addresses), 0);
-        assert_int_equal(pthread_create(&thread, NULL, welcome_as_liar, &liar), 0);
-        rc = start_node(&cluster, 1, LONG_TIMEOUT);
-        assert_int_equal(pthread_join(thread, NULL), 0);
-        assert_int_equal(rc, 0);
-        close(liar.fd);
+        start_liar(&liar);
+        assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
+        while (!atomic_load(&liar.joined))
+            usleep(1000);
         cluster.nodes = 0;
         if (i % 4 != 0)
             mpiio_connection_send(&liar.link, &(struct mpiio_peer_frame){.type = MPIIO_READY});
         for (int k = 0; k < 200 && liar.link.error == 0; k++)
-            lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_HELLO,
+            lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_BEAT,
                 i % 3 == 0 ? MPIIO_UNMOUNT : MPIIO_GO);
         end_lies(&liar.link, &cluster.node[1], i % 4 != 0);
     }

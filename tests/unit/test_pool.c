@@ -87,8 +87,31 @@ static uint64_t foreign(const struct nodes *nodes)
     uint64_t words = 0;
 
     for (int64_t word = 0; word < WORDS(nodes->fake->size); word++)
-        words += word * 8 / MPIIO_POOL_BLOCK % nodes->count != word % nodes->count;
+        words += mpiio_homes_node(&nodes->homes, word * 8 / MIB) != word % nodes->count;
     return 8 * words;
+}
+
+/* Nodes read all of a file twice, each its own words of it. Bytes that they sent are returned. */
+static uint64_t check_together(struct fake *fake, struct nodes *nodes, uint64_t blocks)
+{
+    struct vs_view *views[NODES_MAX];
+    struct mpiio_pool_stats sum;
+
+    for (int i = 0; i < nodes->count; i++)
+        views[i] = make_vector(8 * i, 8, 8 * nodes->count);
+    atomic_store(&fake->read, 0);
+    for (uint64_t again = 1; again <= 2; again++) {
+        read_together(nodes, views);
+        sum = stats_sum(nodes);
+        assert_int_equal(atomic_load(&fake->read), fake->size);
+        assert_int_equal(sum.storage_bytes, fake->size);
+        assert_int_equal(sum.blocks, blocks);
+        assert_int_equal(sum.received_bytes, sum.sent_bytes);
+        assert_int_equal(sum.passed, 0);
+    }
+    for (int i = 0; i < nodes->count; i++)
+        vs_view_unref(views[i]);
+    return sum.sent_bytes;
 }
 
 TEST(what_nodes_read_together_is_read_once)
@@ -97,26 +120,51 @@ TEST(what_nodes_read_together_is_read_once)
 
     for (int count = 1; count <= NODES_MAX; count++) {
         struct nodes *nodes = make_nodes(fake, count, 64 * MIB, 5000);
-        struct vs_view *views[NODES_MAX];
-        struct mpiio_pool_stats sum;
 
-        for (int i = 0; i < count; i++)
-            views[i] = make_vector(8 * i, 8, 8 * count);
-        atomic_store(&fake->read, 0);
-        for (uint64_t again = 1; again <= 2; again++) {
-            read_together(nodes, views);
-            sum = stats_sum(nodes);
-            assert_int_equal(atomic_load(&fake->read), fake->size);
-            assert_int_equal(sum.storage_bytes, fake->size);
-            assert_int_equal(sum.blocks, 4);
-            assert_int_equal(sum.sent_bytes, again * foreign(nodes));
-            assert_int_equal(sum.received_bytes, sum.sent_bytes);
-            assert_int_equal(sum.passed, 0);
-        }
-        for (int i = 0; i < count; i++)
-            vs_view_unref(views[i]);
+        assert_int_equal(check_together(fake, nodes, 4), 2 * foreign(nodes));
         free_nodes(nodes);
     }
+    free_fake(fake);
+}
+
+/* Each node reads from storage what it stores there, however short the stripes are. */
+TEST(who_stores_a_block_reads_it)
+{
+    static const struct {
+        int64_t unit, blocks;
+    } stripes[] = {{MIB, 14}, {2 * MIB, 7}, {3 * MIB, 14}, {4 * MIB, 4}, {8 * MIB, 4}};
+    struct fake *fake = make_fake(13 * MIB + 8 * 4321);
+
+    for (size_t i = 0; i < sizeof(stripes) / sizeof(*stripes); i++)
+        for (int count = 2; count <= NODES_MAX; count++) {
+            struct mpiio_homes homes = mpiio_homes_of(stripes[i].unit, 2 * count, count);
+            struct nodes *nodes = make_nodes_of(fake, &homes, 64 * MIB, 5000);
+
+            assert_int_equal(check_together(fake, nodes, (uint64_t)stripes[i].blocks),
+                             2 * foreign(nodes));
+            for (int node = 0; node < count; node++) {
+                int64_t own = 0;
+
+                for (int64_t word = 0; word < WORDS(fake->size); word++)
+                    own += 8 * (mpiio_homes_node(&homes, word * 8 / MIB) == node);
+                assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, own);
+            }
+            free_nodes(nodes);
+        }
+    free_fake(fake);
+}
+
+/* On one server one node stores all; the pool is that of all. */
+TEST(a_file_on_one_server_is_in_the_memory_of_all)
+{
+    struct fake *fake = make_fake(16 * MIB);
+    struct mpiio_homes homes = mpiio_homes_of(MIB, 1, 4);
+    struct nodes *nodes = make_nodes_of(fake, &homes, 16 * MIB, 5000);
+
+    check_together(fake, nodes, 4);
+    for (int node = 0; node < 4; node++)
+        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, 4 * MIB);
+    free_nodes(nodes);
     free_fake(fake);
 }
 
@@ -324,13 +372,12 @@ TEST(who_is_alone_reads_by_itself)
     struct vs_view *view = make_vector(0, 8, 16);
 
     assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
-    mpiio_pool_alone(nodes->pool[2]);
-    mpiio_pool_alone(nodes->pool[2]);
+    leave(nodes, 2);
+    leave(nodes, 2);
     assert_int_equal(read_slice(nodes->pool[2], fake, view, (size_t)MIB), 12 * MIB);
     /* A third of the blocks is lost to the others, and with them each request that wants some. */
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 4 * MIB);
-    mpiio_pool_free(nodes->pool[1]);
-    nodes->pool[1] = NULL;
+    free_node(nodes, 1);
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 8 * MIB);
     vs_view_unref(view);
     free_nodes(nodes);
@@ -351,12 +398,10 @@ TEST(a_home_that_dies_meanwhile)
 
         assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
         nanosleep(&pause, NULL);
-        if (i % 2) {
-            mpiio_pool_free(nodes->pool[1]);
-            nodes->pool[1] = NULL;
-        } else {
-            mpiio_pool_alone(nodes->pool[i / 2 % 2]);
-        }
+        if (i % 2)
+            free_node(nodes, 1);
+        else
+            leave(nodes, i / 2 % 2);
         pthread_join(thread, NULL);
         free_nodes(nodes);
     }

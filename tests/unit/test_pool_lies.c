@@ -4,9 +4,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "cluster/address.h"
-#include "lines/frame.h"
-#include "lines/server.h"
+#include "core/base/clock.h"
+#include "net/talk.h"
 #include "pool/frame.h"
 
 /*
@@ -17,18 +16,10 @@
 #define MIB       ((int64_t)1 << 20)
 #define PATIENCE  20000
 #define SIZE      (16 * MIB)
-#define STRANGERS (2 * MPIIO_SERVER_STRANGERS)
+#define STRANGERS (2 * MPIIO_LISTENER_STRANGERS)
 
 static const struct mpiio_local_address any; /* of this machine */
-
-static int dial(const char *place)
-{
-    const char *addresses = place + MPIIO_LINE_TOKEN_TEXT - 1;
-    int fd = mpiio_address_dial(&any, &addresses, PATIENCE);
-
-    assert_true(fd >= 0);
-    return fd;
-}
+static const struct mpiio_ports any_port;
 
 /* The other end closes without another word. */
 static void expect_end(int fd)
@@ -40,29 +31,15 @@ static void expect_end(int fd)
     close(fd);
 }
 
-/* Joins as node 1 of 2, by the token or not: the home's proof comes, or the end. */
-static int join(const char *place, bool welcome)
+/* Joins as node 1 of 2. */
+static int join(const struct nodes *nodes)
 {
-    struct mpiio_line_join claim = {.node = 1, .nodes = 2, .nonce = "once"};
-    struct mpiio_line_greeting greeting;
-    uint8_t bytes[MPIIO_LINE_JOIN_BYTES];
-    uint8_t token[MPIIO_TOKEN_BYTES];
-    int fd = dial(place);
+    const struct mpiio_join join = {.purpose = MPIIO_PURPOSE_POOL, .node = 1, .nodes = 2};
+    struct mpiio_welcome welcome;
+    int fd = dial_node(nodes->addresses[0]);
 
-    assert_int_equal(mpiio_talk_receive(fd, bytes, MPIIO_LINE_GREETING_BYTES, PATIENCE), 0);
-    assert_true(mpiio_line_greeting_decode(bytes, &greeting));
-    assert_true(mpiio_line_token_read(place, token));
-    token[5] ^= !welcome;
-    claim.proof = mpiio_line_proof(token, greeting.nonce, &claim, 1);
-    assert_int_equal(mpiio_talk_send(fd, bytes, mpiio_line_join_encode(&claim, bytes), PATIENCE),
+    assert_int_equal(mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome),
                      0);
-    if (!welcome) {
-        expect_end(fd);
-        return -1;
-    }
-    assert_int_equal(mpiio_talk_receive(fd, bytes, MPIIO_LINE_WELCOME_BYTES, PATIENCE), 0);
-    assert_true(mpiio_line_welcome_decode(bytes) ==
-                mpiio_line_proof(token, greeting.nonce, &claim, 0));
     return fd;
 }
 
@@ -107,14 +84,13 @@ TEST(strangers_are_not_waited_for)
     int fd;
 
     for (int i = 0; i < STRANGERS; i++) {
-        mute[i] = dial(nodes->places[0]);
+        mute[i] = dial_node(nodes->addresses[0]);
         if (i % 3 == 1)
             assert_int_equal(mpiio_talk_send(mute[i], "mpio", 4, PATIENCE), 0);
     }
-    fd = join(nodes->places[0], true);
+    fd = join(nodes);
     expect_answer(fd, fake, (struct mpiio_pool_part){64, 8, 10, 64}, true);
     close(fd);
-    join(nodes->places[0], false);
     for (int i = 0; i < STRANGERS; i++)
         close(mute[i]);
     free_nodes(nodes);
@@ -133,14 +109,14 @@ TEST(what_is_no_request_ends_the_connection)
     int fd;
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        fd = join(nodes->places[0], true);
+        fd = join(nodes);
         size = make_request(fake, wrong[i], bytes);
         assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
     /* Sizes that none has, and a request that is another size than it says. */
     for (int i = 0; i < 3; i++) {
-        fd = join(nodes->places[0], true);
+        fd = join(nodes);
         size = make_request(fake, (struct mpiio_pool_part){0, 8, 1, 0}, bytes);
         if (i < 2)
             memset(bytes, i == 0 ? 0 : 0xff, 4);
@@ -149,7 +125,7 @@ TEST(what_is_no_request_ends_the_connection)
         assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
-    fd = join(nodes->places[0], true);
+    fd = join(nodes);
     expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     close(fd);
     free_nodes(nodes);
@@ -161,7 +137,7 @@ TEST(who_sees_another_version_gets_nothing)
     struct fake *fake = make_fake(SIZE);
     struct nodes *nodes = make_home(fake);
     struct fake other = *fake;
-    int fd = join(nodes->places[0], true);
+    int fd = join(nodes);
 
     expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     other.version++;
@@ -179,11 +155,9 @@ TEST(who_sees_another_version_gets_nothing)
 }
 
 /* A home that says what it should not. */
-static const uint8_t fake_token[MPIIO_TOKEN_BYTES] = "token of a liar";
-
 struct liar {
     int fd;
-    int lie; /* from 0: nothing at all, no greeting, no proof, a wrong one, no answer, ... */
+    int lie; /* from 0: nothing at all, no HELLO, no WELCOME, one of another node, no answer, ... */
     _Atomic bool stop;
 };
 
@@ -191,22 +165,23 @@ struct liar {
 
 static void lie_on(struct liar *liar, int fd)
 {
-    struct mpiio_line_greeting greeting = {.nonce = "twice"};
+    struct mpiio_handshake handshake;
     struct mpiio_pool_answer answer = {.there = true, .bytes = liar->lie == 6 ? 7 : 65536};
+    const struct mpiio_welcome welcome = {0};
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
-    struct mpiio_line_join claim;
-    uint64_t proof;
+    struct mpiio_join join;
 
-    if (liar->lie == 1)
+    if (liar->lie == 1) {
         memset(bytes, 'x', sizeof(bytes));
-    else
-        mpiio_line_greeting_encode(&greeting, bytes);
-    mpiio_talk_send(fd, bytes, MPIIO_LINE_GREETING_BYTES, PATIENCE);
-    if (mpiio_talk_receive(fd, bytes, MPIIO_LINE_JOIN_BYTES, PATIENCE) != 0 ||
-        !mpiio_line_join_decode(bytes, &claim) || liar->lie == 2)
+        mpiio_talk_send(fd, bytes, MPIIO_HELLO_BYTES, PATIENCE);
         return;
-    proof = mpiio_line_proof(fake_token, greeting.nonce, &claim, liar->lie == 3 ? 0 : 1);
-    mpiio_talk_send(fd, bytes, mpiio_line_welcome_encode(proof, bytes), PATIENCE);
+    }
+    mpiio_handshake_ask(fd, &handshake);
+    if (mpiio_address_wait(fd, POLLIN, PATIENCE) != 0 ||
+        mpiio_handshake_hear(fd, &handshake, net_token, &join) != 0 || liar->lie == 2)
+        return;
+    handshake.said[40] ^= liar->lie == 3; /* what others have said */
+    mpiio_handshake_answer(fd, &handshake, net_token, &welcome);
     if (mpiio_talk_receive(fd, bytes, 4, PATIENCE) != 0 || liar->lie == 4)
         return;
     mpiio_pool_answer_encode(&answer, bytes);
@@ -247,16 +222,13 @@ TEST(a_home_that_lies_is_not_believed)
     char *buffer = malloc((size_t)MIB);
 
     for (int i = 0; i < LIES; i++) {
-        struct nodes nodes = {.fake = fake, .count = 2};
+        struct nodes nodes = {.fake = fake, .count = 2, .homes = mpiio_homes_of(0, 0, 2)};
         struct liar liar = {.lie = i};
-        char token[MPIIO_LINE_TOKEN_TEXT];
         char *addresses;
         pthread_t thread;
 
-        assert_int_equal(mpiio_address_listen(&any, &liar.fd, &addresses), 0);
-        mpiio_line_token_write(fake_token, token);
-        assert_true(asprintf(&nodes.places[1], "%s %s", token, addresses) > 0);
-        free(addresses);
+        assert_int_equal(mpiio_address_listen(&any, &any_port, &liar.fd, &addresses), 0);
+        nodes.addresses[1] = addresses;
         assert_int_equal(pthread_create(&thread, NULL, lie, &liar), 0);
         make_pool(&nodes, 0, SIZE, 200);
         meet(&nodes, 0);
@@ -265,12 +237,11 @@ TEST(a_home_that_lies_is_not_believed)
             assert_memory_equal(buffer, fake->words, 65536);
             assert_false(pool_read(nodes.pool[0], view, 2 * MIB, 65536, buffer));
         }
-        mpiio_pool_free(nodes.pool[0]);
+        free_node(&nodes, 0);
         atomic_store(&liar.stop, true);
         pthread_join(thread, NULL);
         close(liar.fd);
-        free(nodes.places[0]);
-        free(nodes.places[1]);
+        free(addresses);
     }
     free(buffer);
     vs_view_unref(view);

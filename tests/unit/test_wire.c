@@ -2,7 +2,7 @@
 /* The codec against bytes written by hand, both ways, and where a message is too short or long. */
 
 #include "unit.h"
-#include "cluster/wire.h"
+#include "net/wire.h"
 
 /* One of each field. */
 struct fields {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef ENGINE_STRIPES_H
-#define ENGINE_STRIPES_H
+#ifndef MPIIO_HOMES_H
+#define MPIIO_HOMES_H
 
 #include <stdint.h>
 
@@ -15,9 +15,9 @@
 
 /* Blocks of a home that are stored as one: a stretch is as long, unless stripes say something else.
  */
-#define ENGINE_GROUP 4
+#define MPIIO_HOMES_GROUP 4
 
-struct engine_stripes {
+struct mpiio_homes {
     int64_t stretch; /* in blocks */
     int64_t period;  /* stretches that are so many apart have one home */
     int nodes;
@@ -28,17 +28,17 @@ struct engine_stripes {
  * hints striping_unit and striping_factor have them. 0, or what is less or makes no sense: not
  * known.
  *
- * A stretch has whole stripes: as many as make whole blocks, and ENGINE_GROUP blocks at least
+ * A stretch has whole stripes: as many as make whole blocks, and MPIIO_HOMES_GROUP blocks at least
  * unless the factor says that shorter ones are on different servers. Of a unit that neither
  * divides a block nor is a multiple of 64 KiB whole stripes would be too long: they are not
  * followed. There are no more homes than servers.
  */
-struct engine_stripes engine_stripes_of(int64_t unit, int64_t factor, int nodes);
+struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes);
 
 /* The node that is home of block. */
-static inline int engine_stripes_home(const struct engine_stripes *stripes, int64_t block)
+static inline int mpiio_homes_node(const struct mpiio_homes *homes, int64_t block)
 {
-    return (int)(block / stripes->stretch % stripes->period * stripes->nodes / stripes->period);
+    return (int)(block / homes->stretch % homes->period * homes->nodes / homes->period);
 }
 
 #endif

@@ -15,26 +15,51 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "connection.h"
+#include "core/base/clock.h"
 
 /* As many joins as may arrive at once, before the kernel's own limit. */
 #define BACKLOG 4096
 
-static int try_listen(int family, const struct sockaddr *address, socklen_t size)
+/* The port is at the same place in both families. */
+static in_port_t *port_of(struct sockaddr_storage *address)
 {
-    const int off = 0;
-    int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return &((struct sockaddr_in *)address)->sin_port;
+}
+
+/* Listens at a port; 0: any. */
+static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int port)
+{
+    const int off = 0, on = 1;
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     int error;
 
     if (fd < 0)
         return -errno;
-    if (family == AF_INET6)
+    *port_of(address) = htons((uint16_t)port);
+    if (address->ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (bind(fd, address, size) == 0 && listen(fd, BACKLOG) == 0)
+    if (port != 0) /* connections of a mount before this one may not be over for the kernel yet */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, (struct sockaddr *)address, size) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     error = -errno;
     close(fd);
     return error;
+}
+
+/* Listens at the first port that is free, and sets it in address. */
+static int try_listen(struct sockaddr_storage *address, socklen_t size,
+                      const struct mpiio_ports *ports)
+{
+    int fd = -EADDRINUSE;
+
+    for (int port = ports->first; port <= ports->last && fd == -EADDRINUSE; port++)
+        fd = listen_at_port(address, size, port);
+    if (fd >= 0 && getsockname(fd, (struct sockaddr *)address, &size) != 0) {
+        close(fd);
+        return -errno;
+    }
+    return fd;
 }
 
 /* Addresses that another machine can use: a link-local one has no meaning there. */
@@ -99,76 +124,59 @@ static int print_addresses(bool both, int port, char **addresses)
     return 0;
 }
 
-static uint16_t port_of(const struct sockaddr_storage *address)
-{
-    /* It is at the same place in both families. */
-    return ntohs(((const struct sockaddr_in *)address)->sin_port);
-}
-
-static int print_address(const struct sockaddr_storage *address, char **text)
+static int print_address(struct sockaddr_storage *address, char **text)
 {
     char host[INET6_ADDRSTRLEN];
     bool six = address->ss_family == AF_INET6;
     const void *bytes = six ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
-                            : &((const struct sockaddr_in *)address)->sin_addr;
+                            : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
 
     inet_ntop(address->ss_family, bytes, host, sizeof(host));
-    if (asprintf(text, six ? "[%s]:%d" : "%s:%d", host, port_of(address)) >= 0)
+    if (asprintf(text, six ? "[%s]:%d" : "%s:%d", host, ntohs(*port_of(address))) >= 0)
         return 0;
     *text = NULL;
     return -ENOMEM;
 }
 
-static int listen_at(const struct mpiio_local_address *local, int *fd, char **addresses)
+static int listen_at(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
+                     char **addresses, int *error)
 {
     struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
-    socklen_t size = sizeof(bound);
-    int error;
+    int fd;
 
     memcpy(&bound, local->address, local->size);
-    *fd = try_listen(bound.ss_family, (struct sockaddr *)&bound, local->size);
-    if (*fd < 0)
-        return *fd;
-    error = getsockname(*fd, (struct sockaddr *)&bound, &size) != 0 ? -errno : 0;
-    if (error == 0)
-        error = print_address(&bound, addresses);
-    if (error != 0) {
-        close(*fd);
-        *fd = -1;
-    }
-    return error;
+    fd = try_listen(&bound, local->size, ports);
+    *error = fd < 0 ? fd : print_address(&bound, addresses);
+    return fd;
 }
 
-static int listen_at_all(int *fd, char **addresses)
+static int listen_at_all(const struct mpiio_ports *ports, char **addresses, int *error)
 {
-    struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
-    struct sockaddr_in any4 = {.sin_family = AF_INET};
-    socklen_t size = sizeof(any6);
-    bool both = true;
+    struct sockaddr_storage any = {.ss_family = AF_INET6};
+    int fd = try_listen(&any, sizeof(struct sockaddr_in6), ports);
+
+    if (fd < 0 && fd != -EADDRINUSE) { /* a kernel without IPv6 */
+        any = (struct sockaddr_storage){.ss_family = AF_INET};
+        fd = try_listen(&any, sizeof(struct sockaddr_in), ports);
+    }
+    *error =
+        fd < 0 ? fd : print_addresses(any.ss_family == AF_INET6, ntohs(*port_of(&any)), addresses);
+    return fd;
+}
+
+int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
+                         int *fd, char **addresses)
+{
     int error;
 
-    *fd = try_listen(AF_INET6, (struct sockaddr *)&any6, sizeof(any6));
-    if (*fd < 0) { /* a kernel without IPv6 */
-        both = false;
-        *fd = try_listen(AF_INET, (struct sockaddr *)&any4, sizeof(any4));
-    }
-    if (*fd < 0)
-        return *fd;
-    error = getsockname(*fd, (struct sockaddr *)&any6, &size) != 0 ? -errno : 0;
-    /* The port is at the same place in both. */
-    if (error == 0)
-        error = print_addresses(both, ntohs(any6.sin6_port), addresses);
-    if (error != 0) {
+    *addresses = NULL;
+    *fd = local->size != 0 ? listen_at(local, ports, addresses, &error)
+                           : listen_at_all(ports, addresses, &error);
+    if (error != 0 && *fd >= 0) {
         close(*fd);
         *fd = -1;
     }
     return error;
-}
-
-int mpiio_address_listen(const struct mpiio_local_address *local, int *fd, char **addresses)
-{
-    *addresses = NULL;
-    return local->size != 0 ? listen_at(local, fd, addresses) : listen_at_all(fd, addresses);
 }
 
 /* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
@@ -266,6 +274,8 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
         error = finish_connecting(fd, timeout);
     if (error == 0)
         return fd;
+    if (error == -EINVAL) /* of a route that is a blackhole; not of the address */
+        error = -EHOSTUNREACH;
     close(fd);
     return error;
 }

@@ -17,20 +17,25 @@ struct mpiio_local_address {
 
 /*
  * The first address of this machine that where names: an interface ("ib0"), an address, or a
- * network
- * ("10.1.0.0/16", "fd00::/8"). IPv4 comes before IPv6; those of interfaces that are down, and
- * link-local ones, which mean nothing elsewhere, do not count. NULL: all of the machine. 0, or a
- * negative errno: -EINVAL where it is none of these, -EADDRNOTAVAIL where the machine has no such
+ * network ("10.1.0.0/16", "fd00::/8"). IPv4 comes before IPv6; those of interfaces that are down,
+ * and link-local ones, which mean nothing elsewhere, do not count. NULL: all of the machine. 0, or
+ * a negative errno: -EINVAL where it is none of these, -EADDRNOTAVAIL where the machine has no such
  * address. Thread-safe.
  */
 int mpiio_local_address_find(const char *where, struct mpiio_local_address *local);
 
+/* TCP ports, both included: of these the first that is free is used; 0 and 0: any. */
+struct mpiio_ports {
+    uint16_t first, last;
+};
+
 /*
- * Listens at a local address, on a port that is free. The socket (non-blocking,
- * closed on exec) and the list of addresses, as mpiio_address_dial takes it (malloc'd), are the
- * caller's. 0 or a negative errno.
+ * Listens at a local address, at one of ports. The socket (non-blocking, closed on exec) and the
+ * list of addresses, as mpiio_address_dial takes it (malloc'd), are the caller's. 0 or a negative
+ * errno: -EADDRINUSE where no port is free.
  */
-int mpiio_address_listen(const struct mpiio_local_address *local, int *fd, char **addresses);
+int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
+                         int *fd, char **addresses);
 
 /*
  * Connects from a local address to one of a list "IP:PORT [IP6]:PORT ...", and moves *addresses

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "stripes.h"
+#include "homes.h"
 
 #include <stdbool.h>
 
-#include "core/cache/slots.h"
+#include "slots.h"
 
 /* Units that are followed: of a multiple of this, 16 stripes at most make whole blocks. */
 #define UNIT_STEP (64 << 10)
@@ -28,24 +28,24 @@ static bool can_follow(int64_t unit)
     return unit > 0 && unit <= UNIT_MOST && (unit % UNIT_STEP == 0 || MPIIO_BLOCK_SIZE % unit == 0);
 }
 
-struct engine_stripes engine_stripes_of(int64_t unit, int64_t factor, int nodes)
+struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes)
 {
-    struct engine_stripes stripes = {.stretch = ENGINE_GROUP, .period = nodes, .nodes = nodes};
+    struct mpiio_homes homes = {.stretch = MPIIO_HOMES_GROUP, .period = nodes, .nodes = nodes};
     int64_t whole, row;
 
     if (factor <= 0 || factor > FACTOR_MOST)
         factor = 0;
     if (factor > 0)
-        stripes.period = factor;
+        homes.period = factor;
     if (!can_follow(unit))
-        return stripes;
+        return homes;
     /* Bytes: the shortest stretch, and all servers' turn. */
     whole = unit / common_divisor(unit, MPIIO_BLOCK_SIZE) * MPIIO_BLOCK_SIZE;
     row = unit * factor;
-    stripes.stretch = whole / MPIIO_BLOCK_SIZE;
+    homes.stretch = whole / MPIIO_BLOCK_SIZE;
     if (whole < row && row % whole == 0)
-        stripes.period = row / whole; /* each has servers of its own */
+        homes.period = row / whole; /* each has servers of its own */
     else
-        stripes.stretch *= (ENGINE_GROUP + stripes.stretch - 1) / stripes.stretch;
-    return stripes;
+        homes.stretch *= (MPIIO_HOMES_GROUP + homes.stretch - 1) / homes.stretch;
+    return homes;
 }

@@ -2,33 +2,33 @@
 
 #include "unit.h"
 #include "core/cache/slots.h"
-#include "engine/stripes.h"
+#include "core/cache/homes.h"
 
 #define BLOCK MPIIO_BLOCK_SIZE
 
 #define NODES_MOST 40
 
-static int home_at(const struct engine_stripes *stripes, int64_t displacement)
+static int home_at(const struct mpiio_homes *stripes, int64_t displacement)
 {
-    return engine_stripes_home(stripes, displacement / BLOCK);
+    return mpiio_homes_node(stripes, displacement / BLOCK);
 }
 
 /* Each node is home of 4 MiB in turn. */
-static void assert_in_turn(const struct engine_stripes *stripes)
+static void assert_in_turn(const struct mpiio_homes *stripes)
 {
     for (int64_t block = 0; block < 300; block++)
-        assert_int_equal(engine_stripes_home(stripes, block), block / 4 % stripes->nodes);
+        assert_int_equal(mpiio_homes_node(stripes, block), block / 4 % stripes->nodes);
 }
 
 TEST(test_unknown)
 {
     for (int nodes = 1; nodes <= 9; nodes++) {
-        struct engine_stripes unknown = engine_stripes_of(0, 0, nodes);
-        struct engine_stripes negative = engine_stripes_of(-1, -1, nodes);
+        struct mpiio_homes unknown = mpiio_homes_of(0, 0, nodes);
+        struct mpiio_homes negative = mpiio_homes_of(-1, -1, nodes);
         /* Whole blocks of these are whole stripes after 64 GiB and more. */
-        struct engine_stripes odd = engine_stripes_of(65537, 0, nodes);
-        struct engine_stripes decimal = engine_stripes_of(3000000, 0, nodes);
-        struct engine_stripes endless = engine_stripes_of(INT64_MAX, INT64_MAX, nodes);
+        struct mpiio_homes odd = mpiio_homes_of(65537, 0, nodes);
+        struct mpiio_homes decimal = mpiio_homes_of(3000000, 0, nodes);
+        struct mpiio_homes endless = mpiio_homes_of(INT64_MAX, INT64_MAX, nodes);
 
         assert_in_turn(&unknown);
         assert_in_turn(&negative);
@@ -39,7 +39,7 @@ TEST(test_unknown)
 }
 
 /* Byte by byte, at the edges of stripes and blocks: who stores a stripe. */
-static void check_stripe(const struct engine_stripes *stripes, int64_t stripe, int64_t unit)
+static void check_stripe(const struct mpiio_homes *stripes, int64_t stripe, int64_t unit)
 {
     int64_t start = stripe * unit, end = start + unit;
     int home = home_at(stripes, start);
@@ -51,13 +51,13 @@ static void check_stripe(const struct engine_stripes *stripes, int64_t stripe, i
 }
 
 /* Blocks that each home has of so many, and how many have any. */
-static int count_homes(const struct engine_stripes *stripes, int64_t blocks, int64_t *of_home)
+static int count_homes(const struct mpiio_homes *stripes, int64_t blocks, int64_t *of_home)
 {
     int homes = 0;
 
     memset(of_home, 0, NODES_MOST * sizeof(*of_home));
     for (int64_t block = 0; block < blocks; block++)
-        of_home[engine_stripes_home(stripes, block)]++;
+        of_home[mpiio_homes_node(stripes, block)]++;
     for (int node = 0; node < stripes->nodes; node++)
         homes += of_home[node] > 0;
     return homes;
@@ -65,7 +65,7 @@ static int count_homes(const struct engine_stripes *stripes, int64_t blocks, int
 
 static void check_units(int64_t unit, int64_t factor, int nodes)
 {
-    struct engine_stripes stripes = engine_stripes_of(unit, factor, nodes);
+    struct mpiio_homes stripes = mpiio_homes_of(unit, factor, nodes);
     int64_t blocks = stripes.stretch * stripes.period, of_home[NODES_MOST], least = INT64_MAX;
     int homes = count_homes(&stripes, blocks, of_home);
 
@@ -88,7 +88,7 @@ static void check_units(int64_t unit, int64_t factor, int nodes)
 /* Each server, which has stripes of whole blocks, is written to by one node. */
 static void check_servers(int64_t unit, int64_t factor, int nodes)
 {
-    struct engine_stripes stripes = engine_stripes_of(unit, factor, nodes);
+    struct mpiio_homes stripes = mpiio_homes_of(unit, factor, nodes);
     bool seen[NODES_MOST] = {false};
     int homes = 0;
 
@@ -122,16 +122,16 @@ TEST(test_followed)
  */
 TEST(test_sets)
 {
-    struct engine_stripes stripes = engine_stripes_of(512 << 10, 8, 4);
+    struct mpiio_homes stripes = mpiio_homes_of(512 << 10, 8, 4);
 
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (512 << 10)), stripe % 8 / 2);
     /* 1.5 MiB: two stripes are three blocks, and two servers of six are a set. */
-    stripes = engine_stripes_of(3 << 19, 6, 3);
+    stripes = mpiio_homes_of(3 << 19, 6, 3);
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (3 << 19)), stripe % 6 / 2);
     /* Few servers among many nodes: nodes far apart. */
-    stripes = engine_stripes_of(8 << 20, 2, 6);
+    stripes = mpiio_homes_of(8 << 20, 2, 6);
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (8 << 20)), stripe % 2 * 3);
 }

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+#include "listener.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/thread.h"
+#include "talk.h"
+
+/* ms until it is tried again to accept what there was no room, descriptor or memory for. */
+#define PAUSE 100
+/* ms that a connection has to prove itself: at least, and at most. */
+#define GRACE    1000
+#define PATIENCE 5000
+
+/* A connection that another node has made. */
+struct mpiio_caller {
+    int fd;
+    int64_t since; /* by mpiio_clock: when it was accepted, or served last; lock: the listener's */
+    bool known;    /* it has proved itself; lock: the listener's */
+    bool busy;     /* it is being served; lock: the listener's */
+    struct mpiio_handshake handshake;
+    struct mpiio_caller *next; /* lock: the listener's */
+};
+
+/* What a thread works with. */
+struct worker {
+    struct mpiio_listener *listener;
+    void *desk; /* the user's */
+};
+
+void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, int timeout,
+                         unsigned most)
+{
+    *listener = (struct mpiio_listener){.node = node,
+                                        .nodes = nodes,
+                                        .timeout = timeout,
+                                        .most = most,
+                                        .listens = -1,
+                                        .poll = -1,
+                                        .wake = -1};
+    pthread_mutex_init(&listener->lock, NULL);
+}
+
+/* Has one thread be told when there is something to read, once: then it must be watched again. */
+static int watch(struct mpiio_listener *listener, int fd, void *owner, int how)
+{
+    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = owner};
+
+    return epoll_ctl(listener->poll, how, fd, &event) != 0 ? -errno : 0;
+}
+
+int mpiio_listener_open(struct mpiio_listener *listener, int fd)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = &listener->wake};
+
+    listener->listens = fd;
+    listener->poll = epoll_create1(EPOLL_CLOEXEC);
+    listener->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (listener->poll < 0 || listener->wake < 0 ||
+        epoll_ctl(listener->poll, EPOLL_CTL_ADD, listener->wake, &event) != 0)
+        return -errno;
+    return watch(listener, fd, listener, EPOLL_CTL_ADD);
+}
+
+/* Callers. */
+
+/* Ends the connection of the one that has waited longest of a kind, since before that time. */
+static void drop_oldest(struct mpiio_listener *listener, bool known, int64_t before)
+{
+    struct mpiio_caller *oldest = NULL;
+
+    assert(mpiio_is_held(&listener->lock));
+    for (struct mpiio_caller *caller = listener->callers; caller != NULL; caller = caller->next)
+        if (caller->known == known && !caller->busy && caller->since < before &&
+            (oldest == NULL || caller->since <= oldest->since))
+            oldest = caller;
+    if (oldest != NULL)
+        shutdown(oldest->fd, SHUT_RDWR);
+}
+
+/* Takes it off the list. */
+static void unlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    struct mpiio_caller **at;
+
+    pthread_mutex_lock(&listener->lock);
+    at = &listener->callers;
+    while (*at != caller)
+        at = &(*at)->next;
+    *at = caller->next;
+    if (caller->known)
+        listener->served--;
+    else
+        listener->strangers--;
+    pthread_mutex_unlock(&listener->lock);
+}
+
+static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    unlist(listener, caller);
+    close(caller->fd);
+    free(caller);
+}
+
+/* False: no connection is to be made any more. */
+static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    bool over;
+
+    pthread_mutex_lock(&listener->lock);
+    over = listener->over;
+    if (!over) {
+        listener->strangers++;
+        caller->next = listener->callers;
+        listener->callers = caller;
+    }
+    pthread_mutex_unlock(&listener->lock);
+    return !over;
+}
+
+/* Takes over fd. It is heard again when all of its answer is there, however long that takes. */
+static void greet(struct mpiio_listener *listener, int fd)
+{
+    struct mpiio_caller *caller = calloc(1, sizeof(*caller));
+    const int whole = MPIIO_JOIN_BYTES;
+
+    if (caller != NULL)
+        *caller = (struct mpiio_caller){.fd = fd, .since = mpiio_clock()};
+    if (caller == NULL || !enlist(listener, caller)) {
+        close(fd);
+        free(caller);
+        return;
+    }
+    mpiio_talk_prepare(fd);
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole));
+    if (mpiio_handshake_ask(fd, &caller->handshake) != 0 ||
+        watch(listener, fd, caller, EPOLL_CTL_ADD) != 0)
+        forget(listener, caller);
+}
+
+/* Whether one more stranger may come. The oldest goes else, and is gone soon. */
+static bool has_room(struct mpiio_listener *listener)
+{
+    bool room;
+
+    pthread_mutex_lock(&listener->lock);
+    room = listener->strangers < MPIIO_LISTENER_STRANGERS;
+    if (!room)
+        drop_oldest(listener, false, mpiio_clock() - GRACE);
+    pthread_mutex_unlock(&listener->lock);
+    return room;
+}
+
+static void set_waiting(struct mpiio_listener *listener, bool waiting)
+{
+    pthread_mutex_lock(&listener->lock);
+    listener->waiting = waiting;
+    pthread_mutex_unlock(&listener->lock);
+}
+
+/* Accepts all that there is room for. What is left is tried again after each event, or PAUSE. */
+static void accept_all(struct mpiio_listener *listener)
+{
+    bool room;
+    int fd = 0;
+
+    do {
+        room = has_room(listener);
+        if (room)
+            fd = accept4(listener->listens, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (room && fd >= 0)
+            greet(listener, fd);
+    } while (room && (fd >= 0 || errno == EINTR || errno == ECONNABORTED));
+    if (room && (errno == EAGAIN || errno == EWOULDBLOCK))
+        watch(listener, listener->listens, listener, EPOLL_CTL_MOD);
+    else
+        set_waiting(listener, true);
+}
+
+/* Drops a stranger that has had its time, and accepts what was left, unless another thread does. */
+static void look_after_strangers(struct mpiio_listener *listener)
+{
+    bool waiting;
+
+    pthread_mutex_lock(&listener->lock);
+    drop_oldest(listener, false, mpiio_clock() - PATIENCE);
+    waiting = listener->waiting && !listener->over;
+    listener->waiting = false;
+    pthread_mutex_unlock(&listener->lock);
+    if (waiting)
+        accept_all(listener);
+}
+
+/* ms until they are looked after again. -1: there are none. */
+static int time_to_look(struct mpiio_listener *listener)
+{
+    return MPIIO_LOCKED(&listener->lock, listener->waiting || listener->strangers > 0) ? PAUSE : -1;
+}
+
+/* Whether what has joined may: 0 or a negative errno. */
+static int check_join(const struct mpiio_listener *listener, const struct mpiio_join *join)
+{
+    bool meant = join->purpose == MPIIO_PURPOSE_TREE ? listener->calls.join != NULL
+                                                     : listener->calls.serve != NULL;
+
+    if (join->nodes != (uint32_t)listener->nodes || join->to != (uint32_t)listener->node ||
+        join->node == join->to)
+        return -EINVAL;
+    return meant ? 0 : -EOPNOTSUPP;
+}
+
+/* Passes a connection on to the tree. */
+static void pass_on(struct mpiio_listener *listener, struct mpiio_caller *caller,
+                    const struct mpiio_join *join)
+{
+    unlist(listener, caller);
+    epoll_ctl(listener->poll, EPOLL_CTL_DEL, caller->fd, NULL);
+    listener->calls.join(listener->calls.tree, caller->fd, &caller->handshake, join);
+    free(caller);
+}
+
+/* Begins to serve a connection. */
+static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    const struct mpiio_welcome welcome = {.status = 0};
+
+    pthread_mutex_lock(&listener->lock);
+    caller->known = true;
+    listener->strangers--;
+    listener->served++;
+    if (listener->most != 0 && listener->served > listener->most)
+        drop_oldest(listener, true, caller->since);
+    pthread_mutex_unlock(&listener->lock);
+    return mpiio_handshake_answer(caller->fd, &caller->handshake, listener->token, &welcome) == 0;
+}
+
+/* Hears what a stranger answers: it is there as a whole, or nothing more comes. True: it is to be
+   heard again. */
+static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    const struct mpiio_listener_calls *calls = &listener->calls;
+    const int any = 1;
+    struct mpiio_join join;
+    struct mpiio_welcome refusal = {0};
+
+    refusal.status = mpiio_handshake_hear(caller->fd, &caller->handshake, listener->token, &join);
+    if (refusal.status == 0)
+        refusal.status = check_join(listener, &join);
+    if (refusal.status != 0) {
+        if (calls->refused != NULL && refusal.status != -ENOTCONN)
+            calls->refused(calls->tree, refusal.status);
+        mpiio_handshake_answer(caller->fd, &caller->handshake, listener->token, &refusal);
+        forget(listener, caller);
+        return false;
+    }
+    setsockopt(caller->fd, SOL_SOCKET, SO_RCVLOWAT, &any, sizeof(any));
+    if (join.purpose == MPIIO_PURPOSE_TREE) {
+        pass_on(listener, caller, &join);
+        return false;
+    }
+    if (admit(listener, caller))
+        return true;
+    forget(listener, caller);
+    return false;
+}
+
+/* The threads. */
+
+static bool is_over(struct mpiio_listener *listener)
+{
+    return MPIIO_LOCKED(&listener->lock, listener->over);
+}
+
+static bool is_known(struct mpiio_listener *listener, const struct mpiio_caller *caller)
+{
+    return MPIIO_LOCKED(&listener->lock, caller->known);
+}
+
+static void set_busy(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    pthread_mutex_lock(&listener->lock);
+    caller->busy = true;
+    pthread_mutex_unlock(&listener->lock);
+}
+
+/* Under the lock, by which whoever is told of the connection next comes after this thread. */
+static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    int error;
+
+    pthread_mutex_lock(&listener->lock);
+    caller->busy = false;
+    caller->since = mpiio_clock();
+    error = watch(listener, caller->fd, caller, EPOLL_CTL_MOD);
+    pthread_mutex_unlock(&listener->lock);
+    return error == 0;
+}
+
+static bool serve(const struct worker *worker, struct mpiio_caller *caller)
+{
+    struct mpiio_listener *listener = worker->listener;
+
+    set_busy(listener, caller);
+    return listener->calls.serve(listener->calls.pool, worker->desk, caller->fd);
+}
+
+static void hear(const struct worker *worker, struct mpiio_caller *caller)
+{
+    struct mpiio_listener *listener = worker->listener;
+
+    if (!is_known(listener, caller)) {
+        if (!hear_stranger(listener, caller))
+            return; /* it is another one's now, or gone */
+    } else if (!serve(worker, caller)) {
+        forget(listener, caller);
+        return;
+    }
+    if (!watch_again(listener, caller))
+        forget(listener, caller);
+}
+
+static void *run_listener(void *data)
+{
+    struct worker *worker = data;
+    struct mpiio_listener *listener = worker->listener;
+    struct epoll_event event;
+
+    while (!is_over(listener)) {
+        int count = epoll_wait(listener->poll, &event, 1, time_to_look(listener));
+
+        if (count == 1 && event.data.ptr == listener)
+            accept_all(listener);
+        else if (count == 1 && event.data.ptr != &listener->wake)
+            hear(worker, event.data.ptr);
+        look_after_strangers(listener);
+    }
+    free(worker->desk);
+    free(worker);
+    return NULL;
+}
+
+static int start_thread(struct mpiio_listener *listener)
+{
+    struct worker *worker = malloc(sizeof(*worker));
+    int error = -ENOMEM;
+
+    if (worker != NULL)
+        *worker = (struct worker){.listener = listener, .desk = malloc(listener->calls.desk + 1)};
+    if (worker != NULL && worker->desk != NULL)
+        error = mpiio_thread_start(&listener->thread[listener->threads], run_listener, worker);
+    if (error == 0) {
+        listener->threads++;
+        return 0;
+    }
+    if (worker != NULL)
+        free(worker->desk);
+    free(worker);
+    return error;
+}
+
+int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MPIIO_TOKEN_BYTES],
+                         const struct mpiio_listener_calls *calls)
+{
+    int error = 0;
+
+    listener->calls = *calls;
+    memcpy(listener->token, token, MPIIO_TOKEN_BYTES);
+    while (listener->listens >= 0 && listener->threads < calls->threads && error == 0)
+        error = start_thread(listener);
+    return error;
+}
+
+void mpiio_listener_end(struct mpiio_listener *listener)
+{
+    const uint64_t one = 1;
+
+    pthread_mutex_lock(&listener->lock);
+    listener->over = true;
+    for (struct mpiio_caller *caller = listener->callers; caller != NULL; caller = caller->next)
+        shutdown(caller->fd, SHUT_RDWR);
+    if (listener->listens >= 0)
+        shutdown(listener->listens, SHUT_RDWR);
+    pthread_mutex_unlock(&listener->lock);
+    /* It cannot fail but where they are awake already. */
+    if (listener->wake >= 0 && write(listener->wake, &one, sizeof(one)) < 0)
+        return;
+}
+
+void mpiio_listener_destroy(struct mpiio_listener *listener)
+{
+    mpiio_listener_end(listener);
+    while (listener->threads > 0)
+        pthread_join(listener->thread[--listener->threads], NULL);
+    while (listener->callers != NULL)
+        forget(listener, listener->callers);
+    if (listener->listens >= 0)
+        close(listener->listens);
+    if (listener->poll >= 0)
+        close(listener->poll);
+    if (listener->wake >= 0)
+        close(listener->wake);
+    pthread_mutex_destroy(&listener->lock);
+}

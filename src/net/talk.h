@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef MPIIO_TALK_H
+#define MPIIO_TALK_H
+
+#include <stddef.h>
+
+/*
+ * Sends or receives all of size bytes over a connected non-blocking socket. The other end may take
+ * timeout ms for each step forward. Returns 0; -ENOTCONN where it has closed; -ETIMEDOUT; or
+ * another negative errno. Fails at once on a socket that another thread has shut down. Thread-safe
+ * for different sockets.
+ */
+int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout);
+int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout);
+
+/* Has what is sent go on its way at once. */
+void mpiio_talk_prepare(int fd);
+
+#endif
