@@ -192,8 +192,9 @@ int fs_cluster_init(struct fs_session *session, int fd)
 
 void fs_cluster_free(struct fs_cluster *cluster)
 {
-    mpiio_net_free(cluster->net); /* its threads may pass connections on to the peers */
-    mpiio_peers_free(cluster->peers);
+    mpiio_net_stop(cluster->net);     /* its threads may pass connections on to the peers */
+    mpiio_peers_free(cluster->peers); /* whose events may close it */
+    mpiio_net_free(cluster->net);
     mpiio_channel_free(cluster->channel);
     if (cluster->engine >= 0)
         close(cluster->engine);

@@ -4,85 +4,29 @@
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
+#include <sodium.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "core/base/clock.h"
 #include "talk.h"
 #include "viewspec/base/line.h"
 #include "wire.h"
 
-static uint64_t rotate(uint64_t value, int bits)
-{
-    return value << bits | value >> (64 - bits);
-}
-
-static void mix(uint64_t v[4], int rounds)
-{
-    for (int i = 0; i < rounds; i++) {
-        v[0] += v[1];
-        v[2] += v[3];
-        v[1] = rotate(v[1], 13) ^ v[0];
-        v[3] = rotate(v[3], 16) ^ v[2];
-        v[0] = rotate(v[0], 32) + v[3];
-        v[2] += v[1];
-        v[3] = rotate(v[3], 21) ^ v[0];
-        v[1] = rotate(v[1], 17) ^ v[2];
-        v[2] = rotate(v[2], 32);
-    }
-}
-
-static uint64_t load(const uint8_t *bytes)
-{
-    uint64_t word;
-
-    memcpy(&word, bytes, sizeof(word));
-    return le64toh(word);
-}
-
-static void absorb(uint64_t v[4], uint64_t word)
-{
-    v[3] ^= word;
-    mix(v, 2);
-    v[0] ^= word;
-}
-
 uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size)
 {
-    const uint8_t *at = bytes;
-    uint64_t k0 = load(key), k1 = load(key + 8);
-    uint64_t v[4] = {k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d, k0 ^ 0x6c7967656e657261,
-                     k1 ^ 0x7465646279746573};
-    uint64_t last = (uint64_t)size << 56;
-    size_t left = size;
+    uint8_t hash[crypto_shorthash_BYTES];
+    uint64_t word;
 
-    for (; left >= 8; at += 8, left -= 8)
-        absorb(v, load(at));
-    for (size_t i = 0; i < left; i++)
-        last |= (uint64_t)at[i] << (8 * i);
-    absorb(v, last);
-    v[2] ^= 0xff;
-    mix(v, 4);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
-}
-
-int mpiio_random(void *bytes, size_t size)
-{
-    ssize_t got;
-
-    do
-        got = getrandom(bytes, size, 0);
-    while (got < 0 && errno == EINTR);
-    if (got < 0)
-        return -errno;
-    return (size_t)got == size ? 0 : -EIO;
+    crypto_shorthash(hash, bytes, size, key);
+    memcpy(&word, hash, sizeof(word));
+    return le64toh(word);
 }
 
 /* Where each message begins in what was said, and the proof at the end of the last two. */
 #define JOIN_AT     MPIIO_HELLO_BYTES
 #define WELCOME_AT  (JOIN_AT + MPIIO_JOIN_BYTES)
 #define END         (WELCOME_AT + MPIIO_WELCOME_BYTES)
-#define PROOF_BYTES sizeof(uint64_t)
+#define PROOF_BYTES crypto_generichash_BYTES_MIN
 
 _Static_assert(END == sizeof(((struct mpiio_handshake *)0)->said), "the messages' sizes");
 
@@ -99,15 +43,14 @@ static int check_protocol(const uint8_t *message)
 }
 
 /* Writes the protocol and a nonce, which HELLO and JOIN begin with. */
-static int write_head(struct mpiio_wire *wire)
+static void write_head(struct mpiio_wire *wire)
 {
     uint64_t protocol = MPIIO_PROTOCOL;
     uint8_t nonce[MPIIO_NONCE_BYTES];
-    int error = mpiio_random(nonce, sizeof(nonce));
 
+    randombytes_buf(nonce, sizeof(nonce));
     mpiio_wire_u64(wire, &protocol);
     mpiio_wire_bytes(wire, nonce, sizeof(nonce));
-    return error;
 }
 
 static void code_host(struct mpiio_wire *wire, char host[MPIIO_HOST_MAX + 1])
@@ -138,39 +81,36 @@ static void code_welcome(struct mpiio_wire *wire, struct mpiio_welcome *welcome)
     mpiio_wire_expect(wire, welcome->time <= INT32_MAX);
 }
 
-/* The proof of the message that ends at end of what was said. */
-static uint64_t make_proof(const struct mpiio_handshake *handshake, size_t end,
-                           const uint8_t token[MPIIO_TOKEN_BYTES])
+/* Makes the proof of the message that ends at end of what was said. */
+static void make_proof(const struct mpiio_handshake *handshake, size_t end,
+                       const uint8_t token[MPIIO_TOKEN_BYTES], uint8_t proof[PROOF_BYTES])
 {
-    return mpiio_siphash(token, handshake->said, end - PROOF_BYTES);
+    crypto_generichash(proof, PROOF_BYTES, handshake->said, end - PROOF_BYTES, token,
+                       MPIIO_TOKEN_BYTES);
 }
 
 static void write_proof(struct mpiio_handshake *handshake, size_t end,
                         const uint8_t token[MPIIO_TOKEN_BYTES])
 {
-    uint64_t proof = make_proof(handshake, end, token);
-    struct mpiio_wire wire = {.to = handshake->said, .size = end, .at = end - PROOF_BYTES};
-
-    mpiio_wire_u64(&wire, &proof);
+    make_proof(handshake, end, token, handshake->said + end - PROOF_BYTES);
 }
 
-/* Compares proofs as the integers they are: that takes the same time always. */
 static int check_proof(const struct mpiio_handshake *handshake, size_t end,
                        const uint8_t token[MPIIO_TOKEN_BYTES])
 {
-    struct mpiio_wire wire = {.from = handshake->said, .size = end, .at = end - PROOF_BYTES};
-    uint64_t proof;
+    uint8_t proof[PROOF_BYTES];
 
-    mpiio_wire_u64(&wire, &proof);
-    return proof == make_proof(handshake, end, token) ? 0 : -EACCES;
+    make_proof(handshake, end, token, proof);
+    return sodium_memcmp(proof, handshake->said + end - PROOF_BYTES, PROOF_BYTES) == 0 ? 0
+                                                                                       : -EACCES;
 }
 
 int mpiio_handshake_ask(int fd, struct mpiio_handshake *handshake)
 {
     struct mpiio_wire wire = {.to = handshake->said, .size = MPIIO_HELLO_BYTES};
-    int error = write_head(&wire);
 
-    return error != 0 ? error : mpiio_talk_send(fd, handshake->said, MPIIO_HELLO_BYTES, 0);
+    write_head(&wire);
+    return mpiio_talk_send(fd, handshake->said, MPIIO_HELLO_BYTES, 0);
 }
 
 int mpiio_handshake_hear(int fd, struct mpiio_handshake *handshake,
@@ -217,10 +157,8 @@ static int send_join(int fd, struct mpiio_handshake *handshake,
 {
     struct mpiio_wire wire = {.to = handshake->said + JOIN_AT, .size = MPIIO_JOIN_BYTES};
     struct mpiio_join copy = *join;
-    int error = write_head(&wire);
 
-    if (error != 0)
-        return error;
+    write_head(&wire);
     code_join(&wire, &copy);
     write_proof(handshake, WELCOME_AT, token);
     return mpiio_talk_send(fd, handshake->said + JOIN_AT, MPIIO_JOIN_BYTES, time_to(end));

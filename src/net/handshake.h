@@ -13,10 +13,11 @@
  *   the same, what for, who   JOIN ->
  *                             <-   WELCOME   0 or why not, and who
  *
- * Both know the mount's token. JOIN and WELCOME end with a keyed hash of all that was said on the
- * connection up to there, which shows that their sender knows the token without sending it. As the
- * nonces, both nodes' numbers and the purpose are part of what is hashed, a proof has no meaning on
- * any other connection. Messages have fixed sizes; integers have their highest byte first.
+ * Both know the mount's token. JOIN and WELCOME end with a keyed hash (BLAKE2b, 128 bits) of all
+ * that was said on the connection up to there, which shows that their sender knows the token
+ * without sending it. As the nonces, both nodes' numbers and the purpose are part of what is
+ * hashed, a proof has no meaning on any other connection. Messages have fixed sizes; integers have
+ * their highest byte first.
  */
 
 /* "MPIO" and the version of all that daemons tell each other: two versions refuse each other. */
@@ -27,8 +28,8 @@
 #define MPIIO_HOST_MAX    255
 
 #define MPIIO_HELLO_BYTES   24
-#define MPIIO_JOIN_BYTES    301
-#define MPIIO_WELCOME_BYTES 272
+#define MPIIO_JOIN_BYTES    309
+#define MPIIO_WELCOME_BYTES 280
 
 /* What a connection is for. */
 enum mpiio_purpose {
@@ -81,8 +82,5 @@ int mpiio_handshake_join(int fd, const uint8_t token[MPIIO_TOKEN_BYTES],
 
 /* SipHash-2-4 of size bytes under a 16-byte key. Local, thread-safe. */
 uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size);
-
-/* Fills size (at most 256) bytes at random. 0 or a negative errno. */
-int mpiio_random(void *bytes, size_t size);
 
 #endif

@@ -393,11 +393,16 @@ void mpiio_listener_end(struct mpiio_listener *listener)
         return;
 }
 
-void mpiio_listener_destroy(struct mpiio_listener *listener)
+void mpiio_listener_stop(struct mpiio_listener *listener)
 {
     mpiio_listener_end(listener);
     while (listener->threads > 0)
         pthread_join(listener->thread[--listener->threads], NULL);
+}
+
+void mpiio_listener_destroy(struct mpiio_listener *listener)
+{
+    mpiio_listener_stop(listener);
     while (listener->callers != NULL)
         forget(listener, listener->callers);
     if (listener->listens >= 0)

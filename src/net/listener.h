@@ -75,7 +75,10 @@ int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MP
    Thread-safe; may be repeated. */
 void mpiio_listener_end(struct mpiio_listener *listener);
 
-/* Ends the threads, and frees. */
+/* The same, and ends the threads: no call is made any more. May be repeated. */
+void mpiio_listener_stop(struct mpiio_listener *listener);
+
+/* Stops, and frees. */
 void mpiio_listener_destroy(struct mpiio_listener *listener);
 
 #endif

@@ -2,6 +2,7 @@
 #include "net.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,6 @@
 int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **created)
 {
     struct mpiio_net *net = calloc(1, sizeof(*net));
-    int error;
 
     *created = NULL;
     if (net == NULL)
@@ -26,12 +26,13 @@ int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **cr
     mpiio_listener_init(&net->listener, options->node, options->nodes, options->timeout,
                         options->most);
     net->own = strdup("");
-    error = net->own == NULL ? -ENOMEM : mpiio_random(net->token, sizeof(net->token));
-    if (error != 0)
+    if (net->own == NULL || sodium_init() < 0) {
         mpiio_net_free(net);
-    else
-        *created = net;
-    return error;
+        return -ENOMEM;
+    }
+    randombytes_buf(net->token, sizeof(net->token));
+    *created = net;
+    return 0;
 }
 
 int mpiio_net_listen(struct mpiio_net *net)
@@ -150,6 +151,12 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
 void mpiio_net_close(struct mpiio_net *net)
 {
     mpiio_listener_end(&net->listener);
+}
+
+void mpiio_net_stop(struct mpiio_net *net)
+{
+    if (net != NULL)
+        mpiio_listener_stop(&net->listener);
 }
 
 void mpiio_net_free(struct mpiio_net *net)

@@ -65,7 +65,10 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
 /* From now on nobody is answered any more. Does not wait. Thread-safe; may be repeated. */
 void mpiio_net_close(struct mpiio_net *net);
 
-/* Ends the threads and frees. NULL is allowed. */
+/* Closes it, and ends its threads: no call is made any more. NULL is allowed; may be repeated. */
+void mpiio_net_stop(struct mpiio_net *net);
+
+/* Stops and frees. NULL is allowed. */
 void mpiio_net_free(struct mpiio_net *net);
 
 #endif

@@ -184,7 +184,8 @@ static void check_peers(struct fake *fake, const struct mpiio_message_peers *pee
 {
     char *addresses = calloc(peers->size + 1, 1), *at = addresses, expected[64];
 
-    if (peers->token[0] != 'a' || (uint32_t)peers->homes.nodes != fake->model.nodes || addresses == NULL ||
+    if (peers->token[0] != 'a' || (uint32_t)peers->homes.nodes != fake->model.nodes ||
+        addresses == NULL ||
         mpiio_channel_receive_addresses(fake->channel, addresses, peers->size) != 0)
         stop(fake, "the engine introduces nobody");
     for (uint32_t node = 0; node < fake->model.nodes; node++) {

@@ -27,6 +27,7 @@ class MpiioViewfs(MesonPackage):
     depends_on("expat@2.4:")
     depends_on("jansson@2.13:")
     depends_on("libfuse@3.10:")
+    depends_on("libsodium@1.0.12:")
     depends_on("mpi", when="+engine")
     depends_on("mpich", when="+capture")
     depends_on("hdf5", when="+hdf5")
