@@ -248,8 +248,6 @@ void mpiio_turn_begin(struct mpiio_peers *peers)
     peers->looked = peers->attentive = mpiio_clock();
     peers->beat = peers->looked;
     mpiio_joining_look(peers);
-    if (peers->above != NULL)
-        mpiio_turn_hear(peers, peers->above); /* what came with the greeting */
 }
 
 void mpiio_turn_look(struct mpiio_peers *peers)

@@ -20,7 +20,7 @@ SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
 PARENTHESES = re.compile(r"\([^()]*\)")
 NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
 # Of an errno, where it is declared under a name that has no other use, or where it is used as one.
-RESULTS = re.compile(r"^(?:fusefs|src/(?:capture|cluster|core|engine|run|umount))/")
+RESULTS = re.compile(r"^(?:fusefs|src/(?:capture|cluster|core|engine|net|pointers|pool|run|umount))/")
 RESULT = re.compile(r"\bint (?:\w+(?: = [^;,()]+)?, )*(?:failed|rc|ret|err)\b"
                     r"|(?<![\w)] )-(?:result|status)\b"
                     r"|(?<![.>\w])(?:result|status) [!=]?= -E[A-Z0-9]+\b")
