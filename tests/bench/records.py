@@ -4,6 +4,7 @@ in the order of ranks (tests/bench/records.c)."""
 import json
 from functools import partial
 
+from distributed import HOSTS, hosts_of
 from testbed import RECORD
 
 
@@ -35,6 +36,17 @@ def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
     return {"rate": bench.records / float(seconds)}
 
 
+def run_on_hosts(bench, _setting, action, processes=8, share=1):
+    """The same on hosts that share a distributed filesystem, with fewer records."""
+    hosts, count = hosts_of(bench), bench.records // 5
+    path = bench.words_file("distributed/dfs3/records.dat", count * RECORD) if action == "take" \
+        else bench.fresh("distributed/dfs3/put.dat")
+    spec = record_spec(bench, hosts.dir / "dfs" / path.name, processes)
+    with hosts.mounted(spec, HOSTS, "rw") as points:
+        seconds = bench.mpi("bench-records", action, count, share, path, *points, ranks=processes)
+    return {"rate": count / float(seconds)}
+
+
 # What is done with records, by name. In the order of ranks, processes of MPI spin while they wait:
 # one record a round is for as many as there are processors.
 ACTIONS = {
@@ -46,7 +58,8 @@ ACTIONS = {
 
 
 def record_runners():
-    """A runner for each action, by MPI and through mounts on one node and on four."""
+    """A runner for each action, by MPI and through mounts on one node, on four, and on hosts."""
     return {f"{name}_{how}": partial(run_records, nodes=nodes, **action)
             for name, action in ACTIONS.items()
-            for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))}
+            for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))} | \
+        {f"{name}_hosts": partial(run_on_hosts, **action) for name, action in ACTIONS.items()}

@@ -226,6 +226,8 @@ def records():
         for nodes, how in (("", "mount"), ("4 nodes, ", "nodes")):
             rows.append(Row("P18", nodes + what, RECORDS, mount(f"{name}_{how}.rate"),
                             f"{name}_romio.rate", "rec/s"))
+        rows.append(Row("P18", f"four clients of GlusterFS, {what.split(':')[0]}", RECORDS,
+                        {"hosts": Column(f"{name}_hosts.rate")}, None, "rec/s"))
     return rows
 
 
