@@ -115,17 +115,18 @@ static int find_interface(const struct fs_session *session, struct mpiio_local_a
 }
 
 /*
- * Descriptors that a node may need beside the connections of the tree and the pool: for its files,
- * and for MPIIO_LISTENER_STRANGERS connections.
+ * Descriptors beside the connections of the tree and the pool: files, and
+ * MPIIO_LISTENER_STRANGERS connections that have not proved themselves.
  */
 #define OTHER_DESCRIPTORS 128
-/* Connections that the pool makes to another node, and that are made by it. */
+/* Pool connections for each other node: those that this node opens, and those that it accepts. */
 #define POOL_CONNECTIONS (2 * MPIIO_LINES_MAX)
 
 /*
- * Has as many descriptors as the nodes may need. *most: connections of the pool of a kind that
- * there is room for; 0: any number. Where there are too few, this node reads more by itself. 0, or
- * 1 after a line on stderr: not even those of the tree have room.
+ * Raises the limit of descriptors for the connections of the tree and the pool. Sets *most to the
+ * pool connections in each direction that there is room for; 0: unlimited. With fewer than needed,
+ * connections are made again more often. Returns 0, or 1 after a line on stderr if a node with
+ * others below it has no room even for the tree.
  */
 static int make_room(const struct fs_session *session, unsigned *most)
 {

@@ -23,8 +23,8 @@ struct fs_session;
  */
 struct fs_cluster {
     int node, nodes;
-    struct mpiio_net *net;         /* by which the nodes reach each other; NULL: there is one */
-    struct mpiio_homes homes;      /* which node stores a block; set by fs_nodes_meet */
+    struct mpiio_net *net;         /* connections between the nodes; owned; NULL: no engine */
+    struct mpiio_homes homes;      /* the nodes that store blocks; set by fs_nodes_meet */
     struct mpiio_channel *channel; /* to the engine; NULL: there is none */
     int engine;                    /* its process, a pidfd; -1: none */
     pid_t engine_pid;              /* its number */

@@ -185,8 +185,8 @@ static int listen_for_others(struct fs_session *session)
 
     if (error == -EADDRINUSE && ports->first != 0)
         mpiio_complain(session->options->name,
-                       "port=%d-%d: no port of these is free (give more of them, one for each "
-                       "mount of a machine)",
+                       "no TCP port from %d to %d is free (each mount on a machine needs its own: "
+                       "-o port=PORT-PORT)",
                        ports->first, ports->last);
     else if (error != 0)
         mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",

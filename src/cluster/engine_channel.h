@@ -184,8 +184,8 @@ int mpiio_channel_fd(const struct mpiio_channel *channel);
  */
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
 
-/* Sends PEERS, and each hello's address by number, a zero byte behind each. Else as
-   mpiio_channel_send. */
+/* Sends PEERS and peers->size bytes of addresses: those of the HELLOs in the order of the nodes,
+   each with its zero byte. Else as mpiio_channel_send. */
 int mpiio_channel_send_peers(struct mpiio_channel *channel, const struct mpiio_message_peers *peers,
                              const char *addresses);
 

@@ -94,44 +94,44 @@ static int check_arrival(const struct mpiio_peers *peers, const struct mpiio_joi
     return peers->status.state == MPIIO_PEERS_JOINING ? 0 : -ENOTCONN;
 }
 
-/* Takes over the connection of a node that has been welcomed. */
-static void adopt(struct mpiio_peers *peers, int fd, const struct mpiio_join *join)
+/* Lets a node join that may: it is one of those below from now on. */
+static void adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct mpiio_join *join)
 {
-    struct mpiio_peer *peer = calloc(1, sizeof(*peer));
-    struct mpiio_peer *before = peers->peer[(int)join->node - peers->fanout * peers->node];
+    int node = (int)join->node;
+    struct mpiio_peer *before = peers->peer[node - peers->fanout * peers->node];
 
-    if (peer == NULL) { /* it will try again */
-        close(fd);
-        return;
-    }
-    peer->node = (int)join->node;
-    if (mpiio_connection_open(&peer->link, fd) != 0 || mpiio_roster_watch(peers, fd, peer) != 0) {
-        mpiio_connection_close(&peer->link);
-        free(peer);
-        return;
-    }
     /* It tries again where it did not get our welcome in time: the new connection counts. */
     if (before != NULL) {
         mpiio_joining_on_joined(peers, before, false);
         mpiio_roster_bury(peers, before);
     }
-    mpiio_roster_adopt(peers, peer, peer->node, join->host);
+    mpiio_roster_adopt(peers, peer, node, join->host);
 }
 
+/* Answers. A node that is not answered, as there is no memory, tries again. */
 static void answer(struct mpiio_peers *peers, struct mpiio_arrival *arrival)
 {
     struct mpiio_welcome welcome = {.status = check_arrival(peers, &arrival->join),
                                     .time = (uint32_t)peers->timeout};
-    int error;
+    struct mpiio_peer *peer = calloc(1, sizeof(*peer));
+    int error = peer != NULL ? mpiio_connection_open(&peer->link, arrival->fd) : -ENOMEM;
 
     memcpy(welcome.host, peers->host, sizeof(welcome.host));
-    error = mpiio_handshake_answer(arrival->fd, &arrival->handshake, peers->net->token, &welcome);
     if (welcome.status != 0)
         mpiio_roster_log_refusal(peers, welcome.status);
-    if (welcome.status == 0 && error == 0)
-        adopt(peers, arrival->fd, &arrival->join);
-    else
+    if (error == 0)
+        error =
+            mpiio_handshake_answer(arrival->fd, &arrival->handshake, peers->net->token, &welcome);
+    if (error == 0)
+        error = welcome.status;
+    if (error == 0)
+        error = mpiio_roster_watch(peers, arrival->fd, peer);
+    if (error == 0) {
+        adopt(peers, peer, &arrival->join);
+    } else {
         close(arrival->fd);
+        free(peer);
+    }
     free(arrival);
 }
 

@@ -135,21 +135,23 @@ struct mpiio_peer_status {
     uint64_t received, sent; /* bytes */
 };
 
-/* Makes a node. Node 0 begins to let others join. */
+/* Creates the peers of a node; on node 0, also starts their thread. Returns 0, or a negative errno
+   and sets *peers to NULL. Free with mpiio_peers_free. */
 int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
 
 /*
- * Any node but node 0 joins the one above it (tree.h), where net has met the others. Once; blocks
- * up to timeout ms. -EACCES: the token is wrong; -EINVAL: the other one knows of another number of
- * nodes, or is not above this one; -EPROTONOSUPPORT: another version; -ECONNREFUSED, at once: the
- * other one is gone, as nobody listens at any of its addresses; else why it could not connect.
+ * Joins the node above (tree.h) and starts the thread. Call once, on all nodes but node 0, after
+ * mpiio_net_meet. Tries again for up to timeout ms, except after these errors: -EACCES: the token
+ * is wrong; -EINVAL: the other node has another number of nodes, or is not above this one, or this
+ * is node 0; -EPROTONOSUPPORT: another version; -ECONNREFUSED: no process listens at any of its
+ * addresses. Returns 0 or the last error. Blocks.
  */
 int mpiio_peers_join(struct mpiio_peers *peers, int timeout);
 
 /*
- * What a listener's calls are due to tell (net/listener.h), with the peers as tree: another node
- * asks to join, for which fd is taken over; a connection was refused. Those that ask before this
- * node has joined itself wait until it has.
+ * The join and refused callbacks of a listener (net/listener.h), with the peers as tree.
+ * mpiio_peers_arrive takes ownership of fd; the peers' thread answers. A connection that arrives
+ * before this node has joined waits until it has. mpiio_peers_refused logs. Thread-safe.
  */
 void mpiio_peers_arrive(void *tree, int fd, const struct mpiio_handshake *handshake,
                         const struct mpiio_join *join);

@@ -34,7 +34,7 @@ void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, con
 
 void mpiio_roster_log_refusal(struct mpiio_peers *peers, int error)
 {
-    mpiio_roster_log(peers, MPIIO_LOG_WARNING, "refused to let a node join: %s", strerror(-error));
+    mpiio_roster_log(peers, MPIIO_LOG_WARNING, "refused a connection: %s", strerror(-error));
 }
 
 void mpiio_roster_wake(struct mpiio_peers *peers)

@@ -278,7 +278,7 @@ int mpiio_joining_ready(struct mpiio_peers *peers);
 /* Answers those that ask to join, and takes those that may. */
 void mpiio_greet(struct mpiio_peers *peers);
 
-/* Closes the connections of those that still ask to join. Once the thread has ended. */
+/* Closes the connections of those that still ask to join. Call when peers->ended is set. */
 void mpiio_greet_end(struct mpiio_peers *peers);
 
 /* Joins the node above within timeout ms. Blocks; before the thread is started. */

@@ -38,7 +38,7 @@ static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int 
     *port_of(address) = htons((uint16_t)port);
     if (address->ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    if (port != 0) /* connections of a mount before this one may not be over for the kernel yet */
+    if (port != 0) /* connections of an earlier mount may be in TIME_WAIT */
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (bind(fd, (struct sockaddr *)address, size) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
@@ -274,7 +274,7 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
         error = finish_connecting(fd, timeout);
     if (error == 0)
         return fd;
-    if (error == -EINVAL) /* of a route that is a blackhole; not of the address */
+    if (error == -EINVAL) /* connect(2) at a blackhole route; the caller must try other addresses */
         error = -EHOSTUNREACH;
     close(fd);
     return error;

@@ -16,23 +16,23 @@ struct mpiio_local_address {
 };
 
 /*
- * The first address of this machine that where names: an interface ("ib0"), an address, or a
- * network ("10.1.0.0/16", "fd00::/8"). IPv4 comes before IPv6; those of interfaces that are down,
- * and link-local ones, which mean nothing elsewhere, do not count. NULL: all of the machine. 0, or
- * a negative errno: -EINVAL where it is none of these, -EADDRNOTAVAIL where the machine has no such
- * address. Thread-safe.
+ * Finds the first address of this machine that where names: an interface ("ib0"), an address, or a
+ * network ("10.1.0.0/16", "fd00::/8"). IPv4 comes before IPv6. Addresses of interfaces that are
+ * down and link-local addresses are skipped; the latter are not valid on other machines. NULL
+ * stands for all addresses. Returns 0 or a negative errno: -EINVAL if where is none of these,
+ * -EADDRNOTAVAIL if the machine has no such address. Thread-safe.
  */
 int mpiio_local_address_find(const char *where, struct mpiio_local_address *local);
 
-/* TCP ports, both included: of these the first that is free is used; 0 and 0: any. */
+/* A range of TCP ports, inclusive. 0 and 0: the system chooses a port. */
 struct mpiio_ports {
     uint16_t first, last;
 };
 
 /*
- * Listens at a local address, at one of ports. The socket (non-blocking, closed on exec) and the
- * list of addresses, as mpiio_address_dial takes it (malloc'd), are the caller's. 0 or a negative
- * errno: -EADDRINUSE where no port is free.
+ * Listens on a local address, on the first free one of ports. Sets *fd to the socket (non-blocking,
+ * close-on-exec) and *addresses to a list for mpiio_address_dial (malloc'd); the caller owns both.
+ * Returns 0 or a negative errno: -EADDRINUSE if no port is free.
  */
 int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
                          int *fd, char **addresses);

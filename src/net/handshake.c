@@ -4,9 +4,12 @@
 #include <endian.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "address.h"
 #include "core/base/clock.h"
 #include "talk.h"
 #include "viewspec/base/line.h"
@@ -151,6 +154,16 @@ static int time_to(int64_t end)
     return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
 }
 
+/* Receives all of a message until end, however it comes in. */
+static int receive_message(int fd, void *message, int size, int64_t end)
+{
+    int error;
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &size, sizeof(size));
+    error = mpiio_address_wait(fd, POLLIN, time_to(end));
+    return error != 0 ? error : mpiio_talk_receive(fd, message, (size_t)size, 0);
+}
+
 static int send_join(int fd, struct mpiio_handshake *handshake,
                      const uint8_t token[MPIIO_TOKEN_BYTES], const struct mpiio_join *join,
                      int64_t end)
@@ -170,19 +183,20 @@ int mpiio_handshake_join(int fd, const uint8_t token[MPIIO_TOKEN_BYTES],
     struct mpiio_handshake handshake;
     struct mpiio_wire wire = {.from = handshake.said + WELCOME_AT,
                               .size = MPIIO_WELCOME_BYTES - PROOF_BYTES};
-    int error = mpiio_talk_receive(fd, handshake.said, MPIIO_HELLO_BYTES, time_to(end));
+    const int any = 1;
+    int error = receive_message(fd, handshake.said, MPIIO_HELLO_BYTES, end);
 
     if (error == 0)
         error = check_protocol(handshake.said);
     if (error == 0)
         error = send_join(fd, &handshake, token, join, end);
     if (error == 0)
-        error =
-            mpiio_talk_receive(fd, handshake.said + WELCOME_AT, MPIIO_WELCOME_BYTES, time_to(end));
+        error = receive_message(fd, handshake.said + WELCOME_AT, MPIIO_WELCOME_BYTES, end);
     if (error == 0)
         error = check_proof(&handshake, END, token);
     if (error != 0)
         return error;
+    setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &any, sizeof(any));
     code_welcome(&wire, welcome);
     return mpiio_wire_complete(&wire) ? welcome->status : -EPROTO;
 }

@@ -6,21 +6,21 @@
 #include <stdint.h>
 
 /*
- * How each connection between two daemons begins, whatever it is for. The one that connects joins:
+ * The handshake that opens each connection between two daemons, whatever its purpose:
  *
- *   joins                          is joined
- *                             <-   HELLO     the protocol, and a nonce
- *   the same, what for, who   JOIN ->
- *                             <-   WELCOME   0 or why not, and who
+ *   connects                          accepts
+ *                                 <-  HELLO     protocol, nonce
+ *   protocol, nonce, purpose,
+ *   both nodes, host          JOIN ->
+ *                                 <-  WELCOME   status, peer_timeout, host
  *
- * Both know the mount's token. JOIN and WELCOME end with a keyed hash (BLAKE2b, 128 bits) of all
- * that was said on the connection up to there, which shows that their sender knows the token
- * without sending it. As the nonces, both nodes' numbers and the purpose are part of what is
- * hashed, a proof has no meaning on any other connection. Messages have fixed sizes; integers have
- * their highest byte first.
+ * Both sides know the mount's token. JOIN and WELCOME end with a proof: a keyed hash (BLAKE2b, 128
+ * bits) of all bytes of the handshake up to there. It shows that the sender knows the token without
+ * sending it. The hashed bytes contain both nonces, both nodes' numbers and the purpose. So a proof
+ * is not valid on any other connection. Messages have fixed sizes; integers are big-endian.
  */
 
-/* "MPIO" and the version of all that daemons tell each other: two versions refuse each other. */
+/* "MPIO" and the version of all messages between daemons. Different versions refuse each other. */
 #define MPIIO_PROTOCOL UINT64_C(0x4d50494f00000006)
 
 #define MPIIO_TOKEN_BYTES 16
@@ -40,43 +40,47 @@ enum mpiio_purpose {
 
 struct mpiio_join {
     enum mpiio_purpose purpose;
-    uint32_t node, nodes;          /* who joins, and how many nodes it knows of; node < nodes */
-    uint32_t to;                   /* the node that is to be joined; < nodes */
-    char host[MPIIO_HOST_MAX + 1]; /* the sender's, one clean line */
+    uint32_t node, nodes;          /* the sender's number, and its number of nodes; node < nodes */
+    uint32_t to;                   /* the number of the node that it means; < nodes */
+    char host[MPIIO_HOST_MAX + 1]; /* the sender's host, one clean line; may be "" */
 };
 
 struct mpiio_welcome {
-    int32_t status; /* 0, or a negative errno: why the other one may not join */
-    uint32_t time;  /* ms, of the tree: its peer_timeout; at most INT32_MAX */
-    char host[MPIIO_HOST_MAX + 1];
+    int32_t status;                /* 0, or a negative errno: why the connection is refused */
+    uint32_t time;                 /* ms, for the tree: node 0's peer_timeout; at most INT32_MAX */
+    char host[MPIIO_HOST_MAX + 1]; /* as in JOIN */
 };
 
-/* What was said on a connection. */
+/* The bytes of one handshake: HELLO, JOIN and WELCOME. Proofs are computed from them. */
 struct mpiio_handshake {
     uint8_t said[MPIIO_HELLO_BYTES + MPIIO_JOIN_BYTES + MPIIO_WELCOME_BYTES];
 };
 
 /*
- * Functions are thread-safe for different connections, which are non-blocking sockets, and return
- * 0 or a negative errno: -EPROTO where the other side is no daemon, -EPROTONOSUPPORT where it is
- * one of another version, -EACCES where it does not know the token, and what talk.h's functions
- * return.
+ * All functions take a non-blocking socket, which stays the caller's, and are thread-safe for
+ * different sockets. They return 0 or a negative errno: -EPROTO if the other side is not a daemon,
+ * -EPROTONOSUPPORT if it has another version, -EACCES if it does not know the token, or an error of
+ * talk.h.
  */
 
-/* Asks whoever has connected to prove itself. Does not wait. */
+/* Sends HELLO, which asks the other side to prove itself. Does not wait. */
 int mpiio_handshake_ask(int fd, struct mpiio_handshake *handshake);
 
-/* Takes the answer, where MPIIO_JOIN_BYTES can be read or the connection has ended. Does not wait.
- */
+/* Receives JOIN and checks its proof. Call when MPIIO_JOIN_BYTES can be read or the connection has
+   ended. Does not wait. */
 int mpiio_handshake_hear(int fd, struct mpiio_handshake *handshake,
                          const uint8_t token[MPIIO_TOKEN_BYTES], struct mpiio_join *join);
 
-/* Answers that, once. Does not wait. */
+/* Sends WELCOME, once for each JOIN. Does not wait. */
 int mpiio_handshake_answer(int fd, struct mpiio_handshake *handshake,
                            const uint8_t token[MPIIO_TOKEN_BYTES],
                            const struct mpiio_welcome *welcome);
 
-/* Joins, until end by mpiio_clock. A welcome's status that is not 0 is returned. */
+/*
+ * Performs the side that connects: waits for HELLO, sends JOIN and waits for WELCOME. If the other
+ * side is silent, fails with -ETIMEDOUT at end (mpiio_clock, ms); one that sends byte by byte can
+ * delay that. Also returns the status of WELCOME if it is not 0.
+ */
 int mpiio_handshake_join(int fd, const uint8_t token[MPIIO_TOKEN_BYTES],
                          const struct mpiio_join *join, int64_t end, struct mpiio_welcome *welcome);
 

@@ -8,57 +8,63 @@
 
 #include "net.h"
 
-/* Connections to one other node, at most: so many requests it may be asked at once. */
+/* The most connections to one other node, and so the most threads that ask it at once. */
 #define MPIIO_LINES_MAX 4
 
-/* A connection to another node, for one thread at a time. */
+/* A persistent connection to another node, used by one thread at a time. */
 struct mpiio_line {
-    int fd;
-    int64_t since;           /* by mpiio_clock: unused since then; lock: the lines' */
-    struct mpiio_line *next; /* of the node's; lock: the lines' */
-    bool used;               /* lock: the lines' */
+    int fd;                  /* non-blocking; owned */
+    int64_t since;           /* mpiio_clock, ms: unused since then; lock: the lines' */
+    struct mpiio_line *next; /* to the same node; lock: the lines' */
+    bool used;               /* by a thread; lock: the lines' */
 };
 
+/* The lines to one other node. lock: the lines', for all members. */
 struct mpiio_lines_node {
     struct mpiio_line *lines;
-    unsigned count;  /* of them, and those that are being made */
-    bool connecting; /* one is being made */
-    int64_t rests;   /* by mpiio_clock: not asked before, as it did not answer */
+    unsigned count;  /* lines, including one that is being made */
+    bool connecting; /* a thread is making one */
+    int64_t rests;   /* mpiio_clock, ms: not asked before then, because a request has failed */
 };
 
 /*
- * The other nodes, for a node that asks them. Connections are made when they are needed, and kept.
- * Where there are as many as net's options allow for, the one goes that was used least recently.
+ * The lines to all other nodes. A line is made when it is needed, and kept. When net's options
+ * allow no more, the idle line that was used least recently is closed; if all are in use, the limit
+ * is exceeded.
  */
 struct mpiio_lines {
-    const struct mpiio_net *net; /* borrowed; not used any more when the lines are destroyed */
+    const struct mpiio_net *net; /* borrowed; mpiio_lines_destroy does not use it */
     int nodes;
     enum mpiio_purpose purpose;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool over;                       /* nobody is asked any more; lock: lock */
-    unsigned count;                  /* of all; lock: lock */
-    struct mpiio_lines_node *others; /* by number; lock: lock */
+    bool over;                       /* mpiio_lines_end was called; lock: lock */
+    unsigned count;                  /* lines to all nodes; lock: lock */
+    struct mpiio_lines_node *others; /* by node; lock: lock */
 };
 
-/* No line is made yet. 0 or -ENOMEM. */
+/* Initialises without a line. Returns 0 or -ENOMEM. */
 int mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_net *net,
                      enum mpiio_purpose purpose);
 
-/* No line is in use. */
+/* Closes all lines. None may be in use. */
 void mpiio_lines_destroy(struct mpiio_lines *lines);
 
-/* Ends all connections: who waits for an answer gets none. Does not wait. Thread-safe. */
+/* Shuts down all lines, which ends requests that wait for an answer. Later mpiio_lines_get returns
+   NULL. Returns at once. Thread-safe; may be repeated. */
 void mpiio_lines_end(struct mpiio_lines *lines);
 
 /*
- * A line to another node, for the caller alone until it is put back; NULL: it is not to be asked.
- * Waits while all are used, or while one is made. Thread-safe.
+ * Returns a line to another node for the caller's use until mpiio_lines_put. Returns NULL if the
+ * node does not listen, cannot be connected to, or has failed less than net's timeout ago, and
+ * after mpiio_lines_end. Waits up to net's timeout for a line that is used or being made; making
+ * one takes up to 3 s. Thread-safe.
  */
 struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int other);
 
-/* good: all that was asked for was answered. Else the line is closed, and the node rests. */
+/* Gives a line back. good: all its requests were answered. Else closes it, and the node is not
+   asked for net's timeout. Thread-safe. */
 void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *line, bool good);
 
 #endif

@@ -13,9 +13,10 @@
 #include "core/base/thread.h"
 #include "talk.h"
 
-/* ms until it is tried again to accept what there was no room, descriptor or memory for. */
+/* ms between attempts to accept connections when room, descriptors or memory were lacking, and
+   between checks of the strangers' age. */
 #define PAUSE 100
-/* ms that a connection has to prove itself: at least, and at most. */
+/* ms after which a stranger may be closed if others wait, and is closed in any case. */
 #define GRACE    1000
 #define PATIENCE 5000
 
@@ -35,16 +36,10 @@ struct worker {
     void *desk; /* the user's */
 };
 
-void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, int timeout,
-                         unsigned most)
+void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, unsigned most)
 {
-    *listener = (struct mpiio_listener){.node = node,
-                                        .nodes = nodes,
-                                        .timeout = timeout,
-                                        .most = most,
-                                        .listens = -1,
-                                        .poll = -1,
-                                        .wake = -1};
+    *listener = (struct mpiio_listener){
+        .node = node, .nodes = nodes, .most = most, .listens = -1, .poll = -1, .wake = -1};
     pthread_mutex_init(&listener->lock, NULL);
 }
 
@@ -71,7 +66,8 @@ int mpiio_listener_open(struct mpiio_listener *listener, int fd)
 
 /* Callers. */
 
-/* Ends the connection of the one that has waited longest of a kind, since before that time. */
+/* Shuts down the oldest idle stranger, or known caller, that was accepted or served before that
+   time. A thread then finds the connection at its end and frees it. */
 static void drop_oldest(struct mpiio_listener *listener, bool known, int64_t before)
 {
     struct mpiio_caller *oldest = NULL;
@@ -109,7 +105,7 @@ static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
     free(caller);
 }
 
-/* False: no connection is to be made any more. */
+/* Adds a stranger to the list. Returns false if the listener is closed. */
 static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     bool over;
@@ -125,7 +121,8 @@ static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
     return !over;
 }
 
-/* Takes over fd. It is heard again when all of its answer is there, however long that takes. */
+/* Takes ownership of fd and sends HELLO. SO_RCVLOWAT wakes a thread only when the whole JOIN has
+   arrived, or the connection has ended, so that no thread waits for a slow stranger. */
 static void greet(struct mpiio_listener *listener, int fd)
 {
     struct mpiio_caller *caller = calloc(1, sizeof(*caller));
@@ -145,7 +142,8 @@ static void greet(struct mpiio_listener *listener, int fd)
         forget(listener, caller);
 }
 
-/* Whether one more stranger may come. The oldest goes else, and is gone soon. */
+/* Returns true if one more stranger may be accepted. If not, shuts down the oldest one that is past
+   GRACE, so that there is room soon. */
 static bool has_room(struct mpiio_listener *listener)
 {
     bool room;
@@ -198,13 +196,14 @@ static void look_after_strangers(struct mpiio_listener *listener)
         accept_all(listener);
 }
 
-/* ms until they are looked after again. -1: there are none. */
+/* Returns the timeout of epoll_wait in ms; -1: none, as there are no strangers. */
 static int time_to_look(struct mpiio_listener *listener)
 {
     return MPIIO_LOCKED(&listener->lock, listener->waiting || listener->strangers > 0) ? PAUSE : -1;
 }
 
-/* Whether what has joined may: 0 or a negative errno. */
+/* Returns 0 if JOIN names this node, the right number of nodes and a purpose that is served, else a
+   negative errno. */
 static int check_join(const struct mpiio_listener *listener, const struct mpiio_join *join)
 {
     bool meant = join->purpose == MPIIO_PURPOSE_TREE ? listener->calls.join != NULL
@@ -241,8 +240,8 @@ static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
     return mpiio_handshake_answer(caller->fd, &caller->handshake, listener->token, &welcome) == 0;
 }
 
-/* Hears what a stranger answers: it is there as a whole, or nothing more comes. True: it is to be
-   heard again. */
+/* Receives a stranger's JOIN, which has arrived completely unless the connection has ended. Returns
+   true if the caller is to be served from now on; else it was passed on or freed. */
 static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     const struct mpiio_listener_calls *calls = &listener->calls;
@@ -290,7 +289,8 @@ static void set_busy(struct mpiio_listener *listener, struct mpiio_caller *calle
     pthread_mutex_unlock(&listener->lock);
 }
 
-/* Under the lock, by which whoever is told of the connection next comes after this thread. */
+/* Lets the next event of a connection wake a thread. The lock orders this thread's accesses to the
+   caller before those of the thread that wakes up. */
 static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     int error;

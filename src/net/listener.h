@@ -9,76 +9,83 @@
 
 #include "handshake.h"
 
-/* Threads that serve, at most; connections at a time that may not have proved themselves yet. */
+/* The most threads of a listener, and the most strangers: connections that have not proved
+   themselves yet. */
 #define MPIIO_LISTENER_THREADS   4
 #define MPIIO_LISTENER_STRANGERS 64
 
 struct mpiio_caller;
 
-/* What becomes of connections. Called from any of the listener's threads, with no lock held. */
+/* Callbacks of a listener. Any of its threads may call them, without a lock. */
 struct mpiio_listener_calls {
     /*
-     * Takes over a connection for the tree, which has proved itself: mpiio_handshake_answer is due,
-     * and may be given by any thread. NULL: nobody may join. tree: its data.
+     * Takes ownership of fd, a connection for the tree that has proved itself. The callee closes
+     * it, or answers it from any thread by mpiio_handshake_answer. handshake and join are borrowed
+     * for the call. NULL: no node may join (-EOPNOTSUPP).
      */
     void (*join)(void *tree, int fd, const struct mpiio_handshake *handshake,
                  const struct mpiio_join *join);
-    /* Is told why a connection was refused. May be NULL. */
+    /* Reports that the listener has refused a connection of any purpose; error is a negative errno.
+       May be NULL. */
     void (*refused)(void *tree, int error);
-    void *tree;
+    void *tree; /* the argument of both */
 
-    /* Takes a request that has begun to come in, and answers. False: the connection is over. NULL:
-       nothing is served. pool: its data. */
+    /*
+     * Receives a request that has begun to arrive on fd, and answers it. desk is memory of this
+     * thread. Returns false if the listener is to close fd. NULL: nothing is served (-EOPNOTSUPP).
+     */
     bool (*serve)(void *pool, void *desk, int fd);
-    void *pool;
-    int threads; /* how many serve, from 1 to MPIIO_LISTENER_THREADS */
-    size_t desk; /* bytes, that each of them has for itself, and that are not set */
+    void *pool;  /* its argument */
+    int threads; /* number of threads, from 1 to MPIIO_LISTENER_THREADS */
+    size_t desk; /* bytes of memory for each thread, uninitialised */
 };
 
 /*
- * Accepts the connections of other nodes' daemons at one port, has them prove that they know the
- * token (handshake.h), and passes each on by its purpose. The threads sleep until something comes
- * in. One that has not proved itself is not waited for, has no effect, and goes after five seconds:
- * after one where there are MPIIO_LISTENER_STRANGERS of them, while more wait in the kernel. Of
- * those that are served, the one that was served least recently goes where there are more than
- * most.
+ * Accepts connections of other nodes' daemons on one port, verifies that they know the token
+ * (handshake.h), and passes each on by its purpose.
+ *
+ * No thread waits for a stranger, and a stranger has no effect. It is closed after 5 s, or after
+ * 1 s if there are MPIIO_LISTENER_STRANGERS of them while more wait in the kernel. The threads
+ * sleep until data arrives; while there are strangers, they wake up every 100 ms. If more than most
+ * connections are served, the idle one that was served least recently is closed.
  */
 struct mpiio_listener {
     struct mpiio_listener_calls calls;
-    int node, nodes, timeout;
-    unsigned most; /* connections that are served; 0: any number */
+    int node, nodes;
+    unsigned most; /* connections to serve at a time; 0: unlimited */
     uint8_t token[MPIIO_TOKEN_BYTES];
-    int listens; /* -1: nobody can connect */
+    int listens; /* the listening socket; -1: none */
     int poll, wake;
     int threads;
     pthread_t thread[MPIIO_LISTENER_THREADS];
 
     pthread_mutex_t lock;
-    bool over;                    /* nobody is answered any more; lock: lock, as for what follows */
-    bool waiting;                 /* some connections are not accepted yet, for want of room */
-    struct mpiio_caller *callers; /* the newest first */
-    unsigned strangers, served;   /* of those */
+    bool over;                    /* closed; lock: lock, also for the members below */
+    bool waiting;                 /* connections wait in the kernel because there is no room */
+    struct mpiio_caller *callers; /* all connections, the newest first; owned */
+    unsigned strangers, served;   /* how many of them have not, and have, proved themselves */
 };
 
-/* Makes one of a node that nobody can connect to yet. timeout: ms, for each step of an answer. */
-void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, int timeout,
-                         unsigned most);
+/* Initialises the listener of a node, without a socket. */
+void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, unsigned most);
 
-/* Takes over a socket that listens. 0 or a negative errno. */
+/* Takes ownership of fd, a listening socket, also on failure. Returns 0 or a negative errno. */
 int mpiio_listener_open(struct mpiio_listener *listener, int fd);
 
-/* Starts the threads, after any fork. Once. 0 or a negative errno. */
+/* Starts the threads; token and calls are copied. Call once, after any fork. Returns 0 or a
+   negative errno; then some threads may run. Does nothing without a socket. */
 int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MPIIO_TOKEN_BYTES],
                          const struct mpiio_listener_calls *calls);
 
-/* Ends all connections but those that were passed on; there will be no others. Does not wait.
-   Thread-safe; may be repeated. */
+/* Shuts down the socket and all connections except those that the join callback owns. Returns at
+   once. Thread-safe; may be repeated. */
 void mpiio_listener_end(struct mpiio_listener *listener);
 
-/* The same, and ends the threads: no call is made any more. May be repeated. */
+/* Ends as mpiio_listener_end, and joins the threads: no callback runs afterwards. May be repeated.
+ */
 void mpiio_listener_stop(struct mpiio_listener *listener);
 
-/* Stops, and frees. */
+/* Stops, closes all descriptors and frees. */
 void mpiio_listener_destroy(struct mpiio_listener *listener);
 
 #endif

@@ -23,8 +23,7 @@ int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **cr
     if (net == NULL)
         return -ENOMEM;
     net->options = *options;
-    mpiio_listener_init(&net->listener, options->node, options->nodes, options->timeout,
-                        options->most);
+    mpiio_listener_init(&net->listener, options->node, options->nodes, options->most);
     net->own = strdup("");
     if (net->own == NULL || sodium_init() < 0) {
         mpiio_net_free(net);
@@ -91,7 +90,7 @@ static bool is_own(const struct mpiio_net *net, const char *text)
     return false;
 }
 
-/* The node itself has answered, or a daemon that is another one. */
+/* Returns true for an error that a daemon's answer gives: the node's own, or another daemon's. */
 static bool is_answer(int error)
 {
     return error == -EACCES || error == -EINVAL || error == -EPROTONOSUPPORT;
@@ -125,7 +124,7 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
                               .nodes = (uint32_t)net->options.nodes,
                               .to = (uint32_t)node};
     const char *at = net->address[node];
-    int error = -ECONNREFUSED;
+    int error = -ECONNREFUSED, failure = 0;
 
     snprintf(join.host, sizeof(join.host), "%s", host);
     while (mpiio_clock() < end) {
@@ -133,7 +132,7 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
 
         at += strspn(at, " ");
         if (*at == '\0')
-            return error;
+            return failure != 0 ? failure : error;
         if (is_own(net, at)) { /* which the other machine has, too */
             at += strcspn(at, " ");
             continue;
@@ -141,11 +140,12 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
         got = try_address(net, &at, &join, end, welcome);
         if (got >= 0)
             return got;
-        /* What a daemon answers says more than that there is none, or nobody. */
-        if (!is_answer(error) && got != -ECONNREFUSED)
+        if (is_answer(got))
             error = got;
+        else if (got != -ECONNREFUSED) /* the node itself may be there, and answer later */
+            failure = got;
     }
-    return is_answer(error) ? error : -ETIMEDOUT;
+    return failure != 0 ? failure : -ETIMEDOUT;
 }
 
 void mpiio_net_close(struct mpiio_net *net)

@@ -11,61 +11,76 @@
 #include "listener.h"
 
 /*
- * How the daemons of a mount reach each other: each listens at one port, knows where all others do,
- * and shares one token with them, by which a connection proves itself (handshake.h). The tree
- * (cluster/peers.h) and the pool (pool/pool.h) have their connections from here.
+ * The network of a mount's daemons. Each daemon listens on one port and knows the addresses of all
+ * others. All share one token, by which both ends of a connection prove themselves (handshake.h).
+ * The tree (cluster/peers.h) and the pool (pool/pool.h) obtain their connections here.
  *
- * Node 0 makes the token up. The engines hand it, and the addresses, to all.
+ * Node 0 makes the token. The engines distribute the token and the addresses.
  */
 struct mpiio_net_options {
-    int node, nodes;                  /* this node's number, and how many there are */
-    struct mpiio_local_address local; /* where it listens, and connects from */
-    struct mpiio_ports ports;         /* at one of which it listens */
-    int timeout;                      /* ms that another node may take for a step of an answer */
-    unsigned most; /* connections that are served, and that are kept (lines.h); 0: any number */
+    int node, nodes;                  /* this node's number, and the number of all nodes */
+    struct mpiio_local_address local; /* the address to listen on and to connect from */
+    struct mpiio_ports ports;         /* the ports to listen on: the first free one */
+    int timeout;   /* ms to wait for a free line, and not to ask a node that has failed (lines.h) */
+    unsigned most; /* pool connections, accepted ones and lines each; 0: unlimited */
 };
 
 struct mpiio_net {
     struct mpiio_net_options options;
-    uint8_t token[MPIIO_TOKEN_BYTES]; /* secret; set before others are joined */
-    char *own;            /* where this node listens, "IP:PORT [IP6]:PORT ..."; "": nowhere */
-    char *text;           /* the addresses of all */
-    const char **address; /* by number, in text; NULL: they are not known yet */
+    uint8_t token[MPIIO_TOKEN_BYTES]; /* secret; random until mpiio_net_meet sets node 0's */
+    char *own;            /* addresses of this node, "IP:PORT [IP6]:PORT ..."; "": not listening */
+    char *text;           /* the addresses of all nodes */
+    const char **address; /* by node, in text; NULL before mpiio_net_meet */
     struct mpiio_listener listener;
 };
 
-/* Makes a node that knows nobody, with a token of its own. 0 or a negative errno, then NULL. */
+/* Creates a node with a random token, without addresses of others. Returns 0, or a negative errno
+   and sets *net to NULL. Free with mpiio_net_free. */
 int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **net);
 
-/* Begins to listen: net->own. Nobody is answered before mpiio_net_start. 0 or a negative errno. */
+/*
+ * Begins to listen and sets net->own. Connections wait in the kernel until mpiio_net_start. Returns
+ * 0 or a negative errno: -EADDRINUSE if none of the ports is free.
+ */
 int mpiio_net_listen(struct mpiio_net *net);
 
 /*
- * What node 0 and the others have told: its token, and where each listens, by number, with a zero
- * byte behind each, size bytes. Copied. Once, before the threads start. 0, -ENOMEM, or -EPROTO
- * where these are not as many as there are nodes.
+ * Copies node 0's token and the addresses of all nodes. These are strings in the order of the
+ * nodes, each with its zero byte, size bytes in all. Call once, before mpiio_net_start. Returns 0,
+ * -ENOMEM, or -EPROTO if there are not as many strings as nodes.
  */
 int mpiio_net_meet(struct mpiio_net *net, const uint8_t token[MPIIO_TOKEN_BYTES],
                    const char *addresses, size_t size);
 
-/* Answers those that connect, from now on. After any fork; once. 0 or a negative errno. */
+/* Starts the threads that accept connections. Call once, after any fork. Returns 0 or a negative
+   errno. Does nothing if the node does not listen. */
 int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *calls);
 
 /*
- * Connects with another node, until end by mpiio_clock: tries each of its addresses once. Another
- * machine may have one of them, too: the first counts where the node itself answers. host: this
- * node's name, or "". Returns a non-blocking socket; -ECONNREFUSED where its machine says that
- * nobody listens at any; or why none could be used, which is what the node answered where it did:
- * -EACCES: it knows another token; -EPROTONOSUPPORT: it is of another version; -EINVAL: it is not
- * what is meant. Thread-safe; blocks.
+ * Connects to another node until end (mpiio_clock, ms). Tries each of the node's addresses once,
+ * except those that this node has, too. As other machines may have the same addresses, it goes on
+ * until the node itself answers. host is this node's name, or "". Returns a non-blocking socket
+ * that the caller owns, or a negative errno:
+ *
+ *   -ECONNREFUSED     all attempts were refused: no process listens
+ *   -EACCES           a daemon with another token answered
+ *   -EPROTONOSUPPORT  a daemon of another version answered
+ *   -EINVAL           another node answered, or one that counts other nodes; a malformed address
+ *   -ETIMEDOUT        end has passed
+ *
+ * or the error of an attempt that failed for another reason. That takes precedence, as it may
+ * succeed later, and what answers may be another node's daemon. Requires mpiio_net_meet.
+ * Thread-safe; blocks.
  */
 int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose purpose,
                       const char *host, int64_t end, struct mpiio_welcome *welcome);
 
-/* From now on nobody is answered any more. Does not wait. Thread-safe; may be repeated. */
+/* Stops listening and ends the connections that are served or not proved yet. Returns at once.
+   Thread-safe; may be repeated. */
 void mpiio_net_close(struct mpiio_net *net);
 
-/* Closes it, and ends its threads: no call is made any more. NULL is allowed; may be repeated. */
+/* Closes as mpiio_net_close, and joins the threads: no callback runs afterwards. NULL is allowed;
+   may be repeated. */
 void mpiio_net_stop(struct mpiio_net *net);
 
 /* Stops and frees. NULL is allowed. */

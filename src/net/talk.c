@@ -10,7 +10,8 @@
 
 #include "address.h"
 
-/* What a call gave that moved nothing: 0 where it is to be made again. */
+/* Handles errno of a failed send or recv, and waits if the socket was not ready. Returns 0 if the
+   call is to be repeated, else a negative errno. */
 static int go_on(int fd, short events, int timeout)
 {
     if (errno == EINTR)

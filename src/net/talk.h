@@ -13,7 +13,7 @@
 int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout);
 int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout);
 
-/* Has what is sent go on its way at once. */
+/* Sets TCP_NODELAY, so that the kernel sends short messages at once. Ignores errors. */
 void mpiio_talk_prepare(int fd);
 
 #endif

@@ -10,7 +10,7 @@
 #include "ahead.h"
 #include "memory.h"
 
-/* A home: answers what other nodes ask it for, as lines/server.h has it. */
+/* A home: answers what other nodes ask it for, as net/listener.h has it. */
 struct mpiio_pool_answers {
     struct mpiio_pool_memory *memory; /* borrowed */
     struct mpiio_pool_ahead *ahead;   /* borrowed */

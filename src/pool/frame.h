@@ -10,7 +10,7 @@
 #include "plan.h"
 
 /*
- * What the nodes of a pool say to each other, over a line (lines/frame.h) that the one who asks has
+ * What the nodes of a pool say to each other, over a line (net/lines.h) that the one who asks has
  * made:
  *
  *   asks         home

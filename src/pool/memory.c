@@ -94,8 +94,8 @@ static bool make_room(struct mpiio_pool_memory *memory)
     return true;
 }
 
-/* Memory that is page by page the kernel's until it is used: what a smaller block leaves over is
-   never. */
+/* Maps memory for the largest block. The kernel allocates a page when it is first written, so the
+   unused rest behind a smaller block costs no memory. */
 static struct mpiio_pool_block *new_block(void)
 {
     struct mpiio_pool_block *block = calloc(1, sizeof(*block));

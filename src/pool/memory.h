@@ -67,11 +67,12 @@ struct mpiio_pool_memory {
     uint64_t hits, blocks, storage_bytes;
 };
 
-/* Initialises a memory of so many bytes, with blocks of MPIIO_POOL_BLOCK. */
+/* Initialises a memory of at most bytes bytes, with blocks of MPIIO_POOL_BLOCK. */
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
                             int64_t bytes);
 
-/* Makes blocks of size bytes, a divisor of MPIIO_POOL_BLOCK. Nobody has asked for any yet. */
+/* Sets the block size in bytes, a divisor of MPIIO_POOL_BLOCK. Call before any block is requested.
+ */
 void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size);
 
 /* No block may be referenced. */

@@ -89,7 +89,8 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
     return (size_t)(making.taken - transfer->buffer);
 }
 
-/* Half of the pieces of a block are many. The first and the last block may be wanted in part. */
+/* Dense: half of the pieces of the blocks are touched. One block is not counted, as the first and
+   the last one may be wanted in part. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
 {
     return plan->touched >=

@@ -34,14 +34,15 @@ struct mpiio_pool {
     _Atomic uint64_t received_bytes, served, passed;
 };
 
-/* What a home is asked for in a round, over a line, and how far it has come with its portions. */
+/* The requests of a round to one home, over one line, and their progress. Portions are indices into
+   the plan. */
 struct exchange {
     int home;
-    struct mpiio_line *line;
-    int asked;    /* the portion to ask for next; -1: none */
-    int answered; /* the portion to be answered next */
-    int last;     /* the last one */
-    size_t unanswered;
+    struct mpiio_line *line; /* NULL: none, or given back */
+    int asked;               /* the portion to ask for next; -1: none */
+    int answered;            /* the portion to be answered next; -1: none */
+    int last;                /* the home's last portion */
+    size_t unanswered;       /* bytes of requests that were sent and not answered */
 };
 
 /* A round of a read: a plan, and the homes of its portions. */
@@ -82,7 +83,8 @@ void mpiio_pool_free(struct mpiio_pool *pool)
     free(pool);
 }
 
-/* The longest block of the pool of which all has one home. */
+/* Returns the largest block size, in bytes, that divides a stretch, so that no block has two homes.
+ */
 static int64_t choose_block(const struct mpiio_homes *homes)
 {
     int64_t size = MPIIO_POOL_BLOCK;

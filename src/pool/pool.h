@@ -12,12 +12,11 @@
 #include "net/net.h"
 
 /*
- * The pool: the file in the memory of all nodes. Each block of the file has a home, the
- * node that stores it in a flush. The home reads it from storage, once for all and as a whole,
- * keeps it as long as there is room, and answers with the packed bytes that a node asks for. Nodes
- * talk over TCP connections of their own, made when they are first needed: a survivor is told at
- * once when a process at the other end dies, and who waits sleeps in the kernel, neither of which
- * holds for MPI outside of epochs.
+ * The pool: the file in the memory of all nodes. Each block of the file has a home (see
+ * mpiio_pool_meet). The home reads the whole block from storage once, for all nodes, keeps it while
+ * there is room, and answers with the packed bytes that a node asks for. Nodes use TCP connections
+ * that are made when they are first needed (net/lines.h), not MPI: TCP reports at once that a
+ * process at the other end has died, and a waiting thread sleeps in the kernel.
  *
  * The pool is never needed: whatever it cannot do, be it that a home is dead, slow, or sees another
  * version of the file, the caller does by itself. Every wait is bounded, but for a read of
@@ -56,20 +55,22 @@ struct mpiio_pool_stats {
 int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool);
 
 /*
- * Tells it which node stores a block, where there are other nodes: the same is its home in the
- * pool, so that it reads what it has stored from its own machine's memory. But where stripes have
- * fewer homes than there are nodes, the pool has the memory of all. 0 or -ENOMEM. Once, before it
- * is used.
+ * Sets the homes of blocks, and from them the block size. A block's home is the node that stores
+ * it in a flush, so that it reads what was just stored from its page cache. If the stripes give
+ * fewer homes than nodes, the pool spreads blocks over all nodes instead. Call at most once, before
+ * the first read; homes is copied. Returns 0 or -ENOMEM.
  */
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
 
-/* Sets what a listener (net/listener.h) calls for connections of the pool. */
+/* Sets the members of calls that serve connections of the pool (net/listener.h). The pool must
+   outlive the listener's threads. */
 void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls);
 
 /* Starts its threads, after any fork. 0 or a negative errno. */
 int mpiio_pool_start(struct mpiio_pool *pool);
 
-/* From now on no other node is asked. Does not wait; thread-safe; may be repeated. */
+/* Stops asking other nodes: reads of blocks with other homes are left to the caller. Returns at
+   once. Thread-safe; may be repeated. */
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
 /* As struct mpiio_reader says (core/file/source.h). Thread-safe. */

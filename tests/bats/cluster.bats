@@ -413,7 +413,7 @@ ports() {
     mkdir -p "$other"{0,1} third/{0,1}
     at switch mpiio-mount --hosts="$hosts" -o port=7000-7001 s.json "$other%n"
     run -1 --separate-stderr at switch mpiio-mount --hosts="$hosts" -o port=7000-7001 s.json "$tmp/third/%n"
-    [[ $stderr == "mpiio-mount: node"[01]": port=7000-7001: no port of these is free (give more of them, one for each mount of a machine)" ]]
+    [[ $stderr == "mpiio-mount: node"[01]": no TCP port from 7000 to 7001 is free (each mount on a machine needs its own: -o port=PORT-PORT)" ]]
     cmp at/0/rank1 "${other}1/rank1"
     cmp at/1/rank0 "${other}0/rank0"
     [ "$(stat_of pool.received_bytes at/1)" -gt 0 ]

@@ -35,7 +35,7 @@ static inline void meet_others(struct mpiio_net *net, const uint8_t *token,
     free(all);
 }
 
-/* Node 0 connects with whoever listens at an address. */
+/* Connects to the first of a list of addresses, without a handshake. Returns the socket. */
 static inline int dial_node(const char *addresses)
 {
     static const struct mpiio_local_address any;

@@ -358,7 +358,7 @@ TEST(test_who_was_served_least_recently_goes)
     end_group(&group);
 }
 
-/* Who is meant for another node, another purpose or another mount is refused, and told so. */
+/* Refuses a connection for another node, another purpose or another number of nodes. */
 TEST(test_who_is_not_meant_is_refused)
 {
     static const struct mpiio_join right = {

@@ -5,37 +5,38 @@
 #include <stdint.h>
 
 /*
- * Which node is home of a block. A parallel filesystem deals a file to its servers in stripes, and
- * its locks keep two clients from writing one stripe, or to one server's part of the file, at once.
- * So the homes follow the stripes, as far as these are known: a stripe is stored by one node, and,
- * where the stripes allow for it, what lies on one server, too.
+ * The assignment of blocks to their homes, the nodes that store them. A parallel filesystem
+ * distributes a file over its servers in stripes, and its locks keep two clients from writing to
+ * one stripe, or to one server, at once. So homes follow the stripes if these are known: one node
+ * stores a stripe and, if the stripes allow it, all stripes on one server.
  *
- * Blocks that follow each other and have one home are a stretch. All functions are local.
+ * A stretch is a run of adjacent blocks that have one home. All functions are local and
+ * thread-safe.
  */
 
-/* Blocks of a home that are stored as one: a stretch is as long, unless stripes say something else.
- */
+/* The length of a stretch, in blocks of MPIIO_BLOCK_SIZE, unless the stripes require another one.
+   A home stores that many blocks together. */
 #define MPIIO_HOMES_GROUP 4
 
+/* A function from blocks to nodes. */
 struct mpiio_homes {
-    int64_t stretch; /* in blocks */
-    int64_t period;  /* stretches that are so many apart have one home */
-    int nodes;
+    int64_t stretch; /* length of a stretch, in blocks; > 0 */
+    int64_t period;  /* stretches this far apart have the same home; > 0 */
+    int nodes;       /* of the mount; > 0 */
 };
 
 /*
- * unit: bytes of a stripe, factor: how many servers have stripes of the file in turn; as MPI's
- * hints striping_unit and striping_factor have them. 0, or what is less or makes no sense: not
- * known.
+ * Returns the homes for a file with stripes of unit bytes on factor servers (MPI's hints
+ * striping_unit and striping_factor). A value that is not positive or too large counts as unknown.
  *
- * A stretch has whole stripes: as many as make whole blocks, and MPIIO_HOMES_GROUP blocks at least
- * unless the factor says that shorter ones are on different servers. Of a unit that neither
- * divides a block nor is a multiple of 64 KiB whole stripes would be too long: they are not
- * followed. There are no more homes than servers.
+ * A stretch consists of whole stripes that are also whole blocks. It has at least MPIIO_HOMES_GROUP
+ * blocks, unless shorter stretches are known to lie on different servers. A unit that neither
+ * divides a block nor is a multiple of 64 KiB is ignored, because its stretches would be too long.
+ * If factor is known, there are no more homes than servers.
  */
 struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes);
 
-/* The node that is home of block. */
+/* Returns the node that is the home of block, which is >= 0. */
 static inline int mpiio_homes_node(const struct mpiio_homes *homes, int64_t block)
 {
     return (int)(block / homes->stretch % homes->period * homes->nodes / homes->period);
