@@ -254,7 +254,7 @@ static int choice(const char *words, const char *word)
 /* Reads "PORT" or "PORT-PORT". */
 static int parse_ports(const char *text, struct mpiio_ports *ports)
 {
-    unsigned first, last;
+    unsigned first = 0, last;
     int end = 0;
 
     if (sscanf(text, "%5u%n-%5u%n", &first, &end, &last, &end) < 2)

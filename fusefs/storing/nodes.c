@@ -220,7 +220,7 @@ static int meet_others(struct fs_session *session, const struct mpiio_message_pe
     if (peers.homes.nodes != cluster->nodes)
         return -EPROTO;
     cluster->homes = peers.homes;
-    addresses = malloc(peers.size + 1);
+    addresses = malloc((size_t)peers.size + 1);
     if (addresses == NULL)
         return -ENOMEM;
     error = mpiio_channel_receive_addresses(cluster->channel, addresses, peers.size);

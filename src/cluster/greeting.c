@@ -73,14 +73,12 @@ int mpiio_joining_ready(struct mpiio_peers *peers)
 /* Takes the one off that has waited longest. NULL: there is none. */
 static struct mpiio_arrival *take_arrival(struct mpiio_peers *peers)
 {
-    struct mpiio_arrival **at, *arrival;
+    struct mpiio_arrival *arrival;
 
     pthread_mutex_lock(&peers->lock);
-    at = &peers->arrivals;
-    while (*at != NULL && (*at)->next != NULL)
-        at = &(*at)->next;
-    arrival = *at;
-    *at = NULL;
+    arrival = STAILQ_FIRST(&peers->arrivals);
+    if (arrival != NULL)
+        STAILQ_REMOVE_HEAD(&peers->arrivals, others);
     pthread_mutex_unlock(&peers->lock);
     return arrival;
 }

@@ -64,8 +64,8 @@ void mpiio_peers_arrive(void *tree, int fd, const struct mpiio_handshake *handsh
     pthread_mutex_lock(&peers->lock);
     waits = arrival != NULL && !peers->ended;
     if (waits) {
-        *arrival = (struct mpiio_arrival){fd, *handshake, *join, peers->arrivals};
-        peers->arrivals = arrival;
+        *arrival = (struct mpiio_arrival){.fd = fd, .handshake = *handshake, .join = *join};
+        STAILQ_INSERT_TAIL(&peers->arrivals, arrival, others);
         mpiio_roster_wake(peers);
     }
     pthread_mutex_unlock(&peers->lock);

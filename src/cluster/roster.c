@@ -240,6 +240,7 @@ int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_
     peers->events = options->events;
     peers->data = options->data;
     peers->status.dead = -1;
+    STAILQ_INIT(&peers->arrivals);
     peers->rounds.missing = mpiio_tree_below(peers->node, peers->nodes, peers->fanout);
     peers->peers = 1 + peers->rounds.missing;
     peers->poll = peers->wake = -1;

@@ -3,6 +3,7 @@
 #define MPIIO_ROSTER_H
 
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "connection.h"
 #include "peers.h"
@@ -65,7 +66,7 @@ struct mpiio_arrival {
     int fd; /* owned */
     struct mpiio_handshake handshake;
     struct mpiio_join join;
-    struct mpiio_arrival *next; /* the one before it */
+    STAILQ_ENTRY(mpiio_arrival) others;
 };
 
 /* The rounds of this node and those below it. For the thread. */
@@ -151,13 +152,13 @@ struct mpiio_peers {
 
     pthread_mutex_t lock; /* never held during a callback or a system call that may block */
     pthread_cond_t changed;
-    struct mpiio_queue outbox;        /* what this node has to say; lock: lock */
-    struct mpiio_arrival *arrivals;   /* the newest first; lock: lock */
-    struct mpiio_peers_status status; /* lock: lock; written by the thread */
-    bool asked, asked_sync;           /* since the last epoch began; lock: lock */
-    bool gone;                        /* this node is unmounted; lock: lock */
-    struct mpiio_call call;           /* lock: lock */
-    bool stop, ended;                 /* lock: lock */
+    struct mpiio_queue outbox;             /* what this node has to say; lock: lock */
+    STAILQ_HEAD(, mpiio_arrival) arrivals; /* in their order; lock: lock */
+    struct mpiio_peers_status status;      /* lock: lock; written by the thread */
+    bool asked, asked_sync;                /* since the last epoch began; lock: lock */
+    bool gone;                             /* this node is unmounted; lock: lock */
+    struct mpiio_call call;                /* lock: lock */
+    bool stop, ended;                      /* lock: lock */
 };
 
 /* A node without a thread or a connection. 0 or a negative errno, then NULL. */

@@ -274,7 +274,9 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
         error = finish_connecting(fd, timeout);
     if (error == 0)
         return fd;
-    if (error == -EINVAL) /* connect(2) at a blackhole route; the caller must try other addresses */
+    /* A route that is a blackhole or prohibits it: not a malformed address, nor a daemon's answer.
+     */
+    if (error == -EINVAL || error == -EACCES || error == -EPERM)
         error = -EHOSTUNREACH;
     close(fd);
     return error;

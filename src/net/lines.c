@@ -69,8 +69,8 @@ static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other
     other->rests = mpiio_clock() + lines->net->options.timeout;
 }
 
-/* Closes the line that has not been used for longest, where there are too many. */
-static void make_room(struct mpiio_lines *lines)
+/* Closes the line that was unused for longest, if there are too many. False: all are in use. */
+static bool make_room(struct mpiio_lines *lines)
 {
     unsigned most = lines->net->options.most;
     struct mpiio_lines_node *owner = NULL;
@@ -78,7 +78,7 @@ static void make_room(struct mpiio_lines *lines)
 
     assert(mpiio_is_held(&lines->lock));
     if (most == 0 || lines->count < most)
-        return;
+        return true;
     for (int i = 0; i < lines->nodes; i++)
         for (struct mpiio_line *line = lines->others[i].lines; line != NULL; line = line->next)
             if (!line->used && (oldest == NULL || line->since < oldest->since)) {
@@ -87,6 +87,7 @@ static void make_room(struct mpiio_lines *lines)
             }
     if (oldest != NULL)
         drop_line(lines, owner, oldest);
+    return oldest != NULL;
 }
 
 static int dial(const struct mpiio_lines *lines, int number)
@@ -101,11 +102,13 @@ static int dial(const struct mpiio_lines *lines, int number)
 static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number)
 {
     struct mpiio_lines_node *other = &lines->others[number];
-    struct mpiio_line *line = malloc(sizeof(*line));
+    struct mpiio_line *line;
 
     assert(mpiio_is_held(&lines->lock));
     assert(!other->connecting);
-    make_room(lines);
+    if (!make_room(lines))
+        return NULL;
+    line = malloc(sizeof(*line));
     other->connecting = true;
     other->count++;
     lines->count++;
@@ -178,17 +181,17 @@ struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int number)
     return line;
 }
 
-void mpiio_lines_put(struct mpiio_lines *lines, int number, struct mpiio_line *line, bool good)
+void mpiio_lines_put(struct mpiio_lines *lines, int number, struct mpiio_line *line, int error)
 {
     struct mpiio_lines_node *other = &lines->others[number];
 
     pthread_mutex_lock(&lines->lock);
     line->used = false;
     line->since = mpiio_clock();
-    if (!good) {
+    if (error != 0)
         drop_line(lines, other, line);
+    if (error != 0 && error != -ENOTCONN)
         rest(lines, other);
-    }
     pthread_cond_broadcast(&lines->changed);
     pthread_mutex_unlock(&lines->lock);
 }

@@ -63,8 +63,11 @@ void mpiio_lines_end(struct mpiio_lines *lines);
  */
 struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int other);
 
-/* Gives a line back. good: all its requests were answered. Else closes it, and the node is not
-   asked for net's timeout. Thread-safe. */
-void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *line, bool good);
+/*
+ * Gives a line back. error is 0 if all its requests were answered, or a negative errno: then closes
+ * it, and does not ask the node for net's timeout. But -ENOTCONN says nothing of the node, which
+ * may have closed the line to make room for another. Thread-safe.
+ */
+void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *line, int error);
 
 #endif

@@ -26,8 +26,9 @@ struct mpiio_caller {
     int64_t since; /* by mpiio_clock: when it was accepted, or served last; lock: the listener's */
     bool known;    /* it has proved itself; lock: the listener's */
     bool busy;     /* it is being served; lock: the listener's */
-    struct mpiio_handshake handshake;
-    struct mpiio_caller *next; /* lock: the listener's */
+    bool ended;    /* it was shut down, and does not count any more; lock: the listener's */
+    struct mpiio_handshake *handshake; /* owned; NULL: it is over */
+    TAILQ_ENTRY(mpiio_caller) others;  /* lock: the listener's */
 };
 
 /* What a thread works with. */
@@ -40,6 +41,8 @@ void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, u
 {
     *listener = (struct mpiio_listener){
         .node = node, .nodes = nodes, .most = most, .listens = -1, .poll = -1, .wake = -1};
+    TAILQ_INIT(&listener->strangers);
+    TAILQ_INIT(&listener->served);
     pthread_mutex_init(&listener->lock, NULL);
 }
 
@@ -66,46 +69,38 @@ int mpiio_listener_open(struct mpiio_listener *listener, int fd)
 
 /* Callers. */
 
-/* Shuts down the oldest idle stranger, or known caller, that was accepted or served before that
-   time. A thread then finds the connection at its end and frees it. */
-static void drop_oldest(struct mpiio_listener *listener, bool known, int64_t before)
+static struct mpiio_callers *list_of(struct mpiio_listener *listener,
+                                     const struct mpiio_caller *caller)
 {
-    struct mpiio_caller *oldest = NULL;
+    return caller->known ? &listener->served : &listener->strangers;
+}
+
+/* Counts a caller that is added to its list, or one that is removed or shut down. */
+static void count_caller(struct mpiio_listener *listener, const struct mpiio_caller *caller,
+                         int change)
+{
+    assert(mpiio_is_held(&listener->lock));
+    *(caller->known ? &listener->served_count : &listener->stranger_count) += (unsigned)change;
+}
+
+/* Shuts down the first idle caller of a list, if it was accepted or served before that time. A
+   thread then finds the connection at its end and frees it. */
+static void drop_oldest(struct mpiio_listener *listener, struct mpiio_callers *list, int64_t before)
+{
+    struct mpiio_caller *caller;
 
     assert(mpiio_is_held(&listener->lock));
-    for (struct mpiio_caller *caller = listener->callers; caller != NULL; caller = caller->next)
-        if (caller->known == known && !caller->busy && caller->since < before &&
-            (oldest == NULL || caller->since <= oldest->since))
-            oldest = caller;
-    if (oldest != NULL)
-        shutdown(oldest->fd, SHUT_RDWR);
+    TAILQ_FOREACH(caller, list, others)
+    if (!caller->busy && !caller->ended)
+        break;
+    if (caller == NULL || caller->since >= before)
+        return;
+    shutdown(caller->fd, SHUT_RDWR);
+    caller->ended = true;
+    count_caller(listener, caller, -1);
 }
 
-/* Takes it off the list. */
-static void unlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
-{
-    struct mpiio_caller **at;
-
-    pthread_mutex_lock(&listener->lock);
-    at = &listener->callers;
-    while (*at != caller)
-        at = &(*at)->next;
-    *at = caller->next;
-    if (caller->known)
-        listener->served--;
-    else
-        listener->strangers--;
-    pthread_mutex_unlock(&listener->lock);
-}
-
-static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
-{
-    unlist(listener, caller);
-    close(caller->fd);
-    free(caller);
-}
-
-/* Adds a stranger to the list. Returns false if the listener is closed. */
+/* Adds a caller to the end of its list. Returns false if the listener is closed. */
 static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     bool over;
@@ -113,31 +108,66 @@ static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
     pthread_mutex_lock(&listener->lock);
     over = listener->over;
     if (!over) {
-        listener->strangers++;
-        caller->next = listener->callers;
-        listener->callers = caller;
+        count_caller(listener, caller, 1);
+        TAILQ_INSERT_TAIL(list_of(listener, caller), caller, others);
     }
     pthread_mutex_unlock(&listener->lock);
     return !over;
+}
+
+static void unlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    pthread_mutex_lock(&listener->lock);
+    if (!caller->ended)
+        count_caller(listener, caller, -1);
+    TAILQ_REMOVE(list_of(listener, caller), caller, others);
+    pthread_mutex_unlock(&listener->lock);
+}
+
+static void free_caller(struct mpiio_caller *caller)
+{
+    if (caller != NULL)
+        free(caller->handshake);
+    free(caller);
+}
+
+static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
+{
+    unlist(listener, caller);
+    close(caller->fd);
+    free_caller(caller);
+}
+
+/* Makes a caller of a connection. NULL: there is no memory. */
+static struct mpiio_caller *make_caller(int fd)
+{
+    struct mpiio_caller *caller = calloc(1, sizeof(*caller));
+
+    if (caller == NULL)
+        return NULL;
+    *caller = (struct mpiio_caller){.fd = fd, .since = mpiio_clock()};
+    caller->handshake = calloc(1, sizeof(*caller->handshake));
+    if (caller->handshake != NULL)
+        return caller;
+    free(caller);
+    return NULL;
 }
 
 /* Takes ownership of fd and sends HELLO. SO_RCVLOWAT wakes a thread only when the whole JOIN has
    arrived, or the connection has ended, so that no thread waits for a slow stranger. */
 static void greet(struct mpiio_listener *listener, int fd)
 {
-    struct mpiio_caller *caller = calloc(1, sizeof(*caller));
+    struct mpiio_caller *caller = make_caller(fd);
     const int whole = MPIIO_JOIN_BYTES;
 
-    if (caller != NULL)
-        *caller = (struct mpiio_caller){.fd = fd, .since = mpiio_clock()};
     if (caller == NULL || !enlist(listener, caller)) {
         close(fd);
-        free(caller);
+        free_caller(caller);
         return;
     }
     mpiio_talk_prepare(fd);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole));
-    if (mpiio_handshake_ask(fd, &caller->handshake) != 0 ||
+    if (mpiio_handshake_ask(fd, caller->handshake) != 0 ||
         watch(listener, fd, caller, EPOLL_CTL_ADD) != 0)
         forget(listener, caller);
 }
@@ -149,9 +179,9 @@ static bool has_room(struct mpiio_listener *listener)
     bool room;
 
     pthread_mutex_lock(&listener->lock);
-    room = listener->strangers < MPIIO_LISTENER_STRANGERS;
+    room = listener->stranger_count < MPIIO_LISTENER_STRANGERS;
     if (!room)
-        drop_oldest(listener, false, mpiio_clock() - GRACE);
+        drop_oldest(listener, &listener->strangers, mpiio_clock() - GRACE);
     pthread_mutex_unlock(&listener->lock);
     return room;
 }
@@ -188,7 +218,7 @@ static void look_after_strangers(struct mpiio_listener *listener)
     bool waiting;
 
     pthread_mutex_lock(&listener->lock);
-    drop_oldest(listener, false, mpiio_clock() - PATIENCE);
+    drop_oldest(listener, &listener->strangers, mpiio_clock() - PATIENCE);
     waiting = listener->waiting && !listener->over;
     listener->waiting = false;
     pthread_mutex_unlock(&listener->lock);
@@ -199,7 +229,8 @@ static void look_after_strangers(struct mpiio_listener *listener)
 /* Returns the timeout of epoll_wait in ms; -1: none, as there are no strangers. */
 static int time_to_look(struct mpiio_listener *listener)
 {
-    return MPIIO_LOCKED(&listener->lock, listener->waiting || listener->strangers > 0) ? PAUSE : -1;
+    return MPIIO_LOCKED(&listener->lock, listener->waiting || listener->stranger_count > 0) ? PAUSE
+                                                                                            : -1;
 }
 
 /* Returns 0 if JOIN names this node, the right number of nodes and a purpose that is served, else a
@@ -221,41 +252,62 @@ static void pass_on(struct mpiio_listener *listener, struct mpiio_caller *caller
 {
     unlist(listener, caller);
     epoll_ctl(listener->poll, EPOLL_CTL_DEL, caller->fd, NULL);
-    listener->calls.join(listener->calls.tree, caller->fd, &caller->handshake, join);
-    free(caller);
+    listener->calls.join(listener->calls.tree, caller->fd, caller->handshake, join);
+    free_caller(caller);
 }
 
-/* Begins to serve a connection. */
+/* Begins to serve a connection. False: it is over. */
 static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     const struct mpiio_welcome welcome = {.status = 0};
+    int error;
 
     pthread_mutex_lock(&listener->lock);
-    caller->known = true;
-    listener->strangers--;
-    listener->served++;
-    if (listener->most != 0 && listener->served > listener->most)
-        drop_oldest(listener, true, caller->since);
+    TAILQ_REMOVE(&listener->strangers, caller, others);
+    count_caller(listener, caller, caller->ended ? 0 : -1);
+    caller->known = caller->busy = true;
+    count_caller(listener, caller, caller->ended ? 0 : 1);
+    TAILQ_INSERT_TAIL(&listener->served, caller, others);
+    if (listener->most != 0 && listener->served_count > listener->most)
+        drop_oldest(listener, &listener->served, INT64_MAX);
     pthread_mutex_unlock(&listener->lock);
-    return mpiio_handshake_answer(caller->fd, &caller->handshake, listener->token, &welcome) == 0;
+    error = mpiio_handshake_answer(caller->fd, caller->handshake, listener->token, &welcome);
+    free(caller->handshake);
+    caller->handshake = NULL;
+    return error == 0;
+}
+
+/* Tells why a connection is refused: at most once a second, as there may be any number of them. */
+static void tell_refusal(struct mpiio_listener *listener, int error)
+{
+    int64_t now = mpiio_clock();
+    bool due;
+
+    if (listener->calls.refused == NULL || error == -ENOTCONN)
+        return;
+    pthread_mutex_lock(&listener->lock);
+    due = now >= listener->told + 1000;
+    if (due)
+        listener->told = now;
+    pthread_mutex_unlock(&listener->lock);
+    if (due)
+        listener->calls.refused(listener->calls.tree, error);
 }
 
 /* Receives a stranger's JOIN, which has arrived completely unless the connection has ended. Returns
    true if the caller is to be served from now on; else it was passed on or freed. */
 static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
-    const struct mpiio_listener_calls *calls = &listener->calls;
     const int any = 1;
     struct mpiio_join join;
     struct mpiio_welcome refusal = {0};
 
-    refusal.status = mpiio_handshake_hear(caller->fd, &caller->handshake, listener->token, &join);
+    refusal.status = mpiio_handshake_hear(caller->fd, caller->handshake, listener->token, &join);
     if (refusal.status == 0)
         refusal.status = check_join(listener, &join);
     if (refusal.status != 0) {
-        if (calls->refused != NULL && refusal.status != -ENOTCONN)
-            calls->refused(calls->tree, refusal.status);
-        mpiio_handshake_answer(caller->fd, &caller->handshake, listener->token, &refusal);
+        tell_refusal(listener, refusal.status);
+        mpiio_handshake_answer(caller->fd, caller->handshake, listener->token, &refusal);
         forget(listener, caller);
         return false;
     }
@@ -298,6 +350,10 @@ static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *ca
     pthread_mutex_lock(&listener->lock);
     caller->busy = false;
     caller->since = mpiio_clock();
+    if (caller->known) { /* the one that was served least recently is the first */
+        TAILQ_REMOVE(&listener->served, caller, others);
+        TAILQ_INSERT_TAIL(&listener->served, caller, others);
+    }
     error = watch(listener, caller->fd, caller, EPOLL_CTL_MOD);
     pthread_mutex_unlock(&listener->lock);
     return error == 0;
@@ -380,11 +436,14 @@ int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MP
 void mpiio_listener_end(struct mpiio_listener *listener)
 {
     const uint64_t one = 1;
+    struct mpiio_caller *caller;
 
     pthread_mutex_lock(&listener->lock);
     listener->over = true;
-    for (struct mpiio_caller *caller = listener->callers; caller != NULL; caller = caller->next)
-        shutdown(caller->fd, SHUT_RDWR);
+    TAILQ_FOREACH(caller, &listener->strangers, others)
+    shutdown(caller->fd, SHUT_RDWR);
+    TAILQ_FOREACH(caller, &listener->served, others)
+    shutdown(caller->fd, SHUT_RDWR);
     if (listener->listens >= 0)
         shutdown(listener->listens, SHUT_RDWR);
     pthread_mutex_unlock(&listener->lock);
@@ -402,9 +461,12 @@ void mpiio_listener_stop(struct mpiio_listener *listener)
 
 void mpiio_listener_destroy(struct mpiio_listener *listener)
 {
+    struct mpiio_caller *caller;
+
     mpiio_listener_stop(listener);
-    while (listener->callers != NULL)
-        forget(listener, listener->callers);
+    while ((caller = TAILQ_FIRST(&listener->strangers)) != NULL ||
+           (caller = TAILQ_FIRST(&listener->served)) != NULL)
+        forget(listener, caller);
     if (listener->listens >= 0)
         close(listener->listens);
     if (listener->poll >= 0)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "handshake.h"
 
@@ -14,7 +15,7 @@
 #define MPIIO_LISTENER_THREADS   4
 #define MPIIO_LISTENER_STRANGERS 64
 
-struct mpiio_caller;
+TAILQ_HEAD(mpiio_callers, mpiio_caller);
 
 /* Callbacks of a listener. Any of its threads may call them, without a lock. */
 struct mpiio_listener_calls {
@@ -60,10 +61,12 @@ struct mpiio_listener {
     pthread_t thread[MPIIO_LISTENER_THREADS];
 
     pthread_mutex_t lock;
-    bool over;                    /* closed; lock: lock, also for the members below */
-    bool waiting;                 /* connections wait in the kernel because there is no room */
-    struct mpiio_caller *callers; /* all connections, the newest first; owned */
-    unsigned strangers, served;   /* how many of them have not, and have, proved themselves */
+    bool over;    /* closed; lock: lock, also for the members below */
+    bool waiting; /* connections wait in the kernel because there is no room */
+    int64_t told; /* when a refusal was told last, by mpiio_clock */
+    struct mpiio_callers strangers,
+        served;                            /* in the order in which they were accepted, or served */
+    unsigned stranger_count, served_count; /* but for those that were shut down */
 };
 
 /* Initialises the listener of a node, without a socket. */

@@ -103,8 +103,8 @@ static int try_address(const struct mpiio_net *net, const char **at, const struc
     int64_t left = end - mpiio_clock();
     int64_t until = left < SHAKE_TIME ? end : mpiio_clock() + SHAKE_TIME;
     int error;
-    int fd =
-        mpiio_address_dial(&net->options.local, at, (int)(left < DIAL_TIME ? left : DIAL_TIME));
+    int fd = mpiio_address_dial(&net->options.local, at,
+                                (int)(left / 2 < DIAL_TIME ? left / 2 + 1 : DIAL_TIME));
 
     if (fd < 0)
         return fd;

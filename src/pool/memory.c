@@ -29,7 +29,7 @@ static void free_block(void *object)
 {
     struct mpiio_pool_block *block = object;
 
-    munmap(block->bytes, (size_t)MPIIO_POOL_BLOCK);
+    munmap(block->bytes, block->size);
     free(block);
 }
 
@@ -94,22 +94,21 @@ static bool make_room(struct mpiio_pool_memory *memory)
     return true;
 }
 
-/* Maps memory for the largest block. The kernel allocates a page when it is first written, so the
-   unused rest behind a smaller block costs no memory. */
-static struct mpiio_pool_block *new_block(void)
+/* Allocates memory that is page by page the kernel's until it is used. */
+static struct mpiio_pool_block *new_block(size_t size)
 {
     struct mpiio_pool_block *block = calloc(1, sizeof(*block));
     void *bytes;
 
     if (block == NULL)
         return NULL;
-    bytes = mmap(NULL, (size_t)MPIIO_POOL_BLOCK, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (bytes == MAP_FAILED) {
         free(block);
         return NULL;
     }
     block->bytes = bytes;
+    block->size = size;
     return block;
 }
 
@@ -121,7 +120,7 @@ static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int6
 
     assert(mpiio_is_held(&memory->lock));
     if (memory->unused == NULL && memory->count < memory->most) {
-        block = new_block();
+        block = new_block((size_t)memory->size);
         memory->count += block != NULL;
     }
     if (block == NULL) {
@@ -159,8 +158,9 @@ static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
 static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
                                            struct mpiio_pool_block *block)
 {
-    int64_t start = block->number * memory->size;
-    int64_t rest = block->version.size - start;
+    bool inside = block->number <= block->version.size / memory->size;
+    int64_t start = inside ? block->number * memory->size : 0;
+    int64_t rest = inside ? block->version.size - start : 0;
     int64_t length = rest < memory->size ? rest : memory->size;
     int64_t got = -EINVAL;
 

@@ -17,6 +17,9 @@
 /* Blocks that each home reads ahead of a stream, and all together. */
 #define DEPTH     2
 #define DEPTH_ALL 32
+/* Blocks of MPIIO_BLOCK_SIZE that one home may have one after the other: readers of a region that
+   is longer would all ask that one. */
+#define STRETCH_MOST 16
 /* Threads that answer as a home. */
 #define THREADS 4
 /* Bytes of requests that a home may have to answer at once: less than connections hold back. */
@@ -97,7 +100,8 @@ static int64_t choose_block(const struct mpiio_homes *homes)
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
 {
     pool->homes = *homes;
-    if (pool->homes.period < homes->nodes)
+    if (homes->period < homes->nodes ||
+        homes->stretch * homes->period / homes->nodes > STRETCH_MOST)
         pool->homes.period = homes->nodes;
     mpiio_pool_memory_set_size(&pool->memory, choose_block(homes));
     pool->streams.block = pool->memory.size;
@@ -146,6 +150,17 @@ static struct exchange *find_exchange(struct round *round, int home)
     return NULL;
 }
 
+/* Adds an exchange with a home, in the order of the homes' numbers. */
+static struct exchange *add_exchange(struct round *round, int home, int portion)
+{
+    int at = round->exchanges++;
+
+    for (; at > 0 && round->exchange[at - 1].home > home; at--)
+        round->exchange[at] = round->exchange[at - 1];
+    round->exchange[at] = (struct exchange){.home = home, .asked = portion, .answered = portion};
+    return &round->exchange[at];
+}
+
 /* Deals the portions to their homes. */
 static void deal(struct round *round)
 {
@@ -154,12 +169,10 @@ static void deal(struct round *round)
         int home = home_of(round->pool, round->plan.portion[i].block);
         struct exchange *exchange = find_exchange(round, home);
 
-        if (exchange == NULL) {
-            exchange = &round->exchange[round->exchanges++];
-            *exchange = (struct exchange){.home = home, .asked = i, .answered = i};
-        } else {
+        if (exchange == NULL)
+            exchange = add_exchange(round, home, i);
+        else
             round->follows[exchange->last] = i;
-        }
         exchange->last = i;
         round->follows[i] = -1;
     }
@@ -234,32 +247,46 @@ static int take_answer(struct round *round, struct exchange *exchange)
 
 static void end_exchange(struct round *round, struct exchange *exchange, int error)
 {
-    mpiio_lines_put(&round->pool->lines, exchange->home, exchange->line, error == 0);
+    mpiio_lines_put(&round->pool->lines, exchange->home, exchange->line, error);
     round->failed = round->failed || error != 0;
     exchange->line = NULL;
 }
 
+/*
+ * Takes a line to each other home. As all rounds take them in the order of the homes, no two wait
+ * for each other's lines.
+ */
+static void take_lines(struct round *round)
+{
+    for (int i = 0; i < round->exchanges && !round->failed; i++) {
+        struct exchange *exchange = &round->exchange[i];
+
+        if (exchange->home == own_number(round->pool))
+            continue;
+        exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home);
+        round->failed = exchange->line == NULL;
+    }
+}
+
 static void begin_exchange(struct round *round, struct exchange *exchange)
 {
-    int error;
+    int error = ask_home(round, exchange);
 
-    exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home);
-    round->failed = round->failed || exchange->line == NULL;
-    if (exchange->line == NULL)
-        return;
-    error = ask_home(round, exchange);
     if (error != 0)
         end_exchange(round, exchange, error);
 }
 
+/* Takes all answers that are due. Asks for no more once the round has failed. */
 static void finish_exchange(struct round *round, struct exchange *exchange)
 {
     int error = 0;
 
-    while (error == 0 && exchange->answered >= 0) {
-        error = take_answer(round, exchange);
-        if (error == 0)
+    while (error == 0) {
+        if (!round->failed)
             error = ask_home(round, exchange);
+        if (error != 0 || exchange->answered == exchange->asked)
+            break;
+        error = take_answer(round, exchange);
     }
     end_exchange(round, exchange, error);
 }
@@ -279,8 +306,9 @@ static bool run_round(struct round *round)
     deal(round);
     mine = find_exchange(round, own);
     say(&round->pool->options, true);
+    take_lines(round);
     for (int i = 0; i < round->exchanges && !round->failed; i++)
-        if (round->exchange[i].home != own)
+        if (round->exchange[i].line != NULL)
             begin_exchange(round, &round->exchange[i]);
     for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i])
         fetch(round, &round->plan.portion[i]);
@@ -309,7 +337,7 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
         return;
     mpiio_lines_put(&pool->lines, home, line,
                     mpiio_talk_send(line->fd, bytes, mpiio_pool_request_encode(&request, bytes),
-                                    pool->options.timeout) == 0);
+                                    pool->options.timeout));
 }
 
 /* Tells homes what will be wanted behind a request that is one of a sequence. */

@@ -57,7 +57,8 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
 /*
  * Sets the homes of blocks, and from them the block size. A block's home is the node that stores
  * it in a flush, so that it reads what was just stored from its page cache. If the stripes give
- * fewer homes than nodes, the pool spreads blocks over all nodes instead. Call at most once, before
+ * fewer homes than nodes, or long stretches of the file to one home, the pool spreads blocks over
+ * all nodes instead. Call at most once, before
  * the first read; homes is copied. Returns 0 or -ENOMEM.
  */
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);

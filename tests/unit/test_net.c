@@ -315,7 +315,7 @@ static void ask_node(struct group *group, int node)
     assert_int_equal(mpiio_talk_send(line->fd, &byte, 1, PATIENCE), 0);
     assert_int_equal(mpiio_talk_receive(line->fd, &answer, 1, PATIENCE), 0);
     assert_int_equal(answer, byte);
-    mpiio_lines_put(&group->lines, node, line, true);
+    mpiio_lines_put(&group->lines, node, line, 0);
 }
 
 TEST(test_connections_are_kept_up_to_a_bound)
@@ -334,7 +334,7 @@ TEST(test_connections_are_kept_up_to_a_bound)
     for (int i = 0; i < 20; i++)
         ask_node(&group, 2 + i % 2);
     assert_int_equal(group.lines.count, 2);
-    mpiio_lines_put(&group.lines, 1, line, true);
+    mpiio_lines_put(&group.lines, 1, line, 0);
     end_group(&group);
 }
 
@@ -351,7 +351,7 @@ TEST(test_who_was_served_least_recently_goes)
             assert_non_null(line[j]);
         }
         for (int j = 0; j < 2; j++)
-            mpiio_lines_put(&group.lines, 1, line[j], true);
+            mpiio_lines_put(&group.lines, 1, line[j], 0);
         usleep(2000);
         ask_node(&group, 1);
     }

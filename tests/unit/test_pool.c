@@ -363,6 +363,49 @@ TEST(what_storage_does_not_give_is_not_there)
     free_fake(fake);
 }
 
+/* One of many threads of a node. */
+struct caller {
+    struct nodes *nodes;
+    struct vs_view *view;
+    int64_t position;
+    int passed;
+};
+
+static void *read_again(void *data)
+{
+    struct caller *self = data;
+    char *buffer = malloc((size_t)(4 * MIB));
+
+    for (int i = 0; i < 20; i++)
+        self->passed +=
+            !pool_read(self->nodes->pool[2], self->view, self->position, (size_t)(4 * MIB), buffer);
+    free(buffer);
+    return NULL;
+}
+
+/* Half of the requests begin at a block of home 0 and go on to home 1, the others the other way. As
+   a home has few connections to a node, they would wait for each other's. */
+TEST(requests_of_the_same_homes_do_not_block_each_other)
+{
+    struct fake *fake = make_fake(32 * MIB);
+    struct nodes *nodes = make_nodes(fake, 3, 64 * MIB, 3000);
+    struct vs_view *view = make_vector(0, 8, 32);
+    struct caller callers[12];
+    pthread_t threads[12];
+
+    for (int i = 0; i < 12; i++) {
+        callers[i] = (struct caller){nodes, view, i % 2 * MIB, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, read_again, &callers[i]), 0);
+    }
+    for (int i = 0; i < 12; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(callers[i].passed, 0);
+    }
+    vs_view_unref(view);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
 /* Homes that go. */
 
 TEST(who_is_alone_reads_by_itself)
