@@ -14,9 +14,12 @@
 #include "core/base/thread.h"
 #include "request.h"
 
-/* us between two looks at the record by a node that waits for a turn: the first, and at most. */
-#define POLL_MIN 50
-#define POLL_MAX 50000
+/* us between two looks at the record by a node that waits for a turn, at least and at most. In
+   between, the pause is a part of the time for which the node has waited. So it learns of a turn
+   late by that part at most, and a long wait takes few looks. */
+#define POLL_MIN  50
+#define POLL_MAX  50000
+#define POLL_PART 8
 
 /* How often a batch is tried again that came too late to be written. */
 #define TRIES 3
@@ -208,9 +211,9 @@ static bool has_shares(const struct mpiio_pointers *self)
     return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0;
 }
 
-/* Reads the record to see whether a turn has come. Called while this node has open contributions.
-   Returns true if a turn has come. */
-static bool look_for_turns(struct mpiio_pointers *self)
+/* Reads the record to see whether a turn has come, unless a batch has just read it. Called while
+   this node has open contributions. Returns true if a turn has come. */
+static bool look_for_turns(struct mpiio_pointers *self, bool has_read)
 {
     uint64_t changes = self->state.turns.changes;
 
@@ -218,7 +221,7 @@ static bool look_for_turns(struct mpiio_pointers *self)
         struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
 
         handle_batch(self, &leave);
-    } else {
+    } else if (!has_read) {
         int error = mpiio_record_read(&self->record, &self->state);
 
         /* A record that can be read, but not written, counts as one that cannot be used. */
@@ -230,20 +233,43 @@ static bool look_for_turns(struct mpiio_pointers *self)
     return changes != self->state.turns.changes;
 }
 
-/* Waits for requests, or until the pause in us is over. Returns the first requests; *over: there
-   are none, and the thread is to end. */
-static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t pause, bool *over)
+/* Returns true if this node has an open contribution in a view whose turn is not this node's, or
+   does not know because of a failure. */
+static bool waits_for_turn(const struct mpiio_pointers *self)
 {
-    int64_t end = has_shares(self) ? mpiio_clock() + pause / 1000 : INT64_MAX;
-    const struct timespec briefly = {.tv_nsec = pause * 1000};
+    const struct mpiio_turns *turns = &self->state.turns;
+    bool waits = self->record.generation == 0;
+
+    for (size_t view = 0; view < turns->views && !waits; view++)
+        waits =
+            turns->view[view].own > 0 && mpiio_turns_owner(turns, view) != (uint32_t)turns->self;
+    return waits;
+}
+
+/* Returns when the node is to look at the record, mpiio_clock_us(). since: when the last turn came,
+   or the node last had a request. At its own turn, a node looks only for the sake of its heartbeat,
+   and to see whether its contribution was dropped. */
+static int64_t next_look(const struct mpiio_pointers *self, int64_t since)
+{
+    int64_t now = mpiio_clock_us(), pause = (now - since) / POLL_PART;
+
+    if (!has_shares(self))
+        return INT64_MAX;
+    if (pause > POLL_MAX || !waits_for_turn(self))
+        pause = POLL_MAX;
+    return now + (pause > POLL_MIN ? pause : POLL_MIN);
+}
+
+/* Waits for requests, or until the clock reaches end. Returns the first requests; *over: there are
+   none, and the thread is to end. */
+static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t end, bool *over)
+{
     struct mpiio_request *list;
     bool waits = true;
 
-    if (end != INT64_MAX && pause < 1000)
-        nanosleep(&briefly, NULL);
     pthread_mutex_lock(&self->lock);
     while (self->first == NULL && !self->over && waits)
-        waits = mpiio_wait_until(&self->wanted, &self->lock, end);
+        waits = mpiio_wait_until_us(&self->wanted, &self->lock, end);
     *over = self->over && self->first == NULL;
     list = take_batch(self);
     pthread_mutex_unlock(&self->lock);
@@ -253,18 +279,17 @@ static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t pa
 static void *run_pointers(void *data)
 {
     struct mpiio_pointers *self = data;
-    int64_t pause = POLL_MIN;
+    int64_t since = mpiio_clock_us();
     bool over = false;
 
     while (!over) {
-        struct mpiio_request *list = await_batch(self, pause, &over);
+        struct mpiio_request *list = await_batch(self, next_look(self, since), &over);
+        bool any = list != NULL;
 
-        if (list != NULL)
+        if (any)
             handle_batch(self, list);
-        if (has_shares(self) && !over)
-            pause = look_for_turns(self) || list != NULL ? POLL_MIN
-                    : pause < POLL_MAX / 2               ? 2 * pause
-                                                         : POLL_MAX;
+        if (has_shares(self) && !over && (look_for_turns(self, any) || any))
+            since = mpiio_clock_us();
     }
     return NULL;
 }

@@ -13,6 +13,10 @@ int64_t mpiio_clock(void);
 /* Waits for condition, with lock held, until mpiio_clock reaches end. Returns false if it has. */
 bool mpiio_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end);
 
+/* Do the same in us. */
+int64_t mpiio_clock_us(void);
+bool mpiio_wait_until_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end);
+
 /*
  * A heartbeat lease: the time until which a node's engine may store. It is in the memory that the
  * engine shares with its daemon (slots.h). The daemon renews the lease as long as it knows that the
