@@ -94,16 +94,17 @@ static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
 }
 
 /* Logs where the file may lack what a dropped contribution took last. */
-static void tell_passed(void *data, size_t view, uint64_t share, int node, int64_t position)
+static void log_dropped(void *data, size_t view, uint64_t share, int node, bool exited,
+                        int64_t position)
 {
     struct fs_session *session = data;
     const struct vs_view *common = session->common[view];
 
     fs_log_line(&session->log, MPIIO_LOG_ERROR,
-                "%s%sordered: node %d has ended, or is silent, at the turn of rank %lld: what it "
-                "took last, before byte %lld of a slice, may be missing",
+                "%s%sordered: node %d %s at the turn of rank %lld: what it took last, before byte "
+                "%lld of a slice, may be missing",
                 session->tree.folders ? vs_spec_view_name(session->spec, view) : "",
-                session->tree.folders ? "/" : "", node,
+                session->tree.folders ? "/" : "", node, exited ? "has exited" : "was silent",
                 (long long)(share % (uint64_t)session->tree.ranks),
                 (long long)(position * vs_view_facts(common)->etype_size));
 }
@@ -174,7 +175,7 @@ int fs_pointers_init(struct fs_session *session)
         .wait = wait_for_others,
         .log = log_line,
         .turn = tell_turn,
-        .passed = tell_passed,
+        .dropped = log_dropped,
         .data = session};
     int64_t *start;
     int error = 0;

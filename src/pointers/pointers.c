@@ -390,7 +390,7 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers)
     self->watch = (struct mpiio_watch){.record = &self->record,
                                        .state = &self->state,
                                        .timeout = self->options.timeout,
-                                       .passed = self->options.passed,
+                                       .dropped = self->options.dropped,
                                        .data = self->options.data};
     error = mpiio_watch_init(&self->watch);
     if (error == 0)

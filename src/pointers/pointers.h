@@ -16,7 +16,8 @@
  *
  * The pointers also hold the turns of "ordered" (turns.h, ordered.h). A contribution is open from
  * mpiio_pointers_open until mpiio_pointers_over. The contributions of a node that has exited are
- * dropped. A contribution is also dropped if its node is silent for twice the timeout at its turn.
+ * dropped. A contribution is also dropped if its node is silent at its turn for twice the timeout
+ * of the node that waits.
  *
  * A single node keeps this state in memory. Several nodes keep it in a record beside the shared
  * file (record.h). Node 0 creates the record. Once every node has exited cleanly, the last one
@@ -35,17 +36,18 @@ struct mpiio_pointers_options {
     const int64_t *start; /* the first position of each; borrowed for the call */
     int node, nodes;      /* this node's number, and how many there are */
     int64_t ranks;        /* of each view that may contribute; 0: there is no "ordered" */
-    int timeout;          /* ms: peer_timeout */
+    int timeout;          /* ms: peer_timeout of this node; each node waits by its own */
     /* Called with true before a caller waits for other nodes, and with false afterwards. */
     void (*wait)(void *data, bool waits);
     void (*log)(void *data, enum mpiio_log_level level, const char *line);
     /* Reports that a turn has come; own: the contribution is this node's. Called by any thread of
      * the pointers, and from within their functions. Turns may be reported in any order. */
     void (*turn)(void *data, size_t view, uint64_t turn, bool own);
-    /* Reports that this node has dropped the contribution share of another node at its turn. The
-     * etypes that node took last, up to position, may be missing in the file. Called as turn is.
-     * NULL: not reported. */
-    void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
+    /* Reports that this node has dropped the contribution share of another node at its turn.
+     * exited: that node's process has exited; else it was silent. The etypes that it took last, up
+     * to position, may be missing in the file. Called as turn is. NULL: not reported. */
+    void (*dropped)(void *data, size_t view, uint64_t share, int node, bool exited,
+                    int64_t position);
     void *data; /* for these functions */
 };
 

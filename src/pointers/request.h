@@ -48,17 +48,18 @@ struct mpiio_watch_node {
  * Failure detection among nodes that wait for each other's turns. A node with open contributions
  * advances its heartbeat counter. A node that waits for another node's turn drops that contribution
  * if the owner's process has exited, or if the owner's counter does not change for twice the
- * timeout. It does so under the record's lock, by appending the next turn to the record. The owner
- * reads that entry before it appends anything, so no other fence is needed.
+ * timeout of the node that waits. It does so under the record's lock, by appending the next turn to
+ * the record. The owner reads that entry before it appends anything, so no other fence is needed.
  *
  * One thread uses it.
  */
 struct mpiio_watch {
     struct mpiio_record *record; /* borrowed, like the state */
     struct mpiio_state *state;
-    int timeout; /* ms */
+    int timeout; /* ms: this node's peer_timeout */
     /* Reports a contribution that was dropped at its turn (pointers.h). NULL: not reported. */
-    void (*passed)(void *data, size_t view, uint64_t share, int node, int64_t position);
+    void (*dropped)(void *data, size_t view, uint64_t share, int node, bool exited,
+                    int64_t position);
     void *data;
 
     int64_t due;                   /* when the next check is due, mpiio_lease_clock() */

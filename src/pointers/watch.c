@@ -65,9 +65,11 @@ static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t no
         return error;
     error = mpiio_record_read(watch->record, watch->state);
     if (error == 0 && state->turns.view[view].turn == number && is_silent(watch, node)) {
+        bool exited = !mpiio_record_has_node(watch->record, (int)node);
+
         error = mpiio_record_append(watch->record, &entry, 1);
-        if (error == 0 && watch->passed != NULL)
-            watch->passed(watch->data, view, number, (int)node, state->position[view]);
+        if (error == 0 && watch->dropped != NULL)
+            watch->dropped(watch->data, view, number, (int)node, exited, state->position[view]);
         if (error == 0)
             error = mpiio_state_apply(watch->state, &entry);
     }

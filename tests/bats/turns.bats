@@ -162,7 +162,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
         echo "$rank" >"m$((1 + rank % 3))/ordered/rank$rank"
     done
     await is_file $'zero\none\nthree\nfour\nfive\n0\n1\n2\n3\n4\n5'
-    logged log 'ordered: node 0 has ended, or is silent, at the turn of rank 2'
+    logged log 'ordered: node 0 has exited at the turn of rank 2'
     as_root umount -l m0
     stop_nodes
 }
@@ -180,7 +180,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
         printf end. >m2/ordered/rank2
         await has_end end.
         cmp f.dat <(printf 'one.two.\0\0\0\0\0\0\0\0\0\0\0\0end.')
-        logged log "ordered: node $node has ended, or is silent, at the turn of rank 1: \
+        logged log "ordered: node $node has exited at the turn of rank 1: \
 what it took last, before byte 20 of a slice, may be missing"
         as_root umount -l "m$node"
         stop_nodes
@@ -238,7 +238,7 @@ except OSError as error:
     wait "$writer"
     [ "$(cat told)" = ESTALE ] || [ "$(cat told)" = EIO ]
     is_file $'zero\none\nagain'
-    logged log 'ordered: node 1 has ended, or is silent, at the turn of rank 2: what it took last, before byte 9 of a slice'
+    logged log 'ordered: node 1 was silent at the turn of rank 2: what it took last, before byte 9 of a slice'
     kill -KILL "$holder"
     wait "$holder" || true
     stop_nodes
