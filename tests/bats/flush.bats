@@ -17,3 +17,22 @@ load nodes
     python who_opens_during_a_flush "freeze/$(hostname)"
     stop_nodes
 }
+
+@test "flush: none is over on any node before the home has stored, and who then opens or syncs sees it" {
+    local how gate
+    gate=freeze/$(hostname)
+    for how in close fsync; do
+        spec 1048576 1
+        head -c 12M /dev/zero >f.dat
+        sleep 0.1 # so that the file's times count as settled
+        run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so:$MPIIO_BUILD/tests/engine/libdeaf.so" \
+            "STALE_FILE=$tmp/f.dat" "DEAF=$tmp/deaf"
+        rm -rf freeze
+        mkdir freeze
+        FREEZE=$tmp/freeze LD_PRELOAD=$MPIIO_BUILD/tests/engine/libfreeze.so start_nodes 3 -o flush_interval=0
+        # The home waits in its write or, if the writer syncs, in its sync.
+        if [ "$how" = fsync ]; then echo sync; else echo hold; fi >"$gate"
+        python no_flush_is_over_before_the_home_has_stored "$gate" "$how"
+        stop_nodes
+    done
+}

@@ -2,9 +2,9 @@
 /*
  * Preloaded into an engine: freezes it right before a write call, once, when there is a file
  * $FREEZE/HOST. If that says "stop", the process is stopped; if "hold", the call waits until there
- * is $FREEZE/HOST.go, as on a machine that is paused. The processes whose numbers follow are
- * stopped before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind
- * the call.
+ * is $FREEZE/HOST.go, as on a machine that is paused; if "sync", a call of fsync or fdatasync after
+ * a write waits in the same way, as on a slow disk. The processes whose numbers follow are stopped
+ * before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind the call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 static char path[4096];
+static int wrote;
 
 static const char *file(const char *suffix)
 {
@@ -40,8 +41,8 @@ static void stop_all(const char *processes)
         kill((pid_t)process, SIGSTOP);
 }
 
-/* True where this call is the one. */
-static int freeze(void)
+/* True where this call, a sync or a write, is the one. */
+static int freeze(int syncs)
 {
     static int over;
     char how[256] = "";
@@ -53,6 +54,8 @@ static int freeze(void)
     if (fd < 0 || read(fd, how, sizeof(how) - 1) <= 0)
         return 0;
     close(fd);
+    if (syncs != (strncmp(how, "sync", 4) == 0))
+        return 0;
     over = 1;
     stop_all(how + 4);
     make(".frozen");
@@ -66,8 +69,10 @@ static int freeze(void)
 
 static ssize_t write_at(int fd, const void *buffer, size_t length, off_t offset)
 {
-    int frozen = freeze();
+    int frozen = freeze(0);
     ssize_t result = syscall(SYS_pwrite64, fd, buffer, length, offset);
+
+    wrote = 1;
 
     if (frozen)
         make(".done");
@@ -86,4 +91,24 @@ ssize_t named_pwrite(int fd, const void *buffer, size_t length, off_t offset)
 ssize_t named_pwrite64(int fd, const void *buffer, size_t length, off_t offset)
 {
     return write_at(fd, buffer, length, offset);
+}
+
+static int sync_file(int fd, long number)
+{
+    int frozen = wrote && freeze(1);
+    int result = (int)syscall(number, fd);
+
+    if (frozen)
+        make(".done");
+    return result;
+}
+
+int fsync(int fd)
+{
+    return sync_file(fd, SYS_fsync);
+}
+
+int fdatasync(int fd)
+{
+    return sync_file(fd, SYS_fdatasync);
 }
