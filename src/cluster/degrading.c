@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "roster.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tree.h"
 #include "viewspec/base/line.h"
 
 /*
@@ -29,13 +31,31 @@ static struct mpiio_peer_frame death(enum mpiio_peer_frame_type type, int node, 
 }
 
 /*
- * A node that has not said so itself may still have an engine at work: its daemon lives, and needs
- * that long to notice that nobody hears it, and to fence itself and all below it; or it has just
- * died, and its engine is about to hear of it.
+ * Returns true if a lost peer's engine is gone, or about to notice the exit of its daemon, and if
+ * no other node has a lease by way of that peer: it had no other connection, and has closed this
+ * one. It does so when it is fenced, or exits. An error does not count: it may be on this side
+ * alone.
  */
-static void await_fencing(struct mpiio_peers *peers)
+static bool has_ended(const struct mpiio_peers *peers, const struct mpiio_peer *peer)
 {
-    peers->rounds.go_after = mpiio_clock() + peers->settle;
+    int others = mpiio_tree_below(peer->node, peers->nodes, peers->fanout) - (peer->node == 0);
+
+    return peer->link.error == -ENOTCONN && others == 0;
+}
+
+/*
+ * Puts off going on alone, as nodes on the side of a lost peer may not know of the failure. They
+ * have settle to notice. Cut off or frozen nodes do not: but their leases end before the promise
+ * that this node has given to the peer.
+ */
+static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *peer)
+{
+    int64_t wait = peer->given - mpiio_lease_clock();
+
+    if (wait < peers->settle || has_ended(peers, peer))
+        wait = peers->settle;
+    if (peers->rounds.go_after < mpiio_clock() + wait)
+        peers->rounds.go_after = mpiio_clock() + wait;
 }
 
 void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why)
@@ -92,10 +112,17 @@ void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *pee
 static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_roster_close(peers, peer);
-    if (mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0) &&
-        peers->rounds.go_after != INT64_MAX)
-        await_fencing(peers);
+    if (mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0))
+        await_fencing(peers, peer);
     try_to_go(peers, mpiio_clock());
+}
+
+/* Fences this node before it closes a connection, as the end of that may tell the other side. */
+static void fence_self(struct mpiio_peers *peers)
+{
+    const struct mpiio_peers_status *status = &peers->status;
+
+    mpiio_member_degrade(peers, status->dead, status->dead_host, status->why);
 }
 
 static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
@@ -104,6 +131,7 @@ static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, co
 
     if (is_head(peers)) {
         mpiio_degrading_begin(peers, peer->node, peer->host, why);
+        fence_self(peers);
         lose_degrading(peers, peer);
         return;
     }
@@ -111,7 +139,7 @@ static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, co
     peers->rounds.bereft = true;
     frame.type = MPIIO_DEGRADED;
     mpiio_branch_say(peers, peer, &frame);
-    await_fencing(peers);
+    await_fencing(peers, peer);
     mpiio_roster_close(peers, peer);
 }
 
@@ -123,20 +151,15 @@ void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *pe
         lose_degrading(peers, peer);
 }
 
-/* This node is fenced before the connection is closed: the end of it may tell the other side. */
 void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why)
 {
-    struct mpiio_rounds *self = &peers->rounds;
     struct mpiio_peer *above = peers->above;
-    int64_t soonest;
 
     mpiio_degrading_begin(peers, above->node, above->host, why);
-    mpiio_member_degrade(peers, peers->status.dead, peers->status.dead_host, peers->status.why);
+    fence_self(peers);
     mpiio_roster_close(peers, above);
-    soonest = mpiio_clock() + peers->settle;
-    if (self->go_after < soonest)
-        self->go_after = soonest;
-    self->go_before = mpiio_clock() + peers->timeout;
+    await_fencing(peers, above);
+    peers->rounds.go_before = mpiio_clock() + peers->timeout;
 }
 
 /*

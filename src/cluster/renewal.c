@@ -41,8 +41,9 @@ static bool knows_all(const struct mpiio_peers *peers)
 }
 
 /*
- * What this node promises a peer, from when that one's last beat came: what the others promise, and
- * that it does not take that one itself for dead before peer_timeout is over since it was heard.
+ * Returns until when this node promises a peer that nobody on this side declares anybody failed: as
+ * long as the other peers promise, and until this node has not heard that peer for peer_timeout. 0:
+ * it promises nothing.
  */
 static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
                        const struct least *least)
@@ -52,18 +53,24 @@ static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer 
 
     if (peer->beaten == 0 || !knows_all(peers))
         return 0;
-    if (until > own + peers->timeout)
-        until = own + peers->timeout;
-    return until > peer->beaten_at ? until - peer->beaten_at : 0;
+    return until < own + peers->timeout ? until : own + peers->timeout;
 }
 
+/*
+ * Sends a promise, as a time since the peer's last beat came. It notes the longest one, as a later
+ * promise may be shorter and does not revoke it.
+ */
 static void beat(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct least *least)
 {
-    const struct mpiio_peer_frame frame = {.type = MPIIO_BEAT,
-                                           .number = (uint64_t)mpiio_lease_clock(),
-                                           .echo = peer->beaten,
-                                           .time = (uint32_t)promise(peers, peer, least)};
+    int64_t until = promise(peers, peer, least);
+    const struct mpiio_peer_frame frame = {
+        .type = MPIIO_BEAT,
+        .number = (uint64_t)mpiio_lease_clock(),
+        .echo = peer->beaten,
+        .time = until > peer->beaten_at ? (uint32_t)(until - peer->beaten_at) : 0};
 
+    if (until > peer->given)
+        peer->given = until;
     mpiio_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
 }

@@ -34,6 +34,7 @@ struct mpiio_peer {
     uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has come */
     int64_t beaten_at; /* when that came, mpiio_lease_clock */
     int64_t promised;  /* nobody on its side takes anybody for dead before; likewise */
+    int64_t given;     /* it was promised that nobody on this node's side acts before; likewise */
     bool beat_awaited; /* it has not answered the last beat */
 
     /* Of it and all that are below it. */
@@ -315,7 +316,7 @@ bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
  * connection, which is all that it is connected with but the one it tells, takes anybody for dead.
  * So a lease runs out before anybody at all does. Clocks are not compared: a promise is a time from
  * when something was sent, by the clock of who sent it, and from when it came, by that of who got
- * it; and that is later.
+ * it; and that is later. A promise is kept when a connection ends, too (await_fencing).
  */
 
 /* Sends a heartbeat to each node below, or to the one above. */

@@ -281,6 +281,9 @@ int64_t mpiio_turn_next(const struct mpiio_peers *peers)
 
 void mpiio_turn_end(struct mpiio_peers *peers)
 {
+    /* A daemon that exits is fenced before the end of its connections tells others so. */
+    if (peers->leaving == MPIIO_PEERS_STOPPED)
+        mpiio_renewal_revoke(peers);
     if (peers->above != NULL)
         mpiio_roster_close(peers, peers->above);
     for (int i = 1; i < peers->peers; i++)

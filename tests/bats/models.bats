@@ -80,26 +80,21 @@ more() {
     more refutes fence -DNO_LOCKS -DFENCED_EARLY
     more refutes fence -DLEASE_FROM_ECHO
     more refutes fence -DGO_EARLY
+    refutes fence -DGO_SETTLED
 }
 
 @test "models: all nodes that live degrade, and none before all leases are over" {
     holds degrade
-    refutes degrade -DGO_EARLY
+    more holds degrade -DFAULTS=2
+    more holds degrade -DFREEZES=1
+    more refutes degrade -DGO_EARLY
+    refutes degrade -DGO_SETTLED
+    more refutes degrade -DANY_END
+    more refutes degrade -DANY_NODE -DFAULTS=2
+    more refutes degrade -DANY_NODE -DFREEZES=1
     more refutes degrade -DGO_UNFENCED
     more refutes degrade -DOWN_PROMISE
     more refutes degrade -DNO_SILENCE
-}
-
-# DESIGN.md, "Heartbeat leases", Limits.
-@test "models: an end that one node alone sees in time is a limit, unless promises are kept" {
-    refutes fence -DONE_SIDED
-    more holds fence -DONE_SIDED -DKEEP_PROMISE
-    more refutes degrade -DONE_SIDED
-    more holds degrade -DONE_SIDED -DKEEP_PROMISE
-    more refutes degrade -DFAULTS=2
-    more refutes degrade -DFREEZES=1
-    more holds degrade -DFAULTS=2 -DKEEP_PROMISE
-    more holds degrade -DFREEZES=1 -DKEEP_PROMISE
 }
 
 @test "models: nobody is told that a flush is over before its home has stored" {

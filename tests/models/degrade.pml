@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The agreement to degrade. Three nodes form a chain, 0 - 1 - 2, with node 0 as the root.
- * Connections may be cut at any time, daemons may die, or freeze and return, and engines may exit.
- * All live nodes must end up alone, and no engine may store once a node is alone. The model leaves
- * out the lock of the fence (fence.pml): the leases alone must be enough.
+ * Connections may be cut or end on one side at any time, daemons may die, or freeze and return, and
+ * engines may exit. All live nodes must end up alone, and no engine may store once a node is alone.
+ * The model leaves out the lock of the fence (fence.pml): the leases alone must be enough.
  *
  * Assumptions: an unfrozen daemon takes all steps that are due before a tick passes. Beats may be
  * arbitrarily rare, and go as far down as they can. One clock counts down all times.
  *
- * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DTIMEOUT=4;
- * -DFAULTS=2 -DFREEZES=1 -DKEEP_PROMISE.
+ * Bounds: TIMEOUT, FAULTS, FREEZES. Larger bounds for runs by hand: -DTIMEOUT=4; -DFAULTS=2;
+ * -DFREEZES=1; -DFAULTS=2 -DFREEZES=1.
  *
  * Variants that spin must refute:
  *
- *   -DGO_EARLY       no node waits for a lost node to notice
+ *   -DGO_EARLY       no node waits for a lost node
+ *   -DGO_SETTLED     a node waits for SETTLE, although its promise to a lost node is longer
+ *   -DANY_END        a node waits for SETTLE if a connection has ended for whatever reason
+ *   -DANY_NODE -DFREEZES=1, -DANY_NODE -DFAULTS=2
+ *                    a node waits for SETTLE if a daemon has exited that other nodes are behind
  *   -DGO_UNFENCED    the root does not wait for FENCED
  *   -DOWN_PROMISE    a beat speaks for its sender alone, not for all nodes on its side
  *   -DNO_SILENCE     no node is declared failed for its silence (so not all nodes degrade)
- *
- * Limits of the protocol, which spin must also find. The model holds with each of them and
- * -DKEEP_PROMISE: no node goes on before all of its promises have expired.
- *
- *   -DONE_SIDED      a connection ends on one side alone
- *   -DFAULTS=2       a node dies while another node is cut off from it
- *   -DFREEZES=1      a node dies while the daemon of another node is frozen
  */
 
 #define NODES 3
@@ -46,6 +43,8 @@ mtype = { TOGETHER, DEGRADING, ALONE, DEAD };
 #define DOWN(i) (2 * (i) + 1)
 #define SIDES   6
 #define PEER(side) ((side) % 2 == 1 -> (side) + 1 : (side) - 1)
+/* The node on the other side has no other connection. */
+#define IS_LAST(side) ((side) == UP(1) || (side) == DOWN(NODES - 2))
 
 mtype state[NODES] = TOGETHER;
 bool frozen[NODES], engine[NODES], bereft[NODES], said[NODES];
@@ -53,7 +52,8 @@ byte go_after[NODES], go_before[NODES];
 
 bool cut[NODES];         /* the connection below this node */
 bool open[SIDES];        /* the connection is open for this side */
-bool ended[SIDES];       /* the other side has closed the connection */
+bool ended[SIDES];       /* the connection has ended, as this side sees it */
+bool broken[SIDES];      /* by an error, not because the other side has closed it */
 byte silence[SIDES];     /* ticks since this side heard the other */
 byte held[SIDES];        /* ticks for which this side has the other's promise */
 byte given[SIDES];       /* ticks for which this side has promised not to act */
@@ -62,9 +62,9 @@ bool answered[SIDES];    /* FENCED has arrived from below */
 /* Frames that have arrived at this side. */
 bool got_lost[SIDES], got_fenced[SIDES], got_degraded[SIDES], got_go[SIDES];
 
-/* After a failure, all live nodes must be alone within BOUND ticks without a freeze. */
+/* All live nodes must be alone within BOUND ticks after the last failure, without a freeze. */
 bool failed; /* there was a failure */
-byte since;  /* ticks since then */
+byte since;  /* ticks since the last one */
 #define BOUND (4 * TIMEOUT)
 
 #define IS_CUT(side) ((side) % 2 == 1 -> cut[(side) / 2] : cut[(side) / 2 - 1])
@@ -94,20 +94,34 @@ inline close_side(side)
         open[side] = false
     :: else
     fi;
-    ended[side] = false
+    ended[side] = false;
+    broken[side] = false;
+    given[side] = 0
 }
 
+#ifdef ANY_END
+#define IS_BROKEN(side) false
+#else
+#define IS_BROKEN(side) broken[side]
+#endif
+#ifdef ANY_NODE
+#define HAS_EXITED(side) (ended[side] && !IS_BROKEN(side))
+#else
+#define HAS_EXITED(side) (ended[side] && !IS_BROKEN(side) && IS_LAST(side))
+#endif
+
+/* Models await_fencing and has_ended, before the connection is closed. */
 inline await_fencing(i, side)
 {
-#ifdef KEEP_PROMISE
-    go_after[i] = MAX(go_after[i], MAX(SETTLE, given[side]));
-#else
     go_after[i] = MAX(go_after[i], SETTLE);
-#endif
 #ifdef GO_EARLY
     go_after[i] = 0;
+#elif !defined(GO_SETTLED)
+    if
+    :: !HAS_EXITED(side) -> go_after[i] = MAX(go_after[i], given[side])
+    :: else
+    fi
 #endif
-    skip
 }
 
 /* Models mpiio_degrading_begin, and mpiio_member_degrade for the node itself. */
@@ -148,8 +162,8 @@ inline lose_below(i)
 inline lose_above(i)
 {
     degrade(i);
-    close_side(UP(i));
     await_fencing(i, UP(i));
+    close_side(UP(i));
     go_before[i] = TIMEOUT
 }
 
@@ -229,9 +243,7 @@ inline beat(from, to)
         promise = (from % 2 == 1 -> HELD(UP(from / 2)) : HELD(DOWN(from / 2)));
         promise = MIN(promise, TIMEOUT);
 #endif
-#ifdef KEEP_PROMISE
-        given[from] = MAX(given[from], promise);
-#endif
+        given[from] = MAX(given[from], promise); /* mpiio_renewal_beat_below and _above */
         held[to] = MAX(held[to], promise);
         promise = 0
     :: else
@@ -272,7 +284,22 @@ inline lose_frames(side)
     got_fenced[side] = false;
     got_degraded[side] = false;
     got_go[side] = false;
-    ended[side] = false
+    ended[side] = false;
+    broken[side] = false
+}
+
+inline fail()
+{
+    failed = true;
+    since = 0
+}
+
+inline break_side(side)
+{
+    if
+    :: open[side] -> ended[side] = true; broken[side] = true
+    :: else
+    fi
 }
 
 proctype faults()
@@ -282,23 +309,31 @@ proctype faults()
     do
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 2);
             cut[i] = true;
-            failed = true;
+            fail();
             lose_frames(DOWN(i));
             lose_frames(UP(i + 1));
-#ifdef ONE_SIDED
+            i = 0
+        }
+    /* An error ends a connection on one side; the other side may hear nothing of that. */
+    :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 2);
+            fail();
             if
-            :: ended[DOWN(i)] = open[DOWN(i)]
-            :: ended[UP(i + 1)] = open[UP(i + 1)]
             :: skip
+            :: cut[i] = true;
+                lose_frames(DOWN(i));
+                lose_frames(UP(i + 1))
             fi;
-#endif
+            if
+            :: true -> break_side(DOWN(i))
+            :: true -> break_side(UP(i + 1))
+            fi;
             i = 0
         }
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 1);
             if
             :: state[i] != ALONE ->
                 state[i] = DEAD;
-                failed = true;
+                fail();
                 engine[i] = false;
                 close_side(UP(i));
                 close_side(DOWN(i))
@@ -309,7 +344,7 @@ proctype faults()
     /* An engine exits. Its daemon reports this as it reports a lost node. */
     :: atomic { count < FAULTS -> count++; select(i : 0 .. NODES - 1);
             if
-            :: RUNS(i) -> engine[i] = false; failed = true
+            :: RUNS(i) -> engine[i] = false; fail()
             :: else
             fi;
             if

@@ -2,8 +2,9 @@
 /*
  * The fence around stores: once node A goes on alone, node B's engine must not store. B's daemon
  * and its engine are separate processes. Each may freeze at any step and return, and the daemon may
- * die. The connection may be cut, so that no message arrives in either direction, or it may end.
- * One clock counts down all times, because only durations matter.
+ * die. The connection may be cut, so that no message arrives in either direction. It may end because
+ * the daemon has died, or by an error at A alone. B has no other connection. One clock counts down
+ * all times, because only durations matter.
  *
  * Assumptions: an unfrozen daemon handles what has arrived before a tick passes. An unfrozen engine
  * leaves the fence within peer_timeout, and exits within a tick if its daemon has died.
@@ -23,8 +24,7 @@
  *   -DLEASE_FROM_ECHO  the lease counts from the arrival of the echo, not from the sending of the
  *                      beat
  *   -DGO_EARLY         A does not wait before it goes on
- *   -DONE_SIDED        a limit of the protocol: the connection ends at A alone. With -DKEEP_PROMISE
- *                      the model holds: A goes on only after its promises to B have expired.
+ *   -DGO_SETTLED       A waits for SETTLE, although its promise to B is longer
  */
 
 #ifndef TIMEOUT
@@ -50,6 +50,7 @@ byte silence;             /* ticks since A heard B */
 byte promised;            /* ticks for which A has promised not to act */
 byte go_after, go_before; /* ticks */
 bool ended;               /* A sees the end of the connection */
+bool broken;              /* by an error, not because B has closed it */
 bool closed;              /* A has closed the connection, or treats it as closed */
 bool fenced;              /* B has reported FENCED */
 byte lock_wait;
@@ -68,20 +69,22 @@ bool engine_frozen, engine_woke, has_lock;
 #define MAX(x, y) ((x) > (y) -> (x) : (y))
 #define LESS(x)   x = ((x) > 0 -> (x) - 1 : 0)
 
-/* A closes the connection, and waits for B to notice. */
+/* A closes the connection, and waits until B has noticed, or has no lease (await_fencing). */
 inline close_connection()
 {
     closed = true;
     told = told || !cut;
-#ifdef KEEP_PROMISE
-    go_after = MAX(go_after, MAX(SETTLE, promised));
-#else
     go_after = MAX(go_after, SETTLE);
-#endif
 #ifdef GO_EARLY
     go_after = 0;
+#elif !defined(GO_SETTLED)
+    if
+    :: !ended || broken -> go_after = MAX(go_after, promised)
+    :: else
+    fi;
 #endif
-    ended = false
+    ended = false;
+    broken = false
 }
 
 inline degrade_a()
@@ -224,9 +227,15 @@ active proctype faults()
     do
     :: atomic { count < FAULTS && !cut -> count++; cut = true; beat = NONE; echo = NONE }
     :: atomic { count < FAULTS && daemon_alive -> count++; daemon_alive = false; ended = !cut }
-#ifdef ONE_SIDED
-    :: atomic { count < FAULTS && !closed && !ended -> count++; ended = true; cut = true }
-#endif
+    :: atomic {
+            count < FAULTS && !closed && !ended ->
+            count++;
+            ended = true;
+            broken = true;
+            cut = true;
+            beat = NONE;
+            echo = NONE
+        }
     :: atomic { freezes < FREEZES && DAEMON_RUNS -> freezes++; daemon_frozen = true }
     :: atomic { daemon_frozen -> daemon_frozen = false }
     :: atomic { freezes < FREEZES && ENGINE_RUNS -> freezes++; engine_frozen = true }

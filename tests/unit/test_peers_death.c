@@ -285,6 +285,10 @@ static void end_alone(struct child *child)
     expect_line(child, "bye");
 }
 
+/* ms. Survivors wait so long if the node that dies has connected others: its promises are theirs.
+ */
+#define BETWEEN_TIMEOUT 10000
+
 static void test_a_killed_peer(void **state)
 {
     spawn_all(children, 4, LONG_TIMEOUT);
@@ -302,7 +306,7 @@ static void test_a_killed_peer(void **state)
 static void test_a_killed_node_between(void **state)
 {
     fanout = 2;
-    spawn_all(children, 4, LONG_TIMEOUT);
+    spawn_all(children, 4, BETWEEN_TIMEOUT);
     introduce(children, 4);
     send_signal(&children[1], SIGKILL);
     for (int i = 0; i < 4; i++) {
@@ -321,7 +325,7 @@ static int reset_fanout(void **state)
 
 static void test_a_killed_coordinator(void **state)
 {
-    spawn_all(children, 3, LONG_TIMEOUT);
+    spawn_all(children, 3, BETWEEN_TIMEOUT);
     introduce(children, 3);
     send_signal(&children[0], SIGKILL);
     for (int i = 1; i < 3; i++) {
@@ -491,7 +495,7 @@ static void test_one_node_alone_loses_its_engine(void **state)
 
 static void test_several_die_at_once(void **state)
 {
-    start_cluster(&cluster, 6, LONG_TIMEOUT);
+    start_cluster(&cluster, 6, BETWEEN_TIMEOUT);
     for (int i = 5; i > 2; i--)
         mpiio_peers_stop(cluster.node[i].peers);
     for (int i = 0; i < 3; i++) {
