@@ -7,13 +7,15 @@
 
 #include "core/base/clock.h"
 #include "engines.h"
+#include "faults.h"
 #include "shared_file.h"
 #include "writers.h"
 
 struct run run;
 
-const char *const fault_names[FAULTS] = {"none",  "kill", "engine", "pause",  "sever",
-                                         "crash", "stop", "cut",    "cut-up", "cut-down"};
+const char *const fault_names[FAULTS] = {"none",    "kill", "engine", "pause",    "sever", "crash",
+                                         "stop",    "cut",  "cut-up", "cut-down", "mixed", "freeze",
+                                         "suspend", "hold", "reset",  "break"};
 
 unsigned int daemons_random(unsigned int bound)
 {
@@ -28,7 +30,7 @@ void daemons_wrong(int node, const char *what)
     run.failed = true;
 }
 
-static int64_t now_ms(void)
+int64_t daemons_now(void)
 {
     return (int64_t)(world.now / 1000);
 }
@@ -43,16 +45,21 @@ static int number_of(const struct daemon *daemon)
     return (int)(daemon - run.daemon);
 }
 
-/* Its engine may store: it is not known to be gone, and its lease is not over. */
+/*
+ * True if the node's engine may store: it has not ended for sure, and its lease is not over, or not
+ * for long enough. The engine of a daemon that was killed ends a little later.
+ */
 static bool may_store(const struct daemon *daemon)
 {
-    return !world.node[number_of(daemon)].dead && !daemon->degraded && !daemon->ended &&
-           daemon->lease > now_ms();
+    bool runs = !world.node[number_of(daemon)].dead || daemon->engine_until > daemons_now();
+
+    return runs && !daemon->degraded && !daemon->ended &&
+           daemon->lease + run.timeout / 4 > daemons_now() + 1;
 }
 
 bool daemons_may_store(int node)
 {
-    return run.daemon[node].lease > now_ms();
+    return run.daemon[node].lease > daemons_now();
 }
 
 static void on_log(void *data, enum mpiio_log_level level, const char *line)
@@ -132,18 +139,18 @@ static void on_progress(void *data, struct mpiio_progress *progress)
     if (run.homes)
         mpiio_progress_read(engines_progress(number_of(data)), progress);
     else
-        *progress = (struct mpiio_progress){.waiting = true, .count = (uint64_t)now_ms()};
+        *progress = (struct mpiio_progress){.waiting = true, .count = (uint64_t)daemons_now()};
 }
 
 static void on_lease(void *data, int64_t until)
 {
     struct daemon *daemon = daemon_of(data);
-    int64_t ahead = mpiio_lease_clock() - now_ms();
+    int64_t ahead = mpiio_lease_clock() - daemons_now();
 
     if (until != 0 && until - ahead < daemon->lease)
         daemons_wrong(number_of(daemon), "its lease is shorter than it was");
     daemon->lease = until == 0 ? 0 : until == MPIIO_LEASE_FOREVER ? until : until - ahead;
-    if (run.no_lease != 0 && may_store(daemon))
+    if (run.no_lease != 0 && may_store(daemon) && !run.failed)
         daemons_wrong(number_of(daemon), "it gets a lease when somebody is taken for dead");
 }
 
@@ -186,7 +193,7 @@ static void expect_no_lease(void)
 {
     if (run.no_lease != 0)
         return;
-    run.no_lease = now_ms() + 1;
+    run.no_lease = daemons_now() + 1;
     for (int i = 0; i < run.nodes; i++)
         if (may_store(&run.daemon[i]))
             daemons_wrong(i, "its engine may store when others act, or are about to");
@@ -200,14 +207,15 @@ static void kill_engine(int node, const uint8_t *unused)
 /* It may take a while for an engine to be gone; nothing is said until then. */
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
+    static const char silent[] = "not heard of";
     struct daemon *daemon = daemon_of(data);
 
-    (void)node, (void)host, (void)why;
+    (void)node, (void)host;
     if (run.fault == NONE)
         daemons_wrong(number_of(daemon), "it is degraded though nothing has happened");
     daemon->degraded = true;
-    /* Nobody says that somebody is dead but one that has not heard him. */
-    if (run.fault >= SILENT)
+    /* Leases end before anybody is declared failed for his silence. */
+    if (strncmp(why, silent, strlen(silent)) == 0)
         expect_no_lease();
     if (run.checks && daemons_random(4) != 0) {
         double time = world.now + 1000 + daemons_random(20000);
@@ -237,7 +245,7 @@ static struct mpiio_peers_options options(int node)
     return (struct mpiio_peers_options){.node = node,
                                         .nodes = run.nodes,
                                         .fanout = run.fanout,
-                                        .peer_timeout = TIMEOUT,
+                                        .peer_timeout = run.timeout,
                                         .host = "host",
                                         .events = {.log = on_log,
                                                    .on_epoch = on_epoch,
@@ -258,63 +266,6 @@ static void on_left(int node)
     run.left++;
 }
 
-/* Nodes that are not stopped. Where all were, none would miss another. */
-static int count_others(int node)
-{
-    int count = 0;
-
-    for (int i = 0; i < run.nodes; i++)
-        count += i != node && world.node[i].wakes <= world.now;
-    return count;
-}
-
-/* The fault, to the node that sends the message at which it happens, or another one. */
-static void happen(int node)
-{
-    int distance;
-
-    run.happened = true;
-    run.faults--;
-    run.at = world.sent + daemons_random((unsigned int)run.nodes * 20);
-    if (daemons_random(2) == 0)
-        node = (int)daemons_random((unsigned int)run.nodes);
-    if (getenv("SCALE_LOG") != NULL)
-        printf("%.6f %s: node %d\n", world.now / 1e6, fault_names[run.fault], node);
-    if (run.fault >= CUT && run.fault <= CUT_DOWN && node == 0)
-        node = 1;
-    switch (run.fault) {
-    case KILL:
-    case CRASH:
-        if (!world.node[node].dead && !world.node[node].gone)
-            run.left++;
-        world_kill(node, run.fault == CRASH);
-        engines_kill(node);
-        break;
-    case STOP:
-        if (count_others(node) != 0)
-            world_stop(node, 2 * PATIENCE);
-        break;
-    case PAUSE: /* what is no reason to take anybody for dead */
-        world_stop(node, world.now + TIMEOUT * 1000.0 / 8);
-        break;
-    case CUT:
-    case CUT_UP:
-    case CUT_DOWN:
-        world_cut(node, run.fault != CUT_DOWN, run.fault != CUT_UP);
-        break;
-    case SEVER: /* two that send to each other in each epoch */
-        distance = 1 << daemons_random(3);
-        engines_sever(node, (node + (distance < run.nodes ? distance : 1)) % run.nodes);
-        break;
-    case ENGINE:
-        engines_kill(node);
-        mpiio_peers_engine_lost(world.node[node].peers, "killed");
-        break;
-    default:
-        break;
-    }
-}
-
 bool daemons_are_together(void)
 {
     for (int i = 0; i < run.nodes; i++)
@@ -325,8 +276,9 @@ bool daemons_are_together(void)
 
 static void on_message(int node)
 {
-    if (run.faults != 0 && world.sent >= run.at && (run.happened || daemons_are_together()))
-        happen(node);
+    if (run.faults != 0 && world.sent >= run.at && world.now >= run.time &&
+        (run.happened || daemons_are_together()))
+        faults_happen(node);
 }
 
 void daemons_ask(int node, uint64_t sync)
@@ -343,10 +295,11 @@ void daemons_ask(int node, uint64_t sync)
 
 void daemons_change(int node, uint64_t number)
 {
-    mpiio_roster_tell(world.node[node].peers, &(struct mpiio_peer_frame){.type = MPIIO_CHANGE,
-                                                                         .number = number,
-                                                                         .flag = true,
-                                                                         .time = TIMEOUT / 2});
+    mpiio_roster_tell(world.node[node].peers,
+                      &(struct mpiio_peer_frame){.type = MPIIO_CHANGE,
+                                                 .number = number,
+                                                 .flag = true,
+                                                 .time = (uint32_t)run.timeout / 2});
 }
 
 void daemons_goodbye(int node, uint64_t ignored)
@@ -365,6 +318,9 @@ void daemons_begin(void)
     run.alone = 0;
     run.no_lease = 0;
     run.stored = 0;
+    run.last = 0;
+    run.lasts = false;
+    run.hit = 0;
     world_create(run.nodes, run.fanout, options);
     engines_create();
     world.on_left = on_left;

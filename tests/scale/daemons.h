@@ -12,17 +12,35 @@
  * nothing but take their time; what happens to them; and what is wrong in what they are told.
  */
 
-#define TIMEOUT 2000 /* ms, peer_timeout */
-/* Nobody waits for longer when something has happened: to notice, to fence, and to go on. */
-#define PATIENCE (4 * TIMEOUT * 1000.0)
+#define TIMEOUT 2000 /* ms, peer_timeout where it is not drawn */
+/* Nobody waits for longer when something has happened: to notice, to fence, and to go on. In us. */
+#define PATIENCE (4 * run.timeout * 1000.0)
 #define EPOCHS   4096
 
 /*
  * What happens: a node's daemon is killed, or its engine, it is paused for a while, or what two
  * engines send to each other is lost; or such that others only notice as they hear nothing: from
- * SILENT on.
+ * SILENT on. Faults after MIXED happen only in runs of mixed faults (faults.h).
  */
-enum fault { NONE, KILL, ENGINE, PAUSE, SEVER, CRASH, STOP, CUT, CUT_UP, CUT_DOWN, FAULTS };
+enum fault {
+    NONE,
+    KILL,
+    ENGINE,
+    PAUSE,
+    SEVER,
+    CRASH,
+    STOP,
+    CUT,
+    CUT_UP,
+    CUT_DOWN,
+    MIXED,
+    FREEZE,  /* the daemon is stopped, for longer than peer_timeout or not; its engine is not */
+    SUSPEND, /* the machine sleeps, and mpiio_clock does not run */
+    HOLD,    /* what is sent over a connection comes late */
+    RESET,   /* one side of a connection sees it end; nothing else comes through */
+    BREAK,   /* one side of a connection ends it for an error, before it is fenced */
+    FAULTS
+};
 #define SILENT CRASH
 
 /* What becomes of an epoch. */
@@ -38,6 +56,7 @@ struct daemon {
     uint64_t begun, finished, finished_sync;
     uint64_t after, after_sync; /* what it asked for is in later ones */
     int64_t lease;              /* by the world's clock, in ms */
+    int64_t engine_until;       /* likewise: when the engine of a daemon that was killed ends */
     bool degraded, alone, ended;
     int change; /* under way, or 0 */
     int settled, committed;
@@ -46,9 +65,14 @@ struct daemon {
 /* What is simulated now. */
 struct run {
     int nodes, fanout;
+    int timeout; /* ms, peer_timeout */
     unsigned int seed;
     enum fault fault;
     uint64_t at; /* the message at which the fault happens */
+    double time; /* MIXED: the earliest time of the next fault */
+    double last; /* MIXED: the time of the last fault, or when the node that it stopped goes on */
+    int hit;     /* MIXED: the node of the last fault */
+    bool lasts;  /* MIXED: some fault was no mere delay */
     int faults;  /* so many follow */
     bool happened, failed;
     struct daemon *daemon;
@@ -67,6 +91,9 @@ extern struct run run;
 
 /* The words for them. */
 extern const char *const fault_names[FAULTS];
+
+/* Times in ms of the world's clock. */
+int64_t daemons_now(void);
 
 /* Makes run.nodes of them, which begin at once. */
 void daemons_begin(void);

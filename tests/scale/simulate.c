@@ -5,8 +5,9 @@
  * at a message or a store that chance chooses, it sees to what must hold whatever happens: nobody
  * waits for ever; those that survive agree on what became of each epoch; each byte is stored once,
  * and what a node was told is stored is there (shared_file.h); and nobody stores alone as long as
- * another's engine may. It prints what an epoch costs.
+ * another's engine may, by its lease. It prints what an epoch costs.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "cluster/tree.h"
 #include "daemons.h"
 #include "engines.h"
+#include "faults.h"
 #include "shared_file.h"
 #include "writers.h"
 
@@ -28,6 +30,10 @@ static void run_out(double limit)
 
 /* Of many nodes, fewer: there are more messages in each. */
 #define EPOCHS_ASKED (run.nodes < 100 ? 30 : 6)
+
+/* Epochs asked for in a run of mixed faults; in one of so many runs engines store. */
+#define MIXED_EPOCHS 6
+#define MIXED_HOMES  256
 
 /* Work that nodes chosen at random ask for, and then they leave one by one. */
 static void plan_work(double until)
@@ -71,7 +77,7 @@ static void check_alone(void)
     for (int i = 0; i < run.nodes; i++)
         if (!world.node[i].dead && !run.daemon[i].alone)
             daemons_wrong(i, "it waits for ever");
-    for (int i = 0; i < run.nodes; i++)
+    for (int i = 0; i < run.nodes && run.homes; i++)
         writers_check(i);
 }
 
@@ -84,12 +90,14 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
 
     run.nodes = nodes;
     run.fanout = fanout;
+    run.timeout = TIMEOUT;
     run.fault = fault;
     run.seed = seed + (unsigned int)fault * 7919;
     run.engine = 50 << daemons_random(8);
     run.homes = run.checks = true;
     run.collective = daemons_random(2) == 0;
     blocks = 8 << daemons_random(3);
+    run.time = 0;
     run.faults = fault == NONE ? 0 : 1;
     if (fault >= SILENT)
         run.faults += (int)daemons_random(3);
@@ -115,6 +123,62 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
     if (run.failed)
         printf("failed: --nodes %d --fanout %d --fault %s --seed %u\n", nodes, fanout,
                fault_names[fault], seed);
+    daemons_end();
+    writers_free();
+    shared_file_free();
+    return !run.failed;
+}
+
+/* Checks that all live nodes are alone, if any of them had a reason to degrade. */
+static void check_mixed(void)
+{
+    bool together = true;
+
+    for (int i = 0; i < run.nodes; i++)
+        together = together && (world.node[i].dead || !run.daemon[i].degraded);
+    if (!together || run.lasts)
+        check_alone();
+}
+
+/* Returns a time in the first seconds of a run, in us. */
+static double draw_time(void)
+{
+    return 100000 + daemons_random(3000000);
+}
+
+/*
+ * Runs a few nodes with several faults of different kinds, before and after the nodes degrade.
+ * Engines store in some runs only: most runs look for an engine that may store while another node
+ * acts alone, which takes leases and no bytes. Returns false if something was wrong.
+ */
+static bool simulate_mixed(unsigned int seed)
+{
+    const int blocks = 4;
+
+    run.seed = seed * 2654435761U;
+    run.fault = MIXED;
+    faults_draw();
+    run.engine = 50 << daemons_random(8);
+    run.homes = daemons_random(MIXED_HOMES) == 0;
+    run.checks = true;
+    run.collective = daemons_random(2) == 0;
+    run.at = 0;
+    run.time = draw_time();
+    daemons_begin();
+    shared_file_create(blocks);
+    writers_create(blocks);
+    for (int i = 0; i < MIXED_EPOCHS; i++)
+        world_call((int)daemons_random((unsigned int)run.nodes), draw_time(), daemons_ask,
+                   i % 2 == 0);
+    for (int i = 0; i < 2; i++)
+        world_call((int)daemons_random((unsigned int)run.nodes), draw_time(), daemons_change,
+                   (uint64_t)i + 1);
+    while (run.left < run.nodes && world_step(run.last + 2 * PATIENCE))
+        continue;
+    check_mixed();
+    if (run.failed)
+        printf("failed: --mixed --seed %u (%d nodes, fan-out %d, peer_timeout %d ms)\n", seed,
+               run.nodes, run.fanout, run.timeout);
     daemons_end();
     writers_free();
     shared_file_free();
@@ -220,7 +284,7 @@ static void measure_death(struct costs *costs)
         continue;
     reset_traffic();
     run.fault = KILL;
-    world_kill(node, false);
+    world_kill(node, -ENOTCONN);
     engines_kill(node);
     begun = world.now;
     while (run.alone < run.nodes - 1 && world_step(begun + 60e6))
@@ -238,6 +302,7 @@ static void measure_death(struct costs *costs)
  */
 static bool measure(struct costs *costs, int epochs)
 {
+    run.timeout = TIMEOUT;
     run.fault = NONE;
     run.faults = 0;
     run.engine = 0;
@@ -335,8 +400,8 @@ static bool check_all(int nodes, int fanout, enum fault fault, unsigned int seed
     int failed = 0, made = 0;
 
     for (int i = 0; i < runs; i++) {
-        for (enum fault each = NONE; each < FAULTS; each++) {
-            if (fault != FAULTS && fault != each)
+        for (enum fault each = NONE; each < MIXED; each++) {
+            if (fault != MIXED && fault != each)
                 continue;
             failed += !simulate(nodes, fanout, each, seed + (unsigned int)i);
             made++;
@@ -346,13 +411,37 @@ static bool check_all(int nodes, int fanout, enum fault fault, unsigned int seed
     return failed == 0;
 }
 
+static bool check_all_mixed(unsigned int seed, int runs)
+{
+    int failed = 0;
+
+    for (int i = 0; i < runs; i++)
+        failed += !simulate_mixed(seed + (unsigned int)i);
+    printf("mixed faults: %d of %d runs failed\n", failed, runs);
+    return failed == 0;
+}
+
 static enum fault fault_named(const char *name)
 {
     enum fault fault = NONE;
 
-    while (fault < FAULTS && strcmp(name, fault_names[fault]) != 0)
+    while (fault < MIXED && strcmp(name, fault_names[fault]) != 0)
         fault++;
     return fault;
+}
+
+static int print_usage(void)
+{
+    printf(
+        "usage: simulate --mixed [--seed S] [--runs R]\n"
+        "       simulate --fault KIND|--runs R [--nodes N] [--fanout F] [--seed S]\n"
+        "       simulate [--homes] [--nodes N] [--fanout F] [--epochs E] [--json]\n"
+        "Run i of R has the seed S + i. --mixed draws nodes, fan-out, peer_timeout and faults of\n"
+        "several kinds from the seed. --fault has one kind happen, --runs alone each kind:");
+    for (enum fault fault = NONE; fault < MIXED; fault++)
+        printf(" %s", fault_names[fault]);
+    printf("\nElse it measures what an epoch costs. With SCALE_LOG=1 it prints faults and logs.\n");
+    return 0;
 }
 
 int main(int argc, char **argv)
@@ -365,13 +454,15 @@ int main(int argc, char **argv)
         {"runs", required_argument, NULL, 'r'},
         {"epochs", required_argument, NULL, 'e'},
         {"json", no_argument, NULL, 'j'},
+        {"mixed", no_argument, NULL, 'm'},
+        {"help", no_argument, NULL, 'H'},
         {"homes", no_argument, NULL, 'h'},
         {0},
     };
     int nodes = 1024, fanout = MPIIO_TREE_FANOUT, runs = 0, epochs = 5, option;
-    enum fault fault = FAULTS;
+    enum fault fault = MIXED; /* each */
     unsigned int seed = 1;
-    bool json = false, homes = false;
+    bool json = false, homes = false, mixed = false, help = false;
 
     /* Memory of homes is used again: else most of the time goes into new one. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -404,10 +495,21 @@ int main(int argc, char **argv)
         case 'j':
             json = true;
             break;
+        case 'H':
+            help = true;
+            break;
+        case 'm':
+            mixed = true;
+            runs = runs == 0 ? 1 : runs;
+            break;
         default:
             return 2;
         }
     }
+    if (help)
+        return print_usage();
+    if (mixed)
+        return check_all_mixed(seed, runs) ? 0 : 1;
     if (runs != 0)
         return check_all(nodes, fanout, fault, seed, runs) ? 0 : 1;
     if (homes)

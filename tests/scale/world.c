@@ -24,7 +24,9 @@ static int64_t ms_of(const struct world_node *node)
 
 int64_t __wrap_mpiio_clock(void)
 {
-    return ms_of(&world.node[world.current]);
+    const struct world_node *node = &world.node[world.current];
+
+    return ms_of(node) - node->slept;
 }
 
 int64_t __wrap_mpiio_lease_clock(void)
@@ -107,7 +109,7 @@ void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size
     struct world_end *other;
     struct world_event event = {.kind = WORLD_BYTES, .end = link->fd ^ 1, .size = size};
 
-    if (link->fd < 0 || link->error != 0)
+    if (link->fd < 0 || link->error != 0 || node->dead)
         return;
     other = &world.end[event.end];
     event.node = node_of(event.end);
@@ -132,7 +134,9 @@ void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size
         world.on_message(world.current);
 }
 
-static void tell_end(int end)
+/* Has the other end see that this one has ended, with that error, behind all that was sent to it.
+ */
+static void tell_end(int end, int error)
 {
     struct world_end *other = &world.end[end ^ 1];
     double time = world.now + world.costs.latency;
@@ -144,13 +148,14 @@ static void tell_end(int end)
         schedule((struct world_event){.kind = WORLD_END,
                                       .time = time < other->arrives ? other->arrives : time,
                                       .end = end ^ 1,
+                                      .error = error,
                                       .node = node_of(end ^ 1)});
 }
 
 void mpiio_connection_close(struct mpiio_connection *link)
 {
     if (link->fd >= 0)
-        tell_end(link->fd);
+        tell_end(link->fd, -ENOTCONN);
     link->fd = -1;
     mpiio_queue_free(&link->in);
     mpiio_queue_free(&link->out);
@@ -229,7 +234,7 @@ void world_free(void)
 static void set_timer(int number)
 {
     struct world_node *node = &world.node[number];
-    double time = (double)(mpiio_turn_next(node->peers) - node->skew - 1) * 1000;
+    double time = (double)(mpiio_turn_next(node->peers) + node->slept - node->skew - 1) * 1000;
 
     if (time < world.now)
         time = world.now;
@@ -280,23 +285,29 @@ void world_engine(int node, double time, void (*run)(int node, const uint8_t *by
         .kind = WORLD_ENGINE, .time = time, .node = node, .run = run, .bytes = bytes});
 }
 
-void world_kill(int number, bool quietly)
+void world_kill(int number, int error)
 {
     struct world_node *node = &world.node[number];
     int first = world.fanout * number + 1;
     int below = mpiio_tree_below(number, world.nodes, world.fanout);
 
     node->dead = true;
-    if (quietly)
+    if (error == 0)
         return;
     if (number != 0)
-        tell_end(2 * number);
+        tell_end(2 * number, error);
     for (int i = first; i < first + below; i++)
-        tell_end(2 * i + 1);
+        tell_end(2 * i + 1, error);
 }
 
 void world_stop(int node, double until)
 {
+    world.node[node].wakes = until;
+}
+
+void world_suspend(int node, double until)
+{
+    world.node[node].sleep = (int64_t)((until - world.now) / 1000);
     world.node[node].wakes = until;
 }
 
@@ -306,16 +317,33 @@ void world_cut(int node, bool up, bool down)
     world.end[2 * node + 1].deaf |= up;
 }
 
+void world_hold(int node, double until)
+{
+    for (int end = 2 * node; end <= 2 * node + 1; end++)
+        if (world.end[end].arrives < until)
+            world.end[end].arrives = until;
+}
+
+void world_fail(int node, bool upper, int error)
+{
+    int end = 2 * node + upper;
+
+    schedule((struct world_event){
+        .kind = WORLD_END, .time = world.now, .end = end, .error = error, .node = node_of(end)});
+}
+
 static void receive(const struct world_event *event)
 {
     struct world_end *end = &world.end[event->end];
 
-    if (end->link == NULL || end->deaf)
+    if (end->link == NULL || (end->deaf && event->error == 0))
         return;
-    atomic_store(&end->link->heard, ms_of(&world.node[event->node]));
     if (event->kind == WORLD_END) {
-        end->link->error = -ENOTCONN;
+        if (end->link->error == 0)
+            end->link->error = event->error;
     } else {
+        atomic_store(&end->link->heard,
+                     ms_of(&world.node[event->node]) - world.node[event->node].slept);
         atomic_fetch_add(&end->link->received, event->size);
         count(&world.node[event->node], event->bytes, event->size);
         if (mpiio_queue_put(&end->link->in, event->bytes, event->size) != 0)
@@ -338,6 +366,8 @@ static void happen(const struct world_event *event)
         (event->kind == WORLD_TIMER && (event->time < node->timer || event->time > node->timer)))
         return;
     world.current = event->node;
+    node->slept += node->sleep;
+    node->sleep = 0;
     mpiio_turn_look(node->peers);
     if (event->kind == WORLD_CALL)
         event->call(event->node, event->argument);

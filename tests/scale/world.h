@@ -31,6 +31,8 @@ struct world_traffic {
 struct world_node {
     struct mpiio_peers *peers;
     int64_t skew; /* ms: what its clocks are ahead of the world's */
+    /* ms for which its machine was suspended, which mpiio_clock does not count; yet to be added. */
+    int64_t slept, sleep;
     double busy;  /* until when its processor is, with what has come up to now */
     double timer; /* when it is woken */
     bool dead;    /* nothing happens on it any more */
@@ -54,6 +56,7 @@ struct world_event {
     uint64_t order;
     enum { WORLD_TIMER, WORLD_BYTES, WORLD_END, WORLD_CALL, WORLD_ENGINE } kind;
     int node, end;
+    int error;      /* WORLD_END */
     bool queued;    /* its time is when the node's processor comes to it */
     uint8_t *bytes; /* owned */
     size_t size;
@@ -96,14 +99,27 @@ void world_call(int node, double time, void (*call)(int node, uint64_t argument)
  */
 void world_engine(int node, double time, void (*run)(int node, const uint8_t *bytes), void *bytes);
 
-/* The node's processes end: quietly, so that nobody is told, or the kernel closes connections. */
-void world_kill(int node, bool quietly);
+/*
+ * Ends the node's daemon. Those it is connected with see that error; 0: the machine is gone, and
+ * they see nothing.
+ */
+void world_kill(int node, int error);
 
 /* Stops a node until a time; what comes meanwhile waits. */
 void world_stop(int node, double until);
 
+/* Stops a node until a time, as its machine sleeps. Of a node that runs. */
+void world_suspend(int node, double until);
+
 /* What is sent between a node and the one above it is lost from now on: up, down or both. */
 void world_cut(int node, bool up, bool down);
+
+/* Delays what is sent between a node and the one above it until a time. */
+void world_hold(int node, double until);
+
+/* Has one side of the connection between a node and the one above it fail: that one's, or its own.
+ */
+void world_fail(int node, bool upper, int error);
 
 /* Lets happen what happens next. False: nothing does before that time. */
 bool world_step(double before);
