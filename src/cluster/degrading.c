@@ -31,10 +31,10 @@ static struct mpiio_peer_frame death(enum mpiio_peer_frame_type type, int node, 
 }
 
 /*
- * Returns true if a lost peer's engine is gone, or about to notice the exit of its daemon, and if
- * no other node has a lease by way of that peer: it had no other connection, and has closed this
- * one. It does so when it is fenced, or exits. An error does not count: it may be on this side
- * alone.
+ * Returns true if it is enough to wait for settle after the loss of a peer: it had no other
+ * connection, so no other node's lease depends on it, and it has closed this one. It does so only
+ * after it has fenced itself, or by exiting, and then its engine exits within settle. An error does
+ * not count, because the connection may have failed on this side only.
  */
 static bool has_ended(const struct mpiio_peers *peers, const struct mpiio_peer *peer)
 {
@@ -44,9 +44,9 @@ static bool has_ended(const struct mpiio_peers *peers, const struct mpiio_peer *
 }
 
 /*
- * Puts off going on alone, as nodes on the side of a lost peer may not know of the failure. They
- * have settle to notice. Cut off or frozen nodes do not: but their leases end before the promise
- * that this node has given to the peer.
+ * Delays going on alone after the loss of a peer, because nodes on its side may not know of the
+ * failure yet. They notice within settle, unless they are cut off or frozen. The leases of those
+ * end before the promise does that this node has given to the peer.
  */
 static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *peer)
 {
@@ -117,7 +117,8 @@ static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
     try_to_go(peers, mpiio_clock());
 }
 
-/* Fences this node before it closes a connection, as the end of that may tell the other side. */
+/* Fences this node. Must precede closing its only connection, because the other side concludes from
+   the end of that one that this node is fenced (has_ended). */
 static void fence_self(struct mpiio_peers *peers)
 {
     const struct mpiio_peers_status *status = &peers->status;

@@ -41,9 +41,9 @@ static bool knows_all(const struct mpiio_peers *peers)
 }
 
 /*
- * Returns until when this node promises a peer that nobody on this side declares anybody failed: as
- * long as the other peers promise, and until this node has not heard that peer for peer_timeout. 0:
- * it promises nothing.
+ * Returns the time until which this node promises a peer that no node on this side goes on alone,
+ * by mpiio_lease_clock. That is the earliest promise of the other peers, but at most peer_timeout
+ * after this node last heard that peer. Returns 0 if it promises nothing.
  */
 static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer *peer,
                        const struct least *least)
@@ -57,8 +57,8 @@ static int64_t promise(const struct mpiio_peers *peers, const struct mpiio_peer 
 }
 
 /*
- * Sends a promise, as a time since the peer's last beat came. It notes the longest one, as a later
- * promise may be shorter and does not revoke it.
+ * Sends a heartbeat with a promise, in ms since the peer's last heartbeat arrived. Records the
+ * latest end of all promises to the peer, because a shorter promise does not revoke a longer one.
  */
 static void beat(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct least *least)
 {

@@ -33,8 +33,8 @@ struct mpiio_peer {
 
     uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has come */
     int64_t beaten_at; /* when that came, mpiio_lease_clock */
-    int64_t promised;  /* nobody on its side takes anybody for dead before; likewise */
-    int64_t given;     /* it was promised that nobody on this node's side acts before; likewise */
+    int64_t promised;  /* its promise: no node on its side goes on alone before; likewise */
+    int64_t given;     /* the promise to it: none on this node's side does before; likewise */
     bool beat_awaited; /* it has not answered the last beat */
 
     /* Of it and all that are below it. */

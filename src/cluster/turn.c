@@ -281,7 +281,8 @@ int64_t mpiio_turn_next(const struct mpiio_peers *peers)
 
 void mpiio_turn_end(struct mpiio_peers *peers)
 {
-    /* A daemon that exits is fenced before the end of its connections tells others so. */
+    /* Revoke the lease first: others conclude from the end of a connection that this daemon is
+       fenced (has_ended in degrading.c). */
     if (peers->leaving == MPIIO_PEERS_STOPPED)
         mpiio_renewal_revoke(peers);
     if (peers->above != NULL)

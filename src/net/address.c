@@ -274,8 +274,8 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
         error = finish_connecting(fd, timeout);
     if (error == 0)
         return fd;
-    /* A route that is a blackhole or prohibits it: not a malformed address, nor a daemon's answer.
-     */
+    /* connect(2) fails with EINVAL at a blackhole route, with EACCES at a prohibit route, and with
+       EPERM at a local firewall. Callers would take the first two for a daemon's answer. */
     if (error == -EINVAL || error == -EACCES || error == -EPERM)
         error = -EHOSTUNREACH;
     close(fd);

@@ -29,8 +29,8 @@ struct mpiio_lines_node {
 
 /*
  * The lines to all other nodes. A line is made when it is needed, and kept. When net's options
- * allow no more, the idle line that was used least recently is closed; if all are in use, the limit
- * is exceeded.
+ * allow no more, the idle line that was used least recently is closed. If all are in use,
+ * mpiio_lines_get fails.
  */
 struct mpiio_lines {
     const struct mpiio_net *net; /* borrowed; mpiio_lines_destroy does not use it */
@@ -58,15 +58,17 @@ void mpiio_lines_end(struct mpiio_lines *lines);
 /*
  * Returns a line to another node for the caller's use until mpiio_lines_put. Returns NULL if the
  * node does not listen, cannot be connected to, or has failed less than net's timeout ago, and
- * after mpiio_lines_end. Waits up to net's timeout for a line that is used or being made; making
- * one takes up to 3 s. Thread-safe.
+ * after mpiio_lines_end. Also returns NULL if a line is to be made, but net's options allow no more
+ * and all are in use. Waits up to net's timeout for a line that is used or being made; making one
+ * takes up to 3 s. Thread-safe.
  */
 struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int other);
 
 /*
- * Gives a line back. error is 0 if all its requests were answered, or a negative errno: then closes
- * it, and does not ask the node for net's timeout. But -ENOTCONN says nothing of the node, which
- * may have closed the line to make room for another. Thread-safe.
+ * Gives a line back. error is 0 if all its requests were answered, else a negative errno; then the
+ * line is closed, and mpiio_lines_get returns NULL for that node for net's timeout. After -ENOTCONN
+ * the node may be asked again at once: it may have closed the line to make room for another.
+ * Thread-safe.
  */
 void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *line, int error);
 

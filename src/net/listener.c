@@ -26,8 +26,8 @@ struct mpiio_caller {
     int64_t since; /* by mpiio_clock: when it was accepted, or served last; lock: the listener's */
     bool known;    /* it has proved itself; lock: the listener's */
     bool busy;     /* it is being served; lock: the listener's */
-    bool ended;    /* it was shut down, and does not count any more; lock: the listener's */
-    struct mpiio_handshake *handshake; /* owned; NULL: it is over */
+    bool ended;    /* it was shut down, and is not counted; lock: the listener's */
+    struct mpiio_handshake *handshake; /* owned; NULL: the handshake is complete */
     TAILQ_ENTRY(mpiio_caller) others;  /* lock: the listener's */
 };
 
@@ -256,7 +256,7 @@ static void pass_on(struct mpiio_listener *listener, struct mpiio_caller *caller
     free_caller(caller);
 }
 
-/* Begins to serve a connection. False: it is over. */
+/* Adds a connection to those that are served, and answers its JOIN. Returns false on failure. */
 static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     const struct mpiio_welcome welcome = {.status = 0};
@@ -277,7 +277,8 @@ static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
     return error == 0;
 }
 
-/* Tells why a connection is refused: at most once a second, as there may be any number of them. */
+/* Reports why a connection is refused. Strangers may cause any number of refusals, so reports at
+   most one a second. */
 static void tell_refusal(struct mpiio_listener *listener, int error)
 {
     int64_t now = mpiio_clock();

@@ -26,8 +26,8 @@ struct mpiio_listener_calls {
      */
     void (*join)(void *tree, int fd, const struct mpiio_handshake *handshake,
                  const struct mpiio_join *join);
-    /* Reports that the listener has refused a connection of any purpose; error is a negative errno.
-       May be NULL. */
+    /* Reports that the listener has refused a connection of any purpose, at most once a second;
+       error is a negative errno. May be NULL. */
     void (*refused)(void *tree, int error);
     void *tree; /* the argument of both */
 
@@ -63,10 +63,10 @@ struct mpiio_listener {
     pthread_mutex_t lock;
     bool over;    /* closed; lock: lock, also for the members below */
     bool waiting; /* connections wait in the kernel because there is no room */
-    int64_t told; /* when a refusal was told last, by mpiio_clock */
+    int64_t told; /* when a refusal was reported last, by mpiio_clock */
     struct mpiio_callers strangers,
         served;                            /* in the order in which they were accepted, or served */
-    unsigned stranger_count, served_count; /* but for those that were shut down */
+    unsigned stranger_count, served_count; /* without those that were shut down */
 };
 
 /* Initialises the listener of a node, without a socket. */

@@ -14,9 +14,9 @@
 #include "core/base/thread.h"
 #include "request.h"
 
-/* us between two looks at the record by a node that waits for a turn, at least and at most. In
-   between, the pause is a part of the time for which the node has waited. So it learns of a turn
-   late by that part at most, and a long wait takes few looks. */
+/* The pause between two looks at the record by a node that waits for a turn: 1 / POLL_PART of the
+   time that the node has waited, but from POLL_MIN to POLL_MAX us. So it learns of a turn late by
+   that part at most, or by POLL_MIN, and a long wait takes few looks. */
 #define POLL_MIN  50
 #define POLL_MAX  50000
 #define POLL_PART 8

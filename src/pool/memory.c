@@ -94,7 +94,7 @@ static bool make_room(struct mpiio_pool_memory *memory)
     return true;
 }
 
-/* Allocates memory that is page by page the kernel's until it is used. */
+/* Maps memory for a block of size bytes. The kernel allocates a page when it is first written. */
 static struct mpiio_pool_block *new_block(size_t size)
 {
     struct mpiio_pool_block *block = calloc(1, sizeof(*block));

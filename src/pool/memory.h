@@ -43,9 +43,9 @@ struct mpiio_pool_file {
 enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
 
 struct mpiio_pool_block {
-    struct mpiio_lru_entry entry; /* lock: the memory's, also for all members but the next three */
+    struct mpiio_lru_entry entry; /* lock: the memory's, also for all members but the next four */
     char *bytes;                  /* read-only for holders of a reference */
-    size_t size;                  /* of bytes */
+    size_t size;                  /* bytes mapped: a whole block */
     int64_t number;               /* the block begins at number * size */
     int64_t length;               /* fewer bytes than a whole block at the file's end */
     struct mpiio_pool_version version;

@@ -17,8 +17,8 @@
 /* Blocks that each home reads ahead of a stream, and all together. */
 #define DEPTH     2
 #define DEPTH_ALL 32
-/* Blocks of MPIIO_BLOCK_SIZE that one home may have one after the other: readers of a region that
-   is longer would all ask that one. */
+/* The most adjacent blocks of MPIIO_BLOCK_SIZE at one home: all readers of a longer region would
+   ask the same home at once. A single stretch may be longer. */
 #define STRETCH_MOST 16
 /* Threads that answer as a home. */
 #define THREADS 4

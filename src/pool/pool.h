@@ -57,9 +57,9 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
 /*
  * Sets the homes of blocks, and from them the block size. A block's home is the node that stores
  * it in a flush, so that it reads what was just stored from its page cache. If the stripes give
- * fewer homes than nodes, or long stretches of the file to one home, the pool spreads blocks over
- * all nodes instead. Call at most once, before
- * the first read; homes is copied. Returns 0 or -ENOMEM.
+ * fewer homes than nodes, or more than 16 MiB in a row to one home, the pool assigns the stretches
+ * to all nodes in turn instead. Call at most once, before the first read; homes is copied. Returns
+ * 0 or -ENOMEM.
  */
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
 

@@ -18,7 +18,7 @@ load nodes
     stop_nodes
 }
 
-@test "flush: none is over on any node before the home has stored, and who then opens or syncs sees it" {
+@test "flush: no node finishes it before the home stores; later opens and syncs see the new bytes" {
     local how gate
     gate=freeze/$(hostname)
     for how in close fsync; do

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into an engine: freezes it right before a write call, once, when there is a file
- * $FREEZE/HOST. If that says "stop", the process is stopped; if "hold", the call waits until there
- * is $FREEZE/HOST.go, as on a machine that is paused; if "sync", a call of fsync or fdatasync after
- * a write waits in the same way, as on a slow disk. The processes whose numbers follow are stopped
- * before. $FREEZE/HOST.frozen and $FREEZE/HOST.done are made right before that and behind the call.
+ * Preloaded into an engine: freezes it once, right before a call, when a file $FREEZE/HOST exists.
+ * If the file says "stop", the process is stopped before a write. If "hold", a write waits until
+ * $FREEZE/HOST.go exists, as on a machine that is paused. If "sync", the first fsync or fdatasync
+ * after a write waits for that file, as on a slow disk. The processes whose numbers follow are
+ * stopped first. $FREEZE/HOST.frozen is then created right before the freeze, and $FREEZE/HOST.done
+ * after the call.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -80,12 +80,12 @@ def flush_slowly(gate, how, home):
         # Without a sync, the bystander's part of the flush is soon over.
         if how == "close":
             await_true(lambda: own_part(bystander) > part)
-        # The home stores for two seconds.
+        # For two seconds the home waits in its write or sync. No node may finish the flush.
         for _ in range(20):
             time.sleep(0.1)
             assert not over.is_set(), f"{how} returned before node {home} had stored"
             assert [epoch(node) for node in range(3)] == before, "a node counts the flush as over"
-        # Node 2 has sent DONE, and is not to hear that the flush is over.
+        # Node 2 has sent DONE. From now on its daemon does not receive that the flush has finished.
         unaware = how == "close" and bystander == 2
         if unaware:
             open(deaf, "w").close()

@@ -46,8 +46,9 @@ static int number_of(const struct daemon *daemon)
 }
 
 /*
- * True if the node's engine may store: it has not ended for sure, and its lease is not over, or not
- * for long enough. The engine of a daemon that was killed ends a little later.
+ * Returns true if the node's engine may still store: the node is neither degraded nor ended, and
+ * its lease ended less than a quarter of peer_timeout ago, if at all. If the daemon was killed, its
+ * engine runs until engine_until.
  */
 static bool may_store(const struct daemon *daemon)
 {

@@ -19,8 +19,8 @@
 
 /*
  * What happens: a node's daemon is killed, or its engine, it is paused for a while, or what two
- * engines send to each other is lost; or such that others only notice as they hear nothing: from
- * SILENT on. Faults after MIXED happen only in runs of mixed faults (faults.h).
+ * engines send to each other is lost. The faults from SILENT to CUT_DOWN are noticed only by the
+ * silence of a node. Faults after MIXED happen only in runs of mixed faults (faults.h).
  */
 enum fault {
     NONE,

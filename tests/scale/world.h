@@ -117,8 +117,8 @@ void world_cut(int node, bool up, bool down);
 /* Delays what is sent between a node and the one above it until a time. */
 void world_hold(int node, double until);
 
-/* Has one side of the connection between a node and the one above it fail: that one's, or its own.
- */
+/* Ends one side of the connection between a node and the one above it with an error. upper: the
+   side of the node above, else the node's own. */
 void world_fail(int node, bool upper, int error);
 
 /* Lets happen what happens next. False: nothing does before that time. */

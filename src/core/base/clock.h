@@ -13,7 +13,7 @@ int64_t mpiio_clock(void);
 /* Waits for condition, with lock held, until mpiio_clock reaches end. Returns false if it has. */
 bool mpiio_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end);
 
-/* Do the same in us. */
+/* Do the same as mpiio_clock and mpiio_wait_until, but in us. */
 int64_t mpiio_clock_us(void);
 bool mpiio_wait_until_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end);
 
