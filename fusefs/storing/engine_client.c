@@ -125,7 +125,7 @@ static int find_interface(const struct fs_session *session, struct mpiio_local_a
 /*
  * Raises the limit of descriptors for the connections of the tree and the pool. Sets *most to the
  * pool connections in each direction that there is room for; 0: unlimited. With fewer than needed,
- * connections are made again more often. Returns 0, or 1 after a line on stderr if a node with
+ * this node reads more by itself. Returns 0, or 1 after a line on stderr if a node with
  * others below it has no room even for the tree.
  */
 static int make_room(const struct fs_session *session, unsigned *most)

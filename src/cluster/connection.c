@@ -15,6 +15,7 @@ int mpiio_connection_open(struct mpiio_connection *link, int fd)
 
     link->fd = fd;
     link->error = 0;
+    link->reset = false;
     atomic_store(&link->heard, mpiio_clock());
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
@@ -48,7 +49,10 @@ void mpiio_connection_flush(struct mpiio_connection *link)
             mpiio_queue_drop(&link->out, (size_t)sent);
             atomic_fetch_add(&link->sent, (uint64_t)sent);
         } else if (errno == EPIPE || errno == ECONNRESET) {
-            /* Nobody listens. But what was said last is to be read first: the reader fails. */
+            /* Nobody listens. But what was said last is to be read first: the reader fails. The
+               kernel reports a reset once, and to the reader only the end of the stream after it.
+             */
+            link->reset = link->reset || errno == ECONNRESET;
             mpiio_queue_free(&link->out);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return;
@@ -88,7 +92,7 @@ bool mpiio_connection_fill(struct mpiio_connection *link)
                 continue;
             fail_connection(link, error);
         } else if (got == 0) {
-            fail_connection(link, -ENOTCONN);
+            fail_connection(link, link->reset ? -ECONNRESET : -ENOTCONN);
         } else if (errno == EINTR) {
             continue;
         } else if (errno != EAGAIN && errno != EWOULDBLOCK) {

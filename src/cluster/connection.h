@@ -45,8 +45,9 @@ static inline size_t mpiio_queue_size(const struct mpiio_queue *queue)
  * bounded queue. For one thread, but for the counters.
  */
 struct mpiio_connection {
-    int fd;    /* owned; -1: closed */
-    int error; /* a negative errno once the connection has failed; -ENOTCONN: its end was read */
+    int fd;     /* owned; -1: closed */
+    int error;  /* a negative errno once the connection has failed; -ENOTCONN: its end was read */
+    bool reset; /* send(2) has reported that the peer reset the connection */
     struct mpiio_queue in, out;
     _Atomic int64_t heard;           /* when the peer was last heard, mpiio_clock */
     _Atomic uint64_t received, sent; /* bytes */

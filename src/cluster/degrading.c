@@ -123,6 +123,8 @@ static void fence_self(struct mpiio_peers *peers)
 {
     const struct mpiio_peers_status *status = &peers->status;
 
+    /* First what this node has told itself before: the others may have obeyed it already. */
+    peers->inbox_failed |= mpiio_member_receive(peers) != 0;
     mpiio_member_degrade(peers, status->dead, status->dead_host, status->why);
 }
 

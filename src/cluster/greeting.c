@@ -118,12 +118,12 @@ static void answer(struct mpiio_peers *peers, struct mpiio_arrival *arrival)
     if (welcome.status != 0)
         mpiio_roster_log_refusal(peers, welcome.status);
     if (error == 0)
+        error = mpiio_roster_watch(peers, arrival->fd, peer);
+    if (error == 0)
         error =
             mpiio_handshake_answer(arrival->fd, &arrival->handshake, peers->net->token, &welcome);
     if (error == 0)
         error = welcome.status;
-    if (error == 0)
-        error = mpiio_roster_watch(peers, arrival->fd, peer);
     if (error == 0) {
         adopt(peers, peer, &arrival->join);
     } else {

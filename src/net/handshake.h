@@ -78,8 +78,8 @@ int mpiio_handshake_answer(int fd, struct mpiio_handshake *handshake,
 
 /*
  * Performs the side that connects: waits for HELLO, sends JOIN and waits for WELCOME. If the other
- * side is silent, fails with -ETIMEDOUT at end (mpiio_clock, ms); one that sends byte by byte can
- * delay that. Also returns the status of WELCOME if it is not 0.
+ * side is silent, fails with -ETIMEDOUT at end (mpiio_clock, ms). Also returns the status of
+ * WELCOME if it is not 0.
  */
 int mpiio_handshake_join(int fd, const uint8_t token[MPIIO_TOKEN_BYTES],
                          const struct mpiio_join *join, int64_t end, struct mpiio_welcome *welcome);

@@ -90,16 +90,17 @@ static bool make_room(struct mpiio_lines *lines)
     return oldest != NULL;
 }
 
-static int dial(const struct mpiio_lines *lines, int number)
+static int dial(const struct mpiio_lines *lines, int number, int64_t end)
 {
+    int64_t latest = mpiio_clock() + CONNECT;
     struct mpiio_welcome welcome;
 
-    return mpiio_net_connect(lines->net, number, lines->purpose, "", mpiio_clock() + CONNECT,
+    return mpiio_net_connect(lines->net, number, lines->purpose, "", end < latest ? end : latest,
                              &welcome);
 }
 
 /* Makes a line. The lock is held, but for the time that it takes. */
-static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number)
+static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number, int64_t end)
 {
     struct mpiio_lines_node *other = &lines->others[number];
     struct mpiio_line *line;
@@ -114,7 +115,7 @@ static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number)
     lines->count++;
     pthread_mutex_unlock(&lines->lock);
     if (line != NULL)
-        *line = (struct mpiio_line){.fd = dial(lines, number), .used = true};
+        *line = (struct mpiio_line){.fd = dial(lines, number, end), .used = true};
     pthread_mutex_lock(&lines->lock);
     other->connecting = false;
     pthread_cond_broadcast(&lines->changed);
@@ -159,10 +160,9 @@ static struct mpiio_line *find_unused(struct mpiio_lines *lines, struct mpiio_li
     return NULL;
 }
 
-struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int number)
+struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int number, int64_t end)
 {
     struct mpiio_lines_node *other = &lines->others[number];
-    int64_t end = mpiio_clock() + lines->net->options.timeout;
     struct mpiio_line *line = NULL;
     bool waits = true;
 
@@ -172,7 +172,7 @@ struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int number)
     while (waits && !lines->over && mpiio_clock() >= other->rests &&
            (line = find_unused(lines, other)) == NULL) {
         if (other->count < MPIIO_LINES_MAX && !other->connecting) {
-            line = connect_to(lines, number);
+            line = connect_to(lines, number, end);
             break;
         }
         waits = mpiio_wait_until(&lines->changed, &lines->lock, end);
@@ -188,10 +188,11 @@ void mpiio_lines_put(struct mpiio_lines *lines, int number, struct mpiio_line *l
     pthread_mutex_lock(&lines->lock);
     line->used = false;
     line->since = mpiio_clock();
+    if (error != 0 && (error != -ENOTCONN || !line->answered))
+        rest(lines, other);
+    line->answered = true;
     if (error != 0)
         drop_line(lines, other, line);
-    if (error != 0 && error != -ENOTCONN)
-        rest(lines, other);
     pthread_cond_broadcast(&lines->changed);
     pthread_mutex_unlock(&lines->lock);
 }

@@ -14,6 +14,7 @@
 /* A persistent connection to another node, used by one thread at a time. */
 struct mpiio_line {
     int fd;                  /* non-blocking; owned */
+    bool answered;           /* requests have been answered; lock: the lines' */
     int64_t since;           /* mpiio_clock, ms: unused since then; lock: the lines' */
     struct mpiio_line *next; /* to the same node; lock: the lines' */
     bool used;               /* by a thread; lock: the lines' */
@@ -59,15 +60,16 @@ void mpiio_lines_end(struct mpiio_lines *lines);
  * Returns a line to another node for the caller's use until mpiio_lines_put. Returns NULL if the
  * node does not listen, cannot be connected to, or has failed less than net's timeout ago, and
  * after mpiio_lines_end. Also returns NULL if a line is to be made, but net's options allow no more
- * and all are in use. Waits up to net's timeout for a line that is used or being made; making one
- * takes up to 3 s. Thread-safe.
+ * and all are in use. Waits until end (mpiio_clock, ms) for a line that is used or being made;
+ * making one takes up to 3 s of that. Thread-safe.
  */
-struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int other);
+struct mpiio_line *mpiio_lines_get(struct mpiio_lines *lines, int other, int64_t end);
 
 /*
  * Gives a line back. error is 0 if all its requests were answered, else a negative errno; then the
  * line is closed, and mpiio_lines_get returns NULL for that node for net's timeout. After -ENOTCONN
- * the node may be asked again at once: it may have closed the line to make room for another.
+ * the node may be asked again at once if it has answered on that line before: it may have closed
+ * the line to make room for another.
  * Thread-safe.
  */
 void mpiio_lines_put(struct mpiio_lines *lines, int other, struct mpiio_line *line, int error);

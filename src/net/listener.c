@@ -16,6 +16,8 @@
 /* ms between attempts to accept connections when room, descriptors or memory were lacking, and
    between checks of the strangers' age. */
 #define PAUSE 100
+/* ms after which a thread looks for strangers in any case. */
+#define IDLE 1000
 /* ms after which a stranger may be closed if others wait, and is closed in any case. */
 #define GRACE    1000
 #define PATIENCE 5000
@@ -226,11 +228,13 @@ static void look_after_strangers(struct mpiio_listener *listener)
         accept_all(listener);
 }
 
-/* Returns the timeout of epoll_wait in ms; -1: none, as there are no strangers. */
+/* Returns the timeout of epoll_wait in ms. A thread that has begun to sleep before there was a
+   stranger may be the only one that is free. */
 static int time_to_look(struct mpiio_listener *listener)
 {
-    return MPIIO_LOCKED(&listener->lock, listener->waiting || listener->stranger_count > 0) ? PAUSE
-                                                                                            : -1;
+    bool soon = MPIIO_LOCKED(&listener->lock, listener->waiting || listener->stranger_count > 0);
+
+    return soon ? PAUSE : IDLE;
 }
 
 /* Returns 0 if JOIN names this node, the right number of nodes and a purpose that is served, else a

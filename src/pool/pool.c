@@ -8,8 +8,9 @@
 
 #include "ahead.h"
 #include "answers.h"
-#include "frame.h"
+#include "core/base/clock.h"
 #include "core/cache/slots.h"
+#include "frame.h"
 #include "net/lines.h"
 #include "net/talk.h"
 #include "plan.h"
@@ -101,9 +102,12 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
 {
     pool->homes = *homes;
     if (homes->period < homes->nodes ||
-        homes->stretch * homes->period / homes->nodes > STRETCH_MOST)
+        homes->stretch * homes->period / homes->nodes > STRETCH_MOST) {
         pool->homes.period = homes->nodes;
-    mpiio_pool_memory_set_size(&pool->memory, choose_block(homes));
+        if (homes->stretch > STRETCH_MOST)
+            pool->homes.stretch = STRETCH_MOST;
+    }
+    mpiio_pool_memory_set_size(&pool->memory, choose_block(&pool->homes));
     pool->streams.block = pool->memory.size;
     return pool->options.net == NULL
                ? 0
@@ -258,12 +262,14 @@ static void end_exchange(struct round *round, struct exchange *exchange, int err
  */
 static void take_lines(struct round *round)
 {
+    int64_t end = mpiio_clock() + round->pool->options.timeout;
+
     for (int i = 0; i < round->exchanges && !round->failed; i++) {
         struct exchange *exchange = &round->exchange[i];
 
         if (exchange->home == own_number(round->pool))
             continue;
-        exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home);
+        exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home, end);
         round->failed = exchange->line == NULL;
     }
 }
@@ -332,7 +338,7 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
         mpiio_pool_ahead_want(&pool->ahead, blocks, count);
         return;
     }
-    line = mpiio_lines_get(&pool->lines, home);
+    line = mpiio_lines_get(&pool->lines, home, mpiio_clock() + pool->options.timeout);
     if (line == NULL)
         return;
     mpiio_lines_put(&pool->lines, home, line,

@@ -38,7 +38,8 @@ def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
 
 def run_on_hosts(bench, _setting, action, processes=8, share=1):
     """The same on hosts that share a distributed filesystem, with fewer records."""
-    hosts, count = hosts_of(bench), bench.records // 5
+    unit = processes * share
+    hosts, count = hosts_of(bench), max(unit, bench.records // 5 // unit * unit)
     path = bench.words_file("distributed/dfs3/records.dat", count * RECORD) if action == "take" \
         else bench.fresh("distributed/dfs3/put.dat")
     spec = record_spec(bench, hosts.dir / "dfs" / path.name, processes)

@@ -308,7 +308,7 @@ static void end_group(struct group *group)
 
 static void ask_node(struct group *group, int node)
 {
-    struct mpiio_line *line = mpiio_lines_get(&group->lines, node);
+    struct mpiio_line *line = mpiio_lines_get(&group->lines, node, mpiio_clock() + PATIENCE);
     char byte = (char)('a' + node), answer = 0;
 
     assert_non_null(line);
@@ -329,7 +329,7 @@ TEST(test_connections_are_kept_up_to_a_bound)
         assert_int_equal(group.lines.count, i == 0 ? 1 : 2);
     }
     assert_int_equal(group.served, 20);
-    line = mpiio_lines_get(&group.lines, 1);
+    line = mpiio_lines_get(&group.lines, 1, mpiio_clock() + PATIENCE);
     assert_non_null(line);
     for (int i = 0; i < 20; i++)
         ask_node(&group, 2 + i % 2);
@@ -347,7 +347,7 @@ TEST(test_who_was_served_least_recently_goes)
     start_group(&group, 0, 1);
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 2; j++) {
-            line[j] = mpiio_lines_get(&group.lines, 1);
+            line[j] = mpiio_lines_get(&group.lines, 1, mpiio_clock() + PATIENCE);
             assert_non_null(line[j]);
         }
         for (int j = 0; j < 2; j++)

@@ -131,3 +131,24 @@ TEST(test_links_do_not_block)
     assert_true(atomic_load(&right.received) <= atomic_load(&left.sent));
     mpiio_connection_close(&right);
 }
+
+/* An end that is no orderly one is none either if a send has been told of it. */
+TEST(test_a_reset_is_no_end)
+{
+    const struct linger now = {.l_onoff = 1};
+
+    for (int sends = 0; sends < 2; sends++) {
+        struct mpiio_connection left, right;
+
+        connect_pair(&left, &right);
+        assert_int_equal(setsockopt(right.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
+        mpiio_connection_close(&right);
+        assert_int_equal(mpiio_address_wait(left.fd, POLLIN, 10000), 0);
+        if (sends == 1)
+            mpiio_connection_put(&left, "word", 4);
+        assert_int_equal(left.error, 0);
+        mpiio_connection_fill(&left);
+        assert_int_equal(left.error, -ECONNRESET);
+        mpiio_connection_close(&left);
+    }
+}

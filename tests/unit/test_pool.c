@@ -168,6 +168,21 @@ TEST(a_file_on_one_server_is_in_the_memory_of_all)
     free_fake(fake);
 }
 
+/* Of stripes of 32 MiB one node stores each. As readers of one would all ask that node, the pool
+   deals shorter pieces. */
+TEST(long_stripes_are_spread)
+{
+    struct fake *fake = make_fake(48 * MIB);
+    struct mpiio_homes homes = mpiio_homes_of(32 * MIB, 0, 3);
+    struct nodes *nodes = make_nodes_of(fake, &homes, 48 * MIB, 5000);
+
+    check_together(fake, nodes, 12);
+    for (int node = 0; node < 3; node++)
+        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, 16 * MIB);
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
 /* Any view, anywhere, in requests of any size: what the pool gives is right. */
 TEST(random_requests_are_right)
 {
