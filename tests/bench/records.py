@@ -44,7 +44,8 @@ def run_on_hosts(bench, _setting, action, processes=8, share=1):
         else bench.fresh("distributed/dfs3/put.dat")
     spec = record_spec(bench, hosts.dir / "dfs" / path.name, processes)
     with hosts.mounted(spec, HOSTS, "rw") as points:
-        seconds = bench.mpi("bench-records", action, count, share, path, *points, ranks=processes)
+        seconds = bench.mpi("bench-records", action, count, share, hosts.dir / "brick" / path.name,
+                            *points, ranks=processes)
     return {"rate": count / float(seconds)}
 
 
