@@ -17,7 +17,7 @@
    between checks of the strangers' age. */
 #define PAUSE 100
 /* ms after which a thread looks for strangers in any case. */
-#define IDLE 1000
+#define IDLE 10000
 /* ms after which a stranger may be closed if others wait, and is closed in any case. */
 #define GRACE    1000
 #define PATIENCE 5000

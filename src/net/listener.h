@@ -47,9 +47,8 @@ struct mpiio_listener_calls {
  *
  * No thread waits for a stranger, and a stranger has no effect. It is closed after 5 s, or after
  * 1 s if there are MPIIO_LISTENER_STRANGERS of them while more wait in the kernel. The threads
- * sleep until data arrives; while there are strangers, they wake up every 100 ms, else once a
- * second. If more than most connections are served, the idle one that was served least recently is
- * closed.
+ * sleep until data arrives; while there are strangers, they wake up every 100 ms, else every 10 s.
+ * If more than most connections are served, the idle one that was served least recently is closed.
  */
 struct mpiio_listener {
     struct mpiio_listener_calls calls;
