@@ -405,7 +405,7 @@ int fs_nodes_await_start(struct fs_session *session)
     on_start(cluster);
     cluster->hints = hints_text(&message.start);
     error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
-    if (session->pool.pool == NULL) /* nobody is to connect any more */
+    if (session->pool.pool == NULL) /* all connections of the tree are made */
         mpiio_net_close(cluster->net);
     if (error != 0)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "the other nodes did not join");

@@ -181,7 +181,7 @@ static int join(struct mpiio_peers *peers, int64_t end)
     return 0;
 }
 
-/* What does not change when it is tried again. */
+/* Returns true for an error that another attempt cannot change. */
 static bool is_final(int error)
 {
     return error == -EACCES || error == -EINVAL || error == -EPROTONOSUPPORT ||

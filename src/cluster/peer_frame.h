@@ -10,10 +10,9 @@
 #include "peers.h"
 
 /*
- * What the nodes' daemons tell each other once one has joined the other (net/handshake.h), as
- * bytes. A frame is its length (32 bits, all of it), its type (8 bits) and the fields of that type,
- * integers with the highest byte first. What does not decode to exactly these fields, each in its
- * range, is no frame.
+ * Frames: the messages between two daemons after the handshake (net/handshake.h). A frame is its
+ * length (32 bits, all of it), its type (8 bits) and the fields of that type, integers with the
+ * highest byte first. What does not decode to exactly these fields, each in its range, is no frame.
  */
 #define MPIIO_PEER_FRAME_MAX  65536 /* bytes of a frame */
 #define MPIIO_PEER_FRAME_HEAD 5

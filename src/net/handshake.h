@@ -31,7 +31,7 @@
 #define MPIIO_JOIN_BYTES    309
 #define MPIIO_WELCOME_BYTES 280
 
-/* What a connection is for. */
+/* The purposes of a connection. */
 enum mpiio_purpose {
     MPIIO_PURPOSE_TREE = 1, /* a node joins the one above it */
     MPIIO_PURPOSE_POOL,     /* a node asks another one for blocks */

@@ -62,7 +62,7 @@ void mpiio_lines_end(struct mpiio_lines *lines)
     pthread_mutex_unlock(&lines->lock);
 }
 
-/* A node did not answer. The lock is held. */
+/* Leaves a node alone that did not answer. The lock is held. */
 static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other)
 {
     assert(mpiio_is_held(&lines->lock));

@@ -33,7 +33,7 @@ struct mpiio_caller {
     TAILQ_ENTRY(mpiio_caller) others;  /* lock: the listener's */
 };
 
-/* What a thread works with. */
+/* The data of a thread. */
 struct worker {
     struct mpiio_listener *listener;
     void *desk; /* the user's */
@@ -92,9 +92,9 @@ static void drop_oldest(struct mpiio_listener *listener, struct mpiio_callers *l
     struct mpiio_caller *caller;
 
     assert(mpiio_is_held(&listener->lock));
-    TAILQ_FOREACH(caller, list, others)
-    if (!caller->busy && !caller->ended)
-        break;
+    TAILQ_FOREACH (caller, list, others)
+        if (!caller->busy && !caller->ended)
+            break;
     if (caller == NULL || caller->since >= before)
         return;
     shutdown(caller->fd, SHUT_RDWR);
@@ -445,10 +445,10 @@ void mpiio_listener_end(struct mpiio_listener *listener)
 
     pthread_mutex_lock(&listener->lock);
     listener->over = true;
-    TAILQ_FOREACH(caller, &listener->strangers, others)
-    shutdown(caller->fd, SHUT_RDWR);
-    TAILQ_FOREACH(caller, &listener->served, others)
-    shutdown(caller->fd, SHUT_RDWR);
+    TAILQ_FOREACH (caller, &listener->strangers, others)
+        shutdown(caller->fd, SHUT_RDWR);
+    TAILQ_FOREACH (caller, &listener->served, others)
+        shutdown(caller->fd, SHUT_RDWR);
     if (listener->listens >= 0)
         shutdown(listener->listens, SHUT_RDWR);
     pthread_mutex_unlock(&listener->lock);

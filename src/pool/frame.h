@@ -10,8 +10,7 @@
 #include "plan.h"
 
 /*
- * What the nodes of a pool say to each other, over a line (net/lines.h) that the one who asks has
- * made:
+ * Messages between the nodes of a pool. The node that asks has made the line (net/lines.h):
  *
  *   asks         home
  *   request ->              parts of a block, or blocks to be read ahead, which is not answered

@@ -18,7 +18,7 @@
 static const struct mpiio_local_address any; /* of this machine */
 static const struct mpiio_ports any_port;
 
-/* Of Aumasson and Bernstein's table: key 00 01 .. 0f, text 00 01 .. of 0, 1, 7, 8, 15 and 63. */
+/* Compares with Aumasson and Bernstein's table: key 00 01 .. 0f, texts 00 01 .. of six lengths. */
 TEST(test_siphash_is_siphash)
 {
     static const struct {
@@ -191,7 +191,7 @@ TEST(test_local_addresses)
     assert_int_equal(find("100::/64"), -EADDRNOTAVAIL);
 }
 
-/* Whoever listens at one address, and connects from it, is at no other. */
+/* Listens at one address and connects from it: no other address is used. */
 TEST(test_one_local_address)
 {
     static const char *const names[] = {"lo", "127.0.0.1", "127.0.0.0/8", "126.0.0.0/7",
@@ -232,7 +232,7 @@ TEST(test_the_first_port_that_is_free)
     int fd[3];
 
     assert_int_equal(mpiio_local_address_find("127.0.0.1", &loopback), 0);
-    /* Of two that follow each other the second may be somebody else's: then others are tried. */
+    /* Finds two adjacent ports that are free: another process may have one of them. */
     for (uint16_t first = 20000; ports.first == 0 && first < 30000; first += 2) {
         ports = (struct mpiio_ports){first, (uint16_t)(first + 1)};
         if (mpiio_address_listen(&loopback, &ports, &fd[0], &addresses[0]) != 0) {

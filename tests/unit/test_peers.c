@@ -139,8 +139,7 @@ static void await_end(int fd)
     close(fd);
 }
 
-/* What does not begin as it should, is too short or too long, or has no proof, or another version.
- */
+/* Sends wrong first bytes, messages that are too short or too long, no proof, another version. */
 static void send_garbage(void)
 {
     static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "MPIO", ""};

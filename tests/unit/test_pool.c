@@ -154,33 +154,34 @@ TEST(who_stores_a_block_reads_it)
     free_fake(fake);
 }
 
-/* On one server one node stores all; the pool is that of all. */
-TEST(a_file_on_one_server_is_in_the_memory_of_all)
+/* Nodes read a file together; each reads as much of it from storage. */
+static void check_even(const struct mpiio_homes *homes, int64_t size)
 {
-    struct fake *fake = make_fake(16 * MIB);
-    struct mpiio_homes homes = mpiio_homes_of(MIB, 1, 4);
-    struct nodes *nodes = make_nodes_of(fake, &homes, 16 * MIB, 5000);
+    struct fake *fake = make_fake(size);
+    struct nodes *nodes = make_nodes_of(fake, homes, size, 5000);
 
-    check_together(fake, nodes, 4);
-    for (int node = 0; node < 4; node++)
-        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, 4 * MIB);
+    check_together(fake, nodes, (uint64_t)(size / MPIIO_POOL_BLOCK));
+    for (int node = 0; node < nodes->count; node++)
+        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, size / nodes->count);
     free_nodes(nodes);
     free_fake(fake);
 }
 
-/* Of stripes of 32 MiB one node stores each. As readers of one would all ask that node, the pool
-   deals shorter pieces. */
+/* One node stores all of a file on one server, but the pool uses the memory of all nodes. */
+TEST(a_file_on_one_server_is_in_the_memory_of_all)
+{
+    struct mpiio_homes homes = mpiio_homes_of(MIB, 1, 4);
+
+    check_even(&homes, 16 * MIB);
+}
+
+/* One node stores a stripe of 32 MiB, but the pool deals shorter pieces, so that readers of one
+   region do not all ask one node. */
 TEST(long_stripes_are_spread)
 {
-    struct fake *fake = make_fake(48 * MIB);
     struct mpiio_homes homes = mpiio_homes_of(32 * MIB, 0, 3);
-    struct nodes *nodes = make_nodes_of(fake, &homes, 48 * MIB, 5000);
 
-    check_together(fake, nodes, 12);
-    for (int node = 0; node < 3; node++)
-        assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, 16 * MIB);
-    free_nodes(nodes);
-    free_fake(fake);
+    check_even(&homes, 48 * MIB);
 }
 
 /* Any view, anywhere, in requests of any size: what the pool gives is right. */

@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <time.h>
 
-int64_t mpiio_clock(void)
+static int64_t read_us(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+int64_t mpiio_clock(void)
+{
+    return read_us(CLOCK_MONOTONIC) / 1000;
 }
 
 bool mpiio_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end)
@@ -21,10 +26,7 @@ bool mpiio_wait_until(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t 
 
 int64_t mpiio_clock_us(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    return read_us(CLOCK_MONOTONIC);
 }
 
 bool mpiio_wait_until_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end)
@@ -36,8 +38,5 @@ bool mpiio_wait_until_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64
 
 int64_t mpiio_lease_clock(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + 1;
+    return read_us(CLOCK_BOOTTIME) / 1000 + 1;
 }
