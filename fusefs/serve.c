@@ -215,14 +215,15 @@ static void flush_rest(struct fs_session *session)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
 }
 
-/* The same of a node among several: what waits for its turn is placed when all are unmounted. */
-static void settle_node(struct fs_session *session)
+/* The same for a node among several. When all are unmounted, it places what waits for its turn, and
+   waits until the others have placed and stored theirs: mpiio-umount waits for one daemon alone. */
+static void settle_node(struct fs_session *session, struct mounts_ending *ending)
 {
     fs_ordered_close_all(session);
     fs_jobs_stop(&session->jobs);
     flush_rest(session);
     fs_nodes_leave(session);
-    fs_ordered_finish(session);
+    fs_ordered_finish(session, ending);
     flush_rest(session);
     fs_flusher_finish(&session->flusher);
     fs_nodes_quit(session);
@@ -230,11 +231,11 @@ static void settle_node(struct fs_session *session)
 }
 
 /* Nothing is mounted any more. */
-static void settle(struct fs_session *session)
+static void settle(struct fs_session *session, struct mounts_ending *ending)
 {
     struct fs_flusher *flusher = &session->flusher;
 
-    fs_ordered_finish(session);
+    fs_ordered_finish(session, ending);
     fs_jobs_stop(&session->jobs);
     if (!flusher->started)
         return;
@@ -281,9 +282,9 @@ static int serve_and_unmount(struct fs_session *session)
     if (fs_mounted_device(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
     if (fs_cluster_is_on(&session->cluster) && session->flusher.started)
-        settle_node(session);
+        settle_node(session, ending);
     else
-        settle(session);
+        settle(session, ending);
     fs_removal_end(session, error);
     if (listens)
         fs_signals_end(&stop);

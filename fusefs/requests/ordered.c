@@ -10,6 +10,7 @@
 #include "fusefs/kernel/put.h"
 #include "fusefs/storing/durable.h"
 #include "fusefs/storing/nodes.h"
+#include "mounts/ending.h"
 #include "sequential.h"
 #include "shared.h"
 #include "handle_ops.h"
@@ -86,20 +87,40 @@ static int end_share(void *data, size_t view, uint64_t number, uint64_t *turn)
 
 static void leave(void *data)
 {
-    const struct fs_session *session = data;
+    struct fs_session *session = data;
 
-    mpiio_pointers_leave(session->pointers.pointers);
+    mpiio_pointers_leave(session->pointers.pointers, fs_nodes_all_unmounted(&session->cluster));
+}
+
+/* Nodes that have lost each other do not wait for the others' contributions. */
+static bool all_over(void *data)
+{
+    struct fs_session *session = data;
+
+    return !fs_nodes_all_unmounted(&session->cluster) ||
+           mpiio_pointers_are_over(session->pointers.pointers);
+}
+
+/* An error is reported when the rest is stored. */
+static void store_placed(void *data)
+{
+    struct fs_session *session = data;
+
+    if (fs_cluster_is_on(&session->cluster))
+        fs_flusher_wait(&session->flusher, true);
 }
 
 int fs_ordered_init(struct fs_session *session)
 {
-    struct mpiio_ordered_options options = {.views = session->tree.views,
-                                            .memory = session->options->dirty_max,
-                                            .turns = {open_share, end_share, leave, session},
-                                            .place = place,
-                                            .waits = fs_workers_waits,
-                                            .data = session,
-                                            .waits_data = &session->workers};
+    struct mpiio_ordered_options options = {
+        .views = session->tree.views,
+        .memory = session->options->dirty_max,
+        .turns = {open_share, end_share, leave, all_over, session},
+        .place = place,
+        .store = store_placed,
+        .waits = fs_workers_waits,
+        .data = session,
+        .waits_data = &session->workers};
     int64_t *etype;
     int error;
 
@@ -143,8 +164,9 @@ void fs_ordered_close_all(struct fs_session *session)
 /* The wait for other nodes' contributions while the mount ends. */
 struct ending {
     struct fs_session *session;
-    uint64_t progress; /* mpiio_ordered_progress */
-    int64_t since;     /* when it changed last, or the wait began: mpiio_clock() */
+    uint64_t progress;            /* mpiio_ordered_progress */
+    int64_t since;                /* when it changed last, or the wait began: mpiio_clock() */
+    struct mounts_ending *report; /* or NULL */
 };
 
 /*
@@ -163,15 +185,17 @@ static bool goes_on(void *data)
     if (progress != ending->progress)
         ending->since = mpiio_clock();
     ending->progress = progress;
+    if (ending->report != NULL)
+        atomic_store(&ending->report->turns, (int64_t)progress);
     waited = mpiio_clock() - ending->since;
     if (fs_nodes_all_unmounted(&session->cluster))
         return (quiet < waited ? quiet : waited) < QUIET * session->options->peer_timeout;
     return waited < ALONE * session->options->peer_timeout;
 }
 
-void fs_ordered_finish(struct fs_session *session)
+void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report)
 {
-    struct ending ending = {.session = session, .since = mpiio_clock()};
+    struct ending ending = {.session = session, .since = mpiio_clock(), .report = report};
     int64_t unordered;
 
     if (session->ordered == NULL)

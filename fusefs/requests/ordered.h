@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 struct fs_session;
+struct mounts_ending;
 
 /*
  * "ordered": what ranks read and write at the shared file pointer in the order of ranks
@@ -24,10 +25,12 @@ void fs_ordered_stop(void *session);
 void fs_ordered_close_all(struct fs_session *session);
 
 /*
- * Nothing is mounted any more on any node, or nodes have lost each other: places what still waits,
- * and says in the log what came before its turn.
+ * Called when nothing is mounted any more on any node, or nodes have lost each other. Places what
+ * still waits, and logs how much was placed before its turn. Unless nodes have lost each other,
+ * waits until the other nodes have placed and stored theirs. report: for mpiio-umount, which waits
+ * for this process; NULL: none.
  */
-void fs_ordered_finish(struct fs_session *session);
+void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report);
 
 /*
  * The kernel does not wait for a release: waits a moment for those of a view that may be under way,

@@ -18,6 +18,7 @@ struct mounts_ending {
     /* Bytes of "ordered" that wait for their turn or could not be stored: if the daemon is killed,
        they are lost, and lost stays -1. */
     _Atomic int64_t waiting;
+    _Atomic int64_t turns; /* changes with each turn of "ordered" while the daemon ends */
 };
 
 #endif

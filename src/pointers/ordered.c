@@ -311,14 +311,17 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered)
     pthread_mutex_unlock(&ordered->lock);
 }
 
-/* Returns true if nothing is left to place or to report to the turns. Called with the lock held. */
+/* Returns true if nothing is left to place or to report to the turns, here and, unless they are not
+   waited for any more, on other nodes. Called with the lock held. */
 static bool is_finished(const struct mpiio_ordered *ordered)
 {
+    const struct mpiio_ordered_turns *turns = &ordered->options.turns;
+
     assert(mpiio_is_held(&ordered->lock));
     for (size_t i = 0; i < ordered->options.views; i++)
         if (ordered->views[i].shares.count > 0 || ordered->views[i].ending)
             return false;
-    return true;
+    return ordered->unordered || turns->all_over(turns->data);
 }
 
 static void end_thread(struct mpiio_ordered *ordered)
@@ -339,6 +342,7 @@ int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void
     mpiio_ordered_close(ordered);
     ordered->options.turns.leave(ordered->options.turns.data);
     pthread_mutex_lock(&ordered->lock);
+    ordered->leaving = true;
     mpiio_placing_advance_all(ordered);
     while (!(finished = is_finished(ordered))) {
         bool gives_up;

@@ -39,6 +39,8 @@ struct mpiio_ordered_turns {
     /* Declares that this node opens no more contributions. Missing ranks before its open ones are
      * skipped. */
     void (*leave)(void *data);
+    /* Called after leave. Returns false while contributions of other nodes are to be waited for. */
+    bool (*all_over)(void *data);
     void *data;
 };
 
@@ -56,6 +58,9 @@ struct mpiio_ordered_options {
      */
     int (*place)(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter);
+    /* Stores what was placed. Called at the end, without a lock, before this node's last
+     * contribution is reported as finished. */
+    void (*store)(void *data);
     /* Called before and after a caller waits, with the lock held. NULL: not reported. */
     void (*waits)(void *waits_data, bool waits);
     void *data, *waits_data;
@@ -140,9 +145,10 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered);
 
 /*
  * Closes all contributions, and places them in order, without the missing ranks before them. No
- * contribution may be opened afterwards on this node. Waits for other nodes' contributions that
- * come before, as long as goes_on, which is called repeatedly, returns true (NULL: always). Then
- * places the rest before its turn. Returns the number of bytes placed before their turn.
+ * contribution may be opened afterwards on this node. Waits for other nodes' contributions: those
+ * that come before, and then the others, too, until all_over. They are stored by then. Waits as
+ * long as goes_on, which is called repeatedly, returns true (NULL: always). Then places the rest
+ * before its turn. Returns the number of bytes placed before their turn.
  */
 int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void *data),
                              void *data);

@@ -229,6 +229,29 @@ static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
     mpiio_placing_end(share);
 }
 
+/* Returns true if what was placed is to be stored first: at the end, other nodes wait until this
+   node's last contribution has finished. Called with the lock held. */
+static bool has_to_store(const struct mpiio_ordered *ordered)
+{
+    size_t count = 0;
+
+    assert(mpiio_is_held(&ordered->lock));
+    for (size_t i = 0; i < ordered->options.views; i++)
+        count += ordered->views[i].shares.count;
+    return ordered->leaving && !ordered->stored && count == 1;
+}
+
+/* Called with the lock held, which is released meanwhile. */
+static void store_placed(struct mpiio_ordered *ordered, struct mpiio_share *last)
+{
+    mpiio_placing_begin(last, NULL);
+    pthread_mutex_unlock(&ordered->lock);
+    ordered->options.store(ordered->options.data);
+    pthread_mutex_lock(&ordered->lock);
+    ordered->stored = true;
+    mpiio_placing_end(last);
+}
+
 /* Retires a view's first contribution, which is closed and placed. Called with the lock held. */
 static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
@@ -312,6 +335,8 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
         chunk = mpiio_share_bytes_next(&share->bytes);
         if (chunk != NULL || (share->closed && share->bytes.part_length > 0))
             place_waiting(share, chunk);
+        else if (share->closed && has_to_store(ordered))
+            store_placed(ordered, share);
         else if (share->closed)
             retire(ordered, view);
         else

@@ -50,6 +50,8 @@ struct mpiio_pointers {
     pthread_cond_t answered; /* some requests are done */
     struct mpiio_request *first, **last;
     _Atomic bool leaving; /* mpiio_pointers_leave */
+    _Atomic bool all;     /* all nodes leave */
+    _Atomic bool settled; /* mpiio_pointers_are_over */
     bool over;
     uint64_t *announced; /* by view: the last turn that was reported */
     uint64_t seen;       /* state.turns.changes at the last report */
@@ -211,17 +213,27 @@ static bool has_shares(const struct mpiio_pointers *self)
     return self->record.generation == 0 || self->state.turns.node[self->options.node].held > 0;
 }
 
-/* Reads the record to see whether a turn has come, unless a batch has just read it. Called while
-   this node has open contributions. Returns true if a turn has come. */
+/* Returns true if this node looks at the record: for its own contributions, or at the end for those
+   of all nodes. */
+static bool is_looking(const struct mpiio_pointers *self)
+{
+    return has_shares(self) || (self->all && !self->settled);
+}
+
+/* Reads the record to see whether a turn has come, unless a batch has just read it. Returns true if
+   a turn has come. */
 static bool look_for_turns(struct mpiio_pointers *self, bool has_read)
 {
+    const struct mpiio_turns_node *node = &self->state.turns.node[self->options.node];
     uint64_t changes = self->state.turns.changes;
+    bool all = self->all;
 
-    if (self->leaving && !self->state.turns.node[self->options.node].leaving) {
+    self->watch.all = all;
+    if (self->leaving && !node->leaving && node->held > 0) {
         struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
 
         handle_batch(self, &leave);
-    } else if (!has_read) {
+    } else if (!has_read || all) {
         int error = mpiio_record_read(&self->record, &self->state);
 
         /* A record that can be read, but not written, counts as one that cannot be used. */
@@ -230,6 +242,7 @@ static bool look_for_turns(struct mpiio_pointers *self, bool has_read)
     }
     mpiio_watch_look(&self->watch);
     announce_turns(self);
+    self->settled = all && self->record.generation != 0 && self->state.turns.count == 0;
     return changes != self->state.turns.changes;
 }
 
@@ -253,23 +266,23 @@ static int64_t next_look(const struct mpiio_pointers *self, int64_t since)
 {
     int64_t now = mpiio_clock_us(), pause = (now - since) / POLL_PART;
 
-    if (!has_shares(self))
+    if (!is_looking(self))
         return INT64_MAX;
     if (pause > POLL_MAX || !waits_for_turn(self))
         pause = POLL_MAX;
     return now + (pause > POLL_MIN ? pause : POLL_MIN);
 }
 
-/* Waits for requests, or until the clock reaches end. Returns the first requests; *over: there are
-   none, and the thread is to end. */
-static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t end, bool *over)
+/* Waits for requests, or until the node is to look at the record. Returns the first requests;
+ *over: there are none, and the thread is to end. */
+static struct mpiio_request *await_batch(struct mpiio_pointers *self, int64_t since, bool *over)
 {
     struct mpiio_request *list;
     bool waits = true;
 
     pthread_mutex_lock(&self->lock);
     while (self->first == NULL && !self->over && waits)
-        waits = mpiio_wait_until_us(&self->wanted, &self->lock, end);
+        waits = mpiio_wait_until_us(&self->wanted, &self->lock, next_look(self, since));
     *over = self->over && self->first == NULL;
     list = take_batch(self);
     pthread_mutex_unlock(&self->lock);
@@ -283,12 +296,12 @@ static void *run_pointers(void *data)
     bool over = false;
 
     while (!over) {
-        struct mpiio_request *list = await_batch(self, next_look(self, since), &over);
+        struct mpiio_request *list = await_batch(self, since, &over);
         bool any = list != NULL;
 
         if (any)
             handle_batch(self, list);
-        if (has_shares(self) && !over && (look_for_turns(self, any) || any))
+        if (is_looking(self) && !over && (look_for_turns(self, any) || any))
             since = mpiio_clock_us();
     }
     return NULL;
@@ -538,7 +551,7 @@ int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *
     return error;
 }
 
-void mpiio_pointers_leave(struct mpiio_pointers *pointers)
+void mpiio_pointers_leave(struct mpiio_pointers *pointers, bool all)
 {
     struct mpiio_request leave = {.kind = MPIIO_REQUEST_LEAVE};
 
@@ -548,7 +561,14 @@ void mpiio_pointers_leave(struct mpiio_pointers *pointers)
     }
     pthread_mutex_lock(&pointers->lock);
     pointers->leaving = true;
+    pointers->all = all;
+    pthread_cond_signal(&pointers->wanted);
     pthread_mutex_unlock(&pointers->lock);
+}
+
+bool mpiio_pointers_are_over(const struct mpiio_pointers *pointers)
+{
+    return pointers->options.nodes == 1 || !pointers->all || pointers->settled;
 }
 
 int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers)

@@ -105,9 +105,13 @@ int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t n
 /* Sets *turn to the contribution whose turn it is. Returns 0 or a negative errno. */
 int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn);
 
-/* Declares that this node opens no more contributions. Missing ranks before its open contributions
-   are then skipped. Does not wait. */
-void mpiio_pointers_leave(struct mpiio_pointers *pointers);
+/* Declares that this node opens no more contributions; all: that no node does. Missing ranks before
+   its open contributions are then skipped. Does not wait. */
+void mpiio_pointers_leave(struct mpiio_pointers *pointers, bool all);
+
+/* After mpiio_pointers_leave with all: returns true once the contributions of all nodes have
+   finished or were dropped. Does not wait. */
+bool mpiio_pointers_are_over(const struct mpiio_pointers *pointers);
 
 /* Returns the ms since this node last used the record without an error. It uses the record for each
    request, and regularly while it has open contributions; without either, the time grows. */

@@ -46,7 +46,8 @@ struct mpiio_watch_node {
 
 /*
  * Failure detection among nodes that wait for each other's turns. A node with open contributions
- * advances its heartbeat counter. A node that waits for another node's turn drops that contribution
+ * advances its heartbeat counter. So does a node that has left and waits until nobody has any. A
+ * node that waits for another node's turn drops that contribution
  * if the owner's process has exited, or if the owner's counter does not change for twice the
  * timeout of the node that waits. It does so under the record's lock, by appending the next turn to
  * the record. The owner reads that entry before it appends anything, so no other fence is needed.
@@ -57,6 +58,7 @@ struct mpiio_watch {
     struct mpiio_record *record; /* borrowed, like the state */
     struct mpiio_state *state;
     int timeout; /* ms: this node's peer_timeout */
+    bool all;    /* all contributions are waited for, and nobody opens any more */
     /* Reports a contribution that was dropped at its turn (pointers.h). NULL: not reported. */
     void (*dropped)(void *data, size_t view, uint64_t share, int node, bool exited,
                     int64_t position);
@@ -73,7 +75,7 @@ void mpiio_watch_free(struct mpiio_watch *watch);
 
 /*
  * If a check is due, advances this node's heartbeat counter, and checks the nodes whose turn it is
- * in views in which this node has open contributions. The record must be open and not locked.
+ * in views in which this node waits. The record must be open and not locked.
  */
 void mpiio_watch_look(struct mpiio_watch *watch);
 

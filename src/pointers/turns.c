@@ -210,8 +210,13 @@ void mpiio_turns_exit(struct mpiio_turns *turns, uint32_t node)
 
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view)
 {
-    const struct mpiio_turns_view *self = &turns->view[view];
-    const struct mpiio_turns_share *share = mpiio_heap_least(&self->shares);
+    const struct mpiio_turns_share *share = mpiio_turns_first(turns, view);
 
-    return share != NULL && share->number == self->turn ? share->node : MPIIO_TURNS_NOBODY;
+    return share != NULL && share->number == turns->view[view].turn ? share->node
+                                                                    : MPIIO_TURNS_NOBODY;
+}
+
+const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turns, size_t view)
+{
+    return mpiio_heap_least(&turns->view[view].shares);
 }

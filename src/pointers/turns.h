@@ -79,4 +79,7 @@ void mpiio_turns_exit(struct mpiio_turns *turns, uint32_t node);
 /* Returns the node whose turn it is, or MPIIO_TURNS_NOBODY if that contribution is not open yet. */
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);
 
+/* Returns the open contribution of a view with the lowest number, or NULL. */
+const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turns, size_t view);
+
 #endif

@@ -49,12 +49,33 @@ static bool is_silent(struct mpiio_watch *watch, uint32_t node)
     return now - self->since > SILENCE * watch->timeout;
 }
 
-/* Drops the contribution whose turn it is in a view. It may have finished, and its node may have
-   returned, so both conditions are checked again under the lock. */
-static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t node)
+/* Returns another node's contribution in a view that this node waits for, or NULL. If nobody opens
+   contributions any more, missing ranks before it do not count. */
+static const struct mpiio_turns_share *awaited(const struct mpiio_watch *watch, size_t view)
+{
+    const struct mpiio_turns *turns = &watch->state->turns;
+    const struct mpiio_turns_share *share = mpiio_turns_first(turns, view);
+
+    if (share == NULL || share->node == (uint32_t)turns->self)
+        return NULL;
+    if (watch->all)
+        return share;
+    return share->number == turns->view[view].turn && turns->view[view].own > 0 ? share : NULL;
+}
+
+/* Returns true if the contribution that this node waits for in a view is still that one. */
+static bool is_awaited(const struct mpiio_watch *watch, size_t view, uint64_t number)
+{
+    const struct mpiio_turns_share *share = awaited(watch, view);
+
+    return share != NULL && share->number == number;
+}
+
+/* Drops the contribution with that number, which this node waits for in a view. It may have
+   finished, and its node may have returned, so both conditions are checked again under the lock. */
+static int drop_contribution(struct mpiio_watch *watch, size_t view, uint64_t number, uint32_t node)
 {
     const struct mpiio_state *state = watch->state;
-    uint64_t number = state->turns.view[view].turn;
     const struct mpiio_entry entry = {.kind = MPIIO_ENTRY_TURN,
                                       .node = (uint32_t)state->turns.self,
                                       .view = (uint32_t)view,
@@ -64,7 +85,7 @@ static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t no
     if (error != 0)
         return error;
     error = mpiio_record_read(watch->record, watch->state);
-    if (error == 0 && state->turns.view[view].turn == number && is_silent(watch, node)) {
+    if (error == 0 && is_awaited(watch, view, number) && is_silent(watch, node)) {
         bool exited = !mpiio_record_has_node(watch->record, (int)node);
 
         error = mpiio_record_append(watch->record, &entry, 1);
@@ -83,18 +104,17 @@ static int drop_contribution(struct mpiio_watch *watch, size_t view, uint32_t no
    contribution that is not open yet. */
 static int look_at_view(struct mpiio_watch *watch, size_t view)
 {
-    const struct mpiio_turns *turns = &watch->state->turns;
+    const struct mpiio_turns_view *self = &watch->state->turns.view[view];
+    const struct mpiio_turns_share *share;
     uint64_t turn;
-    uint32_t owner;
     int error = 0;
 
     do {
-        turn = turns->view[view].turn;
-        owner = mpiio_turns_owner(turns, view);
-        if (turns->view[view].own > 0 && owner != MPIIO_TURNS_NOBODY &&
-            owner != (uint32_t)turns->self && is_silent(watch, owner))
-            error = drop_contribution(watch, view, owner);
-    } while (error == 0 && turns->view[view].turn != turn);
+        turn = self->turn;
+        share = awaited(watch, view);
+        if (share != NULL && is_silent(watch, share->node))
+            error = drop_contribution(watch, view, share->number, share->node);
+    } while (error == 0 && self->turn != turn);
     return error;
 }
 

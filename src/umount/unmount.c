@@ -108,8 +108,9 @@ static void umount_abort(int fd)
         return; /* the connection has ended */
 }
 
-#define PATIENCE 30000 /* ms that a daemon may take to end */
-#define ANSWER   5000  /* ms that a mount may take to tell its statistics */
+#define PATIENCE                                                                                   \
+    30000           /* ms that a daemon may take to end, from one turn of "ordered" to the next */
+#define ANSWER 5000 /* ms that a mount may take to tell its statistics */
 /* ms after which it is told who else has the mount: a container that starts has it for a moment */
 #define COPIES     5000
 #define AGAIN      1000 /* ms after which these are looked for once more */
@@ -372,6 +373,7 @@ static int await_end(const struct unmount *job)
 {
     char copies[LIST_MAX];
     long pid = job->daemon.pid;
+    int64_t turns;
     bool unreported;
 
     if (umount_daemon_ends_within(&job->daemon, COPIES))
@@ -401,8 +403,11 @@ static int await_end(const struct unmount *job)
             copies, waits, pid);
         return bytes > 0;
     }
-    if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
-        return 0;
+    do {
+        turns = umount_ending_turns(job->ending);
+        if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
+            return 0;
+    } while (turns != umount_ending_turns(job->ending));
     unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
     return 1;
 }

@@ -255,11 +255,14 @@ except OSError as error:
             echo "$round $rank" >"$tmp/at/$rank/ordered/rank$rank"
         done
     done
-    echo 'left 2' >"$tmp/at/2/ordered/rank2"
+    # It takes a while to store: mpiio-umount waits for all nodes, not only for the one it asked.
+    seq 2000000 >"$tmp/at/2/ordered/rank2"
+    echo 'left 3' >"$tmp/at/0/ordered/rank3"
     at switch mpiio-umount "$tmp/at/3"
     {
         printf '%s\n' {1..3}' '{0..3}
-        echo 'left 2'
+        seq 2000000
+        echo 'left 3'
     } | cmp - f.dat
     nothing_left
 }

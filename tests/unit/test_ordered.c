@@ -63,6 +63,28 @@ static void leave(void *data)
     mpiio_ordered_turn(node, 1, turn[1], false);
 }
 
+/* Other nodes' contributions are over after so many looks. */
+static int looks_left;
+
+static bool is_all_over(void *data)
+{
+    (void)data;
+    return looks_left == 0 || --looks_left == 0;
+}
+
+/* How many contributions had finished when what was placed was stored. */
+static int64_t stored_at;
+
+static void store(void *data)
+{
+    struct mpiio_ordered_stats stats;
+
+    assert_ptr_equal(data, placed);
+    assert_int_equal(stored_at, -1);
+    mpiio_ordered_get_stats(node, &stats);
+    stored_at = (int64_t)stats.shares;
+}
+
 static int64_t turn_of(size_t view)
 {
     return (int64_t)turns.view[view].turn % turns.ranks;
@@ -84,18 +106,21 @@ static int place(void *data, size_t view, uint64_t share, const void *buffer, si
 static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
 {
     const int64_t etypes[] = {etype, 1};
-    struct mpiio_ordered_options options = {.views = 2,
-                                            .turns = {open_number, end_number, leave, NULL},
-                                            .etype = etypes,
-                                            .memory = memory,
-                                            .place = place,
-                                            .data = placed};
+    struct mpiio_ordered_options options = {
+        .views = 2,
+        .turns = {open_number, end_number, leave, is_all_over, NULL},
+        .etype = etypes,
+        .memory = memory,
+        .place = place,
+        .store = store,
+        .data = placed};
     struct mpiio_ordered *ordered;
 
     etype_sizes[0] = (size_t)etype;
     etype_sizes[1] = 1;
     lengths[0] = lengths[1] = 0;
-    failure = open_failure = over_failure = 0;
+    failure = open_failure = over_failure = looks_left = 0;
+    stored_at = -1;
     turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2};
     assert_int_equal(mpiio_turns_init(&turns), 0);
     assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
@@ -394,6 +419,29 @@ TEST(waiters)
     mpiio_share_close(write.share);
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     assert_placed(0, "0123452222678901");
+    finish(ordered);
+}
+
+/* At the end, what was placed is stored before the last contribution has finished, and then other
+   nodes' contributions are waited for. */
+TEST(the_end)
+{
+    struct mpiio_ordered *ordered = make(4, 1, 100);
+
+    write_all(ordered, 0, 2, "2");
+    write_all(ordered, 1, 3, "three");
+    write_all(ordered, 0, 1, "1");
+    looks_left = 2;
+    assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
+    assert_placed(0, "12");
+    assert_placed(1, "three");
+    assert_int_equal(stored_at, 2);
+    assert_int_equal(looks_left, 0);
+    /* They are not waited for in vain. */
+    looks_left = 1000;
+    assert_int_equal(mpiio_ordered_finish(ordered, never, NULL), 0);
+    assert_true(looks_left > 900);
+    looks_left = 0;
     finish(ordered);
 }
 

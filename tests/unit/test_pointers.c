@@ -42,10 +42,30 @@ static int end_share(void *number, size_t view, uint64_t share, uint64_t *turn)
     return mpiio_pointers_over(node[(intptr_t)number], view, share, turn);
 }
 
+/* Whether all nodes are told to leave at once; of that test. */
+static bool all_leave;
+static _Atomic bool zero_has_ended;
+static _Atomic int stores;
+
 static void leave(void *number)
 {
     if (node[(intptr_t)number] != NULL)
-        mpiio_pointers_leave(node[(intptr_t)number]);
+        mpiio_pointers_leave(node[(intptr_t)number], all_leave);
+}
+
+static bool is_all_over(void *number)
+{
+    return node[(intptr_t)number] == NULL || mpiio_pointers_are_over(node[(intptr_t)number]);
+}
+
+/* Node 0 must not have ended yet. */
+static void store(void *number)
+{
+    struct timespec pause = {.tv_nsec = 50000000};
+
+    nanosleep(&pause, NULL);
+    assert_true((intptr_t)number == 0 || !all_leave || !atomic_load(&zero_has_ended));
+    atomic_fetch_add(&stores, 1);
 }
 
 static int place(void *number, size_t view, uint64_t share, const void *buffer, size_t length,
@@ -73,12 +93,14 @@ static void start_ordered(int number)
 {
     static const int64_t etype[VIEWS] = {1, 1};
     void *data = (void *)(intptr_t)number;
-    const struct mpiio_ordered_options options = {.views = VIEWS,
-                                                  .etype = etype,
-                                                  .memory = 10 * RECORD,
-                                                  .turns = {open_share, end_share, leave, data},
-                                                  .place = place,
-                                                  .data = data};
+    const struct mpiio_ordered_options options = {
+        .views = VIEWS,
+        .etype = etype,
+        .memory = 10 * RECORD,
+        .turns = {open_share, end_share, leave, is_all_over, data},
+        .place = place,
+        .store = store,
+        .data = data};
 
     assert_int_equal(mpiio_ordered_new(&options, &ordered[number]), 0);
     assert_int_equal(mpiio_ordered_start(ordered[number]), 0);
@@ -329,4 +351,40 @@ TEST(a_node_without_contributions_exits)
     start(NODES);
     put_all(1, true);
     end();
+}
+
+static void *finish_node(void *number)
+{
+    mpiio_ordered_finish(ordered[(intptr_t)number], NULL, NULL);
+    if ((intptr_t)number == 0)
+        atomic_store(&zero_has_ended, true);
+    return NULL;
+}
+
+/* A node that all leave with ends when the others have placed and stored what waited there. */
+TEST(all_leave_together)
+{
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_share *share[2];
+    pthread_t thread[3];
+
+    start(3);
+    all_leave = true;
+    memset(file, 0, sizeof(file));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(mpiio_ordered_open(ordered[1 + i], 0, 3 - i, &share[i]), 0);
+        assert_int_equal(mpiio_share_write(share[i], i == 0 ? "last" : "left", 4, &waiter), 4);
+        mpiio_share_close(share[i]);
+    }
+    for (intptr_t i = 0; i < 3; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, finish_node, (void *)i), 0);
+    for (int i = 0; i < 3; i++)
+        pthread_join(thread[i], NULL);
+    all_leave = false;
+    assert_int_equal(atomic_load(&stores), 2);
+    assert_memory_equal(file, "leftlast", 9);
+    for (int i = 0; i < 3; i++)
+        mpiio_pointers_free(node[i]);
+    for (int i = 0; i < 3; i++)
+        mpiio_ordered_free(ordered[i]);
 }
