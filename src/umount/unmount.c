@@ -108,9 +108,10 @@ static void umount_abort(int fd)
         return; /* the connection has ended */
 }
 
-#define PATIENCE                                                                                   \
-    30000           /* ms that a daemon may take to end, from one turn of "ordered" to the next */
-#define ANSWER 5000 /* ms that a mount may take to tell its statistics */
+/* ms that a daemon may take to end, or from one turn of "ordered" to the next. */
+#define PATIENCE 30000
+/* ms that a mount may take to tell its statistics. */
+#define ANSWER 5000
 /* ms after which it is told who else has the mount: a container that starts has it for a moment */
 #define COPIES     5000
 #define AGAIN      1000 /* ms after which these are looked for once more */

@@ -267,6 +267,27 @@ except OSError as error:
     nothing_left
 }
 
+@test "turns: when all are unmounted, a node that is silent is not waited for for ever" {
+    local silent
+    common 4
+    start_nodes 3 -o peer_timeout=3,cache=through
+    # Nobody comes for ranks 0 and 1, before it.
+    echo two >m1/ordered/rank2
+    echo three >m2/ordered/rank3
+    silent=$(daemon_at 1)
+    kill -TERM "$silent"
+    while mountpoint -q m1; do sleep 0.05; done
+    stop_process "$silent"
+    mpiio-umount m0
+    is_file three
+    logged log 'ordered: node 1 was silent at the turn of rank 2: what it took last, before byte 0 of a slice'
+    kill -CONT "$silent"
+    await test ! -e "/proc/$silent"
+    is_file three
+    logged log '4 bytes that could not be stored are lost'
+    nothing_left
+}
+
 @test "turns: nodes that have lost each other are unmounted one by one, and wait for nobody for ever" {
     local killed holder
     common 4
