@@ -269,6 +269,7 @@ static int pointer_value(struct fs_session *session, fuse_req_t request, struct 
                          const char *name, size_t size, struct value *value)
 {
     int64_t position;
+    uint64_t turn;
     int error;
 
     *value = (struct value){.text = NULL};
@@ -280,7 +281,7 @@ static int pointer_value(struct fs_session *session, fuse_req_t request, struct 
     }
     if (strcmp(name, &SHARED_POSITION[strlen(PREFIX)]) != 0)
         return -ENODATA;
-    error = mpiio_pointers_get(session->pointers.pointers, node.view, &position);
+    error = mpiio_pointers_get(session->pointers.pointers, node.view, &position, &turn);
     if (error == 0)
         set_number(value, position);
     return error;
@@ -312,8 +313,9 @@ static void slice_reply(struct fs_session *session, fuse_req_t request, struct f
 /* The rank whose turn it is. -ENODATA: value has it. */
 static int turn_value(const struct fs_session *session, struct fs_node node, struct value *value)
 {
+    int64_t position;
     uint64_t turn;
-    int error = mpiio_pointers_turn(session->pointers.pointers, node.view, &turn);
+    int error = mpiio_pointers_get(session->pointers.pointers, node.view, &position, &turn);
 
     if (error != 0)
         return error;

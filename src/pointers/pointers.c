@@ -16,16 +16,23 @@
 
 /* The pause between two looks at the record by a node that waits for a turn: 1 / POLL_PART of the
    time that the node has waited, but from POLL_MIN to POLL_MAX us. So it learns of a turn late by
-   that part at most, or by POLL_MIN, and a long wait takes few looks. */
-#define POLL_MIN  50
-#define POLL_MAX  50000
-#define POLL_PART 8
+   that part at most, or by POLL_MIN, and a long wait takes few looks. Where each look asks a
+   server, POLL_TURN us are added for each turn in between, which takes longer than that, for
+   POLL_TURNS at most: then many nodes that wait do not load the server. */
+#define POLL_MIN   50
+#define POLL_MAX   50000
+#define POLL_PART  8
+#define POLL_TURN  1000
+#define POLL_TURNS 250
 
 /* How often a batch is tried again that came too late to be written. */
 #define TRIES 3
 
-/* The maximal number of requests that are handled while the lock is held once. */
+/* The maximal number of requests in a batch. */
 #define BATCH 256
+
+/* us for which a node that keeps the lock waits for the next batch. */
+#define KEEPS 1000
 
 /*
  * On several nodes, one thread uses the record. It handles requests in batches, in the order of
@@ -33,7 +40,7 @@
  */
 struct mpiio_pointers {
     struct mpiio_pointers_options options;
-    int64_t *start;             /* where the state begins: zeros on several nodes */
+    int64_t *start;             /* where the state begins: zeros on several nodes; owned */
     int64_t *origin;            /* where the pointers begin */
     struct mpiio_record record; /* of the thread */
     struct mpiio_watch watch;   /* of the thread */
@@ -119,12 +126,16 @@ static bool is_read_only(const struct mpiio_request *list)
     return list == NULL;
 }
 
-/* Brings the state up to date. Locks the record first, unless all requests only read it. */
+/* Brings the state up to date. Locks the record first, unless all requests only read it. If the
+   lock was kept, the state is up to date. */
 static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *list)
 {
     struct mpiio_record *record = &self->record;
-    int error = is_read_only(list) ? 0 : mpiio_record_lock(record, false);
+    int error;
 
+    if (record->since != 0)
+        return 0;
+    error = is_read_only(list) ? 0 : mpiio_record_lock(record, false);
     if (error == 0)
         error = mpiio_record_read(record, &self->state);
     if (error != 0)
@@ -141,6 +152,18 @@ static void note_result(struct mpiio_pointers *self, int error)
     }
     self->complained = false;
     atomic_store(&self->read, mpiio_lease_clock());
+}
+
+/* Ends a batch. Keeps the lock for the next one, unless another node is to go on. */
+static void end_batch(struct mpiio_pointers *self, const struct mpiio_request *list, int error)
+{
+    bool exits = list->kind == MPIIO_REQUEST_EXIT;
+
+    if (error == 0 && exits)
+        mpiio_record_remove_last(&self->record);
+    if (error != 0 || exits || mpiio_turns_of_others(&self->state.turns) ||
+        !mpiio_record_keeps(&self->record))
+        mpiio_record_unlock(&self->record);
 }
 
 /* Handles a batch of requests. Returns 0, or a negative errno that applies to all of them. */
@@ -163,9 +186,7 @@ static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
         mpiio_record_shorten(&self->record, &self->state);
     else if (error != 0)
         self->record.generation = 0;
-    if (error == 0 && list->kind == MPIIO_REQUEST_EXIT)
-        mpiio_record_remove_last(&self->record);
-    mpiio_record_unlock(&self->record);
+    end_batch(self, list, error);
     return error;
 }
 
@@ -246,31 +267,32 @@ static bool look_for_turns(struct mpiio_pointers *self, bool has_read)
     return changes != self->state.turns.changes;
 }
 
-/* Returns true if this node has an open contribution in a view whose turn is not this node's, or
-   does not know because of a failure. */
-static bool waits_for_turn(const struct mpiio_pointers *self)
+/* Returns the pause until the next look at the record, in us. since: when the last turn came, or
+   the node last had a request. At its own turn, a node looks only for the sake of its heartbeat,
+   and to see whether its contribution was dropped. */
+static int64_t pause_of_look(const struct mpiio_pointers *self, int64_t now, int64_t since)
 {
     const struct mpiio_turns *turns = &self->state.turns;
-    bool waits = self->record.generation == 0;
+    uint64_t distance = mpiio_turns_distance(turns);
+    bool at_turn = distance == UINT64_MAX && turns->node[turns->self].held > 0;
+    int64_t pause = (now - since) / POLL_PART;
 
-    for (size_t view = 0; view < turns->views && !waits; view++)
-        waits =
-            turns->view[view].own > 0 && mpiio_turns_owner(turns, view) != (uint32_t)turns->self;
-    return waits;
+    if (pause > POLL_MAX || (at_turn && self->record.generation != 0))
+        pause = POLL_MAX;
+    if (self->record.synced && !at_turn && distance > 1)
+        pause += POLL_TURN * (int64_t)(distance <= POLL_TURNS ? distance - 1 : POLL_TURNS);
+    return pause > POLL_MIN ? pause : POLL_MIN;
 }
 
-/* Returns when the node is to look at the record, mpiio_clock_us(). since: when the last turn came,
-   or the node last had a request. At its own turn, a node looks only for the sake of its heartbeat,
-   and to see whether its contribution was dropped. */
+/* Returns when the node is to look at the record, or to release its lock if it has kept it,
+   mpiio_clock_us(). */
 static int64_t next_look(const struct mpiio_pointers *self, int64_t since)
 {
-    int64_t now = mpiio_clock_us(), pause = (now - since) / POLL_PART;
+    int64_t now = mpiio_clock_us();
 
-    if (!is_looking(self))
-        return INT64_MAX;
-    if (pause > POLL_MAX || !waits_for_turn(self))
-        pause = POLL_MAX;
-    return now + (pause > POLL_MIN ? pause : POLL_MIN);
+    if (self->record.since != 0)
+        return now + KEEPS;
+    return is_looking(self) ? now + pause_of_look(self, now, since) : INT64_MAX;
 }
 
 /* Waits for requests, or until the node is to look at the record. Returns the first requests;
@@ -301,7 +323,10 @@ static void *run_pointers(void *data)
 
         if (any)
             handle_batch(self, list);
-        if (is_looking(self) && !over && (look_for_turns(self, any) || any))
+        else
+            mpiio_record_unlock(&self->record);
+        if (self->record.since == 0 && is_looking(self) && !over &&
+            (look_for_turns(self, any) || any))
             since = mpiio_clock_us();
     }
     return NULL;
@@ -312,22 +337,21 @@ static void *run_pointers(void *data)
 static int init_pointers(struct mpiio_pointers *self)
 {
     const struct mpiio_pointers_options *options = &self->options;
+    size_t count = options->count;
     int error = -ENOMEM;
 
-    self->start = calloc(options->count + 1, sizeof(*self->start));
-    self->origin = calloc(options->count + 1, sizeof(*self->origin));
-    self->announced = calloc(options->count + 1, sizeof(*self->announced));
-    if (self->start != NULL && self->origin != NULL && self->announced != NULL) {
-        memcpy(self->origin, options->start, options->count * sizeof(*self->origin));
+    self->start = calloc(3 * count + 1, sizeof(*self->start));
+    if (self->start != NULL) {
+        self->origin = self->start + count;
+        self->announced = (uint64_t *)(self->origin + count);
+        memcpy(self->origin, options->start, count * sizeof(*self->origin));
         if (options->nodes == 1)
-            memcpy(self->start, options->start, options->count * sizeof(*self->start));
-        error = mpiio_state_init(&self->state, options->count, self->start, options->node,
-                                 options->nodes, options->ranks);
+            memcpy(self->start, options->start, count * sizeof(*self->start));
+        error = mpiio_state_init(&self->state, count, self->start, options->node, options->nodes,
+                                 options->ranks);
     }
     if (error != 0) {
         free(self->start);
-        free(self->origin);
-        free(self->announced);
         return error;
     }
     self->options.start = NULL;
@@ -464,8 +488,6 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     pthread_cond_destroy(&pointers->answered);
     pthread_cond_destroy(&pointers->wanted);
     pthread_mutex_destroy(&pointers->lock);
-    free(pointers->announced);
-    free(pointers->origin);
     free(pointers->start);
     free(pointers);
 }
@@ -506,12 +528,14 @@ int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uin
     return got;
 }
 
-int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position)
+int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position,
+                       uint64_t *turn)
 {
     struct mpiio_request request = {.kind = MPIIO_REQUEST_GET, .view = pointer};
     int error = (int)ask_waiting(pointers, &request);
 
     *position = request.position;
+    *turn = request.turn;
     return error;
 }
 
@@ -536,15 +560,6 @@ int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t n
                         uint64_t *turn)
 {
     struct mpiio_request request = {.kind = MPIIO_REQUEST_OVER, .view = view, .share = number};
-    int error = (int)ask_waiting(pointers, &request);
-
-    *turn = request.turn;
-    return error;
-}
-
-int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn)
-{
-    struct mpiio_request request = {.kind = MPIIO_REQUEST_GET, .view = view};
     int error = (int)ask_waiting(pointers, &request);
 
     *turn = request.turn;

@@ -87,9 +87,10 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers);
 int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
                             int64_t count, int64_t limit, int64_t *position);
 
-/* Implement MPI_File_get_position_shared, and MPI_File_seek_shared with MPI_SEEK_SET. Return 0 or
-   a negative errno. */
-int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position);
+/* Implement MPI_File_get_position_shared, and MPI_File_seek_shared with MPI_SEEK_SET. *turn: the
+   number of the contribution whose turn it is. Return 0 or a negative errno. */
+int mpiio_pointers_get(struct mpiio_pointers *pointers, size_t pointer, int64_t *position,
+                       uint64_t *turn);
 int mpiio_pointers_set(struct mpiio_pointers *pointers, size_t pointer, int64_t position);
 
 /* Opens the next contribution of a rank, 0 <= rank < ranks, for this node, and sets *number.
@@ -101,9 +102,6 @@ int mpiio_pointers_open(struct mpiio_pointers *pointers, size_t view, int64_t ra
    The call may be repeated. Returns 0 or a negative errno. */
 int mpiio_pointers_over(struct mpiio_pointers *pointers, size_t view, uint64_t number,
                         uint64_t *turn);
-
-/* Sets *turn to the contribution whose turn it is. Returns 0 or a negative errno. */
-int mpiio_pointers_turn(struct mpiio_pointers *pointers, size_t view, uint64_t *turn);
 
 /* Declares that this node opens no more contributions; all: that no node does. Missing ranks before
    its open contributions are then skipped. Does not wait. */

@@ -28,8 +28,9 @@
  * generation, and then a header that points to it.
  *
  * The locks are open file description locks (F_OFD_SETLK) on bytes far behind the data: one byte
- * for the record, and one for each node, which that node holds until it exits. If a process or a
- * client dies, the kernel or the filesystem's server releases its locks.
+ * for the record, one for the node that gets the record's lock next, and one for each node, which
+ * that node holds until it exits. If a process or a client dies, the kernel or the filesystem's
+ * server releases its locks.
  *
  * One thread at a time may use a record. Functions return 0 or a negative errno.
  */
@@ -50,6 +51,7 @@ struct mpiio_record {
     bool joined;   /* the file is this mount's, and this node holds the lock of its byte */
     bool synced;   /* each write must reach the server or the disk at once */
     int64_t since; /* when the lock was acquired, mpiio_lease_clock(); 0: it is not held */
+    bool yields;   /* nodes that wait for the lock get it first */
     struct mpiio_freshness freshness;
     uint64_t generation; /* being read; 0: the next read starts from the beginning of the log */
     int64_t base;        /* where the log of the generation begins */
@@ -71,6 +73,13 @@ void mpiio_record_close(struct mpiio_record *record);
  */
 int mpiio_record_lock(struct mpiio_record *record, bool create);
 void mpiio_record_unlock(struct mpiio_record *record);
+
+/*
+ * Returns true if a node that has more to do may keep the lock, instead of releasing it and
+ * acquiring it again: where that takes calls to a server, and for 20 ms at most. Then other nodes
+ * are first. Returns false if the lock is not held.
+ */
+bool mpiio_record_keeps(struct mpiio_record *record);
 
 /*
  * Joins the record that node 0 has created. This proves that the node sees the same directory and

@@ -11,18 +11,26 @@
 #include "core/base/clock.h"
 #include "record_private.h"
 
-/* Locks: a byte for the record, and behind it one for each node. */
+/* Locks: a byte for the record, behind it one for each node, and before it one for the node that is
+   next in turn for the record's. */
 #define LOCK_AT ((off_t)1 << 61)
+#define LOCK    0
+#define NEXT    (-1)
 
-/* ns between two attempts to lock the record: the first pause, and the longest. */
-#define PAUSE_MIN 50000
-#define PAUSE_MAX 10000000
+/* ns between two attempts to lock a byte: the first pause, and the longest, for the node that is
+   next and for the others. */
+#define PAUSE_MIN  50000
+#define PAUSE_NEXT 1000000
+#define PAUSE_MAX  10000000
 
 /* A node that waits for the lock advances its counter so often within the timeout. */
 #define BEATS 8
 
 /* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
 #define HELD_MAX 20000
+
+/* ms for which a node keeps the lock that has more to do. */
+#define KEPT_MAX 20
 
 /* Locks. */
 
@@ -52,34 +60,62 @@ bool mpiio_record_is_used(const struct mpiio_record *record)
     return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
 }
 
-int mpiio_record_await(struct mpiio_record *record, int64_t end)
+/* Waits for the lock of a byte until end, mpiio_lease_clock(), with pauses of up to so many ns.
+ *Sets since to a time before the lock was acquired: it may be lost by the time that the call
+ *returns. */
+static int await_byte(struct mpiio_record *record, off_t byte, long longest, int64_t end,
+                      int64_t *since)
 {
     struct timespec pause = {.tv_nsec = PAUSE_MIN};
-    int64_t now = mpiio_lease_clock(), beat = now + record->timeout / BEATS;
+    int64_t beat = mpiio_lease_clock() + record->timeout / BEATS;
     int error;
 
-    while ((error = set_lock(record, F_OFD_SETLK, F_WRLCK, 0, 1)) == -EAGAIN) {
-        if (now >= end)
+    for (;;) {
+        *since = mpiio_lease_clock();
+        error = set_lock(record, F_OFD_SETLK, F_WRLCK, byte, 1);
+        if (error != -EAGAIN)
+            return error;
+        if (*since >= end)
             return -ETIMEDOUT;
-        if (now >= beat && record->joined) {
+        if (*since >= beat && record->joined) {
             mpiio_record_beat(record);
-            beat = now + record->timeout / BEATS;
+            beat = *since + record->timeout / BEATS;
         }
         nanosleep(&pause, NULL);
-        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX / 2 ? 2 * pause.tv_nsec : PAUSE_MAX;
-        now = mpiio_lease_clock();
+        pause.tv_nsec = pause.tv_nsec < longest / 2 ? 2 * pause.tv_nsec : longest;
     }
-    /* From before the call: the lock may be lost by the time that the call returns. */
-    if (error == 0)
-        record->since = now;
+}
+
+int mpiio_record_await(struct mpiio_record *record, int64_t end)
+{
+    int64_t since = mpiio_lease_clock(), next;
+    int error = record->yields ? -EAGAIN : set_lock(record, F_OFD_SETLK, F_WRLCK, LOCK, 1);
+
+    if (error == -EAGAIN) {
+        error = await_byte(record, NEXT, PAUSE_MAX, end, &next);
+        if (error == 0) {
+            error = await_byte(record, LOCK, PAUSE_NEXT, end, &since);
+            set_lock(record, F_OFD_SETLK, F_UNLCK, NEXT, 1);
+        }
+    }
+    record->since = error == 0 ? since : 0;
+    record->yields = false;
     return error;
 }
 
 void mpiio_record_unlock(struct mpiio_record *record)
 {
     if (record->since != 0)
-        set_lock(record, F_OFD_SETLK, F_UNLCK, 0, 1);
+        set_lock(record, F_OFD_SETLK, F_UNLCK, LOCK, 1);
     record->since = 0;
+}
+
+bool mpiio_record_keeps(struct mpiio_record *record)
+{
+    if (record->since == 0 || !record->synced)
+        return false;
+    record->yields = mpiio_lease_clock() - record->since >= KEPT_MAX;
+    return !record->yields;
 }
 
 /* Bytes. */

@@ -216,6 +216,36 @@ uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view)
                                                                     : MPIIO_TURNS_NOBODY;
 }
 
+bool mpiio_turns_of_others(const struct mpiio_turns *turns)
+{
+    bool any = false;
+
+    for (size_t view = 0; view < turns->views && !any; view++) {
+        uint32_t owner = mpiio_turns_owner(turns, view);
+
+        any = owner != MPIIO_TURNS_NOBODY && owner != (uint32_t)turns->self;
+    }
+    return any;
+}
+
+uint64_t mpiio_turns_distance(const struct mpiio_turns *turns)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (size_t view = 0; view < turns->views; view++) {
+        const struct mpiio_turns_view *self = &turns->view[view];
+        bool waits = self->own > 0 && mpiio_turns_owner(turns, view) != (uint32_t)turns->self;
+
+        for (size_t i = 0; waits && i < self->shares.count; i++) {
+            const struct mpiio_turns_share *share = self->shares.items[i].item;
+
+            if ((int)share->node == turns->self && share->number - self->turn < least)
+                least = share->number - self->turn;
+        }
+    }
+    return least;
+}
+
 const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turns, size_t view)
 {
     return mpiio_heap_least(&turns->view[view].shares);

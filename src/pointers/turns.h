@@ -79,6 +79,14 @@ void mpiio_turns_exit(struct mpiio_turns *turns, uint32_t node);
 /* Returns the node whose turn it is, or MPIIO_TURNS_NOBODY if that contribution is not open yet. */
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);
 
+/* Returns true if it is another node's turn in a view. */
+bool mpiio_turns_of_others(const struct mpiio_turns *turns);
+
+/* Returns how many turns it takes until a turn of this node comes, in the view where that is
+   closest. Views in which it is this node's turn do not count. UINT64_MAX: this node waits for no
+   turn. */
+uint64_t mpiio_turns_distance(const struct mpiio_turns *turns);
+
 /* Returns the open contribution of a view with the lowest number, or NULL. */
 const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turns, size_t view);
 

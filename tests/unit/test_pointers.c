@@ -260,9 +260,10 @@ TEST(all_but_one_die)
 TEST(set_and_get)
 {
     int64_t position;
+    uint64_t turn;
 
     start(NODES);
-    assert_int_equal(mpiio_pointers_get(node[2], 1, &position), 0);
+    assert_int_equal(mpiio_pointers_get(node[2], 1, &position, &turn), 0);
     assert_int_equal(position, 40);
     assert_int_equal(mpiio_pointers_take(node[1], 1, MPIIO_POINTERS_ANYBODY, 1000, 90, &position),
                      50);
@@ -271,9 +272,9 @@ TEST(set_and_get)
     assert_int_equal(mpiio_pointers_set(node[3], 1, -1), -EINVAL);
     mpiio_pointers_free(node[0]);
     node[0] = NULL;
-    assert_int_equal(mpiio_pointers_get(node[1], 1, &position), 0);
+    assert_int_equal(mpiio_pointers_get(node[1], 1, &position, &turn), 0);
     assert_int_equal(position, 12);
-    assert_int_equal(mpiio_pointers_get(node[2], 0, &position), 0);
+    assert_int_equal(mpiio_pointers_get(node[2], 0, &position, &turn), 0);
     assert_int_equal(position, 0);
     end();
 }

@@ -5,10 +5,13 @@
  */
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "unit.h"
+#include "core/base/clock.h"
 #include "pointers/record.h"
 
 #define NODES 3
@@ -289,6 +292,51 @@ TEST(nodes_prove_that_they_share_it)
     /* Without its lock, as if that were kept within its own host. */
     mpiio_record_close(&nodes[0].record);
     assert_int_equal(mpiio_record_prove(&nodes[2].record), -ENOLCK);
+    end_all(nodes);
+}
+
+static int64_t taken_next;
+
+/* Appends once it has the lock. */
+static void *take_next(void *data)
+{
+    taken_next = take(data, 1);
+    return NULL;
+}
+
+/* Returns true if a node waits for the lock, as the first of those that do. */
+static bool has_next(const struct node *node)
+{
+    struct flock next = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
+
+    assert_int_equal(fcntl(node->record.fd, F_OFD_GETLK, &next), 0);
+    return next.l_type != F_UNLCK;
+}
+
+/* A node may keep the lock for 20 ms, and others are first then. */
+TEST(a_node_keeps_the_lock_for_a_while)
+{
+    struct node nodes[NODES];
+    pthread_t thread;
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[0], 2), 0);
+    assert_false(mpiio_record_keeps(&nodes[0].record));
+    assert_int_equal(mpiio_record_lock(&nodes[0].record, false), 0);
+    assert_false(mpiio_record_keeps(&nodes[0].record));
+    nodes[0].record.synced = true;
+    nodes[0].record.since = mpiio_lease_clock() + LIMIT;
+    assert_true(mpiio_record_keeps(&nodes[0].record));
+    assert_int_equal(pthread_create(&thread, NULL, take_next, &nodes[1]), 0);
+    while (!has_next(&nodes[0]))
+        sched_yield();
+    nodes[0].record.since = mpiio_lease_clock() - 20;
+    assert_false(mpiio_record_keeps(&nodes[0].record));
+    mpiio_record_unlock(&nodes[0].record);
+    assert_int_equal(take(&nodes[0], 1), 3);
+    pthread_join(thread, NULL);
+    assert_int_equal(taken_next, 2);
     end_all(nodes);
 }
 
