@@ -583,7 +583,7 @@ void mpiio_pointers_leave(struct mpiio_pointers *pointers, bool all)
 
 bool mpiio_pointers_are_over(const struct mpiio_pointers *pointers)
 {
-    return pointers->options.nodes == 1 || !pointers->all || pointers->settled;
+    return !pointers->started || !pointers->all || pointers->settled;
 }
 
 int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers)
