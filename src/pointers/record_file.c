@@ -23,6 +23,9 @@
 #define PAUSE_NEXT 1000000
 #define PAUSE_MAX  10000000
 
+/* ms after which a node that waits for the record's lock waits to be the one that is next. */
+#define SOON 2
+
 /* A node that waits for the lock advances its counter so often within the timeout. */
 #define BEATS 8
 
@@ -86,18 +89,27 @@ static int await_byte(struct mpiio_record *record, off_t byte, long longest, int
     }
 }
 
+/* Waits for the record's lock as the node that is next. */
+static int await_as_next(struct mpiio_record *record, int64_t end, int64_t *since)
+{
+    int error = await_byte(record, NEXT, PAUSE_MAX, end, since);
+
+    if (error != 0)
+        return error;
+    error = await_byte(record, LOCK, PAUSE_NEXT, end, since);
+    set_lock(record, F_OFD_SETLK, F_UNLCK, NEXT, 1);
+    return error;
+}
+
 int mpiio_record_await(struct mpiio_record *record, int64_t end)
 {
-    int64_t since = mpiio_lease_clock(), next;
-    int error = record->yields ? -EAGAIN : set_lock(record, F_OFD_SETLK, F_WRLCK, LOCK, 1);
+    int64_t since = 0, soon = mpiio_lease_clock() + SOON;
+    int error = -ETIMEDOUT;
 
-    if (error == -EAGAIN) {
-        error = await_byte(record, NEXT, PAUSE_MAX, end, &next);
-        if (error == 0) {
-            error = await_byte(record, LOCK, PAUSE_NEXT, end, &since);
-            set_lock(record, F_OFD_SETLK, F_UNLCK, NEXT, 1);
-        }
-    }
+    if (!record->yields)
+        error = await_byte(record, LOCK, PAUSE_NEXT, soon < end ? soon : end, &since);
+    if (error == -ETIMEDOUT)
+        error = await_as_next(record, end, &since);
     record->since = error == 0 ? since : 0;
     record->yields = false;
     return error;
