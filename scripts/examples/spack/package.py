@@ -12,7 +12,7 @@ class MpiioViewfs(MesonPackage):
     license("MIT")
 
     version("main", branch="main")
-    version("0.1.0", tag="v0.1.0")
+    version("1.0.0", tag="v1.0.0")
 
     variant("engine", default=True, description="Mounts on several nodes, by mpiio-engine")
     variant("capture", default=True, description="Specs of running programs, by mpiio-view capture")
