@@ -34,6 +34,11 @@ waits_at() {
     [ "$(stat_of ordered_waits "m$1")" -ge "$2" ]
 }
 
+# has_left NODE: true once node 0 knows that it is unmounted.
+has_left() {
+    jq -e ".cluster.peers[] | select(.node == $1 and .state == \"unmounted\")" m0/.mpiio/stats.json
+}
+
 # share_at NODE RANK TEXT: a process has the rank's share open there, in $holder, and has written.
 share_at() {
     /usr/bin/python3 -c '
@@ -276,7 +281,7 @@ except OSError as error:
     echo three >m2/ordered/rank3
     silent=$(daemon_at 1)
     kill -TERM "$silent"
-    while mountpoint -q m1; do sleep 0.05; done
+    await has_left 1
     stop_process "$silent"
     mpiio-umount m0
     is_file three
