@@ -203,7 +203,7 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     return error;
 }
 
-/* What was written since the last flush is stored. */
+/* Stores what was written since the last flush. */
 static void flush_rest(struct fs_session *session)
 {
     struct fs_flusher *flusher = &session->flusher;
@@ -230,7 +230,7 @@ static void settle_node(struct fs_session *session, struct mounts_ending *ending
     fs_flusher_stop(&session->flusher);
 }
 
-/* Nothing is mounted any more. */
+/* Places and stores what is left, after a single node was unmounted. */
 static void settle(struct fs_session *session, struct mounts_ending *ending)
 {
     struct fs_flusher *flusher = &session->flusher;
@@ -340,7 +340,7 @@ static int serve_in_child(struct fs_session *session)
     close(ends[1]);
     status = await_child(session, child, ends[0]);
     close(ends[0]);
-    /* The mount is the child's now; libfuse has no way to let go of it but to unmount. */
+    /* The mount is the child's now. libfuse would unmount it in order to release it. */
     if (status == 0)
         _exit(0);
     return status;

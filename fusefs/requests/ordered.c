@@ -15,14 +15,14 @@
 #include "shared.h"
 #include "handle_ops.h"
 
-/* So long after a close the release that may follow it is waited for, in ms. */
+/* ms for which a reader waits, after a close, for the release that may follow it. */
 #define RELEASE_MS 100
 /* At the end, in terms of peer_timeout: how long the record may not be readable, and how long each
    turn is waited for if nodes have lost each other. */
 #define QUIET 6
 #define ALONE 4
 
-/* Who waits in a request, and may be told that its caller does not want to any more. */
+/* A request that waits, and that its caller may interrupt. */
 struct waiting {
     struct mpiio_ordered_waiter waiter; /* the first member */
     struct mpiio_ordered *ordered;

@@ -18,10 +18,10 @@ int fs_ordered_init(struct fs_session *session);
 /* Starts what places shares whose turn comes from other nodes. 0 or a negative errno. */
 int fs_ordered_start(struct fs_session *session);
 
-/* Nobody waits any more: the workers are to end. Thread-safe. */
+/* Ends all waiting, so that the workers can end. Thread-safe. */
 void fs_ordered_stop(void *session);
 
-/* Nothing is mounted here any more: nobody has a share open. */
+/* Closes all contributions. Called after this node was unmounted. */
 void fs_ordered_close_all(struct fs_session *session);
 
 /*

@@ -56,7 +56,7 @@ static const char *plural(int64_t count)
     return count == 1 ? "" : "s";
 }
 
-/* What a tile of the view holds, and what NumPy would call that. */
+/* Describes in words what a tile of the view holds. */
 static void write_tile(FILE *out, const struct vs_view *view)
 {
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
@@ -220,7 +220,7 @@ static int do_named(struct fs_session *session, fuse_req_t request, const char *
                                                         .value = force});
 }
 
-/* What can be done with a node at all: bits of a mode. */
+/* Returns the accesses that a node allows to anybody, as bits of a mode. */
 static unsigned possible(struct fs_session *session, struct fs_node node)
 {
     struct fs_slice *slice;
@@ -323,7 +323,7 @@ static int turn_value(const struct fs_session *session, struct fs_node node, str
     return -ENODATA;
 }
 
-/* Of what is no slice only the root has any. */
+/* Replies with an attribute of a node that is no slice. Only the root has any. */
 static void other_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
                         const char *name, size_t size)
 {

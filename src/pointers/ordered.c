@@ -311,8 +311,8 @@ void mpiio_ordered_close(struct mpiio_ordered *ordered)
     pthread_mutex_unlock(&ordered->lock);
 }
 
-/* Returns true if nothing is left to place or to report to the turns, here and, unless they are not
-   waited for any more, on other nodes. Called with the lock held. */
+/* Returns true if nothing is left to place or to report to the turns: here, and on other nodes
+   unless this node has given up waiting for them. Called with the lock held. */
 static bool is_finished(const struct mpiio_ordered *ordered)
 {
     const struct mpiio_ordered_turns *turns = &ordered->options.turns;

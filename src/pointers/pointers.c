@@ -25,7 +25,7 @@
 #define POLL_TURN  1000
 #define POLL_TURNS 250
 
-/* How often a batch is tried again that came too late to be written. */
+/* The number of times that a batch is tried again if it came too late to be written. */
 #define TRIES 3
 
 /* The maximal number of requests in a batch. */

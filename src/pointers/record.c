@@ -21,12 +21,13 @@
 #define ENTRY_BYTES  40
 #define SUM_BYTES    8
 
-/* How often a node looks for the record that node 0 has created, and ns between two attempts. */
+/* The number of times that a node looks for the record that node 0 has created, and the ns between
+   two attempts. */
 #define PROOF_LOOKS 20
 #define PROOF_PAUSE 100000000
 
-/* How often node 0 looks whether other nodes have given up a mount that failed, and ns between two
-   looks. */
+/* The number of times that node 0 looks whether other nodes have given up a mount that failed, and
+   the ns between two looks. */
 #define ABANDON_LOOKS 100
 #define ABANDON_PAUSE 10000000
 

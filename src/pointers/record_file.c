@@ -23,7 +23,7 @@
 #define PAUSE_NEXT 1000000
 #define PAUSE_MAX  10000000
 
-/* ms after which a node that waits for the record's lock waits to be the one that is next. */
+/* ms for which a node tries to lock the record before it waits to be next. */
 #define SOON 2
 
 /* A node that waits for the lock advances its counter so often within the timeout. */

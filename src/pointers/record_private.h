@@ -9,7 +9,7 @@
 /* The file of a record: its locks, its bytes, and the heartbeat counters (record_file.c). Functions
    return 0 or a negative errno unless stated otherwise. */
 
-/* Where the counters begin; one of 8 bytes for each node. */
+/* The position of the first counter. Each node has one of 8 bytes. */
 #define MPIIO_RECORD_BEATS_AT 4096
 
 /* Waits for the record's lock until end, mpiio_lease_clock(). Goes on beating meanwhile. */

@@ -58,7 +58,7 @@ struct mpiio_watch {
     struct mpiio_record *record; /* borrowed, like the state */
     struct mpiio_state *state;
     int timeout; /* ms: this node's peer_timeout */
-    bool all;    /* all contributions are waited for, and nobody opens any more */
+    bool all;    /* this node waits for all contributions, and no node opens more */
     /* Reports a contribution that was dropped at its turn (pointers.h). NULL: not reported. */
     void (*dropped)(void *data, size_t view, uint64_t share, int node, bool exited,
                     int64_t position);

@@ -131,7 +131,7 @@ static void leave_stream(struct mpiio_stream *stream, struct mpiio_stream_waiter
         close(waiter->bell);
 }
 
-/* Whether the user is not to wait: 0, or why. */
+/* Returns 0 if the caller may wait, or the errno with which its call ends. */
 static int is_over(struct mpiio_stream *stream, const struct mpiio_stream_waiter *waiter,
                    bool finishes)
 {
@@ -165,7 +165,7 @@ static int await_stream(struct mpiio_stream *stream, const struct mpiio_stream_w
     return error;
 }
 
-/* How many bytes of the first whole etypes there are at buffer; what is behind them is kept. */
+/* Returns the size in bytes of the whole etypes at buffer. Keeps the rest for the next read. */
 static ssize_t cut(struct mpiio_stream *stream, const char *buffer, size_t got)
 {
     size_t left = got % stream->etype;
@@ -215,7 +215,8 @@ ssize_t mpiio_stream_read(struct mpiio_stream *stream, void *buffer, size_t leng
     return got;
 }
 
-/* So many bytes are written at once: to a FIFO, all of them or none, as far as an etype fits. */
+/* Returns the number of bytes of the next write: whole etypes up to PIPE_BUF, which a FIFO takes
+   all or not at all, or everything if a single etype is larger. */
 static size_t next_write(const struct mpiio_stream *stream, size_t left)
 {
     size_t most = PIPE_BUF - PIPE_BUF % stream->etype;

@@ -49,8 +49,8 @@ static bool is_silent(struct mpiio_watch *watch, uint32_t node)
     return now - self->since > SILENCE * watch->timeout;
 }
 
-/* Returns another node's contribution in a view that this node waits for, or NULL. If nobody opens
-   contributions any more, missing ranks before it do not count. */
+/* Returns another node's contribution in a view that this node waits for, or NULL. If no node
+   opens more contributions, missing ranks before it do not count. */
 static const struct mpiio_turns_share *awaited(const struct mpiio_watch *watch, size_t view)
 {
     const struct mpiio_turns *turns = &watch->state->turns;

@@ -16,7 +16,7 @@ HEADLESS = re.compile(r"(What|Who|Whoever|Whose|That|Of|Where|Whether|Which|So (
                       r"How (many|much|long|often|far)|As|Nobody|Somebody|The one)\b(?! of the)")
 WORDS = re.compile(r"\b(keepers?|pledges?|deput(y|ies)|heralds?|passed over|(is|are|was|were) told|"
                    r"any more|of which|the one that|as far as|ha(s|ve) an end|heard of|says so|"
-                   r"say so|whoever|is to be had|(let|lets|letting) go)\b", re.I)
+                   r"say so|is to be had|(let|lets|letting) go)\b", re.I)
 
 
 def git_files(*patterns):
