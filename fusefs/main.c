@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         goto out;
     }
     status = fs_mount_open(&session, &options);
-    inherited_close(&inherited, options.engine_fd);
+    inherited_close(&inherited, options.engine_fd >= 0 ? options.engine_fd : options.fuse_fd);
     if (status == 0)
         status = fs_session_run(&session);
     fs_mount_close(&session);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
@@ -29,6 +30,10 @@
 
 /* The most ranks of a view that are checked before mounting; the rest are checked at lookup. */
 #define CHECKED_RANKS 1024
+
+/* The device number of /dev/fuse. */
+#define FUSE_MAJOR 10
+#define FUSE_MINOR 229
 
 static void log_conversion(void *log, const char *message)
 {
@@ -387,11 +392,29 @@ static int refuse_mounted(const struct fs_session *session)
     return 1;
 }
 
+/* Checks a descriptor in place of a mount point. The caller has opened it, and mounts it. */
+static int check_descriptor(struct fs_session *session)
+{
+    const char *path = session->options->mountpoint;
+    struct stat st;
+
+    if (fstat(session->options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
+        st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
+        mpiio_complain(session->options->name,
+                       "%s: not an open /dev/fuse (mpiio-containers(7) has an example)", path);
+        return 1;
+    }
+    session->mountpoint = strdup(path);
+    return session->mountpoint == NULL;
+}
+
 static int check_mountpoint(struct fs_session *session)
 {
     const char *path = session->options->mountpoint;
     struct stat st;
 
+    if (session->options->fuse_fd >= 0)
+        return check_descriptor(session);
     if (refuse_mounted(session) != 0)
         return 1;
     session->mountpoint = realpath(path, NULL);
@@ -413,7 +436,7 @@ static int check_mountpoint(struct fs_session *session)
 static int open_log(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    int error = fs_log_open(&session->log, options->name, options->mountpoint, options->log,
+    int error = fs_log_open(&session->log, options->name, session->mountpoint, options->log,
                             options->foreground, options->log_level);
 
     if (error != 0) {

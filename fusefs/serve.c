@@ -79,7 +79,9 @@ static int mount_session(struct fs_session *session)
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
         session->dropper.fuse = session->fuse;
         error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
-        session->device = fs_mounted_device(session->mountpoint);
+        /* A descriptor is mounted by the caller, at a place that is not known here. */
+        if (session->options->fuse_fd < 0)
+            session->device = fs_mounted_device(session->mountpoint);
         if (error == 0) {
             error = fs_init_answer_amend(session);
             if (error != 0)
@@ -279,7 +281,7 @@ static int serve_and_unmount(struct fs_session *session)
     bool stored;
 
     /* It may have been taken away while files were open; what it was mounted on stays. */
-    if (fs_mounted_device(session->mountpoint) == session->device)
+    if (session->device != 0 && fs_mounted_device(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
     if (fs_cluster_is_on(&session->cluster) && session->flusher.started)
         settle_node(session, ending);

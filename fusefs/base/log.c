@@ -55,13 +55,12 @@ static const char *job_number(void)
 /* "/mnt/field (job 4711)"; new, NULL without memory. */
 static char *describe(const char *mountpoint)
 {
-    char *whole = realpath(mountpoint, NULL), *text = NULL;
     const char *job = job_number();
+    char *text;
 
-    if (asprintf(&text, "%s%s%s%s", whole != NULL ? whole : mountpoint, job != NULL ? " (job " : "",
-                 job != NULL ? job : "", job != NULL ? ")" : "") < 0)
-        text = NULL;
-    free(whole);
+    if (asprintf(&text, "%s%s%s%s", mountpoint, job != NULL ? " (job " : "", job != NULL ? job : "",
+                 job != NULL ? ")" : "") < 0)
+        return NULL;
     return text;
 }
 

@@ -457,6 +457,17 @@ static int take_operands(struct fs_options *options, int count, char **operands)
     return 0;
 }
 
+/* Returns N if the mount point is /dev/fd/N, or -1. */
+static int descriptor_of(const char *mountpoint)
+{
+    unsigned number;
+    int end = 0;
+
+    if (sscanf(mountpoint, "/dev/fd/%u%n", &number, &end) != 1 || mountpoint[end] != '\0')
+        return -1;
+    return number <= INT_MAX ? (int)number : -1;
+}
+
 /* Members in shorthand: with a view, or pieces, and no file. */
 static int take_members(struct fs_options *options)
 {
@@ -501,6 +512,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         .threads = THREADS_DEFAULT,
         .max_read = FS_READ_MAX,
         .engine_fd = -1,
+        .fuse_fd = -1,
         .dirty_max = DIRTY_DEFAULT,
         .pool = FS_POOL_AUTO,
         .flush_interval = FLUSH_DEFAULT,
@@ -522,6 +534,10 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         return -EINVAL;
     if (options->create && options->access == FS_ACCESS_RO)
         return usage(options, "mount options ro and create exclude each other", "");
+    options->fuse_fd = descriptor_of(options->mountpoint);
+    if (options->fuse_fd >= 0 && options->engine_fd >= 0)
+        return usage(options,
+                     "a descriptor as the mount point is for one node: ", options->mountpoint);
     return 0;
 }
 

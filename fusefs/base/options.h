@@ -66,6 +66,7 @@ struct fs_options {
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     int engine_fd; /* connection to the engine that started this daemon; -1: none */
+    int fuse_fd;   /* an open /dev/fuse that the caller mounts ("/dev/fd/N"); -1: none */
     enum fs_cache cache;
     enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;

@@ -45,7 +45,8 @@ void fs_grants_start(struct fs_session *session)
     struct fs_grants *grants = &session->grants;
     struct mpiio_grant_mount mount;
 
-    if (session->cache != NULL || fs_cluster_is_on(&session->cluster) ||
+    /* Without the mount's device, a program cannot tell which daemon serves a slice. */
+    if (session->device == 0 || session->cache != NULL || fs_cluster_is_on(&session->cluster) ||
         describe(session, &mount) != 0)
         return;
     grants->page =

@@ -2,6 +2,8 @@
 #include "rights.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
@@ -86,6 +88,26 @@ static int check_members(const struct fs_rights *rights, const struct vs_members
     return 1;
 }
 
+/* Returns the number that stands for users (or groups) outside this process's user namespace, or -1
+   if there are none. map, such as /proc/self/uid_map, has the ranges inside. */
+static unsigned find_unmapped(const char *map, const char *overflow)
+{
+    FILE *file = fopen(overflow, "re");
+    unsigned number = UINT_MAX, first, outside, count;
+
+    if (file == NULL || fscanf(file, "%u", &number) != 1)
+        number = UINT_MAX;
+    if (file != NULL)
+        fclose(file);
+    file = fopen(map, "re");
+    while (file != NULL && fscanf(file, "%u %u %u", &first, &outside, &count) == 3)
+        if (number - first < count)
+            number = UINT_MAX;
+    if (file != NULL)
+        fclose(file);
+    return number;
+}
+
 int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
                    const struct vs_spec *spec, struct mpiio_store *store, const char *file)
 {
@@ -94,6 +116,8 @@ int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
 
     rights->options = options;
     rights->store = store;
+    rights->unmapped_user = find_unmapped("/proc/self/uid_map", "/proc/sys/kernel/overflowuid");
+    rights->unmapped_group = find_unmapped("/proc/self/gid_map", "/proc/sys/kernel/overflowgid");
     rights->for_others = options->allow_other || options->default_permissions;
     if (options->allow_other && members && check_members(rights, vs_spec_members(spec), file) != 0)
         return 1;
@@ -121,12 +145,17 @@ mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode)
     return rights->for_others && !rights->evaluated ? mode & ~(mode_t)(S_IRWXG | S_IRWXO) : mode;
 }
 
+void fs_rights_set_owner(const struct fs_rights *rights, const struct stat *file, struct stat *st)
+{
+    st->st_uid = file->st_uid == rights->unmapped_user ? geteuid() : file->st_uid;
+    st->st_gid = file->st_gid == rights->unmapped_group ? getegid() : file->st_gid;
+}
+
 void fs_rights_of_spec(const struct fs_rights *rights, const struct stat *file, struct stat *st)
 {
     const struct stat *from = rights->options->shorthand != NULL ? file : &rights->spec;
 
-    st->st_uid = from->st_uid;
-    st->st_gid = from->st_gid;
+    fs_rights_set_owner(rights, from, st);
     st->st_mode = S_IFREG | (fs_rights_mode(rights, from->st_mode) & 0444);
 }
 

@@ -23,6 +23,9 @@ struct fs_rights {
     struct mpiio_store *store;
     bool for_others; /* others have access; set before the mount serves, like all here */
     bool evaluated;  /* the kernel evaluates lists */
+    /* Owners outside the daemon's user namespace, which stat(2) shows as these; -1: none. */
+    uid_t unmapped_user;
+    gid_t unmapped_group;
 
     /* Rights of spec.json: the spec's when it was read, or for shorthand the file's. */
     struct stat spec;
@@ -41,6 +44,13 @@ void fs_rights_free(struct fs_rights *rights);
 
 /* Returns the mode to report for a node that has that mode and, perhaps, a list. Thread-safe. */
 mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode);
+
+/*
+ * Sets the owner of a node to that of the file. If the owner is outside the daemon's user
+ * namespace, sets the daemon's user or group, because the kernel refuses writes to nodes of unknown
+ * owners. Thread-safe.
+ */
+void fs_rights_set_owner(const struct fs_rights *rights, const struct stat *file, struct stat *st);
 
 /* Fills in the owner and the mode of spec.json; file is the shared file's. Thread-safe. */
 void fs_rights_of_spec(const struct fs_rights *rights, const struct stat *file, struct stat *st);

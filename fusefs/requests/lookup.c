@@ -87,8 +87,7 @@ static int slice_attributes(struct fs_session *session, struct fs_node node, str
         st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file.st_mode) &
                                  (is_writable(session, slice) ? 0666 : 0444));
         st->st_nlink = 1;
-        st->st_uid = file.st_uid;
-        st->st_gid = file.st_gid;
+        fs_rights_set_owner(&session->rights, &file, st);
         st->st_size = size;
         st->st_blksize = BLOCK_SIZE;
         st->st_blocks = share_of_blocks(size, &file);
@@ -132,8 +131,7 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
 
     if (error != 0)
         return error;
-    st->st_uid = file.st_uid;
-    st->st_gid = file.st_gid;
+    fs_rights_set_owner(&session->rights, &file, st);
     st->st_atim.tv_sec = st->st_mtim.tv_sec = st->st_ctim.tv_sec = session->mounted;
     st->st_nlink = 1;
     switch (node.kind) {

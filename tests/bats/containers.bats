@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Mounts in containers: a descriptor that somebody else mounts, user namespaces, and bubblewrap.
+
+load helper
+
+setup() {
+    begin_test
+    user_folder own
+    user_folder own/mnt
+    cd own
+    make_file b.dat 65536
+    dealt b.dat 4 4096 >b.json
+    cp b.dat want
+    chmod 666 b.dat
+    printf changed | dd of=want bs=4096 seek=2 conv=notrunc status=none
+}
+
+# inside COMMAND...: runs it as an ordinary user, without mounts of other tests, which a container
+# would keep.
+inside() {
+    as_user true # makes /dev/fuse accessible
+    if [ "$EUID" -eq 0 ]; then
+        HOME=$tmp "$top/tests/let_go" --keep "$tmp" \
+            setpriv --reuid nobody --regid nogroup --clear-groups "$@" 3>&-
+    else
+        "$@" 3>&-
+    fi
+}
+
+# Mounts b.json at mnt, reads and writes a slice, and unmounts.
+# shellcheck disable=SC2016 # for the shell in the container
+readonly session='
+    set -e
+    mpiio-mount b.json mnt
+    [ "$(od -An -td8 -N8 mnt/rank2)" = "$(od -An -td8 -j8192 -N8 b.dat)" ]
+    printf changed | dd of=mnt/rank2 conv=notrunc status=none
+    mpiio-umount mnt
+    [ -z "$(ls mnt)" ]
+    cmp b.dat want'
+
+@test "containers: a descriptor that the caller has mounted" {
+    as_root python mount_descriptor mnt mpiio-mount -F b.json /dev/fd/FD 2>log 3>&- &
+    await test -e mnt/rank2
+    od -An -td8 -N8 mnt/rank2 | cmp - <(od -An -td8 -j8192 -N8 b.dat)
+    printf changed | as_root dd of=mnt/rank2 conv=notrunc status=none
+    cmp b.dat want
+    [ ! -e mnt/.mpiio/nothing ]
+    # Its user unmounts it: by mpiio-umount, which waits for the daemon, as by umount.
+    as_root mpiio-umount mnt
+    wait $!
+    [ -z "$(ls mnt)" ]
+    as_root python mount_descriptor mnt mpiio-mount -o log="$tmp/own/log" b.json /dev/fd/FD 3>&-
+    await test -e mnt/rank2
+    as_root cmp -n 4096 mnt/rank0 b.dat
+    as_root umount mnt
+    nothing_left
+}
+
+@test "containers: a daemon that is told to end stores, and leaves the mount to the caller" {
+    local daemon
+    as_root python mount_descriptor mnt mpiio-mount -F -o cache=back,flush_interval=0 b.json /dev/fd/FD \
+        2>log 3>&- &
+    await test -e mnt/rank2
+    daemon=$(jq .pid mnt/.mpiio/stats.json)
+    printf changed | as_root dd of=mnt/rank2 conv=notrunc status=none
+    as_root kill -TERM "$daemon"
+    wait $!
+    cmp b.dat want
+    run ! ls mnt
+    as_root umount mnt
+    nothing_left
+}
+
+@test "containers: what is not an open /dev/fuse, or is for several nodes, is refused" {
+    run -1 mpiio-mount b.json /dev/fd/0 </dev/null
+    [ "$output" = 'mpiio-mount: /dev/fd/0: not an open /dev/fuse (mpiio-containers(7) has an example)' ]
+    run -1 mpiio-mount b.json /dev/fd/77
+    [ "$output" = 'mpiio-mount: /dev/fd/77: not an open /dev/fuse (mpiio-containers(7) has an example)' ]
+    run -2 mpiio-mount --hosts=a,b b.json /dev/fd/77
+    [[ $output == *"/dev/fd/77: a descriptor as the mount point is for one node without an engine"* ]]
+    run -1 mpiio-mount b.json /dev/fd/7x
+    [[ $output == *'/dev/fd/7x: No such file or directory'* ]]
+}
+
+@test "containers: in a user namespace, without privileges" {
+    inside unshare --user --map-root-user --mount bash -c "$session"
+    # The file of another user, whom the namespace does not know.
+    make_file own.dat 65536
+    inside sh -c 'cat own.dat >its.dat'
+    [ "$EUID" -ne 0 ] || [ "$(stat -c %U its.dat b.dat)" = $'nobody\nroot' ]
+    dealt its.dat 4 4096 >b.json
+    inside unshare --user --map-root-user --mount bash -c "${session//b.dat/its.dat}"
+    nothing_left
+}
+
+@test "containers: in bubblewrap, as root and as an ordinary user of it" {
+    inside bwrap --unshare-user --uid 0 --gid 0 --cap-add CAP_SYS_ADMIN --dev-bind / / bash -c "$session"
+    cp b.dat want
+    # A mount from outside, of the same user.
+    as_user mpiio-mount b.json mnt
+    as_user bwrap --unshare-user --ro-bind / / --bind mnt "$PWD/mnt" \
+        bash -c 'cat mnt/rank0; printf more | dd of=mnt/rank1 conv=notrunc status=none' >rank0
+    cmp -n 4096 rank0 b.dat
+    printf more | dd of=want bs=4096 seek=1 conv=notrunc status=none
+    as_user mpiio-umount mnt
+    cmp b.dat want
+    nothing_left
+}
