@@ -54,7 +54,7 @@ static int check_digest(const struct fs_session *session)
     mpiio_sha256_hex(text, length, digest);
     if (strcmp(digest, options->spec_digest) == 0)
         return 0;
-    mpiio_complain(options->name, "%s: not the text that is to be mounted: it was changed",
+    mpiio_complain(options->name, "%s: the spec was changed before it was mounted (mount again)",
                    options->spec);
     return 2;
 }
@@ -232,10 +232,8 @@ static int refuse_for_members(const struct fs_session *session)
 
     if (!options->delete_on_close)
         return 0;
-    mpiio_complain(
-        options->name,
-        "%s: an assembled file: members are not removed: -o delete_on_close is for one file",
-        options->spec);
+    mpiio_complain(options->name, "%s: delete_on_close is not possible with an assembled file",
+                   options->spec);
     return 2;
 }
 
@@ -244,8 +242,8 @@ static void log_replaced(void *data, int64_t member, const char *path)
     struct fs_session *session = data;
 
     fs_log_line(&session->log, MPIIO_LOG_ERROR,
-                "member %lld, %s: another file than when this was mounted, refused with ESTALE "
-                "(unmount, and mount again to have it)",
+                "member %lld, %s: replaced by another file since it was mounted: access fails with "
+                "ESTALE (unmount, and mount again)",
                 (long long)member, path);
 }
 
@@ -299,10 +297,10 @@ static int open_store(struct fs_session *session)
 
             if (mpiio_store_open(path, O_RDONLY, &store) == 0) {
                 mpiio_store_close(store);
-                advice = " (it can only be mounted read-only: -o ro)";
+                advice = " (mount it read-only with -o ro)";
             }
         } else if (error == -ENOENT && !session->options->create) {
-            advice = " (-o create makes it, -f names another)";
+            advice = " (create it with -o create, or name another with -f)";
         }
         mpiio_complain(session->options->name, "%s: %s%s", path,
                        error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
@@ -346,10 +344,9 @@ static int set_up_cache(struct fs_session *session)
     if (error == 0 && back)
         mpiio_cache_on_wait(session->cache, fs_workers_waits, &session->workers);
     if (error == -EFBIG)
-        mpiio_complain(
-            options->name,
-            "write-back: a limit of files' size (ulimit -f) leaves no room for its memory: %s",
-            strerror(-error));
+        mpiio_complain(options->name,
+                       "write-back: no room for its memory: %s (raise the limit with ulimit -f)",
+                       strerror(-error));
     else if (error != 0)
         mpiio_complain(options->name, "write-back: %s", mpiio_rlimit_text(error));
     return error != 0;
@@ -371,8 +368,8 @@ static int start_atomic(struct fs_session *session)
     if (session->options->atomic || vs_spec_atomic(session->spec))
         error = fs_atomic_start(session);
     if (error == -EOPNOTSUPP)
-        mpiio_complain(session->options->name,
-                       "%s: atomic mode needs locks, which this filesystem has not", session->file);
+        mpiio_complain(session->options->name, "%s: atomic mode: the filesystem has no file locks",
+                       session->file);
     else if (error != 0)
         mpiio_complain(session->options->name, "%s: atomic mode: %s", session->file,
                        strerror(-error));
@@ -387,8 +384,9 @@ static int refuse_mounted(const struct fs_session *session)
 
     if (before == FS_MOUNTED_NOT)
         return 0;
-    mpiio_complain(session->options->name, "%s: already mounted%s", path,
-                   before == FS_MOUNTED_DEGRADED ? " (degraded)" : "");
+    mpiio_complain(session->options->name,
+                   "%s: already mounted%s (unmount it first with mpiio-umount)", path,
+                   before == FS_MOUNTED_DEGRADED ? ", degraded" : "");
     return 1;
 }
 
@@ -420,9 +418,9 @@ static int check_mountpoint(struct fs_session *session)
     session->mountpoint = realpath(path, NULL);
     if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0) {
         mpiio_complain(session->options->name, "%s: %s%s", path,
-                       errno == ENOTCONN ? "a mount whose daemon is gone" : strerror(errno),
-                       errno == ENOTCONN ? " (mpiio-umount takes it away)"
-                       : errno == ENOENT ? " (the folder must be there: mkdir)"
+                       errno == ENOTCONN ? "the daemon of this mount has exited" : strerror(errno),
+                       errno == ENOTCONN ? " (unmount it first with mpiio-umount)"
+                       : errno == ENOENT ? " (create the folder first)"
                                          : "");
         return 1;
     }
@@ -479,7 +477,7 @@ static int choose_mode(struct fs_session *session)
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(&session->overlaps, 0, &disjoint);
     if (error != 0) {
-        mpiio_complain(session->options->name, "%s", strerror(-error));
+        mpiio_complain(session->options->name, "%s: %s", session->options->spec, strerror(-error));
         return 1;
     }
     if (disjoint)

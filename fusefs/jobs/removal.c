@@ -74,8 +74,8 @@ int fs_removal_prepare(struct fs_session *session)
     error = hold(&session->removal, session->file);
     why = error != 0 ? strerror(error) : why_not(&session->removal, mpiio_store_fd(session->store));
     if (why != NULL)
-        mpiio_complain(session->options->name, "%s: cannot be removed at the end: %s",
-                       session->file, why);
+        mpiio_complain(session->options->name,
+                       "%s: delete_on_close: the file cannot be removed: %s", session->file, why);
     return why != NULL;
 }
 

@@ -72,8 +72,8 @@ static int check_members(const struct fs_rights *rights, const struct vs_members
 
     if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED) {
         mpiio_complain(name,
-                       "%s: allow_other: the rights of %d members at most can be told, not of %lld",
-                       file, MPIIO_MEMBERS_JUDGED, (long long)vs_members_count(members));
+                       "%s: allow_other: the file has %lld members, and at most %d are possible",
+                       file, (long long)vs_members_count(members), MPIIO_MEMBERS_JUDGED);
         return 1;
     }
     member = mpiio_store_find_list(rights->store);

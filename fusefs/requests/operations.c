@@ -51,7 +51,8 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
         become_silent(session);
     if (session->ready >= 0) {
         if (write(session->ready, "r", 1) != 1)
-            fs_log_line(&session->log, MPIIO_LOG_WARNING, "nobody waits for the mount");
+            fs_log_line(&session->log, MPIIO_LOG_WARNING,
+                        "the process that mounts has exited before the mount was ready");
         close(session->ready);
         session->ready = -1;
     }

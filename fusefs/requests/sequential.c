@@ -34,19 +34,19 @@ static int refuse_options(const struct fs_session *session)
     const char *what = NULL;
 
     if (vs_spec_members(session->spec) != NULL)
-        what = "an assembled file has positions";
+        what = "not possible with an assembled file";
     else if (fs_cluster_is_on(&session->cluster))
-        what = "the file is one node's";
+        what = "not possible on several nodes";
     else if (options->access == FS_ACCESS_RW)
-        what = "the file is read (with ro) or written, not both";
+        what = "rw: the file is either read (ro) or written";
     else if (options->create || options->delete_on_close)
-        what = "the file is not made, nor removed";
+        what = "not possible with create or delete_on_close";
     else if (options->append || options->atomic || vs_spec_atomic(session->spec) || options->npy)
-        what = "append, atomic and npy are for files that have positions";
+        what = "not possible with append, atomic or npy";
     else if (options->cache == FS_CACHE_BACK)
-        what = "what is written is not held back (cache=back)";
+        what = "not possible with cache=back";
     else if (options->allow_other)
-        what = "allow_other needs a file whose rights count";
+        what = "not possible with allow_other";
     return what != NULL ? refuse(session, what) : 0;
 }
 

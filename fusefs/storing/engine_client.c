@@ -143,9 +143,9 @@ static int make_room(const struct fs_session *session, unsigned *most)
     if (allowed >= tree || below == 0)
         return 0;
     mpiio_complain(session->options->name,
-                   "%d nodes need %llu open files in the daemon of node %d, which may have %llu "
-                   "(ulimit -Hn)",
-                   cluster->nodes, (unsigned long long)tree, cluster->node,
+                   "node %d: its daemon needs %llu open files for %d nodes, and may have %llu "
+                   "(raise the limit with ulimit -Hn)",
+                   cluster->node, (unsigned long long)tree, cluster->nodes,
                    (unsigned long long)allowed);
     return 1;
 }

@@ -120,8 +120,10 @@ static void await_stores(struct fs_session *session)
     error =
         mpiio_store_fence_await(session->store, session->options->peer_timeout, log_await, session);
     if (error == -ETIMEDOUT)
-        fs_log_line(&session->log, MPIIO_LOG_ERROR,
-                    "degraded: it has not ended, and may undo what is stored now");
+        fs_log_line(
+            &session->log, MPIIO_LOG_ERROR,
+            "degraded: the store of another node's engine has not ended, and may undo what is "
+            "stored now (check the file)");
     else if (error != 0)
         fs_log_line(&session->log, MPIIO_LOG_WARNING,
                     "degraded: cannot tell whether another engine stores: %s", strerror(-error));
@@ -337,7 +339,7 @@ static int make_lists(struct fs_session *session)
     cluster->errors = calloc(most, sizeof(*cluster->errors));
     if (cluster->blocks != NULL && cluster->errors != NULL)
         return 0;
-    mpiio_complain(session->options->name, "%s", strerror(ENOMEM));
+    mpiio_complain(session->options->name, "out of memory");
     return 1;
 }
 

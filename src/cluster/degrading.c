@@ -97,7 +97,7 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
         return;
     if (!fenced)
         mpiio_roster_log(peers, MPIIO_LOG_WARNING,
-                         "%d nodes have not said that their engines are gone",
+                         "degraded: %d nodes have not confirmed that their engines have ended",
                          self->fenced.missing);
     mpiio_degrading_go(peers);
 }

@@ -53,9 +53,9 @@ static void lose_if_broken(struct mpiio_peers *peers, struct mpiio_peer *peer)
     if (peer->link.error == -ENOTCONN || peer->link.error == -ECONNRESET)
         snprintf(why, sizeof(why), "its connection has ended");
     else if (peer->link.error == -EPROTO)
-        snprintf(why, sizeof(why), "it said what cannot be understood");
+        snprintf(why, sizeof(why), "it sent an invalid message");
     else if (peer->link.error == -ENOBUFS)
-        snprintf(why, sizeof(why), "it does not take what it is sent");
+        snprintf(why, sizeof(why), "it does not receive what it is sent");
     else
         snprintf(why, sizeof(why), "connection: %s", strerror(-peer->link.error));
     lose(peers, peer, why);

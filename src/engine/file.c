@@ -187,7 +187,9 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     if (most[1] != 0) {
         /* All have none, or some have one: these others tell. */
         if (most[2] != 0 && nothing)
-            snprintf(text, size, "the file is read-only here, and not on other nodes");
+            snprintf(text, size,
+                     "the file is read-only here, and not on other nodes (mount it read-only with "
+                     "-o ro)");
         return most[2] != 0 ? -1 : 0;
     }
     if (hello->assembled)

@@ -120,7 +120,8 @@ static int run_node(struct engine *engine)
     engine->nodes = engine->group.nodes;
     if (engine->nodes == 1 && engine_environment_size() > 1) {
         mpiio_complain(options->name,
-                       "%d engines do not know of each other: what started them is not of %s",
+                       "the launcher started %d engines that do not know of each other: it is not "
+                       "that of %s (choose another with MPIIO_MPIEXEC)",
                        engine_environment_size(), engine_environment_mpi());
         return 1;
     }
@@ -142,8 +143,9 @@ static void tell_limit(const struct engine_options *options)
     if (mpiio_rlimit_file_size() >= SHARED_MIN)
         return;
     gethostname(host, sizeof(host) - 1);
-    mpiio_complain(options->name, "%s: a limit of files' size (ulimit -f) leaves MPI no room: %s",
-                   host, strerror(EFBIG));
+    mpiio_complain(options->name,
+                   "%s: MPI has no room for its memory: %s (raise the limit with ulimit -f)", host,
+                   strerror(EFBIG));
 }
 
 /* mpiio-engine(8): the MPI program of a mount on several nodes. */

@@ -171,7 +171,8 @@ static void await_message(struct engine *engine, enum mpiio_message_type type,
     } else if (message->type != type) {
         if (message->type == MPIIO_MESSAGE_HELLO)
             close_hello(&message->hello);
-        fail_start(failure, 1, "%s does not speak as this version does", engine->daemon.program);
+        fail_start(failure, 1, "%s: another version than that of mpiio-engine",
+                   engine->daemon.program);
     }
 }
 

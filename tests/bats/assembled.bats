@@ -122,7 +122,7 @@ END
     chmod +x there
     export MPIIO_FUSED=$tmp/there read_only=node1
     run -1 --separate-stderr mount_hosts s.json
-    [ "$stderr" = "mpiio-mount: node1: the file is read-only here, and not on other nodes" ]
+    [ "$stderr" = "mpiio-mount: node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" ]
     nothing_left
     run -1 --separate-stderr mount_hosts s.json -o rw
     [[ $stderr = "mpiio-mount: node1: "*"s.json:2:3: /members: member 1, $tmp/T.0001.data: Read-only file system" ]]

@@ -88,7 +88,7 @@ is_missing() {
     scatter_spec
     dd if=s.dat of=m0 bs=2048 count=1 status=none
     dd if=s.dat of=m1 bs=2048 skip=1 status=none
-    refuses "--members: an assembled file: members are not removed: -o delete_on_close is for one file" \
+    refuses "--members: delete_on_close is not possible with an assembled file" \
         -o delete_on_close --members 'm{member:1}' --pieces 'scatter 2048 on 2' --view 'scatter 8 on 2' "$mnt"
     # A folder that this user may not change.
     mkdir closed open
@@ -96,14 +96,14 @@ is_missing() {
     chmod 666 closed/s.dat
     user_folder open
     run ! as_user mpiio-mount -o delete_on_close -f closed/s.dat s.json open
-    [ "$output" = "mpiio-mount: $tmp/closed/s.dat: cannot be removed at the end: Permission denied" ]
+    [ "$output" = "mpiio-mount: $tmp/closed/s.dat: delete_on_close: the file cannot be removed: Permission denied" ]
     run ! is_mounted "$mnt"
     [ -e closed/s.dat ]
     truncate -s 1M disk.img
     device=$(as_root losetup --show -f disk.img)
     run ! mpiio-mount -o delete_on_close -f "$device" s.json "$mnt"
     as_root losetup -d "$device"
-    [ "$output" = "mpiio-mount: $device: cannot be removed at the end: not a regular file" ]
+    [ "$output" = "mpiio-mount: $device: delete_on_close: the file cannot be removed: not a regular file" ]
 }
 
 @test "delete_on_close: a sticky folder of another user, which allows no removal, is refused" {
@@ -114,7 +114,7 @@ is_missing() {
     chmod 666 sticky/s.dat
     user_folder open
     run -1 as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
-    [ "$output" = "mpiio-mount: $tmp/sticky/s.dat: cannot be removed at the end: Operation not permitted" ]
+    [ "$output" = "mpiio-mount: $tmp/sticky/s.dat: delete_on_close: the file cannot be removed: Operation not permitted" ]
     # Its owner may, and root.
     as_user cp s.dat sticky/own.dat
     as_user mpiio-mount -o delete_on_close -f sticky/own.dat s.json open

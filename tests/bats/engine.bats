@@ -243,8 +243,8 @@ first_epoch() {
         *-tell) want="the spec is not to be had" ;;
         *-print) want="printed on the way out" ;;
         *-die) want="$MPIIO_BUILD/tests/engine/fake_daemon was killed by signal 9" ;;
-        *-babble) want="$MPIIO_BUILD/tests/engine/fake_daemon does not speak as this version does" ;;
-        *-readonly) want="the file is read-only here, and not on other nodes" ;;
+        *-babble) want="$MPIIO_BUILD/tests/engine/fake_daemon: another version than that of mpiio-engine" ;;
+        *-readonly) want="the file is read-only here, and not on other nodes (mount it read-only with -o ro)" ;;
         esac
         rm -f report*
         run --separate-stderr start_engines 3 --name=mpiio-mount \

@@ -235,8 +235,8 @@ file_fd() {
 @test "faults: a limit of files' size that has no room for write-back is told when it is mounted" {
     scatter_spec
     run -1 prlimit --fsize=$((1 << 20)) mpiio-mount -o cache=back s.json "$mnt"
-    [ "$output" = "mpiio-mount: write-back: a limit of files' size (ulimit -f) leaves no room for its \
-memory: File too large" ]
+    [ "$output" = "mpiio-mount: write-back: no room for its memory: File too large (raise \
+the limit with ulimit -f)" ]
     run ! is_mounted
 }
 

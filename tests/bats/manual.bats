@@ -129,6 +129,11 @@ options() {
     nothing_bad
 }
 
+@test "manual: every message of a failure is in the manual, and no other" {
+    /usr/bin/python3 "$top/tests/manual/messages.py" "$top" >bad || [ -s bad ]
+    nothing_bad
+}
+
 @test "manual: every statistic is in the manual, and no other" {
     # The names of stats.json, in quotes or as the first member of a table's line.
     find "$top/fusefs" -name stats.c -exec cat {} + | grep -oE '\\"[a-z_]+\\":|\{"[a-z_]+", &' |

@@ -276,7 +276,7 @@ sys.stdout.buffer.write(whole)')
     stripes
     # Where such members' whole ends, nobody says.
     rm T.0005.data
-    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be made: where the whole ends is not said *" -o create
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be created: the view does not say where the whole ends *" -o create
     [ ! -e T.0005.data ]
     stripes
 }

@@ -203,7 +203,7 @@ allowed() {
     stop_nodes
     run_daemons prlimit --nofile=100:129
     run ! start_nodes 3
-    [ "$(cat err)" = "nodes: $(hostname): 3 nodes need 130 open files in the daemon of node 0, which may have 129 (ulimit -Hn)" ]
+    [ "$(cat err)" = "nodes: $(hostname): node 0: its daemon needs 130 open files for 3 nodes, and may have 129 (raise the limit with ulimit -Hn)" ]
     run ! mountpoint -q m0
     run ! mountpoint -q m1
     stop_nodes

@@ -71,9 +71,9 @@ is_degraded() {
     [[ $("$engine" --version) == *" (Open MPI)" ]]
     MPIIO_ENGINE=$engine MPIIO_MPIEXEC=$(mpich_mpiexec) run -1 --separate-stderr mpiio-mount \
         --hosts=localhost,localhost s.json "$tmp/m%n"
-    [ "$stderr" = "mpiio-mount: 2 engines do not know of each other: what started them is not of Open MPI" ]
+    [ "$stderr" = "mpiio-mount: the launcher started 2 engines that do not know of each other: it is not that of Open MPI (choose another with MPIIO_MPIEXEC)" ]
     run -1 --separate-stderr timeout -s KILL 300 mpiexec.openmpi --oversubscribe -n 2 \
         "$MPIIO_SBIN/mpiio-engine" -- s.json "$tmp/m%n" </dev/null 3>&-
-    [[ $stderr == *"mpiio-engine: 2 engines do not know of each other: what started them is not of MPICH"* ]]
+    [[ $stderr == *"mpiio-engine: the launcher started 2 engines that do not know of each other: it is not that of MPICH"* ]]
     nothing_left
 }

@@ -69,7 +69,7 @@ TEXT
     [ "$(stat -c %Y secret)" = "$(stat -c %Y before)" ]
     # Nobody is let in by the rights of a file that has taken the name.
     run ! as_mallory cat "$mnt/whole"
-    [ "$(grep -c "member 2, $tmp/m/2: another file than when this was mounted" log)" -eq 1 ]
+    [ "$(grep -c "member 2, $tmp/m/2: replaced by another file since it was mounted" log)" -eq 1 ]
     # The file itself, under another name.
     mpiio-umount "$mnt"
     ln -sfn "$tmp/m/1" m/2

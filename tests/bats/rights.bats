@@ -201,7 +201,7 @@ TEXT
     [ "$stderr" = "mpiio-mount: member 1, $tmp/files/1: allow_other: it has an access control list: of members only owner, group and mode count" ]
     for i in {0..300}; do echo x >"files/$i"; done
     run -1 --separate-stderr mount_spec <(sed 's/"count": 3/"count": 301/; s/512/2/; s,files,'"$tmp"'/files,' s.json) -o allow_other
-    [ "$stderr" = "mpiio-mount: $tmp/files/{member}: allow_other: the rights of 256 members at most can be told, not of 301" ]
+    [ "$stderr" = "mpiio-mount: $tmp/files/{member}: allow_other: the file has 301 members, and at most 256 are possible" ]
 }
 
 @test "rights: a failed mount reports what fusermount3 needs" {

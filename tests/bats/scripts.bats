@@ -69,7 +69,7 @@ place_helper() {
 @test "mpiio-mount: a mount point that is missing or no folder, status 1" {
     scatter_spec
     run -1 --separate-stderr mpiio-mount s.json none
-    [ "$stderr" = "mpiio-mount: none: No such file or directory (the folder must be there: mkdir)" ]
+    [ "$stderr" = "mpiio-mount: none: No such file or directory (create the folder first)" ]
     run -1 --separate-stderr mpiio-mount s.json s.dat
     [ "$stderr" = "mpiio-mount: s.dat: Not a directory" ]
 }
@@ -78,7 +78,7 @@ place_helper() {
     scatter_spec
     rm s.dat
     run -1 --separate-stderr mpiio-mount s.json "$mnt"
-    [[ $stderr == "mpiio-mount: "*"s.dat: No such file or directory (-o create makes it, -f names another)" ]]
+    [[ $stderr == "mpiio-mount: "*"s.dat: No such file or directory (create it with -o create, or name another with -f)" ]]
     run ! is_mounted
 }
 
@@ -231,15 +231,15 @@ has_open() {
     mount_spec s.json
     ln -s mnt link
     run -1 --separate-stderr mpiio-mount -n 2 s.json link
-    [ "$stderr" = "mpiio-mount: link: already mounted" ]
+    [ "$stderr" = "mpiio-mount: link: already mounted (unmount it first with mpiio-umount)" ]
     run -1 --separate-stderr mpiio-mount -o store=mpiio s.json mnt
-    [ "$stderr" = "mpiio-mount: $(hostname): $mnt: already mounted" ]
+    [ "$stderr" = "mpiio-mount: $(hostname): $mnt: already mounted (unmount it first with mpiio-umount)" ]
     # Its daemon is not waited for.
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
     run -1 --separate-stderr timeout 300 mpiio-mount s.json mnt
-    [ "$stderr" = "mpiio-mount: mnt: already mounted" ]
+    [ "$stderr" = "mpiio-mount: mnt: already mounted (unmount it first with mpiio-umount)" ]
     kill -CONT "$pid"
     [ "$(grep -c " $mnt " /proc/self/mountinfo)" -eq 1 ]
     mpiio-umount mnt
@@ -254,11 +254,11 @@ has_open() {
     scatter_spec
     for list in 'n[3-1]' 'n[1-2' 'n[]' 'n[1-]' 'a,,b' 'n[1-2-3]' ',a'; do
         run -2 --separate-stderr mpiio-mount --hosts="$list" s.json "$mnt%n"
-        [ "$stderr" = "mpiio-mount: not a list of hosts: $list" ]
+        [ "$stderr" = "mpiio-mount: $list: not a list of hosts" ]
     done
     for list in 'n[1-999999]' 'n[1-4097]' 'n[1-999][1-999]' 'n[000000000-999999999]'; do
         run -2 --separate-stderr timeout 300 mpiio-mount --hosts="$list" s.json "$mnt%n"
-        [ "$stderr" = "mpiio-mount: more than 4096 hosts: $list" ]
+        [ "$stderr" = "mpiio-mount: $list: more than 4096 hosts" ]
     done
     MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [ "$stderr" = "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" ]
@@ -286,11 +286,11 @@ script() {
     script killed 'kill -KILL $$'
     script asleep 'exec sleep 1000'
     MPIIO_MPIEXEC=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/silent ended with status 3, and said nothing" ]
+    [ "$stderr" = "mpiio-mount: $tmp/silent ended with status 3 without a message" ]
     MPIIO_MPIEXEC=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/killed was killed by signal 9, and said nothing" ]
+    [ "$stderr" = "mpiio-mount: $tmp/killed was killed by signal 9 without a message" ]
     MPIIO_ENGINE=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [[ $stderr == "mpiio-mount: mpiexec"*" ended with status 3, and said nothing" ]]
+    [[ $stderr == "mpiio-mount: mpiexec"*" ended with status 3 without a message" ]]
     MPIIO_ENGINE=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [[ $stderr =~ ^"mpiio-mount: "[^$'\n']+$ ]]
     UCX_TLS=bogus run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"

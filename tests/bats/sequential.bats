@@ -118,10 +118,10 @@ refuses() {
     fifo_spec
     : >plain
     refuses "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
-    refuses 's.json: sequential: the file is read (with ro) or written, not both' -o rw,sequential s.json
-    refuses 's.json: sequential: the file is not made, nor removed' -o sequential,delete_on_close s.json
-    refuses 's.json: sequential: append, atomic and npy are for files that have positions' -o sequential,atomic s.json
-    refuses 's.json: sequential: what is written is not held back (cache=back)' -o sequential,cache=back s.json
+    refuses 's.json: sequential: rw: the file is either read (ro) or written' -o rw,sequential s.json
+    refuses 's.json: sequential: not possible with create or delete_on_close' -o sequential,delete_on_close s.json
+    refuses 's.json: sequential: not possible with append, atomic or npy' -o sequential,atomic s.json
+    refuses 's.json: sequential: not possible with cache=back' -o sequential,cache=back s.json
     local gaps='the view has gaps, a displacement, an end or another representation, or is not that of all ranks'
     refuses "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
     refuses "--view: sequential: $gaps" -o sequential --view 'broadcast of double at 8' f

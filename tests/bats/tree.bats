@@ -408,11 +408,11 @@ EOF
     run -2 mpiio-fused --engine-fd x t.json "$mnt"
     run -1 mpiio-fused --engine-fd 77 t.json "$mnt"
     run -1 mpiio-fused t.json nowhere
-    [ "$output" = "mpiio-fused: nowhere: No such file or directory (the folder must be there: mkdir)" ]
+    [ "$output" = "mpiio-fused: nowhere: No such file or directory (create the folder first)" ]
     run -1 mpiio-fused t.json t.dat
     [ "$output" = "mpiio-fused: t.dat: Not a directory" ]
     run -1 mpiio-fused --name=mpiio-mount -f gone t.json "$mnt"
-    [[ $output == "mpiio-mount: "*"gone: No such file or directory (-o create makes it, -f names another)" ]]
+    [[ $output == "mpiio-mount: "*"gone: No such file or directory (create it with -o create, or name another with -f)" ]]
     run -1 mpiio-fused -f /dev/null t.json "$mnt"
     echo '{' >wrong.json
     run -2 mpiio-fused wrong.json "$mnt"

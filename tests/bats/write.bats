@@ -123,7 +123,7 @@ random_writes() {
     as_user cmp -n 4096 m/rank0 b.dat
     as_user mpiio-umount m
     run -1 as_user mpiio-mount -o rw b.json m
-    [[ $output == "mpiio-mount: "*"b.dat: Permission denied (it can only be mounted read-only: -o ro)" ]]
+    [[ $output == "mpiio-mount: "*"b.dat: Permission denied (mount it read-only with -o ro)" ]]
     run ! is_mounted m
 }
 
@@ -187,7 +187,7 @@ END
     blocks_spec 10
     rm b.dat
     run -1 mpiio-mount b.json "$mnt"
-    [[ $output == "mpiio-mount: "*"b.dat: No such file or directory (-o create makes it, -f names another)" ]]
+    [[ $output == "mpiio-mount: "*"b.dat: No such file or directory (create it with -o create, or name another with -f)" ]]
     [ ! -e b.dat ]
     run -2 mpiio-mount -o ro,create b.json "$mnt"
     [ ! -e b.dat ]

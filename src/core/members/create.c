@@ -103,9 +103,9 @@ static int fail_create(const struct vs_members *members, int64_t member, const c
                        int error, struct vs_error *why)
 {
     return vs_members_fail(
-        members, error, why, "member %" PRId64 ", %s: cannot be made: %s", member, path,
-        error == -EINVAL ? "where the whole ends is not said (by \"tiles\", a subarray or a "
-                           "darray)"
+        members, error, why, "member %" PRId64 ", %s: cannot be created: %s", member, path,
+        error == -EINVAL ? "the view does not say where the whole ends (use \"tiles\", a "
+                           "subarray or a darray)"
                          : strerror(-error));
 }
 
