@@ -81,8 +81,8 @@ static int check_members(const struct fs_rights *rights, const struct vs_members
         return 0;
     path = vs_members_file(members, member);
     mpiio_complain(name,
-                   "member %lld, %s: allow_other: it has an access control list: of members "
-                   "only owner, group and mode count",
+                   "member %lld, %s: allow_other: a member with an access control list is not "
+                   "possible",
                    (long long)member, path != NULL ? path : "?");
     free(path);
     return 1;

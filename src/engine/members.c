@@ -195,7 +195,7 @@ static void find_other(struct engine_collective *group, const struct vs_members 
             if (is_other(&first[i], &mine[start + (int64_t)i], births))
                 say_other(members, start + (int64_t)i,
                           first[i].held != mine[start + (int64_t)i].held
-                              ? "not as much data here as on node 0"
+                              ? "not the same amount of data here as on node 0"
                               : "not the same file here as on node 0",
                           text, size);
     }

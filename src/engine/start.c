@@ -214,7 +214,7 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
     else if (first[1] != hello->hello.fanout)
         fail_start(failure, 2, "fanout is not the same here as on node 0");
     else if (first[2] != hello->hello.held)
-        fail_start(failure, 1, "members have not as much data here as on node 0");
+        fail_start(failure, 1, "members have not the same amount of data here as on node 0");
 }
 
 /* Collective: homes follow the stripes that node 0 knows of. */

@@ -87,8 +87,8 @@ END
     head -c 65000 T.0003.data >other/short
     trick="mount --bind '$tmp/other/short' '$tmp/T.0003.data'"
     refused_hosts "node1: *s.json:*: /members: member 3, $tmp/T.0003.data: too short: *"
-    refused_hosts "node1: members have not as much data here as on node 0" -o missing=zero
-    refused_hosts "node1: members have not as much data here as on node 0" -o ro,missing=zero
+    refused_hosts "node1: members have not the same amount of data here as on node 0" -o missing=zero
+    refused_hosts "node1: members have not the same amount of data here as on node 0" -o ro,missing=zero
     trick="mkdir -p '$tmp/empty' && mount -t tmpfs none '$tmp/empty' && cp '$tmp'/T.0000.data '$tmp'/empty &&
         cp s.json empty && mount --bind '$tmp/empty' '$tmp'"
     refused_hosts "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: No such file or directory"
