@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
@@ -17,7 +16,6 @@
 #include "core/header.h"
 #include "core/load.h"
 #include "core/store_members.h"
-#include "fusefs/base/mounted.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/overlaps.h"
@@ -30,10 +28,6 @@
 
 /* The most ranks of a view that are checked before mounting; the rest are checked at lookup. */
 #define CHECKED_RANKS 1024
-
-/* The device number of /dev/fuse. */
-#define FUSE_MAJOR 10
-#define FUSE_MINOR 229
 
 static void log_conversion(void *log, const char *message)
 {
@@ -376,61 +370,6 @@ static int start_atomic(struct fs_session *session)
     return error != 0;
 }
 
-/* Refuses to mount over another mount, which would hide it and its daemon. */
-static int refuse_mounted(const struct fs_session *session)
-{
-    const char *path = session->options->mountpoint;
-    enum fs_mounted before = fs_mounted_at(path);
-
-    if (before == FS_MOUNTED_NOT)
-        return 0;
-    mpiio_complain(session->options->name,
-                   "%s: already mounted%s (unmount it first with mpiio-umount)", path,
-                   before == FS_MOUNTED_DEGRADED ? ", degraded" : "");
-    return 1;
-}
-
-/* Checks a descriptor in place of a mount point. The caller has opened it, and mounts it. */
-static int check_descriptor(struct fs_session *session)
-{
-    const char *path = session->options->mountpoint;
-    struct stat st;
-
-    if (fstat(session->options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
-        st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
-        mpiio_complain(session->options->name,
-                       "%s: not an open /dev/fuse (mpiio-containers(7) has an example)", path);
-        return 1;
-    }
-    session->mountpoint = strdup(path);
-    return session->mountpoint == NULL;
-}
-
-static int check_mountpoint(struct fs_session *session)
-{
-    const char *path = session->options->mountpoint;
-    struct stat st;
-
-    if (session->options->fuse_fd >= 0)
-        return check_descriptor(session);
-    if (refuse_mounted(session) != 0)
-        return 1;
-    session->mountpoint = realpath(path, NULL);
-    if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0) {
-        mpiio_complain(session->options->name, "%s: %s%s", path,
-                       errno == ENOTCONN ? "the daemon of this mount has exited" : strerror(errno),
-                       errno == ENOTCONN ? " (unmount it first with mpiio-umount)"
-                       : errno == ENOENT ? " (create the folder first)"
-                                         : "");
-        return 1;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        mpiio_complain(session->options->name, "%s: %s", path, strerror(ENOTDIR));
-        return 1;
-    }
-    return 0;
-}
-
 static int open_log(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -554,7 +493,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
                             options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
                                 session->cluster.nodes <= 1 && session->pool.pool == NULL);
     if (status == 0)
-        status = check_mountpoint(session);
+        status = fs_places_mountpoint(options, &session->mountpoint);
     if (status == 0)
         status = open_log(session);
     if (status == 0 && session->stream == NULL)

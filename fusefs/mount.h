@@ -25,6 +25,13 @@ void fs_mount_close(struct fs_session *session);
 int fs_places_check(const struct fs_options *options, const struct vs_spec *spec);
 
 /*
+ * places.c: checks the mount point, and sets *mountpoint to its real path, which the caller frees.
+ * A descriptor ("/dev/fd/N") must be an open /dev/fuse. Returns 0, or 1 after one line on standard
+ * error. To be called before mounting; local.
+ */
+int fs_places_mountpoint(const struct fs_options *options, char **mountpoint);
+
+/*
  * serve.c: mounts, and serves until the mount ends: in this process with -F, else in a child, and
  * then this process returns as soon as the child serves. Returns an exit status, 1 after one line
  * on stderr.

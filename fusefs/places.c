@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "core/base/complain.h"
+#include "fusefs/base/mounted.h"
 #include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
 
@@ -27,6 +28,10 @@ struct below {
     char path[PATH_MAX]; /* a folder outside of it; empty: none is known yet */
     int folder;          /* that folder, open (O_PATH); -1: none */
 };
+
+/* The device number of /dev/fuse. */
+#define FUSE_MAJOR 10
+#define FUSE_MINOR 229
 
 /* Symbolic links that the kernel follows in one lookup. */
 #define LINKS_MAX 40
@@ -253,4 +258,57 @@ int fs_places_check(const struct fs_options *options, const struct vs_spec *spec
         status = check_members(options, members, &below);
     below_free(&below);
     return status;
+}
+
+/* Refuses to mount over another mount, which would hide it and its daemon. */
+static int refuse_mounted(const struct fs_options *options)
+{
+    enum fs_mounted before = fs_mounted_at(options->mountpoint);
+
+    if (before == FS_MOUNTED_NOT)
+        return 0;
+    mpiio_complain(options->name, "%s: already mounted%s (unmount it first with mpiio-umount)",
+                   options->mountpoint, before == FS_MOUNTED_DEGRADED ? ", degraded" : "");
+    return 1;
+}
+
+/* Checks a descriptor in place of a mount point. The caller has opened it, and mounts it. */
+static int check_descriptor(const struct fs_options *options, char **mountpoint)
+{
+    struct stat st;
+
+    if (fstat(options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
+        st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
+        mpiio_complain(options->name,
+                       "%s: not an open /dev/fuse (mpiio-containers(7) has an example)",
+                       options->mountpoint);
+        return 1;
+    }
+    *mountpoint = strdup(options->mountpoint);
+    return *mountpoint == NULL;
+}
+
+int fs_places_mountpoint(const struct fs_options *options, char **mountpoint)
+{
+    const char *path = options->mountpoint;
+    struct stat st;
+
+    if (options->fuse_fd >= 0)
+        return check_descriptor(options, mountpoint);
+    if (refuse_mounted(options) != 0)
+        return 1;
+    *mountpoint = realpath(path, NULL);
+    if (*mountpoint == NULL || stat(*mountpoint, &st) != 0) {
+        mpiio_complain(options->name, "%s: %s%s", path,
+                       errno == ENOTCONN ? "the daemon of this mount has exited" : strerror(errno),
+                       errno == ENOTCONN ? " (unmount it first with mpiio-umount)"
+                       : errno == ENOENT ? " (create the folder first)"
+                                         : "");
+        return 1;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        mpiio_complain(options->name, "%s: %s", path, strerror(ENOTDIR));
+        return 1;
+    }
+    return 0;
 }

@@ -8,7 +8,7 @@ setup() {
     begin_test
     user_folder own
     user_folder own/mnt
-    cd own
+    cd own || return
     make_file b.dat 65536
     dealt b.dat 4 4096 >b.json
     cp b.dat want

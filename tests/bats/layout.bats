@@ -119,7 +119,7 @@ fusefs/names: src/core src/core/base viewspec viewspec/members
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/source.h src/cluster src/net src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/assembled.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
-fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/pointers viewspec viewspec/members
+fusefs/requests: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs/jobs fusefs src/core src/core/base src/core/file src/core/cache src/cluster src/mounts/ending.h src/pointers viewspec viewspec/members
 fusefs: fusefs/base fusefs/names fusefs/storing fusefs/kernel fusefs/jobs fusefs/requests src/core src/core/base src/core/cache src/mounts/ending.h src/pointers viewspec viewspec/members
 END
 }
