@@ -148,7 +148,8 @@ void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_fra
         end_change(peers, frame->status);
 }
 
-/* What is asked for is not agreed to yet, and may still be given up. */
+/* Returns true if node 0 has asked for a change that not all nodes have agreed to, and that may
+   still be given up. */
 static bool is_open(const struct mpiio_peers *peers)
 {
     return peers->node == 0 && peers->status.state == MPIIO_PEERS_TOGETHER &&

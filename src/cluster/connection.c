@@ -49,9 +49,9 @@ void mpiio_connection_flush(struct mpiio_connection *link)
             mpiio_queue_drop(&link->out, (size_t)sent);
             atomic_fetch_add(&link->sent, (uint64_t)sent);
         } else if (errno == EPIPE || errno == ECONNRESET) {
-            /* Nobody listens. But what was said last is to be read first: the reader fails. The
-               kernel reports a reset once, and to the reader only the end of the stream after it.
-             */
+            /* Nobody listens at the other end. What it sent last must be read first, so the reader
+               fails. The kernel reports a reset only once; the reader then sees the end of the
+               stream. */
             link->reset = link->reset || errno == ECONNRESET;
             mpiio_queue_free(&link->out);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

@@ -74,7 +74,7 @@ static inline void mpiio_connection_send(struct mpiio_connection *link,
     mpiio_connection_put(link, bytes, mpiio_peer_frame_encode(frame, bytes));
 }
 
-/* Sends what waits, as far as the peer takes it. Failures as above. */
+/* Sends as much of the queue as the peer takes. Failures are kept as above. */
 void mpiio_connection_flush(struct mpiio_connection *link);
 
 /*

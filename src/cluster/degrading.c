@@ -9,9 +9,10 @@
 #include "viewspec/base/line.h"
 
 /*
- * Death: what is lost is told to node 0, and by it to all. They end their engines, each node says
- * so once all below it have, and node 0 then lets all go on alone. Where the node above is lost,
- * a node does as node 0 for those below it, which the others no longer hear. The thread's.
+ * Handling of failed nodes. A node that has lost a peer reports this to node 0, which tells all
+ * nodes. They end their engines; each node confirms this once all nodes below it have; node 0 then
+ * lets all go on alone. If the node above is lost, a node takes the part of node 0 for the nodes
+ * below it, which the others do not reach. Called by the thread only.
  */
 
 static bool is_head(const struct mpiio_peers *peers)

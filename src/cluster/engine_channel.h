@@ -11,22 +11,22 @@
 #include "net/handshake.h"
 
 /*
- * What a node's daemon (mpiio-fused) and its engine (mpiio-engine) tell each other, over a pair of
- * connected SOCK_SEQPACKET sockets. The data itself does not travel: it lies in a memfd of the
- * daemon's, which its hello hands over, as does the spec of members, where the file has some.
+ * The messages between a node's daemon (mpiio-fused) and its engine (mpiio-engine), over a pair of
+ * connected SOCK_SEQPACKET sockets. Data is not sent. It lies in a memfd of the daemon, which HELLO
+ * passes to the engine, as it does the spec of members if the file has any.
  *
  *   engine                    daemon
- *   NODE          ->                       which node it is, of how many
- *                             <-  HELLO    the file, and how to store; where it listens for others
- *   PEERS         ->                       where all daemons listen, and what they share
- *                             <-  READY    connected and mounted, or nothing is missing for it
+ *   NODE          ->                       this node's number, and the number of nodes
+ *                             <-  HELLO    the file, how to store it, and the daemon's addresses
+ *   PEERS         ->                       the addresses of all daemons, and what they share
+ *                             <-  READY    connected and mounted, or able to mount
  *   START         ->                       all nodes are ready
- *                             <-  FLUSH      store these blocks, with all the other nodes
- *   RESULT        ->                       what became of each
- *                             <-  QUIT     no epoch will follow: all nodes say so
+ *                             <-  FLUSH    store these blocks, together with all other nodes
+ *   RESULT        ->                       the result for each block
+ *                             <-  QUIT     no epoch will follow; sent on all nodes
  *
- * Until START the daemon may answer FAILED instead, or the engine say QUIT: nothing is mounted
- * then, and both end. The end of the stream, at any time, is the other's death. Both are of one
+ * Until START, the daemon may answer FAILED instead, or the engine may send QUIT. Nothing is
+ * mounted then, and both exit. If the stream ends, the other process has died. Both are of one
  * version of the package; NODE and HELLO carry the protocol's version in case they are not.
  *
  * A channel may be sent on by one thread and received on by another; not by two of a kind.
@@ -88,8 +88,8 @@ struct mpiio_message_node {
 struct mpiio_message_hello {
     const char *path; /* the shared file, absolute; "" where nothing is ever stored */
     uint64_t device;  /* the file that the daemon has open: the path may name another one by now */
-    uint64_t inode;   /* assembled: a hash of which files the members are, and of how much each
-                         holds (mpiio_assembled_identity) */
+    uint64_t inode;   /* with members: a hash of which files the members are, and of their lengths
+                       * (mpiio_assembled_identity) */
     enum mpiio_store_mode store;
     enum mpiio_coherence coherence;   /* how the mount treats the file's filesystem */
     const char *address;              /* where others find it (net/net.h); "": nowhere */
@@ -123,7 +123,7 @@ struct mpiio_message_flush {
     uint32_t count; /* blocks that follow: mpiio_channel_receive_blocks */
 };
 
-/* What an epoch did: this node's part. Bytes, or calls. */
+/* This node's part in an epoch, in bytes or calls. */
 struct mpiio_epoch_counters {
     uint64_t dirty_bytes;     /* handed in by this node */
     uint64_t sent_bytes;      /* sent to other nodes: packed blocks */

@@ -84,10 +84,8 @@ void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
     begin_wanted(peers);
 }
 
-/*
- * Engines have come further, or one does something else than to wait for others. Who is through
- * with the epoch does not count any more.
- */
+/* Records the progress of a node's engine, or that it does something other than waiting for other
+   nodes. Nodes that have finished the epoch do not count. */
 static void note(struct mpiio_peers *peers, struct mpiio_peer *peer, bool waits, uint64_t count)
 {
     if (peer->stall_epoch != peers->rounds.epoch.number || !waits || count != peer->stall_count)

@@ -83,7 +83,7 @@ static struct mpiio_arrival *take_arrival(struct mpiio_peers *peers)
     return arrival;
 }
 
-/* Whether a node may join: 0, or why not. */
+/* Returns 0 if a node may join, or the errno with which it is refused. */
 static int check_arrival(const struct mpiio_peers *peers, const struct mpiio_join *join)
 {
     if (join->node == 0 || mpiio_tree_above((int)join->node, peers->fanout) != peers->node)

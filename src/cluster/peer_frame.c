@@ -138,7 +138,7 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
     return mpiio_wire_complete(&wire) ? (ssize_t)length : -EPROTO;
 }
 
-/* Who may send which frame, and when. */
+/* The rules for frames: which node may send which frame, and in which state. */
 
 /* Sets of states. */
 enum {
@@ -156,7 +156,7 @@ struct rule {
 /* Once all have joined a node may say anything at any time, as it may not know better yet. */
 static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
-    /* What it takes back once all are known to be there is a death. */
+    /* A frame that withdraws this after all nodes have joined is a failure. */
     [MPIIO_JOINED] = {JOINING, TOGETHER | DEGRADING | FINAL},
     [MPIIO_ASK] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_DONE] = {TOGETHER, DEGRADING | FINAL},
@@ -168,7 +168,7 @@ static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_GOODBYE] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_LOST] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_PROGRESS] = {TOGETHER, DEGRADING | FINAL},
-    /* Of a node that has closed itself off: its connection will end. */
+    /* From a node that has fenced itself. Its connection will end. */
     [MPIIO_FENCED] = {DEGRADING, TOGETHER | FINAL},
 };
 

@@ -80,7 +80,7 @@ size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *by
  */
 ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame);
 
-/* Who may say what when, once a node has joined: upwards, and downwards. */
+/* The effect of a frame that arrives, upwards or downwards, after a node has joined. */
 
 enum mpiio_frame_rule {
     MPIIO_FRAME_WRONG, /* it may never come now: the other side is not what it should be */
@@ -88,10 +88,8 @@ enum mpiio_frame_rule {
     MPIIO_FRAME_DUE,
 };
 
-/*
- * What a frame of that type is to the node that receives it in that state: from below (or from
- * itself), or from above. Local, thread-safe.
- */
+/* Returns the effect of a frame of that type on the node that receives it in that state: from below
+   (or from itself), or from above. Local, thread-safe. */
 enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool from_below,
                                        enum mpiio_peers_state state);
 

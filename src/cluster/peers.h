@@ -39,10 +39,10 @@ struct mpiio_peers;
 #define MPIIO_PEERS_NODES   1048576
 
 /*
- * What happens. All but log are called from the one thread, one at a time, with no lock held,
- * and not before all nodes have joined. While one runs, no heartbeat is sent: all but on_degraded,
- * on_alone and on_end must return at once, and what takes time is done by another thread. Each
- * gets the data of the options.
+ * Events. All but log are called from the one thread, one at a time, with no lock held, and not
+ * before all nodes have joined. No heartbeat is sent during a call. So all but on_degraded,
+ * on_alone and on_end must return at once, and leave long work to another thread. Each gets the
+ * data of the options.
  */
 struct mpiio_peers_events {
     /* A line for the log: a change of state, why a connection was refused. From any thread. */
@@ -56,18 +56,14 @@ struct mpiio_peers_events {
     /* All nodes are through with it. status: 0, or that of the first node that failed. */
     void (*on_finished)(void *data, uint64_t epoch, bool sync, int status);
 
-    /*
-     * How far this node's engine has come in the epoch that is under way: asked for once in a
-     * heartbeat from on_epoch until it is done. One that cannot go on for a reason that is seen
-     * here does not count as waiting for others.
-     */
+    /* Reports how far this node's engine has come in the current epoch. Called once in each
+       heartbeat from on_epoch until the epoch has finished. An engine that cannot go on for a
+       reason that is known here does not count as waiting for others. */
     void (*progress)(void *data, struct mpiio_progress *progress);
 
-    /*
-     * This node may store until then, as told by mpiio_lease_clock: as the others go by when they
-     * last heard of it, none of them takes it for dead before. 0: not any more. Given again and
-     * again, later each time.
-     */
+    /* This node may store until that time (mpiio_lease_clock). The other nodes measure its silence
+       from its last heartbeat, so none of them declares it failed before. 0: it may not store.
+       Called repeatedly, with a later time in each call. */
     void (*on_lease)(void *data, int64_t until);
 
     /*
@@ -83,7 +79,7 @@ struct mpiio_peers_events {
      * force, before that. Not for a node that has said goodbye.
      */
     void (*on_unmount)(void *data, bool force);
-    /* All nodes are unmounted and were told so. The last event. */
+    /* All nodes are unmounted and know it. The last event. */
     void (*on_end)(void *data);
 
     /*
@@ -174,10 +170,10 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status);
 
 /*
- * Changes the atomicity of all nodes, if each agrees. Blocks up to timeout ms, 3/4 of which are for
- * the nodes to agree. What a node refused with, -ETIMEDOUT (after 3/4: nothing has changed; after
- * all: not known), or -ENOTCONN: the nodes are not together, and on_settled says what holds here.
- * -EDEADLK from within an event.
+ * Changes the atomicity of all nodes, if each agrees. Blocks for up to timeout ms, of which 3/4 are
+ * for the nodes to agree. Returns 0, the errno with which a node refused, -ETIMEDOUT (after 3/4 of
+ * the time: nothing has changed; after all of it: unknown), or -ENOTCONN if the nodes are not
+ * together: on_settled then reports the value that holds here. -EDEADLK from within an event.
  */
 int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout);
 
@@ -216,7 +212,7 @@ int mpiio_peers_peer(struct mpiio_peers *peers, int index, struct mpiio_peer_sta
  */
 void mpiio_peers_stop(struct mpiio_peers *peers);
 
-/* Stops and frees; no other thread may use the peers any more. NULL is allowed. */
+/* Stops and frees. No other thread may use the peers. NULL is allowed. */
 void mpiio_peers_free(struct mpiio_peers *peers);
 
 #endif

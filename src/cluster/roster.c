@@ -16,7 +16,8 @@
 /* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
 #define INTERVAL 1000
 #define SETTLE   2000
-/* What a node may have to say, and tell itself, between two turns without asking for memory. */
+/* Bytes of the frames that a node may send to others, and to itself, between two turns without
+   allocating memory. */
 #define OUTBOX ((size_t)16 << 10)
 #define INBOX  ((size_t)256 << 10)
 
@@ -105,7 +106,7 @@ int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner)
     return epoll_ctl(peers->poll, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
-/* Where a peer has its place, by its number. */
+/* Returns the slot of a peer, by its number. */
 static struct mpiio_peer **place_of(struct mpiio_peers *peers, int node)
 {
     if (node == peers->node)
@@ -182,7 +183,7 @@ static void set_host(struct mpiio_peers *peers, const char *host)
     vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
 }
 
-/* What cannot be said would be waited for for ever. */
+/* A frame that cannot be sent would be awaited for ever, so the memory is reserved. */
 static int reserve(struct mpiio_queue *queue, size_t size)
 {
     queue->bytes = malloc(size);

@@ -9,12 +9,11 @@
 #include "peers.h"
 #include "stall.h"
 
-/*
- * Who a node is connected with, what is known of each, and what is being waited for: below all that
- * change it, and the loop, which calls these.
- */
+/* The peers of a node: the connection with each, the state of each, and what the node waits for.
+   The functions that change it, and the loop, call these. */
 
-/* What a node waits for from one below it, or from itself: for that one and all below it. */
+/* The answers that a node waits for, from each node below it and from itself. An answer stands for
+   a node and all nodes below it. */
 enum mpiio_awaited {
     MPIIO_AWAIT_EPOCH = 1,
     MPIIO_AWAIT_CHANGE = 2,
@@ -37,7 +36,7 @@ struct mpiio_peer {
     int64_t given;     /* the promise to it: none on this node's side does before; likewise */
     bool beat_awaited; /* it has not answered the last beat */
 
-    /* Of it and all that are below it. */
+    /* The node and all nodes below it. */
     bool complete;        /* all have joined */
     bool all_unmounted;   /* all are */
     unsigned int awaited; /* a set of mpiio_awaited */
@@ -73,7 +72,7 @@ struct mpiio_arrival {
 /* The rounds of this node and those below it. For the thread. */
 struct mpiio_rounds {
     int missing; /* of the node's peers, those that are not complete */
-    bool ending; /* all were told that it is the end */
+    bool ending; /* all nodes know that all are unmounted */
     struct mpiio_round epoch, change, unmount, fenced;
 
     bool epoch_sync;
@@ -95,15 +94,15 @@ struct mpiio_rounds {
     char *unsaved; /* owned; grows to MPIIO_PEER_TEXT_MAX at most */
     size_t unsaved_size;
 
-    bool bereft;                 /* a node below is lost, which was told to the one above */
+    bool bereft;                 /* a node below is lost, and the one above knows it */
     bool fenced_said;            /* all that live are fenced, and that is passed on */
     int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
 };
 
-/* What this node does with what it is told. For the thread. */
+/* The state of this node's own part. Used by the thread only. */
 struct mpiio_member {
     bool degraded;   /* on_degraded was called */
-    uint64_t epoch;  /* that this node is not through with, as far as it was told; or 0 */
+    uint64_t epoch;  /* the epoch that this node has not finished, or 0 */
     uint64_t change; /* that was prepared and is not settled, or 0 */
     bool change_value;
 };
@@ -165,7 +164,7 @@ struct mpiio_peers {
 /* A node without a thread or a connection. 0 or a negative errno, then NULL. */
 int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
 
-/* Closes and frees what no thread uses any more. */
+/* Closes and frees everything. No thread may use it. */
 void mpiio_roster_free(struct mpiio_peers *peers);
 
 /* Before the thread is started: ms of silence after which a peer is dead, and what follows of it.
@@ -191,7 +190,7 @@ int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *
 int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_roster_wake(struct mpiio_peers *peers);
 
-/* What follows is the thread's, unless it is said. */
+/* Only the thread calls the following functions, unless stated otherwise. */
 
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state);
 
@@ -248,9 +247,9 @@ void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
 bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
                          enum mpiio_awaited what, int status, uint32_t node);
 
-/* What is said to a node, and who sees to it. The thread's. */
+/* Handling of frames that arrive. Called by the thread only. */
 
-/* What a node below says, or this one itself. 0 or -EPROTO. */
+/* Handles a frame from a node below, or from this node itself. Returns 0 or -EPROTO. */
 int mpiio_hearing_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
                         const struct mpiio_peer_frame *frame);
 
@@ -260,9 +259,10 @@ int mpiio_hearing_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
  */
 int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
 
-/* How all come together: each node says so once all that are below it have joined. The thread's. */
+/* Joining: each node reports once all nodes below it have joined. Called by the thread only. */
 
-/* Nobody may be missing here: says so, or at node 0 that all are there. */
+/* If no node is missing here, reports that to the node above, or at node 0 begins the work of
+   all. */
 void mpiio_joining_look(struct mpiio_peers *peers);
 
 /* JOINED, from a node below. */
@@ -327,7 +327,7 @@ void mpiio_renewal_beat_above(struct mpiio_peers *peers);
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame);
 
-/* Renews this node's lease as far as its peers promise; takes it away. */
+/* Renews this node's lease for as long as its peers promise, or revokes it. */
 void mpiio_renewal_update(struct mpiio_peers *peers);
 void mpiio_renewal_revoke(struct mpiio_peers *peers);
 
@@ -367,10 +367,9 @@ void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_fram
 /* With each heartbeat: notes how far this node's engine has come; tells the node above of all. */
 void mpiio_epochs_beat(struct mpiio_peers *peers);
 
-/*
- * At node 0: true if nobody in an epoch has come further for peer_timeout, as all wait. Then node,
- * and host (MPIIO_HOST_MAX + 1 bytes), do not hear another, and why says so, cut to size bytes.
- */
+/* At node 0: returns true if all engines in an epoch have waited for peer_timeout without progress.
+   Sets *node and host (MPIIO_HOST_MAX + 1 bytes) to a node that does not hear another one, and why,
+   of size bytes, to a line about it. */
 bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
                           size_t size);
 
@@ -394,7 +393,7 @@ int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
 
 /* Degrading: degrading.c. Called by the thread only. */
 
-/* Of node 0, or as it has told: somebody is dead. */
+/* Begins to degrade: at node 0, or after its message that a node has failed. */
 void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why);
 
 /* From below, or of this node: LOST and FENCED. */

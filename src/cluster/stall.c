@@ -10,7 +10,7 @@
 #include "viewspec/base/line.h"
 #include "net/wire.h"
 
-/* Of those that are told in one line. */
+/* The number of pairs of nodes that one line names. */
 #define PAIRS 16
 
 void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *node)
@@ -92,7 +92,7 @@ int mpiio_stall_decode(const void *bytes, size_t size, struct mpiio_stall *stall
     return -EPROTO;
 }
 
-/* What from sends does not come to to. */
+/* A connection that does not work: messages from one node do not reach the other. */
 struct pair {
     uint32_t from, to;
 };
@@ -134,7 +134,7 @@ static void add_pair(struct search *search, uint32_t from, uint32_t to)
         search->more = true;
 }
 
-/* Whether other, whom somebody waits for in that step, has come to it. */
+/* Returns true if a node that others wait for in a step has reached that step. */
 static bool has_come(const struct search *search, uint32_t other, uint64_t step)
 {
     const struct mpiio_stall_node *node = find_node(search, other);
@@ -154,7 +154,7 @@ static void look_at(struct search *search, const struct mpiio_stall_node *node)
             add_pair(search, node->node, progress->to[k]);
 }
 
-/* "node A (HOST)", as far as the name of the host is known. */
+/* Writes "node A (HOST)". The host is left out if its name is unknown. */
 static const char *name(const struct search *search, uint32_t node, char *text, size_t size)
 {
     const struct mpiio_stall_node *listed = find_node(search, node);
@@ -197,7 +197,7 @@ static void say_pair(struct search *search, const struct pair *pair)
         say(search, pair->to, "and", pair->from, " do not reach each other");
 }
 
-/* As far as is known, nothing is lost on its way: whom the first who waits is told to wait for. */
+/* If no message is known to be lost, names the node that the first waiting node waits for. */
 static int say_who_waits(struct search *search, const struct mpiio_stall_node *node)
 {
     if (node->progress.from_count > 0)

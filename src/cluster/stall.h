@@ -9,15 +9,13 @@
 #include "core/base/progress.h"
 
 /*
- * An epoch that does not come further: who does not reach whom, found from what all nodes say of
- * their engines. Exchanges have the same order everywhere. So whoever waits for a node that has
- * come to the same exchange, or a later one, waits for what was sent, and does not arrive; whoever
- * waits for one that has not come that far, waits for what that one waits for.
- *
- * So those that have come least far tell, and on the way to node 0 no others are kept: a node that
- * is not among them has come as far as any of them, or is through with the epoch.
- *
- * All functions are local.
+ * Diagnosis of an epoch that makes no progress: which node does not reach which, derived from the
+ * states that all engines report. Exchanges have the same order on all nodes. If a node waits for
+ * another one that has reached the same exchange or a later one, the message that it waits for was
+ * sent and has not arrived. If the other one has not reached the exchange, both wait for the same
+ * cause.  So the nodes that are furthest behind show the cause. Nodes on the way to node 0 forward
+ * only the states of those: every other node is as far, or has finished the epoch.  All functions
+ * are local.
  */
 
 #define MPIIO_STALL_HOST  63 /* characters of a host's name at most: the rest is cut off */
@@ -30,7 +28,8 @@ struct mpiio_stall_node {
     struct mpiio_progress progress;
 };
 
-/* Those that have come least far, of some nodes, all of which wait or are through with it. */
+/* The nodes that are furthest behind, of a set of nodes that all wait or have finished the
+   epoch. */
 struct mpiio_stall {
     uint32_t count;
     struct mpiio_stall_node nodes[MPIIO_STALL_NODES];
@@ -42,7 +41,8 @@ void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *n
 /* Adds those of another. */
 void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *other);
 
-/* As bytes, at most MPIIO_STALL_BYTES: how many. Back: 0, or -EPROTO where they are none. */
+/* Encode to at most MPIIO_STALL_BYTES, and return the number of bytes; decode, and return 0 or
+   -EPROTO. */
 #define MPIIO_STALL_BYTES                                                                          \
     (1 + MPIIO_STALL_NODES * (32 + MPIIO_STALL_HOST + 8 * MPIIO_PROGRESS_NODES))
 size_t mpiio_stall_encode(const struct mpiio_stall *stall, uint8_t *bytes);
@@ -52,10 +52,11 @@ int mpiio_stall_decode(const void *bytes, size_t size, struct mpiio_stall *stall
 #define MPIIO_STALL_TEXT 256
 
 /*
- * Writes who does not reach whom, as many as text has room for, in one line. host(data, node) is
- * the name of a node that is not in stall, NULL where it is not known, as for nodes that there are
- * not. Returns the first node that does not hear another; where none is found, the first that
- * waits, and who waits for whom is told; -1: nobody waits.
+ * Writes one line that names which nodes do not reach which, as many as text has room for.
+ * host(data, node) returns the name of a node that is not in stall, or NULL if it is unknown, also
+ * for numbers that no node has. Returns the first node that does not hear another one. If there is
+ * none, the line names a waiting node and the one that it waits for, and the former is returned.
+ * Returns -1 if no node waits.
  */
 int mpiio_stall_describe(const struct mpiio_stall *stall,
                          const char *(*host)(void *data, uint32_t node), void *data, char *text,

@@ -17,7 +17,7 @@ static inline int mpiio_tree_above(int node, int fanout)
     return (node - 1) / fanout;
 }
 
-/* How many nodes are right below a node: fanout * node + 1 and those that follow. */
+/* Returns the number of nodes directly below a node: fanout * node + 1 and those that follow. */
 static inline int mpiio_tree_below(int node, int nodes, int fanout)
 {
     int64_t left = nodes - 1 - (int64_t)fanout * node;

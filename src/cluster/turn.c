@@ -6,11 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * What a node does with what has come and with time that has passed, in turns: all that the nodes
- * say to each other comes from here, with no system call but those of its connections and the
- * clocks. The thread's.
- */
+/* The turns of the loop: handle the frames that have arrived and the time that has passed. All
+   messages of a node are sent from here. The only system calls are those of its connections and
+   clocks. Called by the thread only. */
 
 static void free_dead(struct mpiio_peers *peers)
 {
@@ -61,7 +59,8 @@ static void lose_if_broken(struct mpiio_peers *peers, struct mpiio_peer *peer)
     lose(peers, peer, why);
 }
 
-/* Sees to connections that have failed, also those that do while it is told of others. */
+/* Handles connections that have failed, including those that fail while others are being
+   informed. */
 static void lose_broken(struct mpiio_peers *peers)
 {
     while (peers->broken) {
@@ -72,10 +71,8 @@ static void lose_broken(struct mpiio_peers *peers)
     }
 }
 
-/*
- * Whoever was not able to listen does not miss others' words. It may have been stopped anywhere:
- * so this is due whenever their silence is looked at.
- */
+/* A node that was not running must not count the silence of its peers meanwhile. It may have been
+   stopped anywhere, so this is called before each check of their silence. */
 static void note_absence(struct mpiio_peers *peers, int64_t now)
 {
     int64_t gap = now - peers->looked;
@@ -190,7 +187,7 @@ void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
     peers->broken = peers->broken || peer->link.error != 0;
 }
 
-/* What this node says to itself, or on its way up. */
+/* Handles the frames that this node has sent to itself, or to the node above. */
 static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
 {
     struct mpiio_peer_frame frame;
@@ -199,10 +196,8 @@ static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
         mpiio_hearing_below(peers, peers->peer[0], &frame);
 }
 
-/*
- * There was no memory to tell this node what it is to do: it cannot take part any more, nor ask its
- * daemon for anything but to go on alone.
- */
+/* There was no memory for a frame to this node. It can no longer take part, and can only ask its
+   daemon to go on alone. */
 static void give_up(struct mpiio_peers *peers)
 {
     const char *why = strerror(ENOMEM);

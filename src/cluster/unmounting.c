@@ -147,7 +147,7 @@ static void add_unsaved(struct mpiio_rounds *self, const char *lines, size_t siz
     self->unsaved_size += size;
 }
 
-/* What this node itself has not saved: a line. */
+/* Adds a line about what this node itself has not saved. */
 static void add_own(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     char text[1024], line[sizeof(text) + MPIIO_HOST_MAX + 3];

@@ -18,7 +18,7 @@ extern "C" {
  * All functions are local and thread-safe.
  */
 
-/* What becomes of an integer that the file's representation has no room for. */
+/* The treatment of an integer that is too large for the file's representation. */
 enum mpiio_narrow {
     MPIIO_NARROW_REFUSE,   /* -ERANGE */
     MPIIO_NARROW_TRUNCATE, /* its least significant bytes are stored */

@@ -68,7 +68,8 @@ static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size
     return span;
 }
 
-/* As much of length bytes, an element at least, as fits into a chunk. */
+/* Returns the length of the elements, of length bytes and at least one element, that fit into a
+   chunk. */
 static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size_t length,
                            struct span *span)
 {
@@ -112,7 +113,8 @@ static size_t elements_apart(struct converted_read *reading, int64_t offset, siz
     return length;
 }
 
-/* How many of length bytes, from offset on, are whole elements of a chunk; 0: an element is cut. */
+/* Returns the number of bytes, of length from offset on, that are whole elements of a chunk; 0: an
+   element is cut. */
 static size_t whole_elements(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
     size_t native = codec->conversions[0].native;
@@ -150,7 +152,7 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
     return 0;
 }
 
-/* Whether a partial element is still what is to be seen: where it was stored, the file has it. */
+/* Returns true if a partial element is still to be shown. Once it is stored, the file has it. */
 static bool partial_stands(void *argument, const struct mpiio_partial_element *partial)
 {
     struct converted_read *reading = argument;

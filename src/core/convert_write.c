@@ -16,7 +16,7 @@
  */
 #define CHUNK ((size_t)1 << 20)
 
-/* What is written, and which part of it are whole elements. */
+/* A write, and the part of it that consists of whole elements. */
 struct converted_write {
     struct mpiio_slice *slice;
     struct mpiio_transfer *transfer; /* by slice offsets; error: why fewer bytes are stored */
@@ -161,7 +161,7 @@ static bool is_complete(const struct merged *merged)
     return merged->partial.written == UINT32_MAX >> (32 - merged->partial.native);
 }
 
-/* Whether the file's bytes are read back as the element is. */
+/* Returns true if the file's bytes convert back to the element. */
 static bool is_exact(const struct mpiio_slice *slice, const struct merged *merged)
 {
     unsigned char back[MPIIO_ELEMENT_NATIVE];
@@ -169,7 +169,7 @@ static bool is_exact(const struct mpiio_slice *slice, const struct merged *merge
 
     if (is_complete(merged))
         return true;
-    /* What is truncated depends on those bytes alone that are kept. */
+    /* A truncated value depends only on the bytes that are kept. */
     if (slice->truncates && native > merged->element.conversion->file)
         return true;
     return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
@@ -432,7 +432,8 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
     return at - writing->body_start;
 }
 
-/* The displacements between which [position, position + length) lies, as far as that is known. */
+/* Finds displacements between which [position, position + length) lies, or as tight ones as are
+   known. */
 static void element_bounds(const struct vs_map *map, int64_t position, int64_t length,
                            int64_t *start, int64_t *end)
 {

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* What was done so far. Each counter only grows; a snapshot is not atomic over the counters. */
+/* Counts since the store was opened. Each counter only grows; a snapshot is not atomic over the
+   counters. */
 struct mpiio_counters {
     uint64_t slice_reads;           /* calls that read a slice */
     uint64_t slice_read_bytes;      /* bytes handed out of slices */

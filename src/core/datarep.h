@@ -14,10 +14,9 @@ extern "C" {
  * MPI_Register_datarep takes (viewspec(5) tells their names). mpiio_spec_load loads them.
  */
 
-/*
- * Who is told of failing converters, in whatever thread converts, one line each: the first failure
- * of a library's converter for each datatype, and those with another error than the last.
- */
+/* The recipient of reports about failing converters, called by any thread that converts. A report
+   is one line: for the first failure of a library's converter for each datatype, and for failures
+   with a different error than the last. */
 struct mpiio_datarep_log {
     void (*report)(void *argument, const char *message);
     void *argument;

@@ -18,11 +18,9 @@
  */
 int mpiio_header_sum(const char *path, int64_t at, int64_t size, uint32_t *sum);
 
-/*
- * Reads all that the spec has sums of: 0 where they are the same, or it has none; -ESTALE where one
- * is not; another negative errno where it cannot be read. why, of why_size bytes, gets a line that
- * says so.
- */
+/* Reads all header bytes of which the spec has checksums. Returns 0 if they match or the spec has
+   none, -ESTALE if one does not match, or another negative errno if they cannot be read. why, of
+   why_size bytes, then gets a line with the reason. */
 int mpiio_header_check(const struct vs_spec *spec, char *why, size_t why_size);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Where a byte of an assembled file lies. */
+/* The location of a byte of an assembled file. */
 struct mpiio_member_place {
     int64_t member;       /* -1: in a hole */
     int64_t displacement; /* in the member's file */

@@ -169,7 +169,7 @@ static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *tra
     else
         mpiio_store_read(slice->store, transfer);
     bytes = cut_range(slice, offset, size, transfer);
-    /* An error is told when nothing comes before it, as read(2) does. */
+    /* An error is returned only if no byte precedes it, as by read(2). */
     return bytes == 0 && transfer->error != 0 ? transfer->error : bytes;
 }
 
@@ -186,7 +186,7 @@ ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t 
     return bytes;
 }
 
-/* What the file has is read to the buffer's end, from where it goes to its places. */
+/* Reads packed bytes to the end of the buffer, and moves them to their places from there. */
 static ssize_t read_with_gaps(struct mpiio_slice *slice, char *buffer, size_t length,
                               int64_t offset)
 {
@@ -230,8 +230,8 @@ void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
     slice->id = id;
 }
 
-/* Where the elements of the slice's bytes [offset, offset + length), as far as there may be any,
-   lie: their first position and how many there are. */
+/* Finds the positions of elements in the slice's bytes [offset, offset + length): the first
+   position, and the number of them. */
 static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
 {
     int64_t end = *offset + vs_min(*length, INT64_MAX - *offset);

@@ -32,7 +32,7 @@ struct mpiio_slice;
 int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_narrow narrow,
                     struct mpiio_slice **slice);
 
-/* NULL is allowed. No other thread may use the slice any more. */
+/* NULL is allowed. No other thread may use the slice. */
 void mpiio_slice_free(struct mpiio_slice *slice);
 
 /* The view, borrowed. */
@@ -71,41 +71,41 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
 /*
  * Writing.
  *
- * Only the bytes that are given change in the file: nothing is read to be written back (but see
- * "Representations"), so no other writer of other bytes, in any process, loses any. What is
- * acknowledged is in the file (in the kernel's page cache; mpiio_store_sync for the device), is
- * seen by every read that begins afterwards, and has moved the file's times. Where bytes are
- * written behind the end the file grows, and is never made shorter; what nobody wrote reads as
- * zeros. It grows to the end of the last etype written to, so that all that was written can be read
- * back: the slice may then be longer than offset + length, by less than an etype.
+ * A write changes only the given bytes of the file. Nothing is read and written back (but see
+ * "Representations"), so writers of other bytes, in any process, lose nothing. Acknowledged bytes
+ * are in the file (in the kernel's page cache; mpiio_store_sync for the device), every read that
+ * begins afterwards sees them, and the file's times have changed. A write behind the end extends
+ * the file; nothing shortens it. Bytes that nobody wrote read as zeros. The file grows to the end
+ * of the last etype written to, so that everything written can be read back. The slice may then be
+ * longer than offset + length, by less than an etype.
  *
  * Gaps that the view's buftype leaves in the slice are not in the file and stay zeros.
  *
- * Common errors: -EBADF where the store was not opened for writing; -EINVAL for a negative offset;
+ * Common errors: -EBADF if the store was not opened for writing; -EINVAL for a negative offset;
  * -EPERM for anything but zeros in a gap (nothing is stored); -EFBIG behind the last tile, behind
- * the last displacement below 2^63, or where the filesystem or RLIMIT_FSIZE says so.
- * As write(2) does, a call beyond that limit raises SIGXFSZ: a program that is to live ignores it.
+ * the last displacement below 2^63, or beyond a limit of the filesystem or RLIMIT_FSIZE. As with
+ * write(2), a call beyond RLIMIT_FSIZE raises SIGXFSZ, which ends programs that do not ignore it.
  *
- * Representations. Where the file's bytes of an element are the native ones in another order, each
- * byte that is written goes to its own place. An element of another kind (other sizes, other
- * formats) that is written in part is read, changed and written back, under a lock of the store and
- * an exclusive one (fcntl(2)) of the element's bytes in the file; writers of whole elements of this
- * kind hold both shared meanwhile, so that none loses any. Other programs that write such a file
- * at the same time must use fcntl locks. A filesystem without locks leaves only the store's own.
+ * Representations. If the file's bytes of an element are the native ones in another order, each
+ * byte goes to its own place. An element of another kind (other sizes, other formats) that is
+ * written in part is read, changed and written back, under a lock of the store and an exclusive
+ * lock (fcntl(2)) of the element's bytes in the file. Writers of whole elements of this kind hold
+ * both locks shared, so that no bytes are lost. Other programs that write such a file at the same
+ * time must use fcntl locks. On a filesystem without locks, only the store's own lock remains.
  *
- * Whole elements of a call of up to 4 MiB are converted before anything is stored: -ERANGE, where a
- * value does not fit and narrow refuses it, and -EIO, where the user's converter fails, leave the
- * file as it was. An element in parts may have no value that fits before its last part comes: what
- * was written of it is then kept with the slice, seen by those who read it, and stored when it has
- * one; mpiio_slice_settle tells of those that never got one.
+ * The whole elements of a call of up to 4 MiB are converted before anything is stored. If a value
+ * does not fit and narrow refuses it (-ERANGE), or the user's converter fails (-EIO), the file is
+ * not changed. An element that is written in parts may have no valid value before its last part
+ * arrives. Its bytes are then kept with the slice, readers see them, and they are stored once the
+ * value is valid. mpiio_slice_settle reports elements that never became valid.
  */
 
 /*
- * Writes length bytes from buffer at offset. Returns how many were written, from the first on:
- * fewer than length where an error came after some; the error (-ENOSPC, -EDQUOT, -EIO, ...) where
- * none was. After an error, bytes behind the count may be stored or not: write them again.
- * -EINVAL for a view that holds a byte of the file twice. A file that is truncated meanwhile is
- * grown again, never a signal.
+ * Writes length bytes from buffer at offset. Returns the number of bytes written from the first on:
+ * fewer than length if an error followed, or the error (-ENOSPC, -EDQUOT, -EIO, ...) if none was
+ * written. After an error, bytes behind that number may be stored or not: write them again. -EINVAL
+ * for a view that holds a byte of the file twice. If the file is truncated meanwhile, it is
+ * extended again, and no signal is raised.
  */
 ssize_t mpiio_slice_write(struct mpiio_slice *slice, const void *buffer, size_t length,
                           int64_t offset);
@@ -143,7 +143,7 @@ int mpiio_slice_reserve(struct mpiio_slice *slice, int64_t offset, int64_t lengt
  */
 int mpiio_slice_settle(struct mpiio_slice *slice, bool last, int64_t *offset, int64_t *length);
 
-/* Whether there are any for mpiio_slice_settle, which else stores nothing. */
+/* Returns true if there is anything for mpiio_slice_settle to store. */
 bool mpiio_slice_is_torn(const struct mpiio_slice *slice);
 
 #ifdef __cplusplus

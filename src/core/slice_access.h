@@ -29,10 +29,8 @@ void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
  */
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice);
 
-/*
- * Whether other, a slice of the same store, shows bytes of the file that are at the bytes
- * [offset, offset + length) of slice, or may show some (exclusion.h). Local, thread-safe.
- */
+/* Returns true if other, a slice of the same store, shows or may show bytes of the file that are at
+   the bytes [offset, offset + length) of slice (exclusion.h). Local, thread-safe. */
 bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
                         const struct mpiio_slice *other);
 

@@ -60,16 +60,14 @@ void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t en
  */
 bool mpiio_partial_hold(struct mpiio_partial *partial);
 
-/*
- * Lays what was written over the slice's bytes [offset, offset + length), of the elements for which
- * stands, called with argument, says so. Held.
- */
+/* Lays partial elements over the slice's bytes [offset, offset + length), if stands, called with
+   argument, returns true for them. Called with the partial element held. */
 typedef bool mpiio_partial_stands(void *argument, const struct mpiio_partial_element *element);
 void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, size_t length,
                            void *bytes, mpiio_partial_stands *stands, void *argument);
 void mpiio_partial_let(struct mpiio_partial *partial);
 
-/* What is inside a slice: for the other files of this folder only. */
+/* The internals of a slice, for the other sources of this directory only. */
 struct mpiio_slice {
     struct mpiio_store *store; /* borrowed */
     struct vs_view *view;      /* one reference */
@@ -125,11 +123,12 @@ void mpiio_gaps_spread(const struct vs_view *view, int64_t offset, size_t length
 void mpiio_gaps_collect(const struct vs_view *view, int64_t offset, const char *buffer,
                         int64_t start, size_t count, char *packed);
 
-/* Whether all gaps of the buffer, which has length bytes of the slice from offset on, are zeros. */
+/* Returns true if all gaps of the buffer, which has length bytes of the slice beginning at offset,
+   are zeros. */
 bool mpiio_gaps_are_clear(const struct vs_view *view, int64_t offset, size_t length,
                           const char *buffer);
 
-/* How many packed bytes a slice of at least size > 0 bytes has. */
+/* Returns the number of packed bytes in a slice of at least size > 0 bytes. */
 int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size);
 
 /*

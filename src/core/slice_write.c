@@ -18,7 +18,7 @@
 /* Bytes that are collected from between gaps, to be written at once. */
 #define CHUNK ((int64_t)1 << 20)
 
-/* So much of the file is allocated at once. */
+/* The number of bytes of the file that are allocated in one call. */
 #define LONG_SPAN ((int64_t)1 << 30)
 
 /* Runs that are allocated one after the other where they do not ascend: a second's work or so. */
@@ -44,7 +44,7 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
 
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
     }
-    /* What comes before the last byte may lie behind it: the size decides. */
+    /* Bytes before the last one may lie behind it, so the size of the slice decides. */
     if (vs_view_positions(slice->view, INT64_MAX) <= last)
         return -EFBIG;
     return VS_FIRST(size, 0, INT64_MAX, vs_view_positions(slice->view, size) > last);
@@ -135,8 +135,8 @@ static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *tr
                                 : complete_write(slice, offset, offset + (int64_t)transfer->bytes);
 }
 
-/* How many of the packed bytes [start, end) are written at once: whole etypes, if there are some.
- */
+/* Returns how many of the packed bytes [start, end) are written in one call: whole etypes, if there
+   are any. */
 static int64_t chunk_of(const struct mpiio_slice *slice, int64_t start, int64_t end)
 {
     int64_t etype = vs_view_facts(slice->view)->etype_size;
@@ -146,7 +146,7 @@ static int64_t chunk_of(const struct mpiio_slice *slice, int64_t start, int64_t 
     return CHUNK > etype ? CHUNK - (start + CHUNK) % etype : CHUNK;
 }
 
-/* What is to be in the file is collected before. Gaps stay zeros. */
+/* Collects the bytes that belong in the file, and writes them. Gaps stay zeros. */
 static ssize_t write_with_gaps(struct mpiio_slice *slice, const struct mpiio_transfer *transfer)
 {
     const struct vs_view *view = slice->view;
@@ -238,7 +238,7 @@ ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t
     return mpiio_slice_append_in(slice, buffer, length, offset, NULL);
 }
 
-/* How many packed bytes a slice of at least size > 0 bytes has. */
+/* Returns the number of packed bytes in a slice of at least size > 0 bytes. */
 static int64_t packed_end(const struct mpiio_slice *slice, int64_t size)
 {
     return vs_view_gaps(slice->view) != NULL ? mpiio_gaps_needed(slice->view, size) : size;
@@ -301,7 +301,7 @@ static int allocate_batch(struct mpiio_file *file, struct span *span, const stru
     return error;
 }
 
-/* Allocates the span where it is long: a disk that is full must say so soon. */
+/* Allocates the span if it is long, so that a full disk is reported soon. */
 static int allocate_long(struct mpiio_file *file, struct span *span)
 {
     int error = 0;

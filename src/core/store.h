@@ -28,7 +28,7 @@ struct mpiio_store;
  */
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
 
-/* Closes and frees; no other thread may use the store any more. NULL is allowed. */
+/* Closes and frees. No other thread may use the store. NULL is allowed. */
 void mpiio_store_close(struct mpiio_store *store);
 
 /*

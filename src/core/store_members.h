@@ -19,10 +19,10 @@
 int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
                           struct vs_error *why);
 
-/* Whether the store is assembled from members. */
+/* Returns true if the store is assembled from members. */
 bool mpiio_store_has_members(const struct mpiio_store *store);
 
-/* Where the store is of one file: 0; else mpiio_assembled_digest (members/assembled.h) of it. */
+/* Returns mpiio_assembled_digest (members/assembled.h) of the store; 0 if it is a single file. */
 uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 
 /*
@@ -43,14 +43,12 @@ void mpiio_store_on_replaced(struct mpiio_store *store,
 /* The length of such a store's file, which never changes. */
 int64_t mpiio_store_members_size(const struct mpiio_store *store);
 
-/* As mpiio_assembled_writes and mpiio_assembled_state, of such a store. */
+/* Like mpiio_assembled_writes and mpiio_assembled_state, for an assembled store. */
 uint64_t mpiio_store_members_writes(const struct mpiio_store *store);
 uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2]);
 
-/*
- * Where the byte at displacement, 0 <= displacement < the file's size, lies in the members of such
- * a store. 0 or a negative errno. Thread-safe.
- */
+/* Finds the member that has the byte at displacement, 0 <= displacement < the file's size, of an
+   assembled store. Returns 0 or a negative errno. Thread-safe. */
 int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
                             struct mpiio_member_place *place);
 
@@ -61,13 +59,11 @@ int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
 int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
                           int64_t displacement);
 
-/*
- * Where the store's bytes are locked: a descriptor, borrowed, and in *base what is added to their
- * displacements (file/file_lock.h).
- */
+/* Returns a borrowed descriptor on which the store's bytes are locked. Sets *base to the number
+   that is added to their displacements (file/file_lock.h). */
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 
-/* As mpiio_members_find_list (members/assembled.h), of such a store. */
+/* Like mpiio_members_find_list (members/assembled.h), for an assembled store. */
 int64_t mpiio_store_find_list(const struct mpiio_store *store);
 
 /* Like mpiio_file_refresh (file/file.h). Thread-safe. */

@@ -17,7 +17,7 @@
 
 #include "core/base/clock.h"
 
-/* As many joins as may arrive at once, before the kernel's own limit. */
+/* The number of joins that may arrive at once. The kernel may have a lower limit. */
 #define BACKLOG 4096
 
 /* The port is at the same place in both families. */
@@ -286,7 +286,7 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
 
 _Static_assert(sizeof(struct sockaddr_in6) <= MPIIO_LOCAL_ADDRESS_MAX, "no room for an address");
 
-/* What is looked for: the interface of a name, or addresses that begin with these bits. */
+/* A filter of addresses: an interface by its name, or addresses that begin with these bits. */
 struct wanted {
     const char *interface; /* NULL: any */
     int family;            /* AF_UNSPEC: any */

@@ -6,10 +6,9 @@
 
 #define MPIIO_LOCAL_ADDRESS_MAX 28
 
-/*
- * What sockets are bound to: an address of this machine and port 0, as the bytes of a sockaddr_in
- * or sockaddr_in6. size 0: all addresses. (<sys/socket.h> has names that many sources use.)
- */
+/* The address that sockets are bound to: one of this machine with port 0, as the bytes of a
+   sockaddr_in or sockaddr_in6. size 0: all addresses. (<sys/socket.h> has names that many sources
+   use.) */
 struct mpiio_local_address {
     unsigned char address[MPIIO_LOCAL_ADDRESS_MAX];
     unsigned size;

@@ -25,7 +25,7 @@ uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size)
     return le64toh(word);
 }
 
-/* Where each message begins in what was said, and the proof at the end of the last two. */
+/* The offset of each message in the handshake, and of the proof at the end of the last two. */
 #define JOIN_AT     MPIIO_HELLO_BYTES
 #define WELCOME_AT  (JOIN_AT + MPIIO_JOIN_BYTES)
 #define END         (WELCOME_AT + MPIIO_WELCOME_BYTES)

@@ -133,7 +133,7 @@ static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number, int6
     return NULL;
 }
 
-/* Whether the other side has closed a line while nobody used it. */
+/* Returns true if the other side has closed a connection that nobody used. */
 static bool has_ended(const struct mpiio_line *line)
 {
     char byte;

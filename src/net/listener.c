@@ -355,7 +355,7 @@ static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *ca
     pthread_mutex_lock(&listener->lock);
     caller->busy = false;
     caller->since = mpiio_clock();
-    if (caller->known) { /* the one that was served least recently is the first */
+    if (caller->known) { /* the one that was served least recently comes first */
         TAILQ_REMOVE(&listener->served, caller, others);
         TAILQ_INSERT_TAIL(&listener->served, caller, others);
     }

@@ -74,7 +74,7 @@ int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *ca
     return mpiio_listener_start(&net->listener, net->token, calls);
 }
 
-/* Whether an address, the first word at text, is one of this node's own. */
+/* Returns true if the address that is the first word at text is one of this node's own. */
 static bool is_own(const struct mpiio_net *net, const char *text)
 {
     size_t length = strcspn(text, " ");

@@ -22,7 +22,7 @@ struct mpiio_wire {
     bool failed;         /* what is written does not fit; what is read is too short, or wrong */
 };
 
-/* That many bytes, whatever they are. */
+/* The bytes as they are. */
 void mpiio_wire_bytes(struct mpiio_wire *wire, void *bytes, size_t size);
 
 void mpiio_wire_u8(struct mpiio_wire *wire, uint8_t *value);
@@ -41,7 +41,7 @@ void mpiio_wire_string(struct mpiio_wire *wire, const char **bytes, uint32_t *si
 /* A string that ends with its only zero byte, which counts. Longer ones than most bytes fail. */
 void mpiio_wire_text(struct mpiio_wire *wire, const char **text, size_t most);
 
-/* Where a message that is read must be right: fails if it is not. */
+/* Fails if a message that is read is not right. */
 static inline void mpiio_wire_expect(struct mpiio_wire *wire, bool right)
 {
     wire->failed = wire->failed || (wire->to == NULL && !right);

@@ -127,7 +127,7 @@ static void await_block(struct mpiio_pool_ahead *ahead)
     pthread_mutex_lock(&ahead->lock);
 }
 
-/* Waits for a block that is wanted. False: none will be any more. */
+/* Waits for a block that is wanted. Returns false once no more will be. */
 static bool next(struct mpiio_pool_ahead *ahead, int64_t *number)
 {
     bool found;

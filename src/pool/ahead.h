@@ -47,11 +47,8 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
 #define MPIIO_POOL_AHEAD_THREADS 2
 #define MPIIO_POOL_AHEAD_QUEUE   32
 
-/*
- * What a home reads before it is asked for it: blocks in the order in which they were wanted. What
- * is there, or is being read, is not read again. Memory in which nothing was read for five minutes
- * is given back.
- */
+/* Read-ahead of a home: blocks in the order in which they were wanted. Blocks that are in memory,
+   or are being read, are not read again. Memory that was not used for five minutes is freed. */
 struct mpiio_pool_ahead {
     struct mpiio_pool_memory *memory; /* borrowed */
     int threads;

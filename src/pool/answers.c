@@ -4,7 +4,7 @@
 #include "frame.h"
 #include "net/talk.h"
 
-/* What a thread needs to answer. */
+/* Buffers of a thread that answers. */
 struct desk {
     uint8_t request[MPIIO_POOL_REQUEST_MAX];
     union mpiio_pool_list list;
@@ -25,7 +25,7 @@ static int64_t fetch(struct mpiio_pool_memory *memory, struct desk *desk,
     struct mpiio_pool_block *block;
     bool fresh;
 
-    /* What this node sees must be what the other one does. */
+    /* This node must see the same version of the file as the other one. */
     if (!memory->file.look(memory->file.data, &request->version, &version) ||
         !mpiio_pool_version_same(&version, &request->version))
         return -1;

@@ -51,7 +51,7 @@ struct mpiio_pool_answer {
 size_t mpiio_pool_answer_encode(const struct mpiio_pool_answer *answer, uint8_t *bytes);
 size_t mpiio_pool_request_encode(const struct mpiio_pool_request *request, uint8_t *bytes);
 
-/* What a request has behind its first four bytes; 0: none is as long as these say. */
+/* Returns the number of bytes of a request behind its first four; 0: no request has that length. */
 size_t mpiio_pool_request_size(const uint8_t bytes[4]);
 
 /*

@@ -62,7 +62,7 @@ static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_bloc
     memory->unused = block;
 }
 
-/* It cannot be found any more; its memory is free for others, with its last reference. */
+/* Removes a block from the list. Its memory is reused once the last reference is gone. */
 static void drop_block(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
     assert(mpiio_is_held(&memory->lock));

@@ -9,17 +9,15 @@
 
 #include "core/base/lru.h"
 
-/*
- * Blocks of the file in memory: what a node gives to the pool. A block is of one version of the
- * file. Who first wants it has it read, others meanwhile wait for that; where there is no room, the
- * one that was used least recently goes.
- */
+/* The blocks of the file that a node keeps in memory for the pool. A block belongs to one version
+   of the file. The first caller that wants a block has it read, and others wait for that. If there
+   is no room, the least recently used block is dropped. */
 
 /* Bytes of a block, at most and at least: a power of two. All of a block has one home. */
 #define MPIIO_POOL_BLOCK     ((int64_t)4 << 20)
 #define MPIIO_POOL_BLOCK_MIN ((int64_t)1 << 20)
 
-/* What tells one state of the file from another, at any node. */
+/* Distinguishes two states of the file, on all nodes. */
 struct mpiio_pool_version {
     int64_t size;
     int64_t times[4]; /* seconds and nanoseconds of its modification and its change */

@@ -39,8 +39,7 @@ static void add_to_plan(struct mpiio_pool_plan *plan, const struct mpiio_batch_p
     portion->bytes += (uint32_t)(part->length * part->count);
 }
 
-/* Where the last part ended and this one begins, little lies between them: one piece counts once.
- */
+/* If the last part ends in the piece where this one begins, the piece counts once. */
 static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block_walk *walk)
 {
     int64_t last = -1;

@@ -16,7 +16,7 @@ struct mpiio_pool_part {
     int32_t stride;
 };
 
-/* What a request wants of one block: the bytes of its parts, packed one behind the other. */
+/* The bytes of one block that a request wants: those of its parts, packed one behind the other. */
 struct mpiio_pool_portion {
     int64_t block;
     char *memory; /* where they are to be; borrowed */
@@ -24,7 +24,7 @@ struct mpiio_pool_portion {
     uint32_t first, count; /* of the plan's parts */
 };
 
-/* What one round of a request takes, at most. */
+/* Limits of one round of a request. */
 #define MPIIO_POOL_PORTIONS 64
 #define MPIIO_POOL_PARTS    4096
 
@@ -44,7 +44,8 @@ struct mpiio_pool_plan {
  */
 size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_transfer *transfer);
 
-/* Whether so much of the blocks is wanted that reading them as a whole costs little more. */
+/* Returns true if the request wants so much of the blocks that reading them as a whole costs little
+   more. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan);
 
 /* Packs the bytes of count parts of a block, whose bytes begin at block, into memory. */

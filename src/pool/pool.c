@@ -182,7 +182,7 @@ static void deal(struct round *round)
     }
 }
 
-/* What this node is home of. */
+/* Fetches a range of a block whose home is this node. */
 static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
 {
     struct mpiio_pool_memory *memory = &round->pool->memory;

@@ -74,7 +74,7 @@ int mpiio_pool_start(struct mpiio_pool *pool);
    once. Thread-safe; may be repeated. */
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
-/* As struct mpiio_reader says (core/file/source.h). Thread-safe. */
+/* Like the function of struct mpiio_reader (core/file/source.h). Thread-safe. */
 bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *transfer);
 
 /* Thread-safe. */

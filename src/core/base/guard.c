@@ -98,7 +98,7 @@ static uint64_t action_get(struct action *self, struct sigaction *action)
     return version;
 }
 
-/* Replaces the action, and sets old, if it is not NULL, to the one that it replaces. */
+/* Replaces the action. If old is not NULL, sets it to the previous action. */
 static void action_set(struct action *self, const struct sigaction *action, struct sigaction *old)
 {
     unsigned slot = action_take_slot(self);

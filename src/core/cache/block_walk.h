@@ -28,7 +28,7 @@ struct mpiio_block_walk {
 void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
                       bool (*visit)(struct mpiio_block_walk *portion), void *argument);
 
-/* Where a part lies in its block. */
+/* Returns the runs of a part within its block. */
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part);
 
 /* The displacement behind the last byte of a portion. */

@@ -8,7 +8,7 @@
 #include "core/base/thread.h"
 #include "core/base/process.h"
 
-/* Slots that there may be, most of which take no memory: it bounds the address space. */
+/* The maximal number of slots. Most of them take no memory; it bounds the address space. */
 #define SLOTS_MAX 16384
 #define SLOTS_MIN 64
 

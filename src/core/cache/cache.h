@@ -88,11 +88,9 @@ int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end
  */
 int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id);
 
-/*
- * From now on writes go to the file, also those that wait for room. What is dirty stays so until
- * it is stored by mpiio_cache_store_all, and bytes of it that are written again are forgotten. What
- * is frozen must not be stored by anybody else any more.
- */
+/* From now on writes go to the file, including those that wait for room. Dirty bytes stay dirty
+   until mpiio_cache_store_all stores them; bytes that are written again meanwhile are forgotten.
+   Nobody may store frozen bytes after this call. */
 void mpiio_cache_write_through(struct mpiio_cache *cache);
 
 /* From now on nobody waits: neither for room nor for a generation. */
@@ -114,10 +112,10 @@ void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *
 /* Reading the file with what is dirty laid over. */
 
 /*
- * As mpiio_read_runs, with the frozen and the active bytes laid over those of the file. The range
- * must lie below the end that the caller knows of (mpiio_store_size): bytes behind the file's own
- * end that nobody wrote are zeros. It thus never stops at the end of the file. A byte that was put
- * before the call is seen, whatever is frozen and resolved meanwhile.
+ * Reads as mpiio_read_runs does, and lays the frozen and the active bytes over those of the file.
+ * The range must lie below the end that the caller knows (mpiio_store_size). Bytes behind the
+ * file's own end that nobody wrote are zeros, so the read never stops at the end of the file. A
+ * byte that was put before the call is seen, whatever is frozen and resolved meanwhile.
  */
 void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
@@ -168,10 +166,10 @@ int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **fr
                        size_t *count);
 
 /*
- * The frozen generation is dealt with: errors has for each of its blocks, in their order, 0 where
- * all of it is stored in the file, else the negative errno; NULL: all are stored. What is not
- * stored stays dirty and the slices that have data there are told (mpiio_cache_error); but not for
- * -EAGAIN, which is for what was not tried yet: no block that was.
+ * Finishes the frozen generation. errors has, for each of its blocks in their order, 0 if all of it
+ * is stored in the file, or a negative errno; NULL: all are stored. Blocks that are not stored stay
+ * dirty, and the slices that have data in them get the error (mpiio_cache_error), except for
+ * -EAGAIN, which means that the block was not tried.
  */
 void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors);
 

@@ -16,7 +16,7 @@
 
 /* Storing a block. */
 
-/* So many runs are put at once. */
+/* The number of runs that are put in one call. */
 #define DRAIN_RANGES 8192
 
 static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
@@ -35,7 +35,8 @@ static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
         to = (int64_t)transfer->bytes;
         while (first < count && ranges[first].start + ranges[first].length <= to)
             first++;
-        /* Where one is written in part and it is not known why, the next try tells. */
+        /* If a run was written in part for an unknown reason, the next attempt returns the
+           error. */
         if (first < count && ranges[first].start < to) {
             ranges[first].length -= to - ranges[first].start;
             ranges[first].start = to;
@@ -190,15 +191,14 @@ static void end_round(const void *node, VISIT visit, void *closure)
     writer->unsaved = writer->round;
 }
 
-/* Of one that was left for another time nobody needs to know. */
+/* A block that was postponed is no failure. */
 static bool is_failed(const struct mpiio_block *block)
 {
     return block->error != 0 && block->error != -EAGAIN;
 }
 
-/*
- * What was not stored the last time was in this generation too: who has no error in it has none.
- */
+/* This generation also had everything that was not stored the last time, so a writer without an
+   error in it has none. */
 static void tell_writers(struct mpiio_cache *cache)
 {
     const struct mpiio_blocks *blocks = cache->frozen;
@@ -221,7 +221,7 @@ static void tell_writers(struct mpiio_cache *cache)
     pthread_mutex_unlock(&cache->table);
 }
 
-/* What came of the blocks of a generation. */
+/* The number of blocks of a generation, by outcome. */
 struct outcome {
     size_t stored, failed, left;
 };
@@ -279,10 +279,8 @@ static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
     pthread_mutex_unlock(&cache->state);
 }
 
-/*
- * Empties a slot that nobody can find any more. Memory is kept for reuse where there is much of it,
- * up to half of dirty_max: pages that are new to the process cost ten times what is copied to them.
- */
+/* Empties a slot that nobody can find. Keeps its memory for reuse if the cache has much of it, up
+   to half of dirty_max: new pages cost the process ten times as much as copying to them. */
 static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
 {
     int64_t memory = mpiio_cache_memory(cache, block);
@@ -364,7 +362,8 @@ void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 
 /* Storing alone. */
 
-/* Of what was left nobody is told, but here nothing is: a filesystem may have refused so. */
+/* A postponed block is not reported otherwise, but here nothing is postponed: a filesystem may
+   return this error. */
 static int store_block(struct mpiio_cache *cache, const struct mpiio_block *block,
                        struct mpiio_counters *done)
 {
@@ -374,7 +373,7 @@ static int store_block(struct mpiio_cache *cache, const struct mpiio_block *bloc
     return error == -EAGAIN ? -EIO : error;
 }
 
-/* Nobody else changes the frozen generation. Returns the first error. */
+/* Stores the frozen generation, which nobody else changes. Returns the first error. */
 static int drain_frozen(struct mpiio_cache *cache)
 {
     struct mpiio_counters done = {0};

@@ -13,11 +13,9 @@
 #include "core/base/guard.h"
 #include "core/file/file.h"
 
-/*
- * Whose data a dirty block holds: slices, by the ids that their users gave them. What could not be
- * stored is told to exactly those. For the sources of cache_private.h only, whose locks guard all
- * of it.
- */
+/* A slice whose data a dirty block holds, by the id that its user gave it. If data could not be
+   stored, exactly these slices get the error. For the sources of cache_private.h only, whose locks
+   guard all of it. */
 struct mpiio_writer {
     uint64_t id;
     int unsaved; /* negative errno: why some of its data was not stored the last time; 0: all was */
@@ -84,9 +82,8 @@ void mpiio_blocks_sort(struct mpiio_blocks *blocks);
 /* Empties the set; the blocks are untouched but for their next. */
 void mpiio_blocks_clear(struct mpiio_blocks *blocks);
 
-/* What is inside write-back: for cache.c, cache_write.c (writing), cache_read.c (reading) and
- * cache_flush.c only.
- */
+/* The internals of write-back: for cache.c, cache_write.c (writing), cache_read.c (reading) and
+   cache_flush.c only. */
 
 /*
  * Locks are taken in this order, each but the first two for some memory accesses or copies only:

@@ -19,7 +19,8 @@ static bool is_full(const struct mpiio_cache *cache)
     return cache->memory >= cache->dirty_max || cache->free_slots == 0;
 }
 
-/* Asks for a flush where that makes sense now. Lock: state, which is let go meanwhile. */
+/* Asks for a flush if one is useful now. Called with the lock state held, which is released
+   meanwhile. */
 static bool ask_flush(struct mpiio_cache *cache)
 {
     assert(mpiio_is_held(&cache->state));
@@ -39,7 +40,7 @@ static void tell_wait(const struct mpiio_cache *cache, bool waits)
         cache->wait(cache->wait_argument, waits);
 }
 
-/* Returns false where there is none and nobody waits any more. */
+/* Returns false if there is no room, and waiting has ended. */
 static bool wait_for_room(struct mpiio_cache *cache)
 {
     bool waits;
@@ -210,7 +211,7 @@ static bool put_portion(struct mpiio_block_walk *portion)
     return done;
 }
 
-/* What lies in the blocks of bytes that were written through since. */
+/* Forgets the bytes in blocks that were written through since. */
 static void forget_work(void *argument)
 {
     const struct mpiio_copy *copy = argument;
@@ -223,7 +224,7 @@ static void forget_in(struct mpiio_block_walk *portion, struct mpiio_block *bloc
 {
     if (block != NULL) {
         pthread_rwlock_wrlock(&block->lock);
-        /* Where the mask has no memory yet and gets none, its bits are clear. */
+        /* If the mask has no memory yet, and gets none, its bits are clear. */
         mpiio_cache_copy(portion->argument, portion, block, forget_work);
         pthread_rwlock_unlock(&block->lock);
     }
@@ -314,8 +315,8 @@ static void look_work(void *argument)
     }
 }
 
-/* Whether bytes of a portion are in a block, if there is one: 0, 1, or -ENOMEM. The gate is held.
- */
+/* Returns 1 if a block has bytes of a portion, 0 if not or if there is no block, or -ENOMEM. The
+   gate is held. */
 static int is_dirty(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
                     struct mpiio_block *block)
 {
@@ -363,10 +364,8 @@ static bool put_dirty_portion(struct mpiio_block_walk *portion)
     return put_in(put, portion, active);
 }
 
-/*
- * A value that lies in two blocks, one of which has none of it, goes to the file as a whole, too:
- * the bytes that are also dirty will be stored once more.
- */
+/* If a value lies in two blocks, and one of them has no byte of it, the whole value goes to the
+   file, too. Its dirty bytes will be stored once more. */
 static void put_merged(struct put *put)
 {
     struct mpiio_cache *cache = put->cache;

@@ -8,10 +8,10 @@
 
 #define FULL (~(uint64_t)0)
 
-/* What is done to the bits of a word. Constants where the functions below are called. */
+/* An operation on the bits of a word. A constant in each call of the functions below. */
 enum action { SET, CLEAR, LOOK };
 
-/* What looking has found: any bit that is set, any that is not. */
+/* The result of LOOK: the bits that are set, and those that are not. */
 struct found {
     uint64_t set;
     uint64_t missing;

@@ -127,7 +127,7 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
 {
     struct mpiio_slot slot = mpiio_slots_get(slots, index);
 
-    /* Where the memory cannot be given back the mask must still be zeros. */
+    /* If the memory cannot be returned to the system, the mask must still become zeros. */
     if (keep || fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                           (off_t)slot_start(slots, index), MPIIO_SLOT_SIZE) != 0) {
         for (size_t group = 0; group < GROUPS; group++)

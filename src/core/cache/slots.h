@@ -56,10 +56,10 @@ struct mpiio_mask_run {
  */
 bool mpiio_mask_next_run(const uint64_t *mask, size_t from, size_t to, struct mpiio_mask_run *run);
 
-/* How many bits of [from, to) are set. */
+/* Returns the number of set bits in [from, to). */
 size_t mpiio_mask_count(const uint64_t *mask, size_t from, size_t to);
 
-/* What mpiio_mask_pack may write behind the packed bytes. */
+/* The number of bytes that mpiio_mask_pack may write behind the packed bytes. */
 #define MPIIO_MASK_SLACK 8
 
 /*
@@ -95,7 +95,7 @@ void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *lower_mask,
 #define MPIIO_BLOCK_SIZE  ((int64_t)1 << 20)
 #define MPIIO_BLOCK_WORDS MPIIO_MASK_WORDS(MPIIO_BLOCK_SIZE)
 
-/* Of data and mask, in bytes. */
+/* The size of data and mask together, in bytes. */
 #define MPIIO_SLOT_SIZE (MPIIO_BLOCK_SIZE / 8 * 9)
 
 /* The unit in which memory is touched, in bytes of data or of the mask. */
@@ -104,7 +104,7 @@ void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *lower_mask,
 /* Bytes of the data whose bits fill a page of the mask. */
 #define MPIIO_MASK_REACH ((size_t)MPIIO_PAGE_SIZE * 8)
 
-/* Where the parts of a slot are mapped. */
+/* The addresses at which the parts of a slot are mapped. */
 struct mpiio_slot {
     char *data;      /* MPIIO_BLOCK_SIZE bytes */
     uint64_t *mask;  /* MPIIO_BLOCK_WORDS */
@@ -131,7 +131,7 @@ int mpiio_slots_map(struct mpiio_slots *slots, int fd);
 void mpiio_slots_destroy(struct mpiio_slots *slots);
 void mpiio_slots_unmap(struct mpiio_slots *slots);
 
-/* Where the engine notes how far it has come. */
+/* Returns the page in which the engine records its progress. */
 struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots);
 
 /* Until when the engine that maps the slots may store (clock.h). Thread-safe. */
@@ -152,20 +152,20 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep);
  */
 void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs);
 
-/* Whether any page of the bytes [from, to) of the block is touched. */
+/* Returns true if any page of the bytes [from, to) of the block is touched. */
 bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to);
 
-/* Whether any byte of [from, to) of the block is there. Looks at no part of the mask that is empty.
- */
+/* Returns true if the block has any byte of [from, to). Does not read empty parts of the mask. */
 bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to);
 
 /* The memory that the touched pages, and those of the mask beside them, take. In bytes. */
 int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS]);
 
-/* As mpiio_mask_next_run, over the whole block from from on, without looking at what is empty. */
+/* Does what mpiio_mask_next_run does, for the whole block beginning at from. Does not read empty
+   parts. */
 bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run);
 
-/* How many bytes of the slot are there. */
+/* Returns the number of bytes in the slot. */
 int64_t mpiio_slot_bytes(const struct mpiio_slot *slot);
 
 #endif

@@ -96,7 +96,7 @@ void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t e
     *length = last.position + (int64_t)last.conversion->file - *position;
 }
 
-/* What is left to be decoded. */
+/* The part that is still to be decoded. */
 struct decoding {
     int64_t skip; /* bytes of the next element that are not wanted */
     size_t left;
@@ -138,7 +138,7 @@ static int decode_whole(struct decoding *d, const struct mpiio_conversion *conve
     return 0;
 }
 
-/* As many of count elements as there are bytes for. */
+/* Decodes up to count elements: as many as there are bytes for. */
 static int decode_run(struct decoding *d, const struct mpiio_conversion *conversion, int64_t count)
 {
     size_t there = d->size / conversion->file;

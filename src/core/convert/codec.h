@@ -58,10 +58,10 @@ void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t e
                       int64_t *position, int64_t *length);
 
 /*
- * Converts the slice bytes [offset, offset + length), whose elements may be cut at both ends, from
- * size bytes of the file, which begin with the first element, to native. Returns how many slice
- * bytes came out: fewer where the file's bytes end before, or an element cannot be converted, of
- * which error tells (0 or negative).
+ * Converts the slice bytes [offset, offset + length), whose first and last elements may be cut,
+ * from size bytes of the file, which begin with the first element, to native. Returns the number of
+ * slice bytes converted. It is less than length if the file's bytes end before, or if an element
+ * cannot be converted: *error is then 0 or negative.
  */
 size_t mpiio_codec_decode(const struct mpiio_codec *codec, int64_t offset, size_t length,
                           void *native, const void *file, size_t size, int *error);

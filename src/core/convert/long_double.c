@@ -124,7 +124,8 @@ bool mpiio_binary128_to_extended(void *to, const void *from, size_t count)
 #define B64_FRACTION     52 /* bits of binary64 */
 #define B64_LEADING_BIT  (UINT64_C(1) << B64_FRACTION)
 
-/* binary128's fraction has 112 bits: 48 beside the exponent, of which 4 and the next are ours. */
+/* The low bits of a binary128 number's fraction of 112 bits that binary64 does not have. 48 of
+   binary64's 52 are in the word of the exponent, and 4 in the other word. */
 #define B64_LOW_BITS 60
 
 static struct binary128 widen_binary64(uint64_t value)
@@ -179,7 +180,7 @@ static uint64_t narrow_binary64(struct binary128 value)
         return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION;
     if (exponent < -B64_FRACTION)
         return sign;
-    /* What rounding carries into the exponent belongs there: also into infinity's. */
+    /* A carry from rounding belongs in the exponent, also that of infinity. */
     if (exponent <= 0)
         return sign | shift_out(fraction | B64_LEADING_BIT, low, 1 - exponent);
     fraction |= (uint64_t)exponent << B64_FRACTION;

@@ -333,10 +333,8 @@ static void gather_all_from_blocks(struct fetch *fetch)
 
 /* Windows. */
 
-/*
- * Whether the file reaches end, as far as was seen. The guard ends a look behind the file's end,
- * but not in a thread that blocks SIGBUS: that is left to those who meet a truncation under way.
- */
+/* Returns true if the file was seen to reach end. The guard ends a look behind the end of the file,
+   but not in a thread that blocks SIGBUS; a truncation at that moment is left to other threads. */
 static bool is_there(struct fetch *fetch, int64_t end)
 {
     if (fetch->size < end)
@@ -406,7 +404,7 @@ static void fetch_grid(struct fetch *fetch, struct grid *grid)
     grid->columns = 0;
 }
 
-/* What is not in the file's order may be columns of it. */
+/* A batch that is not in the file's order may consist of columns. */
 static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor)
 {
     struct grid grid = {.columns = 0};

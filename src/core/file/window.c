@@ -18,7 +18,7 @@
  */
 #define DEAR_BYTES  ((1 << 20) / 6) /* for a page fault: below it new windows are left */
 #define PROBE_BYTES (2 << 20)       /* of a window, in which faults are counted */
-#define PROBE_EVERY 8               /* windows of the file, of which one counts */
+#define PROBE_EVERY 8               /* the number of windows of which one is probed */
 
 static bool is_set(const atomic_bool *flag)
 {
@@ -49,7 +49,8 @@ static int most_kept(void)
     return limited ? MPIIO_WINDOW_FEW : MPIIO_WINDOW_COUNT;
 }
 
-/* Who may neither write to a file nor owns it hears that all of it is in the page cache. */
+/* Returns true if the process may ask which pages of the file are in the page cache. Without write
+   permission or ownership, the kernel reports all as present. */
 static bool is_told(int fd, bool writable)
 {
     struct stat st;

@@ -79,10 +79,11 @@ static bool prepare_put(struct put *put, int64_t start, int64_t end)
 }
 
 /*
- * Waits for any writer that is extending the file. A filesystem (ext4) may first show the new size
- * and then clear the rest of the old last block, including data that was scattered there meanwhile.
- * Calls that write or allocate wait for it, and writing is cheaper, so the first run is written by
- * a call. Near the end that call must not be the one that makes a page: see prepare().
+ * Waits for any other writer that is extending the file. A filesystem (ext4) may first show the new
+ * size and then clear the rest of the old last block, including data that was scattered there
+ * meanwhile. Calls that write or allocate wait for that writer. Writing is cheaper, so the first
+ * run is written by a call. Near the end of the file, that call must not be the one that makes a
+ * page: see prepare().
  */
 static bool settle_growth(struct put *put)
 {

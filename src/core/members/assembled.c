@@ -18,10 +18,8 @@
 #include "assembled_private.h"
 #include "identity.h"
 
-/*
- * So many members are asked for their times whenever the file's are wanted. Of more, the file
- * seems to have been changed just now, so that nobody relies on what was read before.
- */
+/* The number of members whose times are read whenever the file's times are wanted. With more
+   members, the file appears to have changed just now, so nobody relies on earlier reads. */
 #define WATCHED MPIIO_MEMBERS_JUDGED
 
 static bool is_later(struct timespec a, struct timespec b)
@@ -218,7 +216,7 @@ static const struct mpiio_file_ops ops = {
 
 /* Looking at the members. */
 
-/* What is wrong with a member, in the spec's place of all. */
+/* Reports an error of a member at the place of all members in the spec. */
 static int fail_member(const struct mpiio_assembled *self, int64_t member, int code,
                        const char *what, struct vs_error *why)
 {
@@ -230,7 +228,8 @@ static int fail_member(const struct mpiio_assembled *self, int64_t member, int c
     return code;
 }
 
-/* Whether this process may open the file of a descriptor as the members are to be. */
+/* Checks that this process may open the file of a descriptor with the rights that the members
+   need. */
 static int check_access(const struct mpiio_assembled *self, int fd)
 {
     const int rights = self->table.writable ? R_OK | W_OK : R_OK;
@@ -261,7 +260,7 @@ static int look_at_member(struct mpiio_assembled *self, int64_t member, struct s
     return 1;
 }
 
-/* How many positions of its view a member's file of that size holds. */
+/* Returns how many positions of its view a member's file of that size holds. */
 static int64_t bytes_held(const struct vs_view *view, const struct vs_view *local, int64_t size)
 {
     int64_t etype = vs_view_facts(view)->etype_file_size;
@@ -380,7 +379,8 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     return fail_fit(self, &fault, why);
 }
 
-/* What is written through one of two members that are one file would change the other's bytes. */
+/* Two members that are one file can only be read: a write through one would change the other's
+   bytes. */
 static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why)
 {
     const struct vs_members *members = self->table.members;
@@ -554,7 +554,7 @@ int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
     return mpiio_member_open_path(&self->table, (size_t)member);
 }
 
-/* Who they are. */
+/* Returns the identity of the members: which files they are. */
 
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
 {

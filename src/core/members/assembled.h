@@ -46,13 +46,12 @@ enum mpiio_assemble {
 int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_fills fills,
                    struct mpiio_file **file, struct vs_error *why);
 
-/*
- * What tells apart two assemblies of one spec: how many bytes each member holds. Local,
- * thread-safe.
- */
+/* Returns a digest of the lengths of the members, which distinguishes two assemblies of one spec.
+   Local, thread-safe. */
 uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
 
-/* How many bytes a member holds; of one with none the file is not looked at. Likewise. */
+/* Returns the number of bytes that a member holds. Does not look at the file of a member with none.
+   Local, thread-safe. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
 /* Like mpiio_member_open_path (table.h), for a member that holds something. */
@@ -76,14 +75,12 @@ void mpiio_assembled_on_replaced(struct mpiio_file *file,
                                  void (*replaced)(void *argument, int64_t member, const char *path),
                                  void *argument);
 
-/* How many writes to members are over, by this process. Thread-safe. */
+/* Returns how many writes to members this process has finished. Thread-safe. */
 uint64_t mpiio_assembled_writes(const struct mpiio_file *file);
 
-/*
- * What tells apart two states of the members, as far as their lengths and times do: a digest of
- * those of all, and in times the newest modification and the newest change of one. Looks at each
- * member that holds something. Local, thread-safe.
- */
+/* Returns a digest of the lengths and times of all members, which distinguishes two states of them.
+   Sets times to the newest modification and the newest change of any member. Looks at each member
+   that holds something. Local, thread-safe. */
 uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2]);
 
 /*
@@ -101,12 +98,10 @@ int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
  */
 int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
 
-/*
- * Who may do what with an assembled file: what he may do with each of its members, as far as owner,
- * group and mode of one file can say that. Local, thread-safe.
- */
+/* The rights to an assembled file are those that each of its members grants, to the extent that the
+   owner, group and mode of one file can express them. Local, thread-safe. */
 
-/* So many members at most are looked at for the rights of a caller. */
+/* The maximal number of members whose rights are examined for a caller. */
 #define MPIIO_MEMBERS_JUDGED 256
 
 /*

@@ -10,7 +10,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/base/search.h"
 
-/* What an assembled file tells of its single members. */
+/* Functions of an assembled file that concern single members. */
 
 /* Finding the member that has a byte. */
 

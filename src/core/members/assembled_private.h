@@ -10,7 +10,7 @@
 #include "viewspec/map/assembly.h"
 #include "viewspec/members/members.h"
 
-/* What is inside an assembled file, for the sources of this room. */
+/* The internals of an assembled file, for the sources of this directory. */
 struct mpiio_assembled {
     struct mpiio_file file; /* the first member */
     struct mpiio_member_table table;
@@ -29,7 +29,7 @@ struct mpiio_assembled {
     int lock_fd;                   /* of the first member that exists; -1: none does */
 };
 
-/* Where the block that holds displacement ends, or end, whichever comes first. */
+/* Returns the end of the block that holds displacement, or end, whichever comes first. */
 static inline int64_t mpiio_assembled_block_end(int64_t displacement, int64_t end)
 {
     int64_t room = VS_ASSEMBLY_BLOCK - displacement % VS_ASSEMBLY_BLOCK;
@@ -43,7 +43,7 @@ static inline bool mpiio_assembled_has(const struct mpiio_assembled *self, int64
     return vs_assembly_bytes(self->places, (size_t)member) > 0;
 }
 
-/* Whether positions lie side by side in the file that map is of. */
+/* Returns true if the positions are contiguous in the file of the map. */
 static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t position,
                                           int64_t length)
 {
@@ -52,11 +52,11 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
 }
 
 /*
- * Makes the members that are missing, of which places, which are finished, have no bytes. Each is a
- * hole, with mode 0666 less the umask, and appears with its length: as long as the data is that the
- * whole, which places know of, has of it; where "local" is a part of an array, whole arrays. How
- * many were missing, also where others have made them meanwhile; or a negative errno with why
- * filled: -EINVAL where the view of one does not say how long the whole is.
+ * Creates the missing members. places, which are finished, have no bytes of them. Each becomes a
+ * hole with mode 0666 less the umask, and appears with its final length: that of its data in the
+ * whole, or of whole arrays if "local" is a part of an array. Returns the number of members that
+ * were missing, including those that others have created meanwhile; or a negative errno with why
+ * filled in: -EINVAL if a member's view does not determine the length of the whole.
  */
 int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
                              struct vs_error *why);
@@ -80,11 +80,9 @@ void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *trans
    of one that is being written would not be of what comes then. */
 void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
 
-/*
- * As mpiio_store_sync (store.h), of those that are marked, several at a time. One that could not be
- * synced is tried again by the next call. Waits for another call that is at work: what that has
- * taken up is this one's to wait for, too.
- */
+/* Does what mpiio_store_sync (store.h) does for the marked members, several at a time. The next
+   call tries failed ones again. Waits for a concurrent call to sync the members that it has
+   taken. */
 int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 
 /* Like await_writers and refresh of files (file/file.h), for all members. Includes members that are
@@ -92,8 +90,8 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 int mpiio_assembled_await_writers(struct mpiio_file *file);
 int mpiio_assembled_refresh(struct mpiio_file *file);
 
-/* Called for each member when the file is opened: notes the filesystem of fd, of which the least
-   coherent one is the file's. */
+/* Called for each member when the file is opened. Records the filesystem of fd. The least coherent
+   one counts as the file's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
 /* Like set_coherence of files, for all members. */

@@ -154,7 +154,7 @@ static int read_runs(const struct block *block, const struct mpiio_member *membe
     return error;
 }
 
-/* All are put to their places: none waits any more. */
+/* All strands have been copied to their places. */
 static void scatter_strands(struct block *block)
 {
     int64_t limit = block->start;
@@ -200,7 +200,7 @@ static bool make_room(struct block *block)
     return block->packed != NULL && block->strands != NULL;
 }
 
-/* Where a part is read to: a call copies faster to the same place within a line of the cache. */
+/* Returns where a part is read to. A call copies faster to the same offset within a cache line. */
 static char *place_packed(const struct block *block, const struct mpiio_member *member,
                           const struct vs_assembly_part *part)
 {
@@ -266,7 +266,7 @@ static int read_part(struct block *block, const struct vs_assembly_part *part)
     return error;
 }
 
-/* Where members overlap, the one whose bytes count is the last to put them. */
+/* If members overlap, the one that counts puts its bytes last. */
 static int read_parts(struct block *block, const struct vs_assembly_part *parts, size_t count)
 {
     bool backwards = block->self->overlap == VS_OVERLAP_FIRST;

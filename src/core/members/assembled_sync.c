@@ -6,7 +6,8 @@
 
 /* Syncing members, and other operations on one member after the other. */
 
-/* So many members are synced at a time: most of it is waiting for a device, or a server. */
+/* The number of members that are synced at a time. Most of the time is spent waiting for a device
+   or a server. */
 #define THREADS 16
 
 /* A call of mpiio_assembled_sync, for all of its threads. */
@@ -74,7 +75,7 @@ static void *run_sync(void *argument)
     return NULL;
 }
 
-/* How many members are marked, but THREADS at most. */
+/* Returns the number of marked members, at most THREADS. */
 static int count_marked(const struct sync *sync)
 {
     int count = 0;

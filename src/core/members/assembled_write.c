@@ -41,7 +41,8 @@ static int64_t range_end(const struct block *block, size_t i)
     return end < block->end ? end : block->end;
 }
 
-/* What is given of a part: ranges of its packed bytes, in a new array; how many, or -ENOMEM. */
+/* Finds the ranges of a part's packed bytes that are given. Sets *given to a new array. Returns the
+   number of ranges or -ENOMEM. */
 static int64_t find_given(const struct block *block, const struct vs_map *map,
                           const struct vs_assembly_part *part, struct mpiio_range **given)
 {
@@ -95,7 +96,8 @@ static void pack_member(const struct block *block, const struct vs_map *map,
                      (size_t)batch.length, (size_t)batch.count, (ptrdiff_t)batch.stride);
 }
 
-/* Errors that are not known any more are told as EIO: others may follow, and hide them. */
+/* Returns the error of a transfer, or -EIO if it is unknown because later transfers have
+   overwritten it. */
 static int told_error(const struct mpiio_transfer *transfer, size_t wanted)
 {
     return transfer->bytes < wanted && transfer->error == 0 ? -EIO : transfer->error;
@@ -333,7 +335,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
         bytes = place + write_run(&collection, &run, transfer->buffer + place);
     }
     flush_image(&collection);
-    /* What was put together, and could not be written, comes before the rest. */
+    /* Bytes that were collected and could not be written precede the rest. */
     if (transfer->error != 0 && collection.count > 0)
         bytes = collection.first - transfer->position;
     free(collection.image);
@@ -341,7 +343,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
     transfer->bytes = (size_t)bytes;
 }
 
-/* What may be written. */
+/* Finds a hole that may be written. */
 
 static int find_hole(struct mpiio_assembled *self, int64_t start, int64_t end, int64_t *hole)
 {

@@ -14,7 +14,7 @@
 
 /* Making members that are missing. */
 
-/* How long the file is that has the first `bytes` positions of local. */
+/* Returns the length of a file that has the first `bytes` positions of local. */
 static int64_t length_of(const struct vs_view *local, int64_t bytes)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(local));
@@ -34,7 +34,7 @@ static int64_t length_of(const struct vs_view *local, int64_t bytes)
     return length;
 }
 
-/* Whether the view says where the whole ends. */
+/* Returns true if the view determines where the whole ends. */
 static bool has_end(const struct vs_view *view)
 {
     return vs_map_facts(vs_view_map(view))->tiles < INT64_MAX || vs_view_facts(view)->array != NULL;
