@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* In memory that is shared, all zeros to begin with, and in a cache line of its own. */
+/* A bell in shared memory, initially zero, in a cache line of its own. */
 struct engine_bell {
-    _Alignas(64) _Atomic uint32_t rung; /* how often; a futex */
+    _Alignas(64) _Atomic uint32_t rung; /* number of rings; a futex */
     _Atomic uint32_t asleep;            /* its owner sleeps, or is about to */
     _Atomic uint32_t here;              /* its owner shares this memory */
 };
@@ -25,7 +25,8 @@ static size_t size_of(const struct engine_bells *bells)
     return (size_t)bells->nodes * sizeof(*bells->all);
 }
 
-/* The name of the memory: what MPI takes for two machines are two, whatever they share. */
+/* Builds the name of the shared memory. It contains the host name, because MPI may treat two
+   containers or network namespaces that share /dev/shm as two machines. */
 static void name_of(uint64_t mark, char *name, size_t size)
 {
     char host[HOST_NAME_MAX + 1] = "";
@@ -102,7 +103,8 @@ void engine_bells_ring(const struct engine_bells *bells, int node)
         return;
     bell = &bells->all[node];
     atomic_fetch_add(&bell->rung, 1);
-    /* Who is about to sleep sees the count, or is seen. */
+    /* The owner sets asleep before FUTEX_WAIT compares the count. So either it sees the new
+       count, or this thread sees it asleep: no wake-up is lost. */
     if (atomic_load(&bell->asleep) != 0)
         call_futex(&bell->rung, FUTEX_WAKE, 1, NULL);
 }

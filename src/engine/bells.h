@@ -6,36 +6,39 @@
 #include <stdint.h>
 
 /*
- * MPI has no way to sleep until a message comes. So the engines of one machine have a bell each, a
- * word of memory that they share: who has sent a message rings, and who waits for one sleeps until
- * then. A machine with more engines than processors needs it: there whoever looks again and again
- * takes the processor from those that it waits for. All functions are local.
+ * Bells wake sleeping engines. MPI cannot sleep until a message arrives. So each engine of a
+ * machine has a bell, a word of shared memory: a sender rings it after sending, and a waiting
+ * receiver sleeps until then. This matters on a machine with more engines than processors, where a
+ * polling engine would take the processor from the engines that it waits for. All functions are
+ * local.
  */
 struct engine_bell;
 struct engine_bells {
-    struct engine_bell *all; /* by node; NULL: there is no memory for them, or nobody to share it */
+    /* indexed by node; NULL: no shared memory, or no other engine on this machine */
+    struct engine_bell *all;
     int node, nodes;
-    bool crowded; /* more engines are here than processors */
+    bool crowded; /* this machine has more engines than processors */
 };
 
 /*
- * Makes this node's bell. mark: the same on all nodes, and no other engines'. When all have called
- * this, each calls engine_bells_meet, which looks who is here. Without shared memory there are no
- * bells, and nobody to ring.
+ * Makes this node's bell. mark is the same on all nodes and unique to these engines. After all
+ * nodes have called this, each calls engine_bells_meet, which finds the engines of this machine.
+ * Without shared memory there are no bells, and ringing has no effect.
  */
 void engine_bells_init(struct engine_bells *bells, int node, int nodes, uint64_t mark);
 void engine_bells_meet(struct engine_bells *bells, uint64_t mark);
 void engine_bells_free(struct engine_bells *bells);
 
-/* Whether messages from node come with a ring. */
+/* Returns true if node is on this machine and has a bell, so that its messages come with a ring. */
 bool engine_bells_reach(const struct engine_bells *bells, int node);
 
-/* To be called when something has been sent to node; nothing where that is elsewhere. */
+/* Wakes node; call it after sending to it. Does nothing if node is on another machine. */
 void engine_bells_ring(const struct engine_bells *bells, int node);
 
 /*
- * Sleeps for ns (below a second), but for as long as nobody rings after engine_bells_look has
- * returned seen: it is called before the last look for messages.
+ * Sleeps for at most ns (below a second), or until another engine rings. Rings are counted from the
+ * call of engine_bells_look that returned seen. Call that before the last check for messages, so
+ * that no wake-up is lost.
  */
 uint32_t engine_bells_look(const struct engine_bells *bells);
 void engine_bells_sleep(const struct engine_bells *bells, uint32_t seen, long ns);

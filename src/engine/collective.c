@@ -13,7 +13,8 @@ void engine_collective_max(struct engine_collective *self, int64_t *values, int 
     int64_t others[MAX_VALUES], sent[MAX_VALUES];
     size_t length = (size_t)count * sizeof(*values);
 
-    /* Each knows the largest of twice as many nodes after each step; some may count twice. */
+    /* After each step each node knows the maximum of twice as many nodes. Counting a node twice
+       is harmless. */
     for (int64_t reach = 1; reach < self->nodes; reach *= 2) {
         memcpy(sent, values, length);
         engine_messages_step(self->messages);
@@ -44,7 +45,7 @@ void engine_collective_share(struct engine_collective *self, void *bytes, size_t
 {
     int nodes = self->nodes, place = (self->node - from + nodes) % nodes;
 
-    /* After each step twice as many nodes have it. */
+    /* Each step doubles the number of nodes that have it. */
     for (int reach = 1; reach < nodes; reach *= 2) {
         engine_messages_step(self->messages);
         if (place < reach && place + reach < nodes)
@@ -61,7 +62,7 @@ static char *bytes_of(const struct engine_parts *parts, int index, size_t size)
     return (char *)parts->bytes + (size_t)parts->part[index].start * size;
 }
 
-/* The first part whose node is not lower; their number where there is none. */
+/* Returns the index of the first part whose node is at least node, or the number of parts. */
 static int first_from(const struct engine_parts *parts, int node)
 {
     return (int)VS_FIRST(i, 0, parts->count, parts->part[i].node >= node);
@@ -73,7 +74,7 @@ void engine_collective_exchange(struct engine_collective *self, const struct eng
     int own_out = first_from(out, self->node), own_in = first_from(in, self->node);
 
     engine_messages_step(self->messages);
-    /* From this node on, so that not all begin with the same one. */
+    /* Start at this node's own part, so that not all nodes address the same peer first. */
     for (int i = 1; i <= in->count; i++) {
         int from = (own_in - i + in->count) % in->count;
 
@@ -106,7 +107,7 @@ int64_t engine_parts_begin(struct engine_part *part, int count)
     return total;
 }
 
-/* A number other than 0, on its way from one node to another. */
+/* A non-zero number on its way from one node to another. */
 struct parcel {
     int to, from, value;
 };
@@ -116,7 +117,7 @@ struct parcels {
     int count, room;
 };
 
-/* What goes first, in a message whose length both sides know: how many there are, and some. */
+/* The first message has a length that both sides know: the number of parcels, and the first few. */
 #ifndef PARCELS_FIRST
 #define PARCELS_FIRST 64
 #endif
@@ -143,7 +144,7 @@ static void add_parcel(struct parcels *parcels, struct parcel parcel)
     parcels->parcel[parcels->count++] = parcel;
 }
 
-/* Takes those out of kept that have the bit reach in how far they have to go. */
+/* Moves the parcels whose remaining distance has the bit reach from kept to taken. */
 static void take_parcels(struct engine_collective *self, struct parcels *kept, int reach,
                          struct parcels *taken)
 {
@@ -166,7 +167,7 @@ static size_t length_of(int count)
     return (size_t)count * sizeof(struct parcel);
 }
 
-/* Hands parcels to the node that is reach further, and adds to kept what comes from the other. */
+/* Sends parcels to the node at distance reach, and appends those from the opposite node to kept. */
 static void hand_on(struct engine_collective *self, const struct parcels *parcels, int reach,
                     struct parcels *kept)
 {
@@ -201,7 +202,7 @@ static int compare_from(const void *left, const void *right)
     return a->from < b->from ? -1 : a->from > b->from;
 }
 
-/* What has come, as parts. */
+/* Converts received parcels to parts, sorted by sender. */
 static struct engine_part *parts_of(const struct parcels *come)
 {
     struct engine_part *part = calloc((size_t)come->count + 1, sizeof(*part));
@@ -216,7 +217,7 @@ static struct engine_part *parts_of(const struct parcels *come)
     return part;
 }
 
-/* Bruck's: what is for the node i further goes there by the bits of i. */
+/* Bruck's algorithm: a parcel for the node at distance i travels along the bits of i. */
 int engine_collective_transpose(struct engine_collective *self, const struct engine_part *out,
                                 int count, struct engine_part **in)
 {

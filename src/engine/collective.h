@@ -8,56 +8,56 @@
 #include "messages.h"
 
 /*
- * What the engines say to each other, in an epoch and when they begin and end. MPI's own collective
- * calls tell nobody whom they wait for, and use a processor while they do. These are made of
- * messages between two nodes each (messages.h). All are collective. What they take grows with the
- * nodes that something is exchanged with, and the logarithm of all; none has an entry for each
- * node.
+ * Collective operations of the engines, in an epoch and at its beginning and end. MPI's own
+ * collectives do not report which node they wait for, and busy-wait. These are built from
+ * point-to-point messages (messages.h). All functions are collective. Memory and time grow with the
+ * number of communication partners and the logarithm of the number of nodes. No table has an entry
+ * for each node.
  */
 struct engine_collective {
     struct engine_messages *messages; /* borrowed */
     int node, nodes;
 };
 
-/* Makes each of count values, 4 at most, the largest of all nodes'. */
+/* Replaces each of count values, 4 at most, by its maximum over all nodes. */
 void engine_collective_max(struct engine_collective *self, int64_t *values, int count);
 
-/* The worst of the nodes' errors, each 0 or a negative errno. */
+/* Returns the worst error of all nodes. Each is 0 or a negative errno. */
 int engine_collective_error(struct engine_collective *self, int error);
 
-/* Waits until all nodes have come. */
+/* Waits until all nodes have called it (a barrier). */
 void engine_collective_join(struct engine_collective *self);
 
-/* Has all nodes have what the node from has in bytes. */
+/* Broadcasts bytes of the node from to all nodes. */
 void engine_collective_share(struct engine_collective *self, void *bytes, size_t length, int from);
 
-/* What goes to a node, or comes from it: so many units of a buffer, from the unit start on. */
+/* The part of a buffer that goes to a node or comes from it: count units from the unit start on. */
 struct engine_part {
     int node, count, start;
 };
 
-/* Parts of a buffer, count of them: ascending by node, one of each at most. */
+/* Parts of a buffer, count of them, in ascending order of nodes, at most one for each node. */
 struct engine_parts {
     void *bytes;
     const struct engine_part *part;
     int count;
 };
 
-/* Lets parts lie one behind another. Returns the sum of their counts. Local. */
+/* Sets the starts so that the parts are adjacent. Returns the sum of their counts. Local. */
 int64_t engine_parts_begin(struct engine_part *part, int count);
 
 /*
- * Sends the parts of out to their nodes, and gets those of in from theirs; size: of a unit, in
- * bytes. Both sides know of each part that is not empty, and how long it is.
+ * Sends the parts of out to their nodes, and receives those of in. size is the length of a unit in
+ * bytes. Both sides must know every part that is not empty, and its length.
  */
 void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,
                                 const struct engine_parts *in, size_t size);
 
 /*
- * Tells the nodes of out, count of them, each its count; in gets those that have told this node one
- * that is not 0, ascending, which are the caller's to free, their starts yet to be set. Returns how
- * many. Takes log2(nodes) steps; what is sent is as much as is not 0. Aborts where there is no
- * memory.
+ * Sends each node of out, count of them, its count. Stores in *in the nodes that have sent this
+ * node a count other than 0, ascending, and returns their number. The caller frees *in and sets the
+ * starts. Takes log2(nodes) steps; only counts other than 0 are sent. Aborts if memory is
+ * exhausted.
  */
 int engine_collective_transpose(struct engine_collective *self, const struct engine_part *out,
                                 int count, struct engine_part **in);

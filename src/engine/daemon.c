@@ -16,18 +16,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The node's daemon, as its engine sees it. */
+/* The engine's side of the node's daemon. */
 
 /* The daemon's end of the channel: the first descriptor behind the standard ones. */
 #define DAEMON_END      3
 #define DAEMON_END_TEXT "--engine-fd=3"
 
-/* For a daemon that is to end, in ms. */
+/* Milliseconds that a daemon may take to exit. */
 #define END_WAIT 10000
 
 extern char **environ;
 
-/* The path of mpiio-fused: beside this program, in the sbin beside its bin, or on the PATH. */
+/* Finds mpiio-fused: beside this program, in the sbin beside its bin, or on the PATH. */
 static const char *find_program(const char *given, char *path)
 {
     static const char *const places[] = {"mpiio-fused", "../sbin/mpiio-fused"};
@@ -47,13 +47,13 @@ static const char *find_program(const char *given, char *path)
     return "mpiio-fused";
 }
 
-/* A copy of text with node in the place of each "%n". NULL: no memory. */
+/* Returns a copy of text in which node replaces each "%n", or NULL if memory is exhausted. */
 static char *with_number(const char *text, int node)
 {
     size_t room = strlen(text) + 1;
     char *copy, *to;
 
-    /* A number of ten digits is longer than what it replaces by 8 at most. */
+    /* A number of ten digits is at most 8 characters longer than "%n". */
     for (const char *at = text; (at = strstr(at, "%n")) != NULL; at += 2)
         room += 8;
     copy = to = malloc(room);
@@ -70,7 +70,7 @@ static char *with_number(const char *text, int node)
     return copy;
 }
 
-/* Descriptors and session of the child. */
+/* Sets up the descriptors and the session of the child. */
 static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
                          int end, int output)
 {
@@ -97,7 +97,8 @@ static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t 
     return error;
 }
 
-/* posix_spawn(3) rather than fork(2): an MPI library has memory that must not be copied. */
+/* Uses posix_spawn(3) instead of fork(2), because an MPI library has memory that must not be
+   copied. */
 static int spawn_daemon(struct engine_daemon *daemon, const char *program, char *const *arguments,
                         int end)
 {
@@ -170,7 +171,7 @@ int engine_daemon_start(struct engine_daemon *daemon, const struct engine_option
     return error;
 }
 
-/* The first line that the daemon has printed, without its name before it. */
+/* Copies the first line that the daemon has printed, without the leading program name. */
 static void first_line(const struct engine_daemon *daemon, char *text, size_t size)
 {
     const char *slash = strrchr(daemon->program, '/');
@@ -185,7 +186,7 @@ static void first_line(const struct engine_daemon *daemon, char *text, size_t si
         memmove(text, text + skip, strlen(text + skip) + 1);
 }
 
-/* Waits for the end of the daemon, kills it where it does not come in time: its wait status. */
+/* Waits for the daemon to exit, and kills it after END_WAIT. Returns its wait status. */
 static int await_end(struct engine_daemon *daemon)
 {
     int process = pidfd_open(daemon->pid, 0);

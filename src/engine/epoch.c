@@ -10,37 +10,38 @@
 #include "home.h"
 #include "piece.h"
 
-/* A block that this node hands in. */
+/* A block that this node contributes. */
 struct own {
     int64_t block;
     int home;
-    uint32_t index; /* in the run's list */
+    uint32_t index; /* in the run's list of blocks */
     bool may_wait;
     struct mpiio_slot slot;
     struct engine_shape shape;
 };
 
-/* An epoch in its course. Of other nodes only those are listed that something is exchanged with. */
+/* An epoch in progress. It lists only the nodes that this node exchanges something with. */
 struct epoch {
     const struct engine_means *means;
     struct mpiio_epoch_counters *counters;
-    struct own *owns; /* by home, and then by block */
+    struct own *owns; /* sorted by home, then by block */
     size_t own_count;
-    struct engine_notice *sent;     /* what this node announces, as owns */
-    struct engine_notice *received; /* what is announced to this home */
+    struct engine_notice *sent;     /* this node's announcements, in the order of owns */
+    struct engine_notice *received; /* announcements to this home */
     size_t received_count;
     struct engine_home *home;
-    char *out, *in;  /* the pieces of a round, to and from other nodes */
-    char *piece;     /* one of this node's for itself */
-    int32_t *wanted; /* what the homes ask of this node */
+    char *out, *in;  /* pieces of a round, to and from other nodes */
+    char *piece;     /* buffer for one piece from this node to itself */
+    int32_t *wanted; /* pieces that homes request from this node */
     int32_t *outcomes;
-    struct engine_part *homes; /* of owns */
+    struct engine_part *homes; /* the parts of owns for each home */
     int home_count;
-    struct engine_part *sources; /* of received */
-    struct engine_part *asks;    /* what this home asks each source for in a round */
+    struct engine_part *sources; /* the parts of received from each node */
+    struct engine_part *asks;    /* pieces that this home requests from each source in a round */
     struct engine_part *in_words;
     int source_count;
-    struct engine_part *wants; /* what homes, want_count of them, ask this node for in a round */
+    /* pieces that homes, want_count of them, request from this node in a round */
+    struct engine_part *wants;
     struct engine_part *out_words;
     int want_count;
 };
@@ -54,7 +55,7 @@ static int compare_owns(const void *left, const void *right)
     return a->block < b->block ? -1 : a->block > b->block;
 }
 
-/* Lists the homes of the owns, which are sorted. */
+/* Builds the list of homes from owns, which are sorted. */
 static void list_homes(struct epoch *epoch)
 {
     for (size_t i = 0; i < epoch->own_count; i++) {
@@ -67,7 +68,7 @@ static void list_homes(struct epoch *epoch)
     engine_parts_begin(epoch->homes, epoch->home_count);
 }
 
-/* Looks at the blocks that are handed in; those that cannot be have their errors at once. */
+/* Examines the blocks of this node. A block with an invalid slot gets its error at once. */
 static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush *run,
                           const struct mpiio_flush_block *blocks, int32_t *errors)
 {
@@ -119,7 +120,7 @@ static void free_epoch(struct epoch *epoch)
     free(epoch->out_words);
 }
 
-/* Room for as many parts as there are, of the same nodes; or NULL. */
+/* Returns a new list of empty parts for the same nodes, or NULL. */
 static struct engine_part *same_nodes(const struct engine_part *part, int count)
 {
     struct engine_part *copy = calloc((size_t)count + 1, sizeof(*copy));
@@ -129,7 +130,7 @@ static struct engine_part *same_nodes(const struct engine_part *part, int count)
     return copy;
 }
 
-/* Collective: tells the homes how many pieces they will get from whom. */
+/* Collective: reports to each home how many pieces it will get from each node. */
 static int count_notices(struct epoch *epoch)
 {
     int64_t total;
@@ -137,7 +138,7 @@ static int count_notices(struct epoch *epoch)
     epoch->source_count = engine_collective_transpose(epoch->means->group, epoch->homes,
                                                       epoch->home_count, &epoch->sources);
     total = engine_parts_begin(epoch->sources, epoch->source_count);
-    /* MPI counts by ints. */
+    /* MPI counts are ints. */
     if (total > INT_MAX)
         return -EOVERFLOW;
     epoch->received_count = (size_t)total;
@@ -152,7 +153,7 @@ static int count_notices(struct epoch *epoch)
                : -ENOMEM;
 }
 
-/* What is announced to this home by others, as far as it is not more than most; in bytes. */
+/* Returns the number of bytes that other nodes have announced to this home, at most `most`. */
 static size_t count_incoming(const struct epoch *epoch, size_t most)
 {
     size_t bytes = 0;
@@ -174,8 +175,8 @@ static char *new_buffer(size_t bytes)
 }
 
 /*
- * What a round takes at most: pieces of this node's for every other home that asks for its share,
- * and of others for this home. Memory that is not used is never touched.
+ * Allocates buffers for the largest possible round: pieces for all other homes that request their
+ * contribution, and pieces from others for this home. Pages that stay unused are never touched.
  */
 static int make_buffers(struct epoch *epoch)
 {
@@ -210,7 +211,7 @@ static struct engine_notice notice_of(const struct own *own)
                                   .may_wait = may_wait ? (int32_t)own->shape.dirty : 0};
 }
 
-/* Collective: announces the pieces to their homes. Returns an error of this node's. */
+/* Collective: announces the pieces to their homes. Returns a local error. */
 static int announce_pieces(struct epoch *epoch)
 {
     const struct engine_means *means = epoch->means;
@@ -226,7 +227,7 @@ static int announce_pieces(struct epoch *epoch)
     return error != 0 ? error : make_buffers(epoch);
 }
 
-/* What this node has for a home, with which it is known to have something, from the list at. */
+/* Returns the entry of home in the list at. The list must contain it. */
 static const struct engine_part *find_home(const struct engine_part *at, int home)
 {
     while (at->node != home)
@@ -234,7 +235,7 @@ static const struct engine_part *find_home(const struct engine_part *at, int hom
     return at;
 }
 
-/* A piece of this node's for itself. */
+/* Returns a piece that this node sends to itself. */
 static const char *own_piece(void *argument, int32_t place)
 {
     struct epoch *epoch = argument;
@@ -245,7 +246,7 @@ static const char *own_piece(void *argument, int32_t place)
     return epoch->piece;
 }
 
-/* Makes the pieces that the other homes ask for, where they are to be sent from. */
+/* Builds the pieces that other homes have requested in the send buffer. */
 static void pack_pieces(struct epoch *epoch)
 {
     char *to = epoch->out;
@@ -271,7 +272,7 @@ static void pack_pieces(struct epoch *epoch)
     }
 }
 
-/* Collective: the homes ask for pieces, and get them. */
+/* Collective: the homes request pieces and receive them. */
 static void fetch_pieces(struct epoch *epoch)
 {
     struct engine_collective *group = epoch->means->group;
@@ -291,7 +292,7 @@ static void fetch_pieces(struct epoch *epoch)
         &(struct engine_parts){epoch->in, epoch->in_words, epoch->source_count}, ENGINE_PIECE_UNIT);
 }
 
-/* Collective: one round. Returns true as long as there is one more. */
+/* Collective: runs one round. Returns true while more rounds are needed. */
 static bool exchange_round(struct epoch *epoch)
 {
     const struct engine_means *means = epoch->means;
@@ -306,7 +307,7 @@ static bool exchange_round(struct epoch *epoch)
     return engine_home_store(epoch->home, means->file, means->group, epoch->counters);
 }
 
-/* Collective: the homes tell what became of the pieces. */
+/* Collective: the homes report the result of each piece. */
 static void return_outcomes(struct epoch *epoch, int32_t *errors)
 {
     int32_t *received = epoch->outcomes, *own = epoch->outcomes + epoch->received_count;
@@ -321,7 +322,8 @@ static void return_outcomes(struct epoch *epoch, int32_t *errors)
     }
 }
 
-/* Collective: whether all nodes run the same epoch, and one of them wants the data synced. */
+/* Collective: verifies that all nodes run the same epoch, and finds out if any of them wants a
+   sync. */
 static int compare_epochs(struct engine_collective *group, const struct mpiio_message_flush *run,
                           bool *sync)
 {
@@ -332,7 +334,7 @@ static int compare_epochs(struct engine_collective *group, const struct mpiio_me
     return most[1] == -most[2] ? 0 : -EPROTO;
 }
 
-/* Collective. Returns the error of all blocks of all nodes. */
+/* Collective. Returns an error that applies to all blocks of all nodes, or 0. */
 static int run_epoch(struct epoch *epoch, const struct mpiio_message_flush *run, int32_t *errors)
 {
     struct engine_collective *group = epoch->means->group;

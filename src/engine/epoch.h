@@ -10,7 +10,7 @@
 #include "cluster/engine_channel.h"
 #include "core/cache/slots.h"
 
-/* What an epoch needs of a node; all of it is borrowed. */
+/* The inputs of an epoch on a node; all are borrowed. */
 struct engine_means {
     struct engine_collective *group;
     struct engine_file *file;
@@ -19,10 +19,11 @@ struct engine_means {
 };
 
 /*
- * Flushes what the daemons hold, all nodes together: their blocks travel to their homes, are merged
- * and stored there, and each node learns what became of each of its own. Collective: a node that
- * has nothing, or has failed, joins. blocks has run->count entries; errors, as many, gets 0 or a
- * negative errno for each, and result the rest. Only a broken MPI keeps it from returning.
+ * Flushes the dirty blocks of all nodes together. Blocks travel to their homes, which merge and
+ * store them, and each node learns the result of each of its blocks. Collective: a node that has no
+ * blocks, or has failed, takes part, too. blocks has run->count entries. errors, of the same
+ * length, gets 0 or a negative errno for each block; result gets the rest. It always returns unless
+ * MPI itself fails.
  */
 void engine_epoch(const struct engine_means *means, const struct mpiio_message_flush *run,
                   const struct mpiio_flush_block *blocks, int32_t *errors,

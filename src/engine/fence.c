@@ -10,12 +10,12 @@
 
 #include "core/store_fence.h"
 
-/* ms between two looks at a lease that has run out. */
+/* Milliseconds between two checks of an expired lease. */
 #define PAUSE 10
 
-/* The fence that the process is inside of; NULL: none. */
+/* The fence that this process is inside; NULL: none. */
 static struct engine_fence *volatile inside;
-/* It has the lock. */
+/* true while the process has the lock of that fence */
 static volatile sig_atomic_t locked;
 
 static void lock_fence(const struct engine_fence *fence)
@@ -30,7 +30,8 @@ static void unlock_fence(const struct engine_fence *fence)
     locked = false;
 }
 
-/* Without the lock: whoever waits for it has nothing to fear. */
+/* Waits for a valid lease. Call it without the lock: this process stores nothing meanwhile, so
+   others may have the lock. Exits if the daemon has closed the channel. */
 static void await_lease(const struct engine_fence *fence)
 {
     struct pollfd daemon = {.fd = fence->daemon, .events = 0};
@@ -64,7 +65,7 @@ void engine_fence_leave(struct engine_fence *fence)
     unlock_fence(fence);
 }
 
-/* The process was stopped, and goes on: perhaps in the middle of a store. */
+/* Handles SIGCONT. The process was stopped, perhaps in the middle of a store. */
 static void on_wake(int number)
 {
     struct engine_fence *fence = inside;

@@ -6,26 +6,27 @@
 #include "cluster/engine_channel.h"
 
 /*
- * What keeps an engine from storing for a node that the others take for dead. Each store of the
- * file is between enter and leave: it has the lock of store_fence.h where that is to be had, and
- * the node's lease has not run out. Where it has, the engine waits: until the daemon has renewed
- * it, or ends the engine. A process that was stopped meanwhile looks at its lease before it does
- * anything else. There is one fence in a process.
+ * Fencing: keeps an engine from storing for a node that other nodes have declared failed. Each
+ * store to the file is between enter and leave. Inside, the engine has the lock of store_fence.h,
+ * if the filesystem supports it, and the node's lease has not expired. If the lease has expired,
+ * the engine waits until the daemon renews it or ends the engine. A process that was stopped checks
+ * its lease before it does anything else. A process has one fence.
  */
 struct engine_fence {
     const struct mpiio_lease *lease; /* borrowed */
     int daemon;                      /* the channel's socket, borrowed */
-    int file;                        /* for the lock; -1: there is none */
+    int file;                        /* for the lock; -1: no lock */
 };
 
 /*
- * To be called before anybody may start a thread, and once no library will any more: the signal
- * that wakes a stopped process must come to the thread that stores.
+ * Call the first before any thread starts, and the second when no library will start threads any
+ * longer. The signal that resumes a stopped process must reach the thread that stores.
  */
 void engine_fence_hold_signal(void);
 void engine_fence_take_signal(void);
 
-/* Sets it up for the file at path; the rest is borrowed. Local, like all that follows. */
+/* Sets up the fence for the file at path. lease and daemon are borrowed. This function and the
+   following ones are local. */
 void engine_fence_open(struct engine_fence *fence, const char *path,
                        const struct mpiio_lease *lease, const struct mpiio_channel *daemon);
 void engine_fence_close(struct engine_fence *fence);
@@ -33,7 +34,8 @@ void engine_fence_close(struct engine_fence *fence);
 void engine_fence_enter(struct engine_fence *fence);
 void engine_fence_leave(struct engine_fence *fence);
 
-/* Inside: before more is stored. fence: a struct engine_fence. */
+/* Checks the lease; call it inside the fence before storing more. fence is a struct
+   engine_fence. */
 void engine_fence_check(void *fence);
 
 #endif

@@ -16,12 +16,12 @@
 #include "core/members/assembled.h"
 #include "core/store_fence.h"
 
-/* How runs are stored, in the order in which a choice of one node overrules others'. */
+/* The ways to store runs. If nodes choose differently, the highest value wins. */
 enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
 
 /*
- * On a filesystem of this machine POSIX calls and mappings do all that MPI-IO does. For others,
- * MPI-IO has drivers that know better (striping, locks, coherence).
+ * Chooses how to store. On a local filesystem POSIX calls and mappings do everything that MPI-IO
+ * does. For others, MPI-IO has drivers with better knowledge of striping, locks and coherence.
  */
 static enum way choose_way(const struct mpiio_message_hello *hello)
 {
@@ -31,10 +31,10 @@ static enum way choose_way(const struct mpiio_message_hello *hello)
 }
 
 /*
- * What the spec says, and three that it may not overrule. ROMIO's own two-phase writes and its data
- * sieving fill the gaps between runs by reading, modifying and writing back, which undoes what
- * others store there meanwhile; and the exchange with the homes has already done what two phases
- * are for. romio_no_indep_rw would turn two-phase writes on again.
+ * Builds the hints from the spec, and sets three that the spec cannot override. ROMIO's two-phase
+ * writes and data sieving fill gaps between runs by read-modify-write, which undoes concurrent
+ * stores there. The exchange with the homes already replaces two-phase I/O. romio_no_indep_rw would
+ * enable two-phase writes again.
  */
 static MPI_Info make_info(const struct mpiio_hints *hints)
 {
@@ -52,7 +52,8 @@ static MPI_Info make_info(const struct mpiio_hints *hints)
     return info;
 }
 
-/* Collective. ROMIO takes what comes before a colon for the name of a driver. */
+/* Collective. Opens the file with MPI-IO. ROMIO takes a prefix before a colon for a driver's
+   name. */
 static int open_mpi(struct engine_file *file, const struct mpiio_message_hello *hello)
 {
     MPI_Info info = make_info(&hello->hints);
@@ -61,7 +62,7 @@ static int open_mpi(struct engine_file *file, const struct mpiio_message_hello *
 
     if (error < 0)
         path = NULL;
-    /* Where one node has no name for it, the call fails on all of them. */
+    /* If one node has no path, the call fails on all nodes. */
     error = engine_error(
         MPI_File_open(MPI_COMM_WORLD, path != NULL ? path : "", MPI_MODE_RDWR, info, &file->mpi));
     free(path);
@@ -73,7 +74,7 @@ static int open_mpi(struct engine_file *file, const struct mpiio_message_hello *
     return error;
 }
 
-/* Collective: says behind text, where there is one, what node 0 is. */
+/* Collective: appends node 0's host name to text, unless that is empty. */
 static void name_first(struct engine_collective *group, char *text, size_t size)
 {
     char first[MPI_MAX_PROCESSOR_NAME] = "";
@@ -86,7 +87,8 @@ static void name_first(struct engine_collective *group, char *text, size_t size)
         snprintf(text + end, size - end, " (%s)", first);
 }
 
-/* Whether the path names the file that the daemon has open. 0, -ESTALE or another errno. */
+/* Checks that the path names the file that the daemon has open. Returns 0, -ESTALE or another
+   negative errno. */
 static int check_name(const struct mpiio_message_hello *hello)
 {
     struct stat st;
@@ -105,8 +107,9 @@ static void say_not_open(const char *path, int error, char *text, size_t size)
 }
 
 /*
- * Finds the file that the daemon has open. Somebody else may own its folder and give its name to
- * another file, so all but MPI-IO opens it by this descriptor. Collective: -1 where a node fails.
+ * Finds the file that the daemon has open. Another user may own its folder and rename files, so
+ * everything except MPI-IO opens the file by this descriptor. Collective: returns -1 if any node
+ * fails.
  */
 static int find_file(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size)
@@ -123,7 +126,8 @@ static int find_file(struct engine_file *file, struct engine_collective *group,
     return engine_collective_error(group, error) != 0 ? -1 : 0;
 }
 
-/* Collective: false where not all nodes have one file; text says so where this one is another. */
+/* Collective: returns true if all nodes have the same file. Otherwise text on a node with a
+   different file says so. */
 static bool is_same(struct engine_collective *group, const char *link, const char *path, char *text,
                     size_t size)
 {
@@ -153,7 +157,7 @@ static int open_members(struct engine_file *file, struct engine_collective *grou
     return -1;
 }
 
-/* Collective. MPI-IO takes a path alone: that is looked at again when it has opened something. */
+/* Collective. MPI-IO accepts only a path, so the path is checked again after the open. */
 static int open_way(struct engine_file *file, enum way way, const char *link,
                     const struct mpiio_message_hello *hello)
 {
@@ -185,7 +189,7 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     *text = '\0';
     engine_collective_max(group, most, 3);
     if (most[1] != 0) {
-        /* All have none, or some have one: these others tell. */
+        /* If only some nodes have no path, these report the error. */
         if (most[2] != 0 && nothing)
             snprintf(text, size,
                      "the file is read-only here, and not on other nodes (mount it read-only with "
@@ -258,7 +262,7 @@ void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints
 
         MPI_Info_get_nthkey(info, i, key);
         MPI_Info_get(info, key, MPI_MAX_INFO_VAL, value, &found);
-        /* Both lengths with what goes before them. */
+        /* Both lengths, including their prefixes. */
         bytes += strlen(key) + strlen(value) + 10;
         if (found && bytes < MPIIO_MESSAGE_MAX - 8)
             hints->hint[hints->count++] = (struct mpiio_hint){key, value};
@@ -266,7 +270,7 @@ void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints
     MPI_Info_free(&info);
 }
 
-/* The number that a hint has, the last where it is there more than once; 0: none. */
+/* Returns the value of a hint, its last one if it occurs several times, or 0. */
 static int64_t number_of(const struct mpiio_hints *hints, const char *key)
 {
     int64_t number = 0;

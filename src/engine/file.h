@@ -13,67 +13,69 @@
 #include "fence.h"
 #include "viewspec/members/members.h"
 
-/* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both. What is
- * written to it goes by file_write.h. */
+/* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both.
+   file_write.h writes to it. */
 struct engine_file {
-    MPI_File mpi;             /* for long runs; MPI_FILE_NULL: they go to posix */
-    struct mpiio_file *posix; /* for short runs; NULL: they go to mpi */
-    struct vs_spec *members;  /* that posix is assembled from, and mpi cannot be; NULL: one file */
-    int found;                /* the file that the daemon has open (O_PATH); -1 with members */
+    MPI_File mpi;             /* for long runs; MPI_FILE_NULL: posix writes them */
+    struct mpiio_file *posix; /* for short runs; NULL: mpi writes them */
+    /* assembles posix from members, which mpi cannot do; NULL: one file */
+    struct vs_spec *members;
+    int found; /* the file that the daemon has open (O_PATH); -1 with members */
     struct engine_fence fence;
 };
 
 /*
- * Opens the file as hello says; collective. The same way is taken on all nodes: MPI-IO
- * alone where one of them asks for it, or has the file on a filesystem that is not known to be
- * local. One that is assembled from members is written by POSIX calls. A file other than the one
- * that hello names, by device and inode, is refused. Without a path nothing is opened; then
- * no node may have one. On failure, on every node, a reason for people is in text where this node
- * knows one, else text is empty; -1 is returned, nothing is open.
+ * Opens the file that hello describes. Collective. All nodes use the same way: MPI-IO alone if a
+ * node requests it, or has the file on a filesystem that is not known to be local. A file that is
+ * assembled from members is written by POSIX calls. Refuses a file that differs from that of hello
+ * in device or inode. Without a path nothing is opened; then no node may have one. Returns -1 on
+ * failure, on every node, and nothing is open. text then has a reason for the user if this node
+ * knows one, and is empty otherwise.
  */
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
 
-/* Sets up what each store needs (fence.h); before the first. lease and daemon are borrowed. Local.
- */
+/* Sets up fencing (fence.h); call it before the first store. lease and daemon are borrowed.
+   Local. */
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon);
 
-/* Closes; collective. */
+/* Closes the file. Collective. */
 void engine_file_close(struct engine_file *file);
 
 /*
- * The hints that MPI-IO uses, as MPI_File_get_info gives them: as many as a message holds. Their
- * texts are the caller's, to free together with free(*texts), NULL where there are none. Local.
+ * Returns the hints that MPI-IO uses, from MPI_File_get_info: as many as fit in a message. The
+ * caller frees their texts together with free(*texts), which is NULL if there are none. Local.
  */
 void engine_file_hints(const struct engine_file *file, struct mpiio_hints *hints, char **texts);
 
 /*
- * How the file is dealt to servers, in mpiio_homes_of's words: as MPI-IO says, which asks the
- * filesystem where it knows how to, or else as the spec says, whose hints are given. 0: nobody
- * says. Local.
+ * Returns how the file is striped over servers, as mpiio_homes_of takes it. MPI-IO's answer is
+ * preferred: its drivers ask the filesystem where they can. Otherwise it uses the hints of the
+ * spec, given. 0: unknown. Local.
  */
 void engine_file_striping(const struct engine_file *file, const struct mpiio_hints *given,
                           int64_t *unit, int64_t *factor);
 
 /*
- * A file that is assembled from members (viewspec(5)), as an engine has it: MPI-IO knows no such
- * files, so it is stored by POSIX calls, to the members, whatever the way is else.
+ * A file that is assembled from members (viewspec(5)). MPI-IO does not support such files, so the
+ * engine always stores to the members by POSIX calls.
  */
 
 /*
- * Assembles it for writing as hello says, which the daemon has done before: both must have found
- * the same. 0, with the new spec and file, the caller's; the file is closed before the spec is
- * freed. Or -1, with a reason in text. Local.
+ * Assembles the file for writing as hello describes. The daemon has done so before; both must get
+ * the same result. Returns 0 and the new spec and file, which the caller owns. Close the file
+ * before freeing the spec. Returns -1 on failure, with a reason in text. Local.
  */
 int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec **spec,
                         struct mpiio_file **file, char *text, size_t size);
 
 /*
- * Whether all nodes have the same members (same.h), each that holds something, and as much of
- * them. A digest of what each member is on this node is compared with that of node 0; where
- * filesystems are not of one machine, a member of each is looked for as same.h says, of 16 of them
- * at most. Where members are others, false on those nodes, with the first one in text. Collective.
+ * Returns true if all nodes have the same members that hold data (same.h), with the same amount of
+ * data. Compares a digest of each member with that of node 0. For filesystems that several machines
+ * may share, it also verifies one member of each filesystem as same.h describes, for at most 16
+ * filesystems. If members differ, returns false; text then names the first one on the nodes that
+ * differ. Collective.
  */
 bool engine_members_same(struct engine_collective *group, const struct vs_members *members,
                          const struct mpiio_file *file, char *text, size_t size);

@@ -8,7 +8,7 @@
 #include "core/file/file.h"
 #include "file.h"
 
-/* Errors of MPI. */
+/* MPI errors. */
 
 static const struct {
     int class;
@@ -35,8 +35,8 @@ static const struct {
 };
 
 /*
- * ROMIO's drivers put most errors of the operating system into MPI_ERR_IO, a full disk too, and the
- * errno only into the text: it ends with what strerror(3) says. 0: it does not.
+ * ROMIO's drivers map most system errors to MPI_ERR_IO, even a full disk. The errno appears only in
+ * the text, which ends with the message of strerror(3). Returns 0 if the text has no errno.
  */
 static int errno_of_text(int mpi_error)
 {
@@ -78,7 +78,7 @@ bool engine_file_is_collective(const struct engine_file *file)
     return file->mpi != MPI_FILE_NULL;
 }
 
-/* What became of a write: ROMIO may store less than was asked for without an error. */
+/* Returns the result of a write: ROMIO may store less than requested without an error. */
 static int outcome_of(int result, MPI_Status *status, size_t length,
                       struct mpiio_epoch_counters *counters)
 {
@@ -156,7 +156,8 @@ void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer
 
 int engine_file_sync(struct engine_file *file)
 {
-    /* Either brings the whole file to the device, whoever of this machine wrote what. */
+    /* Either sync stores the whole file on the device, whichever process of this machine wrote
+       it. */
     if (file->posix != NULL)
         return file->posix->ops->sync(file->posix, false);
     return file->mpi != MPI_FILE_NULL ? engine_error(MPI_File_sync(file->mpi)) : 0;

@@ -10,37 +10,37 @@
 #include "core/file/source.h"
 
 /*
- * Storing: all that homes do to the shared file. What is behind it is file.h's affair; tests/scale
- * has a file of its own. Each write waits for the node's lease (fence.h).
+ * Everything that homes write to the shared file. file.h implements it; tests/scale has its own
+ * implementation. Each write waits for the node's lease (fence.h).
  */
 struct engine_file;
 
-/* Whether long runs are to be written by engine_file_write_all; the same on all nodes. */
+/* Returns true if long runs must be written by engine_file_write_all. The same on all nodes. */
 bool engine_file_is_collective(const struct engine_file *file);
 
 /*
- * Writes length bytes (< 2^31) at displacement, together with the other nodes, each its own; length
- * 0 joins. Collective. 0 or a negative errno, this node's own.
+ * Writes length bytes (< 2^31) at displacement while the other nodes write theirs; length 0 only
+ * takes part. Collective. Returns 0 or a negative errno of this node.
  */
 int engine_file_write_all(struct engine_file *file, const void *memory, size_t length,
                           int64_t displacement, struct mpiio_epoch_counters *counters);
 
 /*
- * Writes a transfer's ranges, with counts of its own: see mpiio_write_ranges (plan.h). Local:
- * the nodes need not call it together.
+ * Writes a transfer's ranges and updates counters: see mpiio_write_ranges (plan.h). Independent:
+ * the other nodes need not call it.
  */
 void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer,
                        struct mpiio_epoch_counters *counters);
 
 /*
- * MPI_File_sync, or fsync(2): what all nodes have written is on the storage device. Collective.
- * 0 or a negative errno, this node's own.
+ * Calls MPI_File_sync or fsync(2): everything that all nodes have written reaches the storage
+ * device. Collective. Returns 0 or a negative errno of this node.
  */
 int engine_file_sync(struct engine_file *file);
 
 /*
- * The negative errno that stands for an error code of MPI: by its class, as in the table of
- * viewspec(5), and where that says little by its text. 0 for MPI_SUCCESS. Local.
+ * Returns the negative errno for an MPI error code: by its class, as in the table of viewspec(5),
+ * or by its text if the class is too general. Returns 0 for MPI_SUCCESS. Local.
  */
 int engine_error(int mpi_error);
 

@@ -14,34 +14,34 @@
 #define GROUP_SIZE  (MPIIO_HOMES_GROUP * BLOCK_SIZE)
 #define GROUP_WORDS (MPIIO_HOMES_GROUP * (size_t)MPIIO_BLOCK_WORDS)
 
-/* Short runs are handed to the store in lists of so many. */
+/* Short runs are passed to the store in lists of this length. */
 #define RANGES 4096
 
-/* A piece that is announced. */
+/* An announced piece. */
 struct piece {
     int64_t block;
-    int32_t source; /* the number of its node's part of the notices */
-    int32_t place;  /* among what its node announced */
+    int32_t source; /* index of its node's part of the notices */
+    int32_t place;  /* its index among its node's announcements */
     int32_t bytes;
     int32_t may_wait; /* as announced */
-    size_t notice;    /* its number among the notices of all nodes */
+    size_t notice;    /* its index among the notices of all nodes */
 };
 
 enum group_state { GROUP_CLOSED, GROUP_OPEN, GROUP_DONE };
 
 struct group {
     enum group_state state;
-    int64_t number;                 /* of its first block, divided by MPIIO_HOMES_GROUP */
-    size_t missing;                 /* pieces that are still to come */
-    size_t next[MPIIO_HOMES_GROUP]; /* of each block: the piece to be asked for next */
-    size_t end[MPIIO_HOMES_GROUP];  /* and behind its last one */
+    int64_t number;                 /* its first block, divided by MPIIO_HOMES_GROUP */
+    size_t missing;                 /* pieces that have not arrived yet */
+    size_t next[MPIIO_HOMES_GROUP]; /* for each block: the piece to request next */
+    size_t end[MPIIO_HOMES_GROUP];  /* for each block: the end of its pieces */
     int32_t error[MPIIO_HOMES_GROUP];
-    bool given_up[MPIIO_HOMES_GROUP]; /* a store to the block has failed: no other is tried */
-    char *data;                       /* while open; NULL: there was no memory for it */
+    bool given_up[MPIIO_HOMES_GROUP]; /* a store to the block has failed; no other is tried */
+    char *data;                       /* while open; NULL: memory is exhausted */
     uint64_t *mask;                   /* behind the data */
 };
 
-/* A long run that waits for the collective call. */
+/* A long run that waits for the collective write. */
 struct long_run {
     struct group *group;
     struct mpiio_mask_run run;
@@ -51,20 +51,20 @@ struct engine_home {
     int node;
     int nodes;
     int source_count; /* parts of the notices */
-    int own;          /* this node's; -1: it has none */
+    int own;          /* this node's part; -1: it has none */
     size_t piece_count;
-    struct piece *pieces; /* by block, and then by node */
+    struct piece *pieces; /* sorted by block, then by node */
     size_t group_count;
     struct group *groups; /* ascending */
-    size_t first;         /* groups before it are done */
+    size_t first;         /* all groups before it are done */
     int open;
-    char *spare[ENGINE_OPEN]; /* memory of groups that were open */
+    char *spare[ENGINE_OPEN]; /* memory of closed groups, for reuse */
     int spare_count;
-    size_t *asked; /* pieces of the present round, by node once they are chosen */
+    size_t *asked; /* pieces of the current round, sorted by node once chosen */
     size_t *chosen;
     int32_t *asks;
     size_t ask_count;
-    size_t *of_source; /* bytes asked of each in this round */
+    size_t *of_source; /* bytes requested from each source in this round */
     struct long_run *long_runs;
     size_t long_count, long_room;
     struct mpiio_range *ranges; /* RANGES of them */
@@ -85,7 +85,8 @@ static int compare_pieces(const void *left, const void *right)
     return a->source < b->source ? -1 : a->source > b->source;
 }
 
-/* Whether the pieces [first, end), all that there are of a block, are left for another flush. */
+/* Returns true if the pieces [first, end), which are all pieces of a block, can wait for another
+   flush. */
 static bool are_left(const struct engine_home *home, size_t first, size_t end)
 {
     int64_t dirty = 0;
@@ -98,7 +99,7 @@ static bool are_left(const struct engine_home *home, size_t first, size_t end)
     return dirty < MPIIO_BLOCK_SIZE;
 }
 
-/* The group of block, a new one where the last is not. */
+/* Returns the group of block. Appends a new one if the last group is another. */
 static struct group *last_group(struct engine_home *home, int64_t block)
 {
     struct group *group = home->groups + home->group_count - 1;
@@ -107,7 +108,7 @@ static struct group *last_group(struct engine_home *home, int64_t block)
         return group;
     group = &home->groups[home->group_count++];
     group->number = block / MPIIO_HOMES_GROUP;
-    /* Until something is missing. */
+    /* It stays done unless a piece is missing. */
     group->state = GROUP_DONE;
     return group;
 }
@@ -173,7 +174,7 @@ int engine_home_new(int node, const struct mpiio_homes *homes, const struct engi
     new->source_count = notices->count;
     new->own = -1;
     new->piece_count = total;
-    /* One more, as nothing may be returned for none. */
+    /* Allocate one more, so that an empty list is not NULL. */
     new->pieces = calloc(total + 1, sizeof(*new->pieces));
     new->groups = calloc(total + 1, sizeof(*new->groups));
     new->asked = calloc(total + 1, sizeof(*new->asked));
@@ -227,7 +228,7 @@ static void open_group(struct engine_home *home, struct group *group)
     else
         group->data = aligned_alloc(64, GROUP_SIZE + GROUP_WORDS * sizeof(uint64_t));
     if (group->data == NULL) {
-        /* Its pieces come all the same, and are dropped. */
+        /* Its pieces still arrive, and are discarded. */
         set_error(group, 0, MPIIO_HOMES_GROUP - 1, -ENOMEM);
         return;
     }
@@ -245,7 +246,8 @@ static void close_group(struct engine_home *home, struct group *group)
     skip_done(home);
 }
 
-/* Asks for pieces of group as far as the round has room: total is what is asked of all nodes. */
+/* Requests pieces of group while they fit into the round. *total is the sum requested from all
+   nodes. */
 static void ask_group(struct engine_home *home, struct group *group, size_t *total)
 {
     size_t round = engine_round_bytes(home->nodes), share = round / (size_t)home->nodes;
@@ -281,7 +283,7 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
         counts[i].count = 0;
     for (size_t i = home->first; i < home->group_count && total < round; i++)
         ask_group(home, &home->groups[i], &total);
-    /* By node; those of one node stay in their order. */
+    /* Sort by node, stably: pieces of one node keep their order. */
     for (size_t i = 0; i < home->ask_count; i++)
         counts[home->pieces[home->chosen[i]].source].count++;
     for (int i = 0; i < home->source_count; i++)
@@ -308,7 +310,7 @@ static struct group *group_of(const struct engine_home *home, int64_t block)
     return &home->groups[behind - 1];
 }
 
-/* Lays a piece that has come over its block. */
+/* Merges a piece that has arrived into its block. */
 static void take_piece(struct engine_home *home, const struct piece *piece, const char *bytes)
 {
     struct group *group = group_of(home, piece->block);
@@ -339,8 +341,8 @@ void engine_home_take(struct engine_home *home, const char *pieces,
 }
 
 /*
- * Takes what lies in blocks that are given up off the ranges from range on, up to the first that
- * has more; returns that one, or end.
+ * Skips blocks that were given up: trims the ranges from range on, and returns the first range that
+ * has other bytes, or end.
  */
 static struct mpiio_range *skip_given_up(const struct group *group, struct mpiio_range *range,
                                          const struct mpiio_range *end)
@@ -358,7 +360,8 @@ static struct mpiio_range *skip_given_up(const struct group *group, struct mpiio
     return range;
 }
 
-/* How many of the ranges, which ascend, are stored in one go: up to a block that is given up. */
+/* Returns how many of the ascending ranges can be stored in one call: those before the first
+   block that was given up. */
 static size_t count_until_given_up(const struct group *group, const struct mpiio_range *range,
                                    const struct mpiio_range *end)
 {
@@ -376,9 +379,9 @@ static void give_up(struct group *group, size_t block, int error)
 }
 
 /*
- * Stores count of the home's ranges, which ascend. One that fails does not keep other blocks from
- * it, but the rest of its own: where the disk is full each run would be tried in vain, one by one,
- * while all nodes wait.
+ * Stores the first count ranges of the home, in ascending order. A failure does not affect other
+ * blocks, but the rest of its block is given up. On a full disk, each run would otherwise fail one
+ * by one while all nodes wait.
  */
 static void store_ranges(struct engine_home *home, struct group *group, size_t count,
                          struct engine_file *file, struct mpiio_epoch_counters *counters)
@@ -399,7 +402,7 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
         while (range < end && range->start + range->length <= at)
             range++;
         if (range < end && at > range->start) {
-            /* Only a part was stored: where it is not known why, the rest of it tells. */
+            /* Only a part was stored. If the reason is unknown, the next attempt reveals it. */
             range->length -= at - range->start;
             range->start = at;
         }
@@ -409,7 +412,7 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
     }
 }
 
-/* Keeps a long run for the collective call: false where there is no memory for it. */
+/* Keeps a long run for the collective write. Returns false if memory is exhausted. */
 static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_mask_run run)
 {
     struct long_run *runs =
@@ -422,7 +425,8 @@ static bool keep_long_run(struct engine_home *home, struct group *group, struct 
     return true;
 }
 
-/* Stores the short runs of a group, all where none is stored collectively, and keeps the long. */
+/* Stores the short runs of a group and keeps the long ones. Without collective writes it stores
+   all runs. */
 static void store_group(struct engine_home *home, struct group *group, struct engine_file *file,
                         struct mpiio_epoch_counters *counters)
 {
@@ -449,7 +453,8 @@ static bool is_ready(const struct group *group)
     return group->state == GROUP_OPEN && group->missing == 0;
 }
 
-/* A run that could not be stored as a whole, by block: those that can be are no failures. */
+/* Stores a run block by block after storing it as a whole has failed: only the blocks that fail
+   get an error. */
 static void store_by_block(struct engine_home *home, struct group *group, struct mpiio_range run,
                            struct engine_file *file, struct mpiio_epoch_counters *counters)
 {
@@ -466,7 +471,7 @@ static void store_by_block(struct engine_home *home, struct group *group, struct
     store_ranges(home, group, count, file, counters);
 }
 
-/* Collective: each node writes a long run of its own, or joins with none, most times. */
+/* Collective: each node writes a long run of its own, or takes part without one, `most` times. */
 static void store_long_runs(struct engine_home *home, int64_t most, struct engine_file *file,
                             struct mpiio_epoch_counters *counters)
 {
@@ -492,7 +497,7 @@ static void store_long_runs(struct engine_home *home, int64_t most, struct engin
 bool engine_home_store(struct engine_home *home, struct engine_file *file,
                        struct engine_collective *engines, struct mpiio_epoch_counters *counters)
 {
-    int64_t most[2] = {0}; /* of the homes: long runs, and whether pieces are missing */
+    int64_t most[2] = {0}; /* maximum over the homes: long runs, and 1 if pieces are missing */
 
     home->long_count = 0;
     for (size_t i = home->first; i < home->group_count; i++)

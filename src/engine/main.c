@@ -18,12 +18,12 @@
 #include "process.h"
 #include "start.h"
 
-/* Bytes that MPI's largest file may have: memory that the nodes of one host share. */
+/* Size in bytes of MPI's largest file in memory that the nodes of one host share. */
 #define SHARED_MIN (16 << 20)
 
 /*
- * A peer that is gone hangs MPI, and so does a node whose daemon is: whoever cannot go on ends
- * without another word to MPI. The daemons find out by themselves, and end their engines.
+ * Exits without another MPI call. MPI hangs if a peer has failed, or if a peer's daemon has. The
+ * daemons detect the failure themselves, and end their engines.
  */
 static void give_up(void)
 {
@@ -31,9 +31,9 @@ static void give_up(void)
 }
 
 /*
- * In an epoch nobody listens to the daemon, and once the other engines are gone, there may be no
- * end of it: so the daemon's end is a signal then. Nothing may be stored any more for a node that
- * the others take for dead. MPI's threads may take the signal.
+ * During an epoch no thread listens to the daemon, and an epoch may never finish if other engines
+ * have failed. So a signal reports the daemon's exit. After that the engine must not store: the
+ * other nodes may have declared this one failed. The signal may arrive in a thread of MPI.
  */
 static atomic_bool in_epoch, daemon_gone;
 
@@ -52,7 +52,7 @@ static void begin_epoch(void)
         give_up();
 }
 
-/* Collective, but for the waiting. */
+/* Collective, except for receiving the blocks. */
 static void run_epoch(struct engine *engine, const struct mpiio_message_flush *message)
 {
     struct mpiio_flush_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
@@ -75,7 +75,7 @@ static void run_epoch(struct engine *engine, const struct mpiio_message_flush *m
     free(errors);
 }
 
-/* Runs epochs, and waits for them without using any time. */
+/* Runs epochs on request of the daemon. It blocks between them, and uses no processor time. */
 static void serve_daemon(struct engine *engine)
 {
     struct mpiio_message message;
@@ -91,7 +91,7 @@ static void serve_daemon(struct engine *engine)
     }
 }
 
-/* Collective. */
+/* Collective: starts, serves epochs and stops. */
 static int serve_epochs(struct engine *engine)
 {
     int status = engine_start(engine);
@@ -133,8 +133,8 @@ static int run_node(struct engine *engine)
 }
 
 /*
- * MPI ends a process that it has no memory to share for without a word of ours, or says whatever
- * its network says: the reason comes before that.
+ * Warns of a low file size limit before MPI starts. Without room for its shared memory, MPI ends
+ * the process with no message of ours, or with an obscure one of its network.
  */
 static void tell_limit(const struct engine_options *options)
 {
@@ -171,11 +171,11 @@ int main(int argc, char **argv)
     if (options.report)
         engine_report("started", engine_environment_rank());
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a limit of files' size is told as an error, block by block */
+    signal(SIGXFSZ, SIG_IGN); /* report a file size limit as EFBIG for each block */
     sigaction(SIGCHLD, &ended, NULL);
-    /* Over TCP, MPI has two connections to each other node, and does not see to their number. */
+    /* Over TCP, MPI has two connections to each other node, and does not raise the limit itself. */
     mpiio_rlimit_descriptors(UINT64_MAX);
-    /* One thread calls MPI; the daemons' threads are in other processes. */
+    /* Only one thread calls MPI; the daemons' threads are in other processes. */
     engine_fence_hold_signal();
     tell_limit(&options);
     MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &granted);

@@ -16,17 +16,17 @@
 #include "viewspec/base/hash.h"
 #include "same.h"
 
-/* A file that is assembled from members, as an engine has it. */
+/* The engine's side of a file that is assembled from members. */
 
-/* Filesystems that a member is looked for on. */
+/* The most filesystems on which a member is verified. */
 #define PLACES 16
 
-/* Members whose digests are sent at once. */
+/* The number of digests in a message. */
 #define PORTION 65536
 
 /* Opening. */
 
-/* What a memfd holds, in new memory; NULL: it cannot be read. */
+/* Returns the contents of a memfd in new memory, or NULL if it cannot be read. */
 static char *read_text(int fd, size_t *length)
 {
     struct stat st;
@@ -88,29 +88,29 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
     return -1;
 }
 
-/* Which they are. */
+/* The identity of members. */
 
-/* What a node knows of a member. */
+/* A node's knowledge of a member. */
 struct digest {
-    uint64_t file;  /* all that must be equal; 0: no file is needed */
-    uint64_t birth; /* as file, with the time of its birth */
+    uint64_t file;  /* hash of everything that must match; 0: no file needed */
+    uint64_t birth; /* like file, and includes its creation time */
     int64_t held;
 };
 
-/* What a node knows of all of them. It travels as it is. */
+/* A node's knowledge of all members. It is sent as it is in memory. */
 struct summary {
     uint64_t file, birth;
-    bool has_birth;         /* each that may have one */
-    bool failed;            /* there is no memory */
-    int places;             /* filesystems of more than one machine, PLACES at most */
-    int64_t member[PLACES]; /* a member of each */
+    bool has_birth;         /* each file on a shared filesystem has a creation time */
+    bool failed;            /* memory is exhausted */
+    int places;             /* filesystems that several machines may share, PLACES at most */
+    int64_t member[PLACES]; /* one member on each of them */
 };
 
 static struct digest digest_of(const struct engine_identity *identity, int64_t held)
 {
     uint64_t file = vs_hash_mix(vs_hash_mix(1, identity->inode), (uint64_t)held);
 
-    /* Of a filesystem of one machine, or a file that is not found, all else must be the same. */
+    /* On a filesystem of one machine, or without a file, device and kernel must match, too. */
     if (identity->local || !identity->found)
         file = vs_hash_text(vs_hash_mix(vs_hash_mix(file, identity->dev), identity->found),
                             identity->boot);
@@ -120,7 +120,7 @@ static struct digest digest_of(const struct engine_identity *identity, int64_t h
                            .held = held};
 }
 
-/* Notes a member of a filesystem that may be one of several machines. */
+/* Records a member of a filesystem that several machines may share. */
 static void note_place(struct summary *summary, uint64_t devices[PLACES], uint64_t device,
                        int64_t member)
 {
@@ -133,7 +133,7 @@ static void note_place(struct summary *summary, uint64_t devices[PLACES], uint64
     }
 }
 
-/* Looks at each member that holds something. */
+/* Examines each member that holds data. */
 static void look_at_members(const struct vs_members *members, const struct mpiio_file *file,
                             struct digest *digests, struct summary *summary)
 {
@@ -175,14 +175,14 @@ static void say_other(const struct vs_members *members, int64_t member, const ch
     free(path);
 }
 
-/* Collective: where this node differs, text has the first member that does. */
+/* Collective: if this node differs, stores the first member that differs in text. */
 static void find_other(struct engine_collective *group, const struct vs_members *members,
                        const struct digest *mine, bool births, char *text, size_t size)
 {
     int64_t count = vs_members_count(members), most = count < PORTION ? count : PORTION;
     struct digest *first = calloc((size_t)most, sizeof(*first));
 
-    /* Whoever has no memory cannot take part, nor tell anybody. */
+    /* A node without memory can neither take part nor report that. */
     if (first == NULL)
         abort();
     for (int64_t start = 0; start < count; start += most) {
@@ -202,7 +202,8 @@ static void find_other(struct engine_collective *group, const struct vs_members 
     free(first);
 }
 
-/* Collective: whether those of this node are others than node 0's, which text says then. */
+/* Collective: returns true if the members of any node differ from those of node 0. text then
+   names the first one on a node that differs. */
 static bool members_differ(struct engine_collective *group, const struct vs_members *members,
                            const struct digest *digests, const struct summary *mine,
                            const struct summary *first, char *text, size_t size)
@@ -223,7 +224,7 @@ static bool members_differ(struct engine_collective *group, const struct vs_memb
     return most[0] != 0;
 }
 
-/* Collective: a member of each filesystem proves all that are there. */
+/* Collective: verifies one member of each shared filesystem, as a proof for all members there. */
 static bool is_proved(struct engine_collective *group, const struct vs_members *members,
                       const struct mpiio_file *file, const struct summary *first, char *text,
                       size_t size)

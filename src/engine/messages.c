@@ -14,46 +14,47 @@
 
 #include "bells.h"
 
-/* A message at most, in bytes: what has come of more is seen by the messages that are complete. */
+/* The maximum size of a message in bytes. Longer data are sent in parts, so that completed parts
+   show progress. */
 #define MESSAGE ((size_t)256 << 10)
 
 /*
- * Who waits looks again at once, which costs nobody anything where processors are free, but lets
- * others run where they are not; and then sleeps, ever longer. In ns since something has come.
+ * Polling intervals, in ns since the last message. A waiting engine first polls and yields the
+ * processor, which costs nothing if processors are free. Then it sleeps, for ever longer.
  */
 #define YIELD_FOR  200000
 #define SLEEP_MOST 1000000
 /*
- * On a machine with more engines than processors who waits sleeps at once, if a bell rings for all
- * that is to come. That is so of messages that are not longer: others come in parts, for which the
- * receiver does something, too.
+ * On a machine with more engines than processors, a waiting engine sleeps at once if a bell
+ * announces every message that it waits for. That is true of messages up to this size. Longer
+ * messages need the receiver to take part in the transfer.
  */
 #define SHORT ((size_t)4 << 10)
-/* The daemon is told whom is waited for: most waiting is over sooner. */
+/* ns after which the daemon learns which nodes this one waits for. Most waits are shorter. */
 #define TELL_AFTER 50000000
 
-/* Nothing comes: since when, and whether the daemon knows. */
+/* The time since the last message. */
 struct idle {
-    int64_t since; /* 0: something has just come */
+    int64_t since; /* 0: a message has just arrived */
     bool told;
 };
 
 struct engine_messages {
-    MPI_Comm comm; /* of these messages alone */
+    MPI_Comm comm; /* a communicator for these messages alone */
     int node, nodes;
-    struct mpiio_progress_page unseen; /* for as long as no daemon looks */
-    struct mpiio_progress_page *page;  /* borrowed, or that */
+    struct mpiio_progress_page unseen; /* used while no daemon has a page */
+    struct mpiio_progress_page *page;  /* borrowed, or &unseen */
     struct engine_bells bells;
     MPI_Request *requests;
-    int *peers; /* of each: the node, or that node negated less one where it is sent to */
-    int *done;  /* and statuses: of MPI_Testsome */
+    int *peers; /* for each request: the sender, or -1 - receiver */
+    int *done;  /* results of MPI_Testsome, with statuses */
     MPI_Status *statuses;
     int count, room;
-    bool unannounced; /* some of these messages come without a ring */
-    int broken;       /* the message that could not be sent or received; -1: none */
+    bool unannounced; /* some of the messages come without a ring */
+    int broken;       /* index of the message that failed; -1: none */
 };
 
-/* The mark is for a name that no other engines have. */
+/* Sets up the bells. The random mark gives their shared memory a name of its own. */
 static void hang_bells(struct engine_messages *self)
 {
     uint64_t mark;
@@ -78,7 +79,7 @@ struct engine_messages *engine_messages_new(int *node, int *nodes)
     MPI_Comm_set_errhandler(self->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(self->comm, &self->node);
     MPI_Comm_size(self->comm, &self->nodes);
-    /* Else each sleep is 50 us longer. */
+    /* The default timer slack makes each sleep 50 us longer. */
     prctl(PR_SET_TIMERSLACK, 1000UL);
     hang_bells(self);
     *node = self->node;
@@ -96,7 +97,7 @@ void engine_messages_step(struct engine_messages *self)
     mpiio_progress_step(self->page);
 }
 
-/* The next request, of a message to or from peer. */
+/* Returns the next free request, for a message to or from peer. */
 static MPI_Request *add_peer(struct engine_messages *self, int peer)
 {
     if (self->count == self->room) {
@@ -123,7 +124,7 @@ static void add_node(uint32_t *nodes, uint32_t *count, int node)
         nodes[(*count)++] = (uint32_t)node;
 }
 
-/* Tells the daemon who is waited for. */
+/* Reports to the daemon which nodes this one waits for. */
 static void tell_progress(const struct engine_messages *self)
 {
     struct mpiio_progress what = {.waiting = true};
@@ -145,8 +146,8 @@ static void sleep_for(long ns)
 }
 
 /*
- * The message at index has failed: its node is not reached. The daemons find out, and end this
- * process.
+ * Waits to be killed: the message at index has failed, because its node is unreachable. The daemons
+ * detect this and end the process.
  */
 static _Noreturn void wait_for_end(struct engine_messages *self, int index)
 {
@@ -192,7 +193,7 @@ static int64_t now_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Nothing has come; nor had anybody rung before that was looked for but what seen counts. */
+/* Waits because no message has arrived. seen is the ring count from before the last check. */
 static void wait_more(const struct engine_messages *self, uint32_t seen, struct idle *idle)
 {
     bool sleeps_at_once = self->bells.crowded && !self->unannounced;
@@ -213,7 +214,8 @@ static void wait_more(const struct engine_messages *self, uint32_t seen, struct 
     engine_bells_sleep(&self->bells, seen, ns < SLEEP_MOST ? ns : SLEEP_MOST);
 }
 
-/* Messages of several parts that have come: who sent them may have waited for that. */
+/* Wakes the senders of messages that have arrived: they may wait until a long message is
+   received. */
 static void ring_back(const struct engine_messages *self, int done)
 {
     for (int i = 0; i < done; i++)
@@ -221,7 +223,7 @@ static void ring_back(const struct engine_messages *self, int done)
             engine_bells_ring(&self->bells, self->peers[self->done[i]]);
 }
 
-/* Which of those that MPI_Testsome tells of has failed; -1: it is not known. */
+/* Returns the index of the request that failed in MPI_Testsome, or -1 if it is unknown. */
 static int failed_of(const struct engine_messages *self, int done)
 {
     for (int i = 0; i < done; i++)

@@ -7,28 +7,30 @@
 #include "core/base/progress.h"
 
 /*
- * Messages between two engines each. All that engines say to each other in an epoch goes through
- * here (collective.h), by MPI or what else stands behind it: tests/scale has a network of its own.
- * Who waits is seen in the memory shared with the daemon (progress.h), and sleeps until a bell
- * rings (bells.h), or ever longer up to a millisecond. A node that is not reached is waited for
- * until the daemon, which finds out with the others, ends this process: so nothing is returned.
+ * Messages between two engines. All communication of engines in an epoch goes through this
+ * interface (collective.h). MPI implements it; tests/scale has a network of its own. While an
+ * engine waits, the memory shared with the daemon shows that (progress.h). It sleeps until a bell
+ * rings (bells.h), or for growing times up to a millisecond. No function returns an error: if a
+ * node is unreachable, the engine waits until its daemon, which detects the failure with the
+ * others, ends this process.
  */
 struct engine_messages;
 
 /*
- * For as long as the process is there; node and nodes get this one's number and how many there are.
- * Aborts where there is no memory: such a node cannot take part, nor tell anybody. Collective.
+ * Creates the messages of this process, which live until it exits. *node and *nodes get this node's
+ * number and the number of nodes. Aborts if memory is exhausted: such a node can neither take part
+ * nor report that. Collective.
  */
 struct engine_messages *engine_messages_new(int *node, int *nodes);
 
-/* Where a daemon is to see it from now on; NULL: none does. */
+/* Sets the page in which a daemon sees the progress; NULL: no daemon does. */
 void engine_messages_show(struct engine_messages *self, struct mpiio_progress_page *page);
 
 /*
- * An exchange: engine_messages_step, then what is to be received and sent, by so many bytes as both
- * sides know of (0: there is no message), and then engine_messages_wait, until when the memory is
- * borrowed. What one node sends another arrives in order. No node begins another step before it
- * has all that it waits for.
+ * An exchange consists of engine_messages_step, any number of receives and sends, and
+ * engine_messages_wait. Both sides must know the length of each message; 0 means no message. The
+ * memory is borrowed until engine_messages_wait returns. Messages from one node to another arrive
+ * in order. A node must not begin another step before it has received all messages of this one.
  */
 void engine_messages_step(struct engine_messages *self);
 void engine_messages_receive(struct engine_messages *self, void *bytes, size_t length, int from);

@@ -6,7 +6,7 @@
 
 #include "core/cache/slots.h"
 
-/* A piece begins with its shape, and then has its mask or its runs. */
+/* A piece begins with its shape, followed by its mask or its runs. */
 struct run {
     uint32_t start;
     uint32_t length;
@@ -25,8 +25,7 @@ size_t engine_piece_size(const struct engine_shape *shape)
     return bytes / ENGINE_PIECE_UNIT * ENGINE_PIECE_UNIT;
 }
 
-/* Words of the mask that lie in one page of it: all are zeros where no page of the data is touched.
- */
+/* Words of the mask in one of its pages. All are zero if no page of their data has been touched. */
 #define CHUNK_WORDS ((size_t)MPIIO_MASK_REACH / 64)
 
 static bool is_touched(const struct mpiio_slot *slot, size_t word)
@@ -78,7 +77,7 @@ static void list_runs(const struct mpiio_slot *slot, struct run *list)
         *list++ = (struct run){(uint32_t)run.start, (uint32_t)(run.end - run.start)};
 }
 
-/* The words [word, end) of the mask, which lie in one page of it. */
+/* Copies the words [word, end) of the mask, which are in one of its pages. */
 static void copy_words(const struct mpiio_slot *slot, size_t word, size_t end, uint64_t *to)
 {
     if (is_touched(slot, word - word % CHUNK_WORDS))

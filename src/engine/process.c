@@ -13,7 +13,7 @@
 
 /* Before MPI begins. */
 
-/* The number in a variable of the environment, or -1. */
+/* Returns the number in an environment variable, or -1. */
 static int number_of(const char *variable)
 {
     const char *text = getenv(variable);
@@ -33,7 +33,7 @@ void engine_environment_prepare(void)
     if (kept > STDERR_FILENO + 1)
         close_range(STDERR_FILENO + 1, (unsigned)kept - 1, 0);
     close_range(kept > STDERR_FILENO ? (unsigned)kept + 1 : STDERR_FILENO + 1, UINT_MAX, 0);
-    /* All names that MPICH reads it by; the last of them counts. */
+    /* MPICH reads all these names; the last one that is set wins. */
     unsetenv("MPICH_ASYNC_PROGRESS");
     unsetenv("MPIR_PARAM_ASYNC_PROGRESS");
     unsetenv("MPIR_CVAR_ASYNC_PROGRESS");
@@ -49,7 +49,7 @@ const char *engine_environment_mpi(void)
 #endif
 }
 
-/* The first of the variables that has a number; -1: none has. */
+/* Returns the first variable's value that is a number, or -1. */
 static int first_number(const char *const *variables)
 {
     int number = -1;
@@ -66,14 +66,15 @@ int engine_environment_rank(void)
 
 int engine_environment_size(void)
 {
-    /* mpiexec's own within a step of Slurm's, which may count something else, comes first. */
+    /* mpiexec's own count comes first: inside a Slurm step, Slurm's variable may count something
+       else. */
     return first_number(
         (const char *const[]){"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", NULL});
 }
 
 /*
- * Whether MPI talks to its process manager by PMI_FD, in lines of PMI, version 1: as MPICH does
- * unless it was built for something else, or is told to use it. After MPI has begun.
+ * Returns true if MPI uses PMI version 1 on PMI_FD, as text lines. MPICH does so unless its build
+ * or environment says otherwise. Call it after MPI_Init.
  */
 static bool speaks_pmi1(void)
 {
@@ -85,7 +86,7 @@ static bool speaks_pmi1(void)
 
     if (getenv("PMI_FD") == NULL || number_of("MPIR_CVAR_PMI_VERSION") > 1)
         return false;
-    /* With MPICH, how it was configured. */
+    /* In MPICH, this text includes the configure options. */
     MPI_Get_library_version(built, &length);
     return strstr(built, "pmi2") == NULL && strstr(built, "pmix") == NULL;
 #endif
@@ -99,18 +100,18 @@ void engine_report(const char *stage, int node)
     }
 }
 
-/* Staying for a manager. */
+/* Staying for a process manager. */
 
 static const int stopping[] = {SIGTERM, SIGINT, SIGHUP};
 
-static pid_t receiver; /* of what hand_on gets */
+static pid_t receiver; /* gets the signals of hand_on */
 
 static void hand_on(int number)
 {
     kill(receiver, number);
 }
 
-/* A daemon whose engine has exited is a child of this process. */
+/* A daemon becomes a child of this process when its engine exits. */
 static void signal_children(int number)
 {
     FILE *children = fopen("/proc/thread-self/children", "re");
@@ -122,7 +123,7 @@ static void signal_children(int number)
         fclose(children);
 }
 
-/* Takes up those who have ended. False once nobody is left. */
+/* Reaps exited children. Returns false once none is left. */
 static bool reap_children(pid_t engine, int *result)
 {
     int status;
@@ -139,7 +140,8 @@ static _Noreturn void wait_for_all(pid_t engine, const sigset_t *signals)
     int result = EXIT_FAILURE;
     int number;
 
-    close_range(STDERR_FILENO + 1, UINT_MAX, 0); /* the connection to the manager is the engine's */
+    /* only the engine keeps the connection to the manager */
+    close_range(STDERR_FILENO + 1, UINT_MAX, 0);
     while (reap_children(engine, &result))
         if (sigwait(signals, &number) == 0 && number != SIGCHLD)
             signal_children(number);
@@ -173,9 +175,9 @@ void engine_stay_on(pid_t daemon)
         sigaction(stopping[i], &action, NULL);
 }
 
-/* The end. */
+/* Exiting. */
 
-/* Seconds for all to come: on a busy machine it may be long until each has its turn. */
+/* Seconds for all processes to arrive: on a busy machine, some may be scheduled late. */
 #define PATIENCE 10
 
 static volatile sig_atomic_t exit_status;
@@ -187,8 +189,8 @@ static void exit_now(int number)
 }
 
 /*
- * Says a line to the process manager, and waits for its answer, a line too: PMI, version 1, which
- * mpiexec speaks with each process. MPI has no call under way that would use the connection.
+ * Sends a line to the process manager and waits for its answer, also a line, in PMI version 1. No
+ * MPI call that uses the connection is active.
  */
 static bool tell_manager(int connection, const char *line)
 {
@@ -203,8 +205,9 @@ static bool tell_manager(int connection, const char *line)
 }
 
 /*
- * Whoever ends without having said so is taken for lost, and the others are killed. Nobody closes
- * its connections to the others before all have come. A manager that is gone waits for nobody.
+ * Leaves the job in order. A process that exits without finalize is considered failed, and the
+ * manager kills the others. The barrier keeps connections to other processes open until all have
+ * arrived. If the manager has exited, it skips the wait.
  */
 static void leave_manager(int connection)
 {

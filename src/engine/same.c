@@ -15,7 +15,7 @@
 
 #include "core/base/filesystem.h"
 
-/* What a node knows of its file. */
+/* A node's knowledge of its file. */
 
 bool engine_identity_is_local(const char *path)
 {
@@ -68,7 +68,7 @@ static enum engine_same compare_identities(const struct engine_identity *a,
 
     if (!a->found || !b->found)
         return ENGINE_SAME;
-    /* No other machine's cache follows what this one writes to a device. */
+    /* No other machine's page cache is coherent with writes to a block device. */
     if (a->device || b->device)
         return one_kernel && a->device && b->device && a->rdev == b->rdev ? ENGINE_SAME
                                                                           : ENGINE_OTHER;
@@ -81,13 +81,13 @@ static enum engine_same compare_identities(const struct engine_identity *a,
     return ENGINE_UNKNOWN;
 }
 
-/* Whether all nodes have one. */
+/* Verifying that all nodes have one file. */
 
-/* Looks for a mark before it is taken to be missing, and ms between them. */
+/* Attempts to find a mark before it is considered missing, and ms between them. */
 #define LOOKS 20
 #define PAUSE 100
 
-/* Collective: whether some node does not know, and none has another file. */
+/* Collective: returns true if some node is uncertain, and none has another file. */
 static bool any_unknown(struct engine_collective *group, enum engine_same same)
 {
     int64_t most[2] = {same == ENGINE_UNKNOWN, same == ENGINE_OTHER};
@@ -96,7 +96,7 @@ static bool any_unknown(struct engine_collective *group, enum engine_same same)
     return most[0] != 0 && most[1] == 0;
 }
 
-/* A number that nobody can guess; 0: there is none. */
+/* Returns a random number that cannot be guessed, or 0 on failure. */
 static uint64_t draw_number(void)
 {
     uint64_t number;
@@ -141,7 +141,7 @@ static bool sees_lock(const char *path, uint64_t place)
     return seen;
 }
 
-/* Collective. A lock that is not seen proves nothing. */
+/* Collective. A lock that is not visible proves nothing. */
 static enum engine_same try_lock(struct engine_collective *group, const char *path,
                                  enum engine_same same)
 {
@@ -159,7 +159,8 @@ static enum engine_same try_lock(struct engine_collective *group, const char *pa
     return same;
 }
 
-/* The folder that the file really is in, on its own filesystem: an open descriptor, or -1. */
+/* Opens the real folder of the file, if it is on the same filesystem. Returns a descriptor or
+   -1. */
 static int open_folder(const char *path)
 {
     char *real = realpath(path, NULL);
@@ -180,7 +181,7 @@ static void name_mark(uint64_t number, char *name, size_t size)
     snprintf(name, size, ".mpiio-mark-%016llx", (unsigned long long)number);
 }
 
-/* Node 0: makes the mark. Returns its number, or 0. */
+/* Makes the mark on node 0. Returns its number, or 0. */
 static uint64_t make_mark(int folder)
 {
     uint64_t number = folder >= 0 ? draw_number() : 0;
@@ -214,8 +215,8 @@ static bool finds_mark(int folder, uint64_t number)
 }
 
 /*
- * Collective. A name that nobody has looked for yet is in no cache: so a mark that is not found is
- * not there.
+ * Collective. No client has a negative cache entry for a name that is new. So if the mark is not
+ * found, it does not exist there.
  */
 static enum engine_same try_mark(struct engine_collective *group, const char *path,
                                  enum engine_same same)

@@ -7,16 +7,16 @@
 
 #include "collective.h"
 
-/* Which file it is that a path names, as far as one node can tell. All functions are local. */
+/* Identity of the file at a path, as one node sees it. All these functions are local. */
 
 /* How a node's file compares with that of node 0. */
 enum engine_same {
-    ENGINE_SAME,    /* proved to be one; or one of the two has none, which opening it tells */
-    ENGINE_OTHER,   /* proved to be two */
-    ENGINE_UNKNOWN, /* nothing speaks against one file, and nothing proves it */
+    ENGINE_SAME,    /* proved to be one file; or one of the two has none, which the open reports */
+    ENGINE_OTHER,   /* proved to be two files */
+    ENGINE_UNKNOWN, /* neither proved nor disproved */
 };
 
-/* What a node knows of its file. It travels as it is. */
+/* A node's knowledge of its file. It is sent as it is in memory. */
 struct engine_identity {
     bool found, local, device, has_birth;
     char boot[40]; /* of the running kernel */
@@ -24,30 +24,31 @@ struct engine_identity {
     int64_t birth[2];
 };
 
-/* What is the same for many files: begins as zeros. */
+/* A cache for the identification of many files. Initialize it with zeros. */
 struct engine_identifier {
     char boot[40];
-    bool looked, local; /* at a file, whose filesystem it was */
+    bool looked, local; /* at least one file has been examined; its filesystem was local */
     uint64_t dev;
 };
 
-/* A path that names nothing is not found. */
+/* Identifies the file at path. If there is no file, found is false. */
 struct engine_identity engine_identify(struct engine_identifier *identifier, const char *path);
 
-/* Whether the file is on a filesystem of this machine alone. */
+/* Returns true if the file is on a filesystem of this machine alone. */
 bool engine_identity_is_local(const char *path);
 
 /*
- * Collective: whether the paths of all nodes name one file. A path that is another file on each
- * host, on its own disk, would scatter the data over all of them. Numbers of inodes prove nothing:
- * new filesystems all have the same, and copies of a disk have all in common.
+ * Returns whether the paths of all nodes name one file. Collective. If each host had a file of its
+ * own on its local disk, the data would be scattered over all of them. Inode numbers prove nothing:
+ * new filesystems number alike, and copies of a disk are identical.
  *
- * Where the filesystem is one of a single machine, the file is the same for nodes of one running
- * kernel that see the same device and inode, and for no others. Else what does not change with the
- * client is compared (inode, time of birth), and node 0 leaves a mark that others must find: a lock
- * on a byte that nobody can guess; where that is not seen, which proves nothing, as some clients
- * keep locks to themselves, a new file of such a name beside it, for a moment. Times, sizes
- * and the filesystem's number are not looked at: clients cache the ones, and make up the others.
+ * On a local filesystem, nodes have the same file only if they share a running kernel, and see the
+ * same device and inode. Otherwise the attributes that do not depend on the client are compared
+ * (inode, creation time), and node 0 leaves a mark that other nodes must find. The first mark is a
+ * lock on a byte whose position cannot be guessed. If a node does not see it, that proves nothing,
+ * because some clients keep locks local. Then node 0 briefly makes a new file with an unguessable
+ * name beside the file. Times, sizes and the device number are not compared: clients cache the
+ * former, and invent the latter.
  */
 enum engine_same engine_same_file(struct engine_collective *group, const char *path);
 

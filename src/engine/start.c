@@ -16,12 +16,12 @@
 #include "core/base/process.h"
 #include "process.h"
 
-/* What the nodes tell each other. */
+/* Exchanging information between nodes. */
 
 /*
- * Collective: the texts of all nodes in the order of their numbers, with a zero byte behind each,
- * the caller's to free(). *size: their bytes. Aborts where there is no memory: such a node could
- * not tell anybody.
+ * Collective: gathers the texts of all nodes in the order of their numbers, each with a NUL. The
+ * caller frees the result. *size is its length in bytes. Aborts if memory is exhausted: such a node
+ * could not report anything.
  */
 static char *gather_texts(const struct engine *engine, const char *text, uint32_t *size)
 {
@@ -46,11 +46,11 @@ static char *gather_texts(const struct engine *engine, const char *text, uint32_
     return all;
 }
 
-/* Where a node mounts: in one namespace of mounts of one running kernel, a path is one place. */
+/* The place where a node mounts. A path is unique within a mount namespace of a running kernel. */
 struct place {
     char kernel[40];
     ino_t mounts;
-    char folder[PATH_MAX]; /* where the path begins, if it does not say so itself */
+    char folder[PATH_MAX]; /* the base of a relative path, else empty */
     char path[PATH_MAX];
 };
 
@@ -76,9 +76,8 @@ static void find_place(const struct engine *engine, struct place *place)
 }
 
 /*
- * Collective: whether this node mounts where no node before it does. Of two at one place of one
- * machine, the second would wait for the first, and that for the second. Where it is false, text
- * says why.
+ * Collective: returns true if no lower node mounts at this node's place. Two nodes at one place
+ * would deadlock: each would wait for the other. If it returns false, text has the reason.
  */
 static bool engine_places_are_apart(const struct engine *engine, char *text, size_t size)
 {
@@ -86,7 +85,7 @@ static bool engine_places_are_apart(const struct engine *engine, char *text, siz
     int before = engine->nodes;
 
     find_place(engine, &own);
-    /* With its number in it, each node has a place of its own. */
+    /* With the node number in its path, each node has a place of its own. */
     if (engine->nodes == 1 || strstr(own.path, "%n") != NULL)
         return true;
     all = calloc((size_t)engine->nodes, sizeof(*all));
@@ -108,9 +107,9 @@ static bool engine_places_are_apart(const struct engine *engine, char *text, siz
 
 /* Starting. */
 
-/* What went wrong on a node. */
+/* A failure of a node to start. */
 struct failure {
-    int status; /* to exit with; 0: nothing went wrong */
+    int status; /* exit status; 0: no failure */
     char host[MPI_MAX_PROCESSOR_NAME];
     char text[1024];
 };
@@ -129,8 +128,8 @@ static void fail_start(struct failure *failure, int status, const char *format, 
 }
 
 /*
- * Collective: makes the failure of the lowest node that has one every node's, so that all go the
- * same way. Returns the status: 0 where none has failed.
+ * Collective: distributes the failure of the lowest failed node to all nodes, so that all take the
+ * same path. Returns the status: 0 if no node has failed.
  */
 static int agree_failure(struct engine *engine, struct failure *failure)
 {
@@ -147,7 +146,7 @@ static int agree_failure(struct engine *engine, struct failure *failure)
     return failure->status;
 }
 
-/* What came with it. */
+/* Closes the descriptors of a hello message. */
 static void close_hello(struct mpiio_message_hello *hello)
 {
     close(hello->memory);
@@ -155,7 +154,7 @@ static void close_hello(struct mpiio_message_hello *hello)
         close(hello->members);
 }
 
-/* Waits for a message of the type that is due. */
+/* Waits for a message of the expected type. */
 static void await_message(struct engine *engine, enum mpiio_message_type type,
                           struct mpiio_message *message, struct failure *failure)
 {
@@ -189,7 +188,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
                    mpiio_rlimit_text(error));
         return;
     }
-    /* A daemon that is gone already is noticed by what it does not answer. */
+    /* If the daemon has exited already, await_message detects that. */
     mpiio_channel_send(engine->daemon.channel, &node);
     await_message(engine, MPIIO_MESSAGE_HELLO, hello, failure);
     if (failure->status != 0)
@@ -202,7 +201,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
         engine_report("met", engine->node);
 }
 
-/* Collective: a node whose slices are others than those of node 0 fails. */
+/* Collective: fails on a node whose spec, fanout or data in members differ from those of node 0. */
 static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
                           struct failure *failure)
 {
@@ -217,7 +216,7 @@ static void compare_specs(struct engine *engine, const struct mpiio_message *hel
         fail_start(failure, 1, "members have not the same amount of data here as on node 0");
 }
 
-/* Collective: homes follow the stripes that node 0 knows of. */
+/* Collective: assigns homes by the stripes that node 0 knows. */
 static void follow_stripes(struct engine *engine, const struct mpiio_message *hello)
 {
     int64_t striping[2]; /* unit and factor */
@@ -227,8 +226,8 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
     engine->homes = mpiio_homes_of(striping[0], striping[1], engine->nodes);
 }
 
-/* Tells every daemon where all are, and what they share, so that they find each other. Collective.
- */
+/* Distributes the addresses of all daemons and their shared settings, so that they can connect.
+   Collective. */
 static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
                             struct failure *failure)
 {
@@ -275,7 +274,7 @@ static int start_engine(struct engine *engine, struct failure *failure)
     compare_specs(engine, &hello, failure);
     if (agree_failure(engine, failure) != 0)
         return failure->status;
-    /* The hello's texts are in the channel's buffer until the next message comes. */
+    /* The texts of hello are in the channel's buffer until the next message arrives. */
     if (engine_file_open(&engine->file, &engine->group, &hello.hello, failure->text,
                          sizeof(failure->text)) != 0 &&
         *failure->text != '\0')
@@ -304,7 +303,7 @@ int engine_start(struct engine *engine)
         engine_daemon_end(&engine->daemon);
         engine_file_close(&engine->file);
         mpiio_slots_unmap(&engine->slots);
-        /* When it is read, nothing is left. */
+        /* Print the error only after all nodes have cleaned up. */
         engine_collective_join(&engine->group);
         if (engine->node == 0) {
             mpiio_complain(engine->options->name, "%s: %s", failure.host, failure.text);
@@ -320,7 +319,7 @@ int engine_start(struct engine *engine)
 
 void engine_stop(struct engine *engine)
 {
-    /* MPI has the first to close the file use a processor until the last comes. */
+    /* If one node closes the file early, MPI busy-waits for the last one. */
     engine_collective_join(&engine->group);
     engine_file_close(&engine->file);
     engine_messages_show(engine->group.messages, NULL);
