@@ -39,7 +39,7 @@ void mounts_child_reap(void)
     given_up.count = left;
 }
 
-/* Kills a child. Without memory, it stays a zombie for as long as this process lives. */
+/* Kills a child. If memory is exhausted, it stays a zombie until this process exits. */
 static void give_up(pid_t pid)
 {
     kill(pid, SIGKILL);
@@ -55,7 +55,7 @@ static void give_up(pid_t pid)
     given_up.pid[given_up.count++] = pid;
 }
 
-/* Closes all descriptors but two, one of which may be -1. */
+/* Closes all descriptors except two, one of which may be -1. */
 static void close_others(int one, int other)
 {
     int low = one < other ? one : other, high = one < other ? other : one;
@@ -119,7 +119,7 @@ void mounts_child_abandon(struct mounts_child *child)
     close(child->process);
 }
 
-/* True once the descriptor is ready; false after the end. */
+/* Returns true once the descriptor is ready, or false if the time end has come first. */
 static bool is_ready(int fd, long long end)
 {
     struct pollfd wait = {.fd = fd, .events = POLLIN};
@@ -142,7 +142,7 @@ bool mounts_child_ends_within(const struct mounts_child *child, int ms)
 
 int mounts_child_exec(const char *const *argv, int out)
 {
-    /* Out of the way of those that it is to become; none of them is open. */
+    /* Duplicate out to 3 or higher, where the dup2 calls below cannot overwrite it. */
     int saved = fcntl(out, F_DUPFD, 3), null = open("/dev/null", O_RDWR);
 
     if (saved < 0 || null < 0 || dup2(null, 0) < 0 || dup2(saved, 1) < 0 || dup2(saved, 2) < 0)

@@ -14,15 +14,15 @@
 
 extern char **environ;
 
-/* What a child is to do. */
+/* The task of a child. */
 struct look {
-    const struct mounts_mount *mount; /* NULL: the child finds the one at place */
+    const struct mounts_mount *mount; /* NULL: the child finds the mount at place */
     const char *place;
-    int (*look)(int root, const char *name, char *text, size_t *length); /* 0 or an errno */
+    int (*look)(int root, const char *name, char *text, size_t *length); /* returns 0 or an errno */
     const char *name;
 };
 
-/* An answer: the error, and the text behind it. */
+/* An answer: the error, followed by the text. */
 struct answer {
     int error;
     char text[MOUNTS_TEXT_MAX];
@@ -36,8 +36,9 @@ static void forget_environment(void)
 }
 
 /*
- * Root becomes the user who mounted: others, root too, may not look inside. Nothing is executed
- * from here on, and nobody but root may trace what is not dumpable, whatever fs.suid_dumpable says.
+ * Changes root's ids to those of the user who mounted, because FUSE denies access to everyone else,
+ * even to root. From here on nothing is executed. Only root can trace a process that is not
+ * dumpable, whatever fs.suid_dumpable is.
  */
 static int become_user(const struct mounts_mount *mount)
 {
@@ -47,11 +48,12 @@ static int become_user(const struct mounts_mount *mount)
     if (geteuid() == 0 && uid != 0 &&
         (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0))
         return errno;
-    /* Other ids have it forgotten. */
+    /* Changing ids clears the death signal, so set it after that. */
     return prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ? errno : 0;
 }
 
-/* Opens the root of the mount; *mount is which one it is. A descriptor or a negative errno. */
+/* Opens the root of the mount and stores the mount in *mount. Returns a descriptor or a negative
+   errno. */
 static int open_root(const struct look *look, struct mounts_mount *mount)
 {
     int error = 0;
@@ -104,7 +106,8 @@ static int run_look(const struct look *wanted, int limit, char *text)
     return error != 0 ? error : finish_look(&child, limit, text);
 }
 
-/* Opens .mpiio/stats.json, a regular file, and follows no link. A descriptor, or -1 and errno. */
+/* Opens .mpiio/stats.json, which must be a regular file, without following links. Returns a
+   descriptor, or -1 and errno. */
 static int open_stats(int root)
 {
     int folder = openat(root, ".mpiio", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -192,8 +195,8 @@ int mounts_look_start(struct mounts_look *started, const char *place)
 int mounts_look_take(struct mounts_look *started, char *text)
 {
     /*
-     * Once the child has ended, its answer is in the pipe: to read it needs no patience. Before,
-     * the user may have stopped it in the middle.
+     * Once the child has exited, the complete answer is in the pipe and can be read without
+     * waiting. Before that, the user may have stopped the child half-way.
      */
     *text = '\0';
     return mounts_child_ends_within(&started->child, 0) ? finish_look(&started->child, 0, text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looks into a mount. Whoever serves it may be hostile. So a child looks, as the user who mounted;
- * it is of no other use to that user, who cannot trace it or take its descriptors. The answer is
- * bounded in time and length, and must not be trusted with more than that user could do anyway.
+ * Reads from a mount whose daemon may be hostile. A child does so, with the ids of the user who
+ * mounted. That user gains nothing by it, and cannot trace the child or take its descriptors. The
+ * answer is limited in time and length. Do not trust it with more than that user could do anyway.
  */
 #ifndef MPIIO_MOUNTS_LOOK_H
 #define MPIIO_MOUNTS_LOOK_H
@@ -10,40 +10,41 @@
 #include "child.h"
 #include "mount.h"
 
-/* Less than a pipe holds, so that a child that has an answer ends. */
+/* Less than the capacity of a pipe, so that a child can write its answer and exit. */
 #define MOUNTS_TEXT_MAX (60 << 10)
 
-/* A look at a mount that is in progress. */
+/* A read from a mount that is in progress. */
 struct mounts_look {
     struct mounts_child child;
 };
 
 /*
- * Starts to read .mpiio/stats.json of the mount of type fuse.mpiio at a place of the kernel's
- * table. Returns 0 or a negative errno. Either of the next two functions ends the look.
+ * Starts to read .mpiio/stats.json of the mount of type fuse.mpiio at a path of
+ * /proc/self/mountinfo. Returns 0 or a negative errno. Ends with a call of mounts_look_take that
+ * does not return -EINPROGRESS, or with mounts_look_abandon.
  */
 int mounts_look_start(struct mounts_look *look, const char *place);
 
-/* Returns -EINPROGRESS, or the result, as mounts_look_stats returns it. Does not wait. */
+/* Returns -EINPROGRESS, or the result, as mounts_look_stats does. Does not wait. */
 int mounts_look_take(struct mounts_look *look, char *text);
 
-/* Gives up the look: a child that the mount holds is left behind. */
+/* Abandons the read. A child that is blocked in the mount is left behind. */
 void mounts_look_abandon(struct mounts_look *look);
 
 /*
- * Each of the following returns 0 or a negative errno, which may be any that the mount answers;
- * -ETIMEDOUT after limit ms, -ESTALE if the mount is gone. text has MOUNTS_TEXT_MAX bytes, and ends
- * with a NUL.
+ * Each of the following functions returns 0 or a negative errno, which may be any that the mount
+ * returns; -ETIMEDOUT after limit ms; -ESTALE if the mount has gone. text has MOUNTS_TEXT_MAX bytes
+ * and is terminated by a NUL.
  */
 
 /* Reads .mpiio/stats.json. */
 int mounts_look_stats(const struct mounts_mount *mount, int limit, char *text);
 
-/* Reads an attribute of the root. */
+/* Reads an extended attribute of the root. */
 int mounts_look_attribute(const struct mounts_mount *mount, const char *name, int limit,
                           char *text);
 
-/* Calls fsync of the root, so that everything that was written there is stored. */
+/* Calls fsync on the root, which stores everything that was written there. */
 int mounts_look_sync(const struct mounts_mount *mount, int limit);
 
 #endif

@@ -8,9 +8,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-/* The kernel's table. */
+/* The mount table of the kernel. */
 
-/* Fields before those that may be missing; the mount point is one of them. */
+/* The fixed fields, before the optional ones. PLACE is the mount point. */
 enum { ID, PARENT, DEVICE, ROOT, PLACE, OPTIONS, FIELDS };
 
 static bool is_octal(const char *text)
@@ -19,7 +19,7 @@ static bool is_octal(const char *text)
            text[2] <= '7';
 }
 
-/* Undoes the kernel's \ooo. False where there is no room. */
+/* Decodes the kernel's \ooo escapes. Returns false if the result does not fit. */
 static bool unescape_field(const char *text, char *to, size_t size)
 {
     size_t length = 0;
@@ -36,7 +36,7 @@ static bool unescape_field(const char *text, char *to, size_t size)
     return *text == '\0';
 }
 
-/* The number behind name= in a list of options; 0 where there is none. */
+/* Returns the number after name= in a list of options, or 0 if there is none. */
 static unsigned option_number(const char *list, const char *name)
 {
     size_t length = strlen(name);
@@ -90,7 +90,8 @@ bool mounts_entry_next(FILE *table, struct mounts_entry *entry)
 
 /* Mounts. */
 
-/* The number of the mount that a descriptor belongs to; the kernel answers by itself. */
+/* Returns the id of the mount that a descriptor belongs to. The kernel answers without the
+   daemon. */
 static int mount_id(int fd)
 {
     char path[64], line[128];
@@ -108,7 +109,7 @@ static int mount_id(int fd)
     return id;
 }
 
-/* The line of the table with that number. 0 or a negative errno. */
+/* Finds the line of the table with that id. Returns 0 or a negative errno. */
 static int find_entry(int id, struct mounts_entry *entry)
 {
     FILE *table = fopen("/proc/self/mountinfo", "re");
@@ -122,7 +123,7 @@ static int find_entry(int id, struct mounts_entry *entry)
     return found ? 0 : -EINVAL;
 }
 
-/* Where a descriptor is, without links. 0 or a negative errno. */
+/* Stores the path of a descriptor, without links, in path. Returns 0 or a negative errno. */
 static int path_of(int fd, char *path, size_t size)
 {
     char link[MOUNTS_FD_LINK_SIZE];
@@ -139,8 +140,8 @@ static int path_of(int fd, char *path, size_t size)
 }
 
 /*
- * Whether the mount is there still, with that number. Once it is gone, its numbers are the first to
- * be given to another one.
+ * Returns true if the mount still exists under that id. Once a mount has gone, the kernel reuses
+ * its ids first.
  */
 static bool is_there(const struct mounts_mount *mount, int id)
 {
@@ -164,7 +165,7 @@ int mounts_open(const struct mounts_mount *mount)
     return -ESTALE;
 }
 
-/* Holds the folder that path, without links, lies in. */
+/* Opens the parent folder of path, which has no links. */
 static int hold_parent(struct mounts_mount *mount, char *path)
 {
     char *slash = strrchr(path, '/');
@@ -216,13 +217,14 @@ int mounts_detach(const struct mounts_mount *mount, bool lazily)
     if (fd < 0)
         return fd;
     if (lazily) {
-        /* By the descriptor: no name can be made another's before. */
+        /* Unmount by the descriptor, so that no renaming can redirect it to another mount. */
         mounts_fd_link(fd, link);
         error = umount2(link, MNT_DETACH) == 0 ? 0 : -errno;
         close(fd);
         return error;
     }
-    /* A descriptor would keep it in use. The folder is held, and no link is followed. */
+    /* An open descriptor would make the mount busy. The open parent folder and NOFOLLOW protect
+       this call instead. */
     close(fd);
     if (fchdir(mount->parent) != 0)
         return -errno;

@@ -17,14 +17,14 @@
 
 /* The library's own descriptors. */
 
-#define TABLE 65536 /* descriptors that are looked at */
-#define FEW   64    /* own ones, at the end of those that the process may have */
-#define MANY  256   /* where these are so many */
-#define FIRST 256   /* the least number of one */
+#define TABLE 65536 /* the number of descriptors that can be granted or reserved */
+#define FEW   64    /* the minimum number of own descriptors, at the end of the permitted ones */
+#define MANY  256   /* the maximum number of own descriptors */
+#define FIRST 256   /* the lowest number of an own descriptor */
 
 static _Atomic unsigned char own[TABLE];
 
-/* How many descriptors the process may have that are looked at. */
+/* Returns how many descriptors the process may have, at most TABLE. */
 static int allowed_descriptors(void)
 {
     struct rlimit limit;
@@ -86,17 +86,17 @@ bool run_is_own(int fd)
 #define TAGS 30 /* signals from SIGRTMIN on that are tags */
 
 /*
- * Pages of its own, which the kernel empties for a child that gets a copy of the memory, by
- * whichever call: otherwise a clone(2) that nobody catches would leave the child with marks and
- * rights that its parent goes on to change. A child of vfork(2) shares them.
+ * The table has pages of its own, which the kernel clears in any child that gets a copy of the
+ * memory (MADV_WIPEONFORK). Otherwise a child of a clone(2) that is not caught would keep marks and
+ * rights that its parent goes on to change. A child of vfork(2) shares the pages.
  */
 static struct {
     struct run_open *_Atomic entries[TABLE];
-    _Atomic pid_t process; /* whose table it is; 0: nobody's, and nothing is granted */
+    _Atomic pid_t process; /* the process that owns the table; 0: none, and nothing is granted */
 } table __attribute__((aligned(65536)));
 
-static atomic_int behind;  /* no entry is there, or further on */
-static atomic_uint shares; /* how often run_share was called */
+static atomic_int behind;  /* this entry and all later ones are empty */
+static atomic_uint shares; /* number of calls of run_share */
 
 static struct run_open *spare; /* lock: lock */
 static unsigned made;          /* lock: lock */
@@ -123,7 +123,7 @@ struct run_open *run_open_new(void (*drop)(struct run_open *open))
     return open;
 }
 
-/* Its memory stays that of one: another thread may be looking at it. */
+/* Keeps the memory for another struct run_open: another thread may still be looking at it. */
 static void free_open(struct run_open *open)
 {
     struct run_held held;
@@ -145,7 +145,7 @@ void run_release(struct run_open *open)
         free_open(open);
 }
 
-/* A user more, unless there is none any more. */
+/* Adds a user, unless there is none left. */
 static int join_open(struct run_open *open)
 {
     int users = atomic_load(&open->users);
@@ -155,7 +155,7 @@ static int join_open(struct run_open *open)
     return users > 0;
 }
 
-/* What stands in the table, with a user for the caller. */
+/* Returns the entry of the table, with a reference for the caller. */
 static struct run_open *look_at_descriptor(int fd)
 {
     struct run_open *open;
@@ -262,7 +262,7 @@ void run_withdraw(int fd, int flags)
     if (open != NULL)
         atomic_store(&open->rights, 0);
     else
-        run_share(); /* a duplicate that was made unseen */
+        run_share(); /* the caller has a duplicate that was made without a caught call */
     run_release(open);
 }
 

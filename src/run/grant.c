@@ -22,28 +22,28 @@
 #include "hold.h"
 #include "stats.h"
 
-#define STRANGERS 8 /* filesystems that are remembered to be none of ours */
+#define STRANGERS 8 /* number of filesystems that are remembered as foreign */
 
-/* A mount: its page, and the spec as it was resolved. Kept for the life of the process. */
+/* A mount: its page and the resolved spec. It is kept for the life of the process. */
 struct run_mount {
     struct run_mount *next;
-    uid_t owner; /* of the page */
+    uid_t owner; /* the effective user when the page was mapped */
     const struct mpiio_grant_page *page;
     struct vs_spec *spec;
 };
 
 /*
- * A mount's shared file that is open, for reading only or not. Closed with its last slice, unless
+ * An open shared file of a mount, read-only or writable. It is closed with its last slice, unless
  * the program may have locks on it (grant.h).
  */
 struct run_file {
     struct run_file *next;
     const struct run_mount *mount;
     bool writable;
-    atomic_bool retired; /* the mount serves it: a lock of the store may be held for ever */
+    atomic_bool retired; /* the mount serves it, because a lock of the store may be held forever */
     unsigned users;
     struct mpiio_store *store;
-    int64_t grain; /* of its members */
+    int64_t grain; /* for a file of members: the minimum length of a granted read */
 };
 
 static struct run_mount *mounts; /* lock: lock */
@@ -53,7 +53,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic dev_t strangers[STRANGERS]; /* device numbers */
 static atomic_uint strangers_met;
 
-/* An open file, as the kernel knows it: the filesystem is not asked. */
+/* The cached attributes of an open file, from the kernel alone: no request goes to the
+   filesystem. */
 struct known {
     dev_t device;
     int64_t size;
@@ -116,10 +117,10 @@ static struct run_mount *get_mount(const struct mpiio_grant_request *answer)
 }
 
 /*
- * Finds the mount that granted the request, and the grant; NULL where it is not proved. The answer
- * may come from another user's filesystem. The nonce proves that the page's daemon answered this
- * very request, and the device that it serves this mount (src/DESIGN.md, "Grants"). The process may
- * have changed its user since it mapped the page. Lock held.
+ * Finds the mount and the grant of the answer; NULL if they cannot be verified. The answer may come
+ * from another user's filesystem. The nonce proves that the page's daemon answered this request,
+ * and the device proves that it serves this mount (src/DESIGN.md, "Grants"). The process may have
+ * changed its user since it mapped the page. Lock held.
  */
 static struct run_mount *prove_file(const struct mpiio_grant_request *answer, uint64_t nonce,
                                     dev_t device, struct mpiio_grant *grant)
@@ -133,8 +134,8 @@ static struct run_mount *prove_file(const struct mpiio_grant_request *answer, ui
 }
 
 /*
- * Opens the one file that the spec names. Closing it would drop the program's locks, so a file that
- * has any is not opened.
+ * Opens the single file of the spec. Closing it would drop the program's locks, so a file with
+ * locks is not opened.
  */
 static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *file)
 {
@@ -148,7 +149,7 @@ static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *
            st.st_dev == mount->device && st.st_ino == mount->inode;
 }
 
-/* Opens the file that is assembled from members, which must be the daemon's. */
+/* Opens a file that is assembled from members, and checks that it is the daemon's. */
 static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_spec *spec,
                          struct run_file *file)
 {
@@ -184,8 +185,8 @@ static struct run_file *open_file(const struct run_mount *mount, bool writable)
 }
 
 /*
- * Returns the mount's shared file, opened with the process's own rights; NULL if they do not
- * suffice. Mounts do not share files: the process may have opened one as another user. Lock held.
+ * Returns the mount's shared file, opened with the process's own rights; NULL if that fails. Mounts
+ * do not share files, because the process may have opened one as another user. Lock held.
  */
 static struct run_file *get_file(const struct run_mount *mount, bool writable)
 {
@@ -229,7 +230,7 @@ static void put_file(struct run_file *file)
     run_locks_thaw();
 }
 
-/* Gives up what an open slice of no users has. */
+/* Releases the resources of an open slice without users. */
 static void drop_slice(struct run_open *open)
 {
     if (open->slice == NULL)
@@ -241,7 +242,7 @@ static void drop_slice(struct run_open *open)
     open->slice = NULL;
 }
 
-/* The view of the slice, a new reference; NULL: it does not compile. */
+/* Returns a new reference to the view of the slice; NULL if it does not compile. */
 static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs_spec *spec)
 {
     struct vs_error error = {0};
@@ -252,7 +253,7 @@ static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs
     return vs_spec_view(spec, grant->view, grant->rank, &view, &error) == 0 ? view : NULL;
 }
 
-/* Lock held. NULL: it is set up; else why it is not. */
+/* Prepares a granted slice. Returns NULL on success, else the reason of the failure. Lock held. */
 static const char *set_up(struct run_mount *mount, const struct mpiio_grant *grant,
                           struct run_open *open)
 {
@@ -277,7 +278,7 @@ static const char *set_up(struct run_mount *mount, const struct mpiio_grant *gra
     return NULL;
 }
 
-/* The rights that go with how fd was opened. */
+/* Returns the rights that the flags of fd permit. */
 static uint32_t grant_possible(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -287,7 +288,8 @@ static uint32_t grant_possible(int fd)
     return (flags & (O_SYNC | O_DSYNC)) != 0 ? MPIIO_GRANT_READ : MPIIO_GRANT_BOTH;
 }
 
-/* Lock held. NULL: it is set up; else why it is not. */
+/* Verifies the answer and prepares the slice. Returns NULL on success, else the reason. Lock
+   held. */
 static const char *judge_open(int fd, const struct mpiio_grant_request *answer, uint64_t nonce,
                               const struct known *known, struct run_open *open)
 {
@@ -301,7 +303,7 @@ static const char *judge_open(int fd, const struct mpiio_grant_request *answer, 
     return grant.rights != 0 ? set_up(mount, &grant, open) : "the flags of open(2)";
 }
 
-/* NULL: fd is granted; else why it is not. */
+/* Enters the grant of fd. Returns NULL on success, else the reason of the failure. */
 static const char *enter_grant(int fd, struct mpiio_grant_request *answer, uint64_t nonce,
                                const struct known *known)
 {
@@ -364,8 +366,8 @@ bool run_grant_holds(const struct run_open *open, uint32_t right)
 }
 
 /*
- * A page that the size ends in is there as a whole: a write that ends in it need not be reported.
- * Asking for the size makes the kernel take it over, as a write through the mount would.
+ * The last page of the known size exists as a whole, so a write that ends in it needs no report.
+ * Asking for the size makes the kernel update it, as a write through the mount would.
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end)
 {

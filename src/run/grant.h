@@ -8,26 +8,27 @@
 struct run_open;
 
 /*
- * Asks the daemon for a grant of the slice that is newly open as fd, and enters it into the table
- * where there is one. Costs next to nothing where fd is no slice. True where it is granted. Keeps
- * errno. Thread-safe.
+ * Asks the daemon for a grant of the slice that was just opened as fd, and enters it in the table.
+ * Costs almost nothing if fd is not a slice. Returns true if it is granted. Keeps errno.
+ * Thread-safe.
  */
 bool run_grant_ask(int fd);
 
-/* Whether a right of it, one bit, still holds. Async-signal-safe. */
+/* Returns true if a right of the grant, one bit, still holds. Async-signal-safe. */
 bool run_grant_holds(const struct run_open *open, uint32_t right);
 
 /*
- * Reports to the kernel that a write through the grant of fd has ended at end, a byte of the slice.
+ * Reports to the kernel that a write through the grant of fd has ended at end, a slice offset.
  * Otherwise, access to a mapping of the slice behind the size that the kernel knows raises SIGBUS.
- * To be called before the write returns. Thread-safe.
+ * Call it before the write returns. Thread-safe.
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);
 
 /* Ends all grants of the slice's shared file. Async-signal-safe. */
 void run_grant_retire(struct run_open *open);
 
-/* A new process asks anew: what the old one had may be in the middle of a change. */
+/* Forgets all grants in a new process, which requests new ones: another thread may have been
+   changing the old state during the fork. */
 void run_grant_forget(void);
 
 struct run_open;
@@ -40,7 +41,7 @@ struct run_open;
  */
 #define RUN_MARK_NONE    INT64_MAX /* the slice was not truncated */
 #define RUN_MARK_UNASKED (-1)      /* it was; ask the daemon for the mark before the first write */
-#define RUN_MARK_TOLD    (-2)      /* the mark was reported to the daemon */
+#define RUN_MARK_TOLD    (-2)      /* the daemon knows the mark; the mount serves all writes */
 
 /*
  * Returns true if length bytes at offset may be written past the daemon, and counts them as
@@ -55,7 +56,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
  */
 void run_mark_tell(struct run_open *open, int fd);
 
-/* The same for a descriptor that may be granted. */
+/* Does the same for a descriptor that may be granted. */
 void run_mark_tell_of(int fd);
 
 /*
@@ -65,7 +66,7 @@ void run_mark_tell_of(int fd);
  */
 void run_mark_share(void);
 
-/* The same for a descriptor that may be granted, which a child of vfork(2) duplicates. */
+/* Does the same for a descriptor that may be granted and that a child of vfork(2) duplicates. */
 void run_mark_share_of(int fd);
 
 /* Resets the lock in a new process, in which no thread is in one of these functions. */

@@ -19,8 +19,8 @@
  */
 
 /*
- * Above zero while this thread is in a section: calls by libmpiio are then not served but passed
- * on, and descriptors that it opens get a high number.
+ * Above zero while this thread is in a section. Calls from libmpiio are then passed on instead of
+ * served, and descriptors that it opens get a high number.
  */
 extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 
@@ -29,7 +29,7 @@ struct run_held {
     int cancellation;
 };
 
-/* Blocks cancellation, and all signals that faults do not raise, until run_let_go. Nests. */
+/* Blocks cancellation and all signals except those of faults, until run_let_go. Nests. */
 void run_hold(struct run_held *held);
 void run_let_go(const struct run_held *held);
 

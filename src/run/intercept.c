@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The calls that the program makes of descriptors, caught on their way. What concerns a granted
- * slice is served; all else goes on to what it would have reached. That of offsets with 64 bits has
- * a name of its own, and so has what is checked against overruns (_FORTIFY_SOURCE).
+ * Calls of the program on descriptors, intercepted. The library serves calls on granted slices, and
+ * passes all others on. Variants with 64-bit offsets have names of their own, as do those that
+ * check for buffer overruns (_FORTIFY_SOURCE).
  */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
@@ -32,12 +32,12 @@ static int note_opened(int fd)
         return fd;
     if (run_inside > 0)
         return run_raise(fd);
-    run_leave(fd); /* what had the number was closed unseen */
+    run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     run_grant_ask(fd);
     return fd;
 }
 
-/* The mode, where the flags say that there is one. */
+/* Gets the mode, if the flags require one. */
 #define MODE(flags, last)                                                                          \
     mode_t mode = 0;                                                                               \
     if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) {                              \
@@ -112,7 +112,7 @@ CATCH_CREAT(creat64)
                    : RUN_NEXT(name)(fd, first, second, offset);                                    \
     }
 
-/* With flags, the system judges. The offset -1 is where the descriptor is. */
+/* The system handles calls with flags. The offset -1 means the descriptor's position. */
 #define CATCH_FLAGS(name, offset_type, writing)                                                    \
     CATCH ssize_t name(int fd, const struct iovec *parts, int count, offset_type offset,           \
                        int flags)                                                                  \
@@ -166,7 +166,7 @@ CATCH ssize_t __read_chk(int fd, void *buffer, size_t length, size_t room)
 CATCH_PREAD_CHECKED(__pread_chk, off_t)
 CATCH_PREAD_CHECKED(__pread64_chk, off64_t)
 
-/* A slice that is granted is not in the kernel. */
+/* The kernel cannot copy a granted slice, so the library does. */
 
 CATCH ssize_t sendfile64(int to, int from, off64_t *offset, size_t length)
 {
@@ -189,7 +189,7 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
     return result;
 }
 
-/* The mount copies and truncates, after the library has told the daemon the mark. */
+/* The mount copies and truncates. Before that, the library reports the mark to the daemon. */
 
 CATCH ssize_t copy_file_range(int from, off64_t *start, int to, off64_t *place, size_t length,
                               unsigned flags)
@@ -235,7 +235,7 @@ CATCH_POSIX_FALLOCATE(posix_fallocate64, off64_t)
 
 /* Descriptors. */
 
-/* A program that closes all that it may have does not mean the library's. */
+/* Hides the library's descriptors from a program that closes all descriptors it may have. */
 static int is_hidden(int fd)
 {
     if (run_inside > 0 || !run_is_own(fd))
@@ -257,7 +257,7 @@ CATCH int close(int fd)
     return RUN_NEXT(close)(fd);
 }
 
-/* Closes the program's descriptors from first to last: those of the library stay. */
+/* Closes the program's descriptors from first to last, but not the library's. */
 static int close_others(unsigned first, unsigned last)
 {
     int own;

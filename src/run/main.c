@@ -12,7 +12,7 @@
 
 #define EXIT_FAILED         1
 #define EXIT_USAGE          2
-#define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
+#define EXIT_NOT_EXECUTABLE 126 /* like env, nohup and timeout */
 #define EXIT_NOT_FOUND      127
 
 static const char help[] =
@@ -37,7 +37,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The message, and the status that goes with it. */
+/* Prints the message and yields the status that goes with it. */
 #define FAIL(status, ...) (mpiio_complain("mpiio-run", __VA_ARGS__), (status))
 
 static int run_command(char **command)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mark of a slice that was opened with O_TRUNC: up to which it is written. */
+/* The mark of a slice that was opened with O_TRUNC: the end of its written part. */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
 #include "grant.h"
@@ -12,8 +12,9 @@
 #include "descriptors.h"
 #include "hold.h"
 
-/* Held during a request to the daemon about a mark, so that no write starts in between. Signals are
-   blocked meanwhile, because a handler may write to the same slice, or leave by siglongjmp(3). */
+/* Held during a request to the daemon about a mark, so that no write starts in between. Signals
+   are blocked meanwhile, because a handler may write to the same slice, or leave by
+   siglongjmp(3). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int64_t ask_daemon(struct run_open *open, int fd)
@@ -52,7 +53,7 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
     return mark >= offset;
 }
 
-/* Tells the daemon the mark. Before the first write, that matters only if others may write. */
+/* Reports the mark to the daemon. Before the first write, that matters only if others may write. */
 static void tell_daemon(struct run_open *open, int fd, bool others_write)
 {
     int64_t mark = atomic_load(&open->mark);

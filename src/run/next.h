@@ -10,9 +10,8 @@
 #define CATCH __attribute__((visibility("default")))
 
 /*
- * The function that the program would have called without this library: the C library's, or that of
- * another one preloaded. It is looked up at its first use, which may come before any constructor
- * has run.
+ * The function that the program would have called without this library, in the C library or another
+ * preloaded one. It is looked up at its first use, which may come before any constructor has run.
  */
 #define RUN_NEXT(name) RUN_NEXT_NAMED(__typeof__(&(name)), #name)
 

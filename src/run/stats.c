@@ -86,7 +86,7 @@ static unsigned long long count_of(enum run_count which)
     return atomic_load(&counts[which]);
 }
 
-/* A line to be written. What does not fit is cut off. */
+/* A line to print. Text that does not fit is truncated. */
 struct line {
     char text[4096];
     size_t length;
@@ -94,7 +94,7 @@ struct line {
 
 __attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
 {
-    size_t room = sizeof(line->text) - 1 - line->length; /* one is for the line's end */
+    size_t room = sizeof(line->text) - 1 - line->length; /* one is for the newline */
     va_list arguments;
     int length;
 

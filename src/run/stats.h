@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * What was served and what fell back to the mount, which MPIIO_RUN_STATS has told at the process's
- * end, in a line on standard error. Thread-safe; but for run_stats_refused async-signal-safe.
+ * Counters of served calls and of calls that fell back to the mount. With MPIIO_RUN_STATS set, the
+ * process prints them in a line on standard error when it exits. All functions are thread-safe, and
+ * async-signal-safe except run_stats_refused.
  */
 enum run_count {
     RUN_OPENS, /* of slices */
@@ -15,37 +16,37 @@ enum run_count {
     RUN_READ_BYTES,
     RUN_WRITES,
     RUN_WRITE_BYTES,
-    RUN_FELL_BACK, /* calls of what was granted: the sum of those below */
+    RUN_FELL_BACK, /* calls on granted slices: the sum of the counts below */
     RUN_TAKEN_BACK,
-    RUN_NOT_GIVEN, /* a right that the grant does not have */
-    RUN_FAILED,    /* the mount tells why */
+    RUN_NOT_GIVEN, /* a right that the grant lacks, or a write that the mark excludes */
+    RUN_FAILED,    /* the mount reports the reason */
     RUN_FLAGS,
-    RUN_LIMITED, /* a write under a limit of files' size */
-    RUN_SHORT,   /* a read of many members, of too little of each */
+    RUN_LIMITED, /* a write under a file size limit */
+    RUN_SHORT,   /* a read that spans many members with too few bytes of each */
     RUN_COUNTS
 };
 
 void run_stats_add(enum run_count which, size_t number);
 
-/* A call of what was granted goes to the mount: counts it, and why. */
+/* Counts a call on a granted slice that goes to the mount, and its reason. */
 void run_stats_fell_back(enum run_count why);
 
-/* A slice was opened and is not granted. why is copied. */
+/* Counts a slice that was opened and not granted. why is copied. */
 void run_stats_refused(const char *why);
 
 /*
- * Reads MPIIO_RUN_STATS and duplicates standard error, which programs may close before they end.
+ * Reads MPIIO_RUN_STATS and duplicates standard error, which programs may close before they exit.
  * Call it again when the program has redirected standard error.
  */
 void run_stats_start(void);
 
-/* Closes the duplicate. Nothing is printed from then on. */
+/* Closes the duplicate. After that nothing is printed. */
 void run_stats_stop(void);
 
-/* A new process counts from zero. */
+/* Resets all counts in a new process. */
 void run_stats_forget(void);
 
-/* Prints the line, once, where a slice was opened. */
+/* Prints the line, once, if any slice was opened. */
 void run_stats_print(void);
 
 #endif

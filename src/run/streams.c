@@ -23,10 +23,10 @@
 #include "stats.h"
 
 /*
- * Streams. The C library reads and writes them by calls of its own, which are not caught. For a
+ * Streams. The C library reads and writes them by internal calls, which are not caught. For a
  * granted slice the program gets another stream (fopencookie(3)) over the same descriptor, whose
- * calls are. The C library's own stream is kept behind it: it closes the descriptor, and is at hand
- * for what the other one cannot do.
+ * calls are caught. The C library's own stream is kept behind it: it closes the descriptor, and
+ * serves calls that the other one cannot.
  */
 
 #define BUFFER_SIZE (64 << 10)
@@ -43,12 +43,13 @@
 struct run_stream {
     struct run_stream *next;
     FILE *file, *real;
-    bool bytes; /* it is byte-oriented, as bytes were read or written: wide calls must respect it */
-    bool wide;  /* real is used instead of file from then on */
+    /* it is byte-oriented, as bytes were read or written: wide calls must respect that */
+    bool bytes;
+    bool wide; /* real is used instead of file from then on */
 };
 
 static struct run_stream *streams;          /* lock: lock */
-static atomic_int stream_count, wide_count; /* of them, to look at without the lock */
+static atomic_int stream_count, wide_count; /* sizes of the list, for checks without the lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void run_streams_lock(void)
@@ -158,7 +159,8 @@ static int close_stream(void *cookie)
     return RUN_NEXT(fclose)(real);
 }
 
-/* Returns the program's stream in front of real, whose slice is granted, or real without memory. */
+/* Returns the program's stream in front of real, whose slice is granted, or real if memory is
+   exhausted. */
 static FILE *make_stream(FILE *real)
 {
     struct run_stream *stream = calloc(1, sizeof(*stream));
@@ -198,7 +200,7 @@ static FILE *note_opened(FILE *file, const char *mode)
     if (file == NULL || run_inside > 0)
         return file;
     fd = RUN_NEXT(fileno)(file);
-    run_leave(fd); /* what had the number was closed unseen */
+    run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     if (run_grant_ask(fd) && !has_encoding(mode))
         file = make_stream(file);
     errno = error;
@@ -249,7 +251,7 @@ static FILE *renew_stream(struct run_stream *stream)
     int fd = descriptor_of(stream);
 
     stream->bytes = false;
-    rewind(file); /* forgets where it was, and what it has read */
+    rewind(file); /* forget the position and the data read ahead */
     __fpurge(file);
     if ((RUN_NEXT(fcntl)(fd, F_GETFL) & O_APPEND) != 0)
         fseek(file, 0, SEEK_END);

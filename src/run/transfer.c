@@ -69,11 +69,11 @@ void run_call_abandon(void)
 
 /* Serving. */
 
-#define MOST      0x7ffff000 /* bytes that Linux moves in a call */
+#define MOST      0x7ffff000 /* the maximum that Linux transfers in a call */
 #define COPY_PART (256 << 10)
 #define COPY_MOST (8 << 20)
 
-/* The bytes of a request, or 0 where the system is to judge it. */
+/* Returns the number of bytes of a request, or 0 if the system must judge it. */
 static size_t length_of(const struct iovec *parts, int count)
 {
     size_t length = 0;
@@ -88,7 +88,7 @@ static size_t length_of(const struct iovec *parts, int count)
     return length;
 }
 
-/* How many bytes were moved, from the first on; an error where none was. */
+/* Transfers the buffers in order. Returns the number of bytes, or an error if there are none. */
 static ssize_t move_bytes(const struct run_open *open, const struct iovec *parts, int count,
                           int64_t offset, bool writing)
 {
@@ -115,7 +115,8 @@ static void count_served(bool writing, size_t bytes)
     run_stats_add(writing ? RUN_WRITE_BYTES : RUN_READ_BYTES, bytes);
 }
 
-/* Through the grant, and, where it was taken back before the end of a write, through the mount. */
+/* Serves the call through the grant. If the grant was revoked during a write, repeats the write
+   through the mount. */
 static bool move_at(const struct run_call *call, ssize_t *result)
 {
     struct run_open *open = call->open;
@@ -142,7 +143,8 @@ static bool move_at(const struct run_call *call, ssize_t *result)
     return true;
 }
 
-/* The same where the descriptor is, which is moved before, and back by what was not done. */
+/* Like move_at, at the descriptor's position. Moves the position first, and then back by the
+   bytes that were not transferred. */
 static bool move_here(struct run_call *call, ssize_t *result)
 {
     int64_t behind = RUN_NEXT(lseek64)(call->fd, (off64_t)call->length, SEEK_CUR);
@@ -167,8 +169,8 @@ static bool move_here(struct run_call *call, ssize_t *result)
 }
 
 /*
- * A limit of files' size is one of the slice's size for the mount, and would be one of the file's
- * here. Whoever sets it, and when: it is looked at before each write.
+ * Returns true if there is a file size limit. The mount applies it to the slice, but here it would
+ * apply to the shared file. It may change at any time, so each write checks it.
  */
 static bool is_limited(void)
 {
@@ -197,7 +199,7 @@ static bool is_allowed(const struct run_call *call)
     return false;
 }
 
-/* call->open is found: the call is served where it is allowed. */
+/* Serves the call if the grant allows it. call->open is set. */
 static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 {
     call->length = length_of(call->parts, call->count);

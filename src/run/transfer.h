@@ -22,7 +22,7 @@ struct run_call {
     const struct iovec *parts;
     int count;
     size_t length;  /* bytes of the parts */
-    int64_t offset; /* where in the slice; negative: nothing to complete if it is abandoned */
+    int64_t offset; /* the slice offset; negative: nothing to complete if the call is abandoned */
     bool writing;
     bool here; /* the descriptor's position was moved by length */
     int cancellation;
@@ -30,26 +30,27 @@ struct run_call {
 
 /*
  * Ends the section of a call that the program is about to jump out of, from a signal handler. A
- * write is completed through the mount, as the kernel would have completed it; a read has not
- * happened. The call may hold locks of the shared file's store for ever, so the file's grants end.
+ * write is completed through the mount, as the kernel would have completed it; a read has no
+ * effect. The call may hold locks of the shared file's store forever, so the file's grants end.
  * Async-signal-safe.
  */
 void run_call_abandon(void);
 
-#define RUN_HERE INT64_MIN /* where the last call on the descriptor ended */
+#define RUN_HERE INT64_MIN /* the position of the descriptor, where its last call ended */
 
 /* Like run_serve (below), for a descriptor that may be granted. */
 bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset, bool writing,
                     ssize_t *result);
 
 /*
- * Reads or writes what is granted, at a slice offset or RUN_HERE, as readv(2), preadv(2) and those
- * that write do. True: result is what the call returns. False, where the descriptor is not
- * granted, or not any more, or anything fails: the program's own call is due, and tells why.
+ * Reads or writes a granted slice, at a slice offset or RUN_HERE, like readv(2), preadv(2),
+ * writev(2) and pwritev(2). Returns true if it served the call; *result is the call's result.
+ * Returns false if the descriptor is not granted, or no longer, or an error has occurred. The
+ * program's own call must then follow, and reports any error.
  *
- * Where a call goes on is kept by the kernel, with the mount's descriptor. This moves it first, by
- * as much as it wants: no two calls get the same bytes, whatever threads and processes they are of.
- * Async-signal-safe: in a handler that interrupts one of these, the mount serves the call. It is a
+ * The kernel keeps the position in the mount's descriptor. This function first moves it by the
+ * requested length, so that no two calls of any threads or processes get the same bytes.
+ * Async-signal-safe: a handler that interrupts such a call is served by the mount. It is a
  * cancellation point if fd may be granted.
  */
 static inline bool run_serve(int fd, const struct iovec *parts, int count, int64_t offset,
@@ -59,7 +60,7 @@ static inline bool run_serve(int fd, const struct iovec *parts, int count, int64
            run_serve_call(fd, parts, count, offset, writing, result);
 }
 
-/* The same for one buffer. */
+/* Does the same for one buffer. */
 static inline bool run_serve_one(int fd, const void *buffer, size_t length, int64_t offset,
                                  bool writing, ssize_t *result)
 {

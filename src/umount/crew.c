@@ -13,25 +13,26 @@
 #include "unmount.h"
 
 /*
- * Unmounts many mounts, each by a worker process of its own: a mount that does not answer delays no
- * other one.
+ * Unmounts many mounts, each in a worker process of its own, so that a mount that does not answer
+ * delays no other.
  */
 
-#define ASK       10000 /* ms that all mounts together have to answer */
-#define MARGIN    2000  /* ms more, for the workers to find that out */
-#define SEQUENCE  20000 /* ms for unmounting one after the other */
+#define ASK       10000 /* ms for all mounts together to answer */
+#define MARGIN    2000  /* further ms for the workers to notice a timeout */
+#define SEQUENCE  20000 /* ms for unmounting one by one */
 #define FORCED    60000 /* ms for the rest, with force */
 #define CREW_MAX  1024  /* workers at once; the mount_max of fuse.conf is 1000 */
 #define SAID_MAX  4096
-#define HAS_ASKED '\1' /* written by a worker before its lines once the mount has answered */
+#define HAS_ASKED '\1' /* a worker writes this before its lines, once the mount has answered */
 
 struct worker {
     const struct unmount_all *all;
     const char *place;
     struct mounts_child child;
-    int turn; /* in the worker, it waits here for its turn; the crew closes its end to give it */
+    /* in the worker: it waits here for its turn, which begins when the crew closes its end */
+    int turn;
     bool runs, answered;
-    int status; /* once it has ended */
+    int status; /* once it has exited */
     char said[SAID_MAX];
     size_t length;
 };
@@ -105,7 +106,7 @@ static void end_worker(struct worker *worker, int status)
     worker->status = status;
 }
 
-/* Reads what the worker has said so far, without waiting. */
+/* Reads available output of the worker, without waiting. */
 static void hear_worker(struct worker *worker)
 {
     char text[SAID_MAX];
@@ -124,7 +125,7 @@ static void collect_worker(struct worker *worker)
     size_t length;
     int status;
 
-    /* Everything that it said is in the pipe. */
+    /* The worker has exited: all its output is in the pipe. */
     fcntl(worker->child.answer, F_SETFL, O_NONBLOCK);
     hear_worker(worker);
     status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
@@ -183,7 +184,7 @@ static bool have_ended(const struct crew *crew, size_t number)
     return true;
 }
 
-/* Gives up workers: those without an answer from their mount, or all that are left. */
+/* Abandons workers: those whose mounts have not answered, or all that still run. */
 static void give_up(struct crew *crew, bool unanswered_only)
 {
     for (size_t i = 0; i < crew->count; i++) {
@@ -199,7 +200,7 @@ static void give_up(struct crew *crew, bool unanswered_only)
     }
 }
 
-/* Leads the workers, which are in the order of the table. */
+/* Runs the workers, which are in the order of the table. */
 static void lead_workers(struct crew *crew, bool force)
 {
     long long sequence;
@@ -212,7 +213,8 @@ static void lead_workers(struct crew *crew, bool force)
     sequence = mounts_now() + SEQUENCE;
     for (size_t i = crew->count; i > 0; i--) {
         give_turn(&crew->workers[i - 1]);
-        /* With force the others go on by themselves, because none of their data can be stored. */
+        /* With force, mounts that have not answered go on independently: their data cannot be
+           stored anyway. */
         if (crew->workers[i - 1].answered)
             attend_workers(crew, has_ended, i - 1, sequence);
     }
@@ -220,7 +222,7 @@ static void lead_workers(struct crew *crew, bool force)
     give_up(crew, false);
 }
 
-/* Unmounts by one crew, which must not be too large. */
+/* Unmounts at most CREW_MAX mounts. */
 static int unmount_some(const struct unmount_all *all, char *const *places, size_t count)
 {
     struct crew crew = {calloc(count, sizeof(*crew.workers)),
@@ -275,7 +277,7 @@ static int unmount_places(const struct unmount_all *all, char *const *places, si
 /* All mounts of a user. */
 
 struct places {
-    char **place; /* owned, as each of them is; the order of the kernel's table, the oldest first */
+    char **place; /* owned, as is each path; in the order of the kernel's table, the oldest first */
     size_t count;
 };
 
@@ -300,7 +302,7 @@ static void free_places(struct places *places)
     free(places->place);
 }
 
-/* Where the user has mounts. What is at one of these places by then, find_mount looks at again. */
+/* Lists the places of the user's mounts. find_mount checks each place again when its turn comes. */
 static int find_places(uid_t owner, struct places *places)
 {
     struct mounts_entry entry;

@@ -6,17 +6,17 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Unmounting all that a user has mounted on this host, as the end of a batch job wants it. */
+/* Unmounting everything that a user has mounted on this host, as at the end of a batch job. */
 
 struct unmount_all {
-    uid_t owner;    /* whose */
-    bool dead_only; /* those only whose daemon has ended */
+    uid_t owner;    /* the user whose mounts are unmounted */
+    bool dead_only; /* only mounts whose daemon has exited */
     bool force;
 };
 
 /*
- * Does it, the newest first, and goes on behind one that stays. Returns the status to exit with: 0,
- * 1 where one stays, else UNMOUNT_LOST where data were lost, or may have been.
+ * Unmounts the newest mount first, and continues after a failure. Returns the status to exit with:
+ * 0, 1 if a mount stays, else UNMOUNT_LOST if data was lost, or may have been.
  */
 int unmount_all(const struct unmount_all *all);
 

@@ -16,23 +16,23 @@
 #include "mounts/mount.h"
 #include "process.h"
 
-/* How a process serves a mount. */
+/* How likely a process serves a mount. */
 enum serves { NOT, PERHAPS, SURELY };
 
 struct search {
     const struct mounts_mount *mount;
     int64_t hint;
     bool named_only;
-    struct umount_daemon *daemon; /* the best so far */
+    struct umount_daemon *daemon; /* the best candidate so far */
     int best;
-    pid_t pid; /* of the process whose descriptors are looked at */
+    pid_t pid; /* the process whose descriptors are examined */
     enum serves serves;
 };
 
-/* A daemon that the mount, or its own command line, names. */
+/* The rank of a daemon that holds the connection, and that the mount or its command line names. */
 #define SURE 3
 
-/* A descriptor of a process: is it the mount's connection? */
+/* Examines a descriptor of a process: is it the mount's connection? */
 static bool visit_descriptor(void *data, const char *name)
 {
     struct search *search = data;
@@ -56,7 +56,7 @@ static bool visit_descriptor(void *data, const char *name)
     return search->serves != SURELY;
 }
 
-/* Whether the last argument of a process is the mount point. */
+/* Returns true if the last argument of the process is the mount point. */
 static bool is_named(const struct search *search)
 {
     char words[65536];
@@ -69,8 +69,8 @@ static bool is_named(const struct search *search)
 }
 
 /*
- * How good a candidate the process is, from 0, which is none. The number of a connection is given
- * again as soon as its mount has gone, when the daemon of that one may still be there.
+ * Ranks the process as a candidate; 0: it is none. The number of a connection is reused as soon as
+ * its mount has gone, while the daemon of that mount may still be running.
  */
 static int rank_process(struct search *search)
 {
@@ -90,7 +90,7 @@ static int rank_process(struct search *search)
     return named && strcmp(name, "mpiio-fused") == 0;
 }
 
-/* Of equal ones the last is taken, as it is likely to be the newest. */
+/* Among equal candidates the last one wins, because it is probably the newest. */
 static bool visit_process(void *data, pid_t pid)
 {
     struct search *search = data;
@@ -103,7 +103,8 @@ static bool visit_process(void *data, pid_t pid)
     found = pid != getpid() && umount_process_is_of(pid, search->mount->entry.owner)
                 ? rank_process(search)
                 : 0;
-    /* In the end it lives: what was seen was of the process that is held. */
+    /* If the process is still alive now, everything that was read belongs to the process of the
+       pidfd. */
     if (found == 0 || found < search->best || umount_daemon_ends_within(&one, 0)) {
         close(one.process);
         return true;
@@ -122,7 +123,7 @@ void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool nam
         .mount = mount, .hint = hint, .named_only = named_only, .daemon = daemon};
 
     *daemon = (struct umount_daemon){0, -1};
-    /* Mounts tell the truth as a rule: then no other process has to be looked at. */
+    /* Mounts usually tell the truth. Then no other process needs to be examined. */
     if (hint <= 0 || hint > INT_MAX || visit_process(&search, (pid_t)hint))
         umount_each_process(visit_process, &search);
 }
@@ -139,11 +140,11 @@ void umount_daemon_signal(const struct umount_daemon *daemon, int signal)
     syscall(SYS_pidfd_send_signal, daemon->process, signal, NULL, 0);
 }
 
-/* Its report. */
+/* Its final report. */
 
 struct memory_search {
     pid_t pid;
-    int found; /* opened by O_PATH, or -1 */
+    int found; /* opened with O_PATH, or -1 */
 };
 
 static bool visit_memory(void *data, const char *name)
@@ -162,9 +163,9 @@ static bool visit_memory(void *data, const char *name)
 }
 
 /*
- * Returns true if a descriptor opened by O_PATH is of memory, all of which is on one device of the
- * kernel's. A FUSE filesystem can forge the name. Any other call than this one would ask that
- * filesystem, which might never answer; this call does not need its answer.
+ * Returns true if an O_PATH descriptor refers to a memfd: all of them are on one device of the
+ * kernel. A FUSE filesystem can forge the name. statx with AT_STATX_DONT_SYNC does not send a
+ * request to such a filesystem, which might never answer.
  */
 static bool is_memory(int fd)
 {
@@ -191,7 +192,7 @@ int umount_ending_open(const struct umount_daemon *daemon)
     umount_each_name(daemon->pid, "fd", visit_memory, &search);
     if (search.found < 0)
         return -1;
-    /* If the daemon still lives, its number has not been another process's meanwhile. */
+    /* If the daemon is still alive, its pid has not been reused meanwhile. */
     if (is_memory(search.found) && !umount_daemon_ends_within(daemon, 0)) {
         mounts_fd_link(search.found, path);
         fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

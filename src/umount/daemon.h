@@ -8,28 +8,28 @@
 #include "mounts/mount.h"
 
 /*
- * The daemon behind a mount: a process of the user who mounted that has the mount's connection to
- * the kernel (/dev/fuse) open. It is held by a descriptor: its number may become another's.
+ * The daemon of a mount: a process of the user who mounted that has the mount's connection to the
+ * kernel (/dev/fuse) open. A pidfd identifies it, because its pid may be reused.
  */
 
 struct umount_daemon {
-    pid_t pid; /* 0: there is none, as far as is to be seen */
+    pid_t pid; /* 0: no daemon was found */
     int process;
 };
 
 /*
- * Finds it. Kernels before 6.13 do not tell whose connection is whose: there it is the user's
- * mpiio-fused that has the number hint, or the mount point as its last argument.
- * With named_only all kernels are treated so: the daemon of a mount that has gone may still have a
- * connection, which has ended, of the same number.
+ * Finds the daemon. Kernels before 6.13 do not report which connection a descriptor of /dev/fuse
+ * has. There the daemon is the user's mpiio-fused that has the pid hint, or the mount point as its
+ * last argument. With named_only this applies to all kernels: the daemon of a mount that has gone
+ * may still have a connection, which has ended, with the same number.
  */
 void umount_daemon_find(const struct mounts_mount *mount, int64_t hint, bool named_only,
                         struct umount_daemon *daemon);
 
-/* True once it has ended; waits for ms at most. */
+/* Returns true once the daemon has exited. Waits for ms at most. */
 bool umount_daemon_ends_within(const struct umount_daemon *daemon, int ms);
 
-/* Sends it a signal; nothing happens where it has ended. */
+/* Sends a signal to the daemon. Does nothing if it has exited. */
 void umount_daemon_signal(const struct umount_daemon *daemon, int signal);
 
 /* The report of a daemon, at its end, of what it could not store (mounts/ending.h). */

@@ -18,9 +18,9 @@
 #define OUTPUT_MAX 16384
 #define LIST_MAX   (1 << 20)
 #define WORDS_MAX  64
-/* ms that -f may take on a host, and to get there. */
+/* ms that -f may take on a host, including the connection to it. */
 #define FORCE_LIMIT 120000
-/* ms that an mpiexec has to tell of a host that it has lost. */
+/* ms that an mpiexec has to report that it has lost a host. */
 #define LOST_LIMIT 2000
 #define PREFIX     "mpiio-umount: "
 
@@ -31,11 +31,11 @@ struct host {
     bool started;
 };
 
-/* How a program is started on a host. */
+/* The way to start a program on a host. */
 struct run {
-    const char *argv[WORDS_MAX]; /* the launcher's words; "%h" stands for the host */
+    const char *argv[WORDS_MAX]; /* the launcher's arguments; "%h" stands for the host */
     char self[PATH_MAX];         /* this program */
-    bool by_srun;                /* it ends when it has lost the host */
+    bool by_srun;                /* srun exits by itself when it has lost the host */
 };
 
 static void say_of_host(const char *host, const char *place, const char *text)
@@ -53,7 +53,7 @@ static int exec_words(void *data, int out)
     return mounts_child_exec(data, out);
 }
 
-/* Asks mpiio-mount, which knows how lists are written, for the launcher and the hosts of a list. */
+/* Runs mpiio-mount, which can parse host lists, to get the launcher and the hosts. */
 static int expand_list(const char *list, const char *mountpoint, char *text, const char *self)
 {
     char program[PATH_MAX + 16], option[4096];
@@ -74,7 +74,8 @@ static int expand_list(const char *list, const char *mountpoint, char *text, con
     return error;
 }
 
-/* The mount point of the host with that number: absolute, for it begins in another folder. */
+/* Builds the mount point of the host with that number. It is absolute, because the remote
+   program may start in another folder. */
 static bool place_of(const char *mountpoint, size_t number, char *place, size_t size)
 {
     const char *mark;
@@ -97,8 +98,8 @@ static bool place_of(const char *mountpoint, size_t number, char *place, size_t 
 }
 
 /*
- * Takes the launcher's words off the first lines of text, which ends with an empty one, and behind
- * them come the hosts. Returns these, or NULL.
+ * Splits the launcher's arguments from text: they are its first lines, up to an empty one. Returns
+ * the rest, the hosts, or NULL.
  */
 static char *take_launcher(struct run *run, char *text)
 {
@@ -136,7 +137,8 @@ static void start_host(struct host *host, const struct run *run, bool force)
         say_of_host(host->name, host->place, strerror(-error));
 }
 
-/* Whether what mpiexec reaches the host with, as ssh, has ended: mpiexec waits for ever then. */
+/* Returns true if the connection of mpiexec to the host, such as ssh, has exited. mpiexec then
+   waits forever. */
 static bool is_lost(pid_t mpiexec)
 {
     char children[256], stat[512], path[64];
@@ -152,7 +154,7 @@ static bool is_lost(pid_t mpiexec)
     return at != NULL && strncmp(at, ") Z", 3) == 0;
 }
 
-/* Waits for the host's end, or until none is to be expected. */
+/* Waits until the host's program has exited, or can no longer be expected to. */
 static void await_host(const struct host *host, const struct run *run, bool force)
 {
     long long begun = mounts_now(), lost = -1;
@@ -168,9 +170,9 @@ static void await_host(const struct host *host, const struct run *run, bool forc
 }
 
 /*
- * Says what the host's mpiio-umount says, else the first line of whatever did. Sets *mounted where
- * there was something. Returns 0 if nothing is left there, UNMOUNT_LOST if nothing is left and data
- * was lost, else 1.
+ * Prints the lines of the host's mpiio-umount, or else the first line of any other output. Sets
+ * *mounted if there was something to unmount. Returns 0 if nothing is left there, UNMOUNT_LOST if
+ * nothing is left and data was lost, else 1.
  */
 static int report_host(const struct host *host, char *output, int error, bool *mounted)
 {
@@ -210,7 +212,7 @@ static int finish_host(struct host *host, const struct run *run, bool force, boo
     await_host(host, run, force);
     error = mounts_child_finish(&host->child, output, sizeof(output) - 1, &length, 500);
     if (error < 0)
-        kill(-pid, SIGKILL); /* what it has started, too */
+        kill(-pid, SIGKILL); /* including its children */
     output[length] = '\0';
     return report_host(host, output, error, mounted);
 }
@@ -254,7 +256,7 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
         free(text);
         return 1;
     }
-    setenv("SLURM_OVERLAP", "1", 0); /* srun, by an mpiexec, is not to wait for other steps */
+    setenv("SLURM_OVERLAP", "1", 0); /* so that an mpiexec's srun does not wait for other steps */
     if (expand_list(list, mountpoint, text, run.self) == 0)
         hosts = take_launcher(&run, text);
     else

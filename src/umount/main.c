@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mpiio-umount: syncs and unmounts what mpiio-mount mounted, on all its nodes, and waits until its
- * daemon is gone; see mpiio-umount(1). Root may be called upon to unmount what any user has
- * mounted, by a path in the hands of that user: what is inside is looked at by look.h alone, and
- * what is done is done to the mount and the daemon that the kernel says there are (mount.h,
- * daemon.h).
+ * mpiio-umount: syncs and unmounts a mount of mpiio-mount, on all its nodes, and waits until its
+ * daemon has exited; see mpiio-umount(1). Root may be asked to unmount a mount of any user, at a
+ * path that the user controls. So only look.h reads inside the mount. All actions apply to the
+ * mount and the daemon that the kernel reports (mount.h, daemon.h).
  */
 #include <getopt.h>
 #include <pwd.h>
@@ -35,7 +34,7 @@ static const char usage_text[] =
     "Exit status: 0 unmounted, 1 failed (what is mounted stays so), 2 wrong usage, 3 "
     "unmounted, and data were lost. See mpiio-umount(1).\n";
 
-/* What is to be done: one mount, or all of a user. */
+/* The request: one mount, or all mounts of a user. */
 struct request {
     struct unmount one;
     struct unmount_all all;
@@ -55,7 +54,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* -1, or the status to exit with. */
+/* Returns -1, or the status to exit with. */
 static int take_option(struct request *request, int option)
 {
     switch (option) {
@@ -94,7 +93,8 @@ static int refuse_option(const char *why)
     return 2;
 }
 
-/* Whose mounts all are: the caller's, or a user's that root names, or numbers. */
+/* Sets the owner for --all: the caller, or for root the user that --user names, by name or
+   number. */
 static int find_user(struct request *request)
 {
     const struct passwd *user;
@@ -114,7 +114,7 @@ static int find_user(struct request *request)
     return -1;
 }
 
-/* Whether options and operands go together: -1, or the status to exit with. */
+/* Checks the combination of options and operands. Returns -1, or the status to exit with. */
 static int check_request(struct request *request, int operands, const char *operand)
 {
     if (request->is_all && (operands > 0 || request->one.alone || request->one.hosts != NULL))
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
     struct request request = {.one.nodes = 1};
     int option, status = -1;
 
-    argv[0] = name; /* getopt_long complains under it */
+    argv[0] = name; /* getopt_long prints this name in errors */
     while (status < 0 && (option = getopt_long(argc, argv, "hVf", long_options, NULL)) >= 0)
         status = take_option(&request, option);
     if (status < 0)

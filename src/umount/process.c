@@ -113,7 +113,7 @@ void umount_process_name(pid_t pid, char name[UMOUNT_COMM_MAX])
     if (umount_process_file(pid, "comm", name, UMOUNT_COMM_MAX) < 0)
         *name = '\0';
     if (*name != '\0')
-        name[strlen(name) - 1] = '\0'; /* the end of the line */
+        name[strlen(name) - 1] = '\0'; /* remove the newline */
     vs_line_clean(name);
 }
 
@@ -131,7 +131,7 @@ bool umount_process_is_of(pid_t pid, uid_t user)
     return ids[0] == user && ids[1] == user && ids[2] == user && ids[3] == user;
 }
 
-/* Users of a mount. */
+/* Finding users of a mount. */
 
 struct search {
     const struct mounts_mount *mount;
@@ -140,11 +140,11 @@ struct search {
     pid_t pid;
     bool found;
     char own[64];       /* this process's mount namespace */
-    char seen[256][64]; /* those that have been looked at */
+    char seen[256][64]; /* the namespaces that have been examined */
     size_t count;
 };
 
-/* A path at the mount point or below. */
+/* Returns true for a path at the mount point or below. */
 static bool is_inside(const struct search *search, const char *path)
 {
     const char *place = search->mount->entry.place;
@@ -171,7 +171,7 @@ static bool visit_descriptor(void *data, const char *name)
     return !search->found;
 }
 
-/* A mapping is known by its filesystem. */
+/* A mapping is matched by the device number of its filesystem. */
 static bool maps_inside(const struct search *search)
 {
     unsigned major, minor;
@@ -219,7 +219,7 @@ void umount_users(const struct mounts_mount *mount, char *list, size_t size)
     umount_each_process(visit_user, &search);
 }
 
-/* Whether a namespace comes up for the first time. More than there is room for are left out. */
+/* Returns true if a namespace is new. Ignores namespaces that exceed the room of the table. */
 static bool is_new(struct search *search, const char *namespace)
 {
     for (size_t i = 0; i < search->count; i++)
@@ -231,15 +231,14 @@ static bool is_new(struct search *search, const char *namespace)
     return true;
 }
 
-/* A filesystem that has gone leaves its number to the next one, which has another source or owner.
- */
+/* Compares source and owner, too: once a filesystem has gone, the next one may get its number. */
 static bool is_copy(const struct mounts_entry *entry, const struct mounts_entry *was)
 {
     return entry->major == was->major && entry->minor == was->minor && entry->owner == was->owner &&
            strcmp(entry->type, was->type) == 0 && strcmp(entry->source, was->source) == 0;
 }
 
-/* Where the filesystem is mounted as the process sees it. */
+/* Finds the mount of the filesystem in the namespace of the process. */
 static bool find_copy(const struct search *search, struct mounts_entry *entry)
 {
     bool found = false;

@@ -11,16 +11,16 @@
 
 /* Converts untrusted text to lists for a terminal, and to numbers. */
 
-/* Adds "NAME (NUMBER)" to a list "bash (123), od (124)", as far as there is room. */
+/* Appends "NAME (NUMBER)" to a list such as "bash (123), od (124)", if it fits. */
 void umount_list_process(char *list, size_t size, const char *name, long number);
 
 /*
- * What stats.json says behind "key":, a number from 0 to INT64_MAX; fallback where there is none.
+ * Returns the number after "key": in stats.json, from 0 to INT64_MAX, or fallback if there is none.
  * text need not be JSON.
  */
 int64_t umount_stat(const char *text, const char *key, int64_t fallback);
 
-/* What /proc tells of processes. Nothing here asks whoever serves a mount. */
+/* Information on processes from /proc. None of these functions sends a request to a mount. */
 
 #define UMOUNT_COMM_MAX 32
 
@@ -31,26 +31,27 @@ void umount_each_process(bool (*visit)(void *data, pid_t pid), void *data);
 void umount_each_name(pid_t pid, const char *folder, bool (*visit)(void *data, const char *name),
                       void *data);
 
-/* The contents of its file, with a NUL behind them; their length, or -1. */
+/* Reads a file of the process and adds a NUL. Returns its length, or -1. */
 ssize_t umount_process_file(pid_t pid, const char *file, char *text, size_t size);
 
-/* What its link names; false where it is not to be read, or too long. */
+/* Reads a link of the process. Returns false if it is unreadable or too long. */
 bool umount_process_link(pid_t pid, const char *link, char *target, size_t size);
 
-/* Its name, without control characters; empty once it has ended. */
+/* Returns its name without control characters, or an empty name if it has exited. */
 void umount_process_name(pid_t pid, char name[UMOUNT_COMM_MAX]);
 
-/* Whether all its user ids are that one. */
+/* Returns true if all its user ids are user. */
 bool umount_process_is_of(pid_t pid, uid_t user);
 
-/* Who uses a mount, and who else has one of its filesystem: as far as /proc tells. */
+/* Users of a mount and copies of it in other namespaces, as far as /proc shows them. */
 
-/* Who has something of it open: "bash (123), od (124)"; empty where nobody is to be seen. */
+/* Lists the processes that have something on it open: "bash (123), od (124)". Empty if none is
+   visible. */
 void umount_users(const struct mounts_mount *mount, char *list, size_t size);
 
 /*
- * Where its filesystem is still mounted, once it is gone from here: "at PLACE", or "in the mount
- * namespace of sleep (45)", a process for each. Empty where none is to be seen.
+ * Lists the places where its filesystem is still mounted after it was unmounted here: "at PLACE",
+ * or "in the mount namespace of sleep (45)", with one process of each. Empty if none is visible.
  */
 void umount_copies(const struct mounts_mount *mount, char *list, size_t size);
 

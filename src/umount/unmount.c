@@ -118,8 +118,8 @@ static void umount_abort(int fd)
 #define NODES_MAX  (1 << 20)
 #define LIST_MAX   1024
 #define OUTPUT_MAX 1024
-/* Tries where a mount is in use and nobody is seen who uses it, and ns between two: who looks at it
- * has it for a moment, as has who lists what processes have open. */
+/* Attempts if a mount is busy but no user of it is visible, and ns between two. Listing open
+   files, for example, makes a mount busy for a moment. */
 #define BUSY_TRIES 50
 #define BUSY_PAUSE 20000000
 
@@ -140,19 +140,19 @@ void unmount_say(const struct unmount *job, const char *format, ...)
     free(text);
 }
 
-/* What an error of a look is called. */
+/* Returns the text for an error of a read from the mount. */
 static const char *error_name(int error)
 {
     return error == -ETIMEDOUT ? "no answer" : strerror(-error);
 }
 
-/* True where the mount is gone: an mpiio-umount on another node may take it away at any moment. */
+/* Returns true if the mount has gone: an mpiio-umount on another node may remove it at any time. */
 static bool is_gone(const struct unmount *job)
 {
     return !mounts_is_there(&job->mount);
 }
 
-/* One of all may be gone by now, or another's in its place. */
+/* Returns true if one of all mounts has gone meanwhile, or something else has taken its place. */
 static bool is_left(const struct unmount *job, int error)
 {
     const struct mounts_entry *entry = &job->mount.entry;
@@ -164,7 +164,7 @@ static bool is_left(const struct unmount *job, int error)
     return strcmp(entry->type, "fuse.mpiio") != 0 || entry->owner != *job->owner;
 }
 
-/* 0, 1 where it is not to be unmounted, which is said, or -1 where there is nothing to do. */
+/* Returns 0, or 1 after printing why it cannot be unmounted, or -1 if there is nothing to do. */
 static int find_mount(struct unmount *job)
 {
     const char *type = job->mount.entry.type;
@@ -182,7 +182,7 @@ static int find_mount(struct unmount *job)
     return 1;
 }
 
-/* Finds the daemon, and how many nodes there are, which the mount tells itself. */
+/* Finds the daemon, and asks the mount for the number of nodes. */
 static void find_daemon(struct unmount *job, int limit)
 {
     char stats[MOUNTS_TEXT_MAX];
@@ -198,7 +198,7 @@ static void find_daemon(struct unmount *job, int limit)
         job->nodes = nodes;
 }
 
-/* Says how much could not be stored, behind before; nothing where all was. */
+/* Stores in text how much could not be stored, prefixed by before; or "" if nothing was lost. */
 static void add_lost(const struct unmount *job, const char *before, char *text, size_t size)
 {
     char stats[MOUNTS_TEXT_MAX];
@@ -215,18 +215,18 @@ static void add_lost(const struct unmount *job, const char *before, char *text, 
 }
 
 /*
- * Has all of it stored: an fsync of the mount point does that. -f does not wait for a daemon that
- * does not answer, and gives up what cannot be stored. True where it goes on.
+ * Stores all data by an fsync of the mount point. With -f it does not wait for a daemon that does
+ * not answer, and gives up data that cannot be stored. Returns true if unmounting can continue.
  */
 static bool sync_all(struct unmount *job)
 {
     int limit = job->force ? ANSWER : MOUNTS_NO_LIMIT;
-    /* One of all had longer to answer before. */
+    /* With --all, the mount has already had more time to answer. */
     bool hopeless = job->silent && job->owner != NULL;
     int error = hopeless ? -ETIMEDOUT : mounts_look_sync(&job->mount, limit);
     char lost[128] = "";
 
-    /* Where the connection has ended nothing can be stored any more, as where the daemon has. */
+    /* If the connection or the daemon has ended, nothing can be stored any longer. */
     if (error == 0 || error == -ENOTCONN || error == -ECONNABORTED || is_gone(job))
         return true;
     job->lost = job->force;
@@ -242,7 +242,8 @@ static bool sync_all(struct unmount *job)
     return job->force;
 }
 
-/* The lines that the daemon has for what keeps the nodes mounted, or one. */
+/* Prints the daemon's reasons why the nodes stay mounted, or a line of its own if there are
+   none. */
 static void say_unsaved(const struct unmount *job, int error)
 {
     char text[MOUNTS_TEXT_MAX];
@@ -255,8 +256,8 @@ static void say_unsaved(const struct unmount *job, int error)
 }
 
 /*
- * Has all nodes store what they hold, and all but this one unmounted. Nodes of which one is dead
- * are unmounted one by one. True where it goes on.
+ * Makes all nodes store their data, and all except this one unmount. If a node has failed, the
+ * others must be unmounted one by one. Returns true if unmounting can continue.
  */
 static bool unmount_others(const struct unmount *job)
 {
@@ -276,7 +277,7 @@ static bool unmount_others(const struct unmount *job)
     return job->force;
 }
 
-/* Taking it away, in a child that may be left behind. */
+/* Unmounts in a child, which can be left behind if it blocks. */
 static int detach_as_root(void *data, int out)
 {
     const struct unmount *job = data;
@@ -296,7 +297,7 @@ static int detach_as_user(void *data, int out)
     return mounts_child_exec(argv, out);
 }
 
-/* Takes it away; output is what who could not says. 0, or as mounts_child_finish. */
+/* Tries to unmount; output gets the error text. Returns 0, or as mounts_child_finish. */
 static int try_to_detach(const struct unmount *job, char output[OUTPUT_MAX])
 {
     struct mounts_child child;
@@ -327,7 +328,7 @@ static const char *reason_in(const struct unmount *job, char *output)
     return output;
 }
 
-/* Whether it is in use; users: who is seen to use it. */
+/* Returns true if the mount is in use. users lists the processes that are visible. */
 static bool is_busy(const struct unmount *job, const char *reason, char users[LIST_MAX])
 {
     umount_users(&job->mount, users, LIST_MAX);
@@ -335,9 +336,9 @@ static bool is_busy(const struct unmount *job, const char *reason, char users[LI
 }
 
 /*
- * Takes the mount away; -f also where it is in use, and without waiting for ever: what the kernel
- * still holds of a daemon that does not answer, it lets go of when the daemon is killed. Where
- * nobody is seen who uses it, it is tried again for a while. True where it is gone.
+ * Detaches the mount. -f also detaches a mount that is in use, and waits for a limited time: when
+ * the daemon is killed, the kernel finishes what is left. If the mount is busy without a visible
+ * user, it is tried again for a while. Returns true if the mount has gone.
  */
 static bool detach_mount(const struct unmount *job)
 {
@@ -414,8 +415,8 @@ static int await_end(const struct unmount *job)
 }
 
 /*
- * -f: a daemon that does not end by itself is killed. One that cannot be, as it waits for its own
- * mount, is let go by the kernel when the connection is aborted.
+ * With -f, kills a daemon that does not exit by itself. A daemon that waits for its own mount
+ * cannot be killed; aborting the connection releases it.
  */
 static void end_daemon(const struct unmount *job)
 {
@@ -427,13 +428,13 @@ static void end_daemon(const struct unmount *job)
         umount_abort(job->abort);
 }
 
-/* It is detached: its daemon ends, or is ended. The status to exit with. */
+/* Waits for the daemon of a detached mount, or ends it. Returns the status to exit with. */
 static int await_daemon(const struct unmount *job)
 {
-    /* That of one node among several stays, without data: the others cannot flush without it. */
+    /* With --node, the daemon stays, without data: the other nodes cannot flush without it. */
     if (job->nodes > 1 && job->alone)
         return 0;
-    /* Killed, it may be there still, without descriptors that would tell whose it is. */
+    /* A killed daemon may still exist, without descriptors that would identify it. */
     if (job->daemon.pid == 0) {
         umount_abort(job->abort);
         return 0;
@@ -446,7 +447,7 @@ static int await_daemon(const struct unmount *job)
     return 1;
 }
 
-/* Says what the daemon, which has ended, could not store. Returns the status to exit with. */
+/* Reports what the daemon, which has exited, could not store. Returns the status to exit with. */
 static int say_lost(const struct unmount *job)
 {
     bool killed = false;
@@ -464,7 +465,7 @@ static int say_lost(const struct unmount *job)
     return UNMOUNT_LOST;
 }
 
-/* It is detached. The status to exit with. */
+/* Finishes after the mount was detached. Returns the status to exit with. */
 static int end_detached(struct unmount *job)
 {
     int status;
@@ -483,7 +484,7 @@ int unmount_begin(struct unmount *job, int limit)
 {
     int found = find_mount(job);
 
-    /* Our own working folder may be inside. */
+    /* The working folder of this process may be inside the mount. */
     if (found != 0 || chdir("/") != 0)
         return found >= 0;
     find_daemon(job, limit);
@@ -502,7 +503,7 @@ int unmount_finish(struct unmount *job)
         return 1;
     if (!job->dead && !sync_all(job))
         return 1;
-    /* Its number may be another's once it is detached. */
+    /* Open these before the mount is detached: after that, its number may be reused. */
     job->abort = job->force ? umount_abort_open(&job->mount) : -1;
     job->waiting = job->force ? -1 : umount_waiting_open(&job->mount);
     job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;

@@ -19,25 +19,25 @@ static inline int umount_worse(int one, int other)
     return one == 1 || other == 0 ? one : other;
 }
 
-/* Unmounting, step by step, and what is said of it. */
+/* A mount that is being unmounted, step by step, and its state for messages. */
 
 struct unmount {
-    const char *mountpoint; /* as it was given */
-    const char *hosts;      /* to do it on; NULL: here */
+    const char *mountpoint; /* as the user typed it */
+    const char *hosts;      /* hosts to unmount it on; NULL: this host */
     bool force;
     bool alone; /* this node only */
-    const uid_t
-        *owner;     /* one of all his mounts: another's, or none, is left without a word; or NULL */
-    bool dead_only; /* unmount it only if nobody serves it */
+    /* NULL, or the user of --all: a mount that has gone or has another owner is skipped silently */
+    const uid_t *owner;
+    bool dead_only; /* unmount it only if its daemon has exited */
     struct mounts_mount mount;
     struct umount_daemon daemon;
     int abort;     /* with force: a descriptor that aborts its connection, or < 0 */
     int waiting;   /* without force: a descriptor for umount_is_connected, or < 0 */
-    int ending;    /* the descriptor of its last report (daemon.h), or < 0 */
-    bool dead;     /* nobody serves it */
-    bool silent;   /* whoever serves it has not answered in time */
-    bool lost;     /* data could not be stored and were given up, or nobody can tell */
-    int64_t nodes; /* that can still be unmounted together */
+    int ending;    /* the descriptor of the daemon's final report (daemon.h), or < 0 */
+    bool dead;     /* no daemon serves it */
+    bool silent;   /* its daemon has not answered in time */
+    bool lost;     /* data could not be stored and was given up, or this is unknown */
+    int64_t nodes; /* nodes that can still be unmounted together */
 };
 
 /*
@@ -47,28 +47,30 @@ struct unmount {
 int unmount_begin(struct unmount *job, int limit);
 
 /*
- * Unmounts what unmount_begin has found. Returns the status to exit with: 0, 1, or UNMOUNT_LOST if
- * the daemon could not store everything after its mount was gone. A silent mount stays if it is one
- * of all (owner) and is not forced; without an owner it is waited for.
+ * Unmounts the mount that unmount_begin has found. Returns the status to exit with: 0, 1, or
+ * UNMOUNT_LOST if the daemon could not store everything after its mount had gone. A silent mount
+ * stays if it is one of all (owner) and is not forced. Without an owner, waits for it.
  */
 int unmount_finish(struct unmount *job);
 
-/* Does both, for one mount, and returns the same statuses. */
+/* Runs both steps for one mount. Returns the same statuses. */
 int unmount_run(struct unmount *job);
 
 /* Prints "mpiio-umount: MOUNTPOINT: " and the text on stderr, on one line without control
- * characters. */
+   characters. */
 void unmount_say(const struct unmount *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Unmounting on several hosts at once: an mpiio-umount on each, started as mpiio-mount starts its
- * engines, each by an mpiexec of its own, so that a host that is gone keeps none of the others.
+ * Unmounting on several hosts at once. Each host runs an mpiio-umount, started the way mpiio-mount
+ * starts its engines. Each has an mpiexec of its own, so that an unreachable host does not delay
+ * the others.
  */
 
 /*
- * list: as --hosts of mpiio-mount takes it. A %n in the mount point is the host's place in the
- * list, from 0. Says what is left, and on which host. Returns the status to exit with.
+ * Unmounts on the hosts of list, in the syntax of --hosts of mpiio-mount. A %n in the mount point
+ * is replaced by the host's index in the list, from 0. Reports mounts that stay, and their hosts.
+ * Returns the status to exit with.
  */
 int unmount_hosts(const char *list, const char *mountpoint, bool force);
 
