@@ -14,13 +14,13 @@
 #include "steps.h"
 
 /*
- * Accesses of programs that set no view, or one view of all bytes for all ranks. The bytes that a
- * rank has accessed become its view.
+ * Accesses of programs that set no view, or one view of all bytes on all ranks. The bytes that a
+ * rank accesses become its view.
  */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* That the type has no holes. */
+/* Returns true if the type has no holes. */
 static bool is_dense(MPI_Datatype type)
 {
     MPI_Count size = 0;
@@ -31,7 +31,7 @@ static bool is_dense(MPI_Datatype type)
            extent == size && size > 0;
 }
 
-/* Whether a view selects all bytes from its displacement on; so far as its text tells. */
+/* Returns true if a view's text selects all bytes from its displacement on. */
 static bool is_plain(const char *text)
 {
     return *text != '!' && !strstr(text, "\"filetype\":") && !strstr(text, "\"datarep\":");
@@ -66,8 +66,8 @@ int64_t capture_accesses_position(MPI_File handle)
     return offset;
 }
 
-/* The only basic type of a datatype; MPI_DATATYPE_NULL where it has several, or MPI does not tell.
- */
+/* Returns the only basic type of a datatype; MPI_DATATYPE_NULL if it has several, or if MPI does
+   not report it. */
 static MPI_Datatype find_leaf(MPI_Datatype type, int depth)
 {
     struct capture_contents contents;
@@ -82,7 +82,7 @@ static MPI_Datatype find_leaf(MPI_Datatype type, int depth)
     return leaf;
 }
 
-/* Keeps which basic type all accesses have. Under lock. */
+/* Updates the basic type that all accesses have in common. Under lock. */
 static void meet_type(struct capture_accesses *accesses, MPI_Datatype type)
 {
     bool first = accesses->type == MPI_DATATYPE_NULL;
@@ -136,8 +136,8 @@ static bool has_any(const struct capture_extents *extents)
 }
 
 /*
- * One number that is another one where other views were set. Plain: those tell nothing of who has
- * what; a process that has the file for itself may well mean all that it sees.
+ * Returns a hash of the views that were set. Sets *plain if they do not show which rank accesses
+ * which bytes. If a single process has opened the file, a view that it sets may be meant as it is.
  */
 static uint64_t hash_views(const struct capture_file *file, bool *plain)
 {
@@ -153,14 +153,15 @@ static uint64_t hash_views(const struct capture_file *file, bool *plain)
     return hash >> 1;
 }
 
-/* The least of numbers over all ranks. False where they cannot be had. */
+/* Finds the minimum of numbers over all ranks. Returns false on failure. */
 static bool least_of(const struct capture_file *file, const int64_t *own, int64_t *all, int count)
 {
     return capture_calls()->Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm) ==
            MPI_SUCCESS;
 }
 
-/* Collective. What has been accessed by someone where views do not tell what by whom; or NULL. */
+/* Collective. Returns the accesses to make views of if the views that were set do not show them:
+   the writes, or the reads if there are none; or NULL. */
 static struct capture_extents *choose_kind(struct capture_file *file)
 {
     struct capture_extents *extents = file->accesses.extents;
@@ -190,7 +191,8 @@ static int64_t find_end(const struct capture_file *file)
     return least_of(file, &own, &end, 1) ? end : INT64_MAX;
 }
 
-/* Collective. The basic type that all accesses of all ranks had, if it divides them; else bytes. */
+/* Collective. Returns the basic type of all accesses of all ranks if their bounds are multiples
+   of it; else MPI_BYTE. */
 static MPI_Datatype choose_etype(const struct capture_file *file,
                                  const struct capture_extents *extents)
 {
@@ -209,7 +211,8 @@ static MPI_Datatype choose_etype(const struct capture_file *file,
     return (MPI_Datatype)all[0];
 }
 
-/* The view of this rank's accesses as text, or why there is none. New; NULL without memory. */
+/* Returns the view of this rank's accesses as new text, or why there is none; NULL if memory is
+   exhausted. */
 static char *view_text(const struct capture_extents *extents, MPI_Datatype etype)
 {
     MPI_Count size = 1;

@@ -11,7 +11,7 @@
 static struct capture_calls calls;
 static bool usable;
 
-/* memcpy, as ISO C has no conversion of an object pointer to a function pointer. */
+/* Uses memcpy, because ISO C has no conversion of an object pointer to a function pointer. */
 static void find_calls(void)
 {
     void *function;

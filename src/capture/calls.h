@@ -3,9 +3,9 @@
 #define CAPTURE_CALLS_H
 
 /*
- * The MPI library of the program that is captured. libmpiio-capture is loaded into every process
- * that a command line starts, most of which use no MPI, so it is not linked with MPI: what it
- * calls is looked up in the process when it is first needed.
+ * The MPI library of the captured program. libmpiio-capture is loaded into every process that a
+ * command line starts, most of which use no MPI. So it is not linked with MPI: it looks up each
+ * function in the process when it first needs it.
  */
 
 #include <mpi.h>
@@ -18,7 +18,7 @@
     CALL(Type_get_contents) CALL(Type_get_envelope) CALL(Type_get_extent) CALL(Type_get_name)      \
     CALL(Type_size_x)
 
-/* Of MPI 4: NULL where the library is older. */
+/* Functions of MPI 4; NULL if the library is older. */
 #define CAPTURE_NEW_CALLS(CALL)                                                                    \
     CALL(Type_get_contents_c) CALL(Type_get_envelope_c)
 /* clang-format on */
@@ -31,8 +31,8 @@ struct capture_calls {
 };
 
 /*
- * The calls, or NULL where the process has no MPI library with MPICH's ABI, which is said once.
- * Thread-safe.
+ * Returns the functions, or NULL if the process has no MPI library with MPICH's ABI, which is
+ * reported once. Thread-safe.
  */
 const struct capture_calls *capture_calls(void);
 

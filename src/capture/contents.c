@@ -7,9 +7,9 @@
 #include "calls.h"
 #include "viewspec/base/hash.h"
 
-/* How datatypes were made, and a fingerprint of that. */
+/* The construction of datatypes, and a fingerprint of it. */
 
-/* The number and kinds of arguments; with an older library nothing is large. */
+/* Gets the number and kinds of arguments. With an older library there are no large counts. */
 static int get_envelope(MPI_Datatype type, struct capture_contents *contents)
 {
     const struct capture_calls *mpi = capture_calls();
@@ -54,7 +54,7 @@ static int allocate_contents(struct capture_contents *contents)
     return 0;
 }
 
-/* Fortran 77's constructors take the same arguments as those that followed them. */
+/* Fortran 77's constructors have the same arguments as their successors. */
 static int modern_combiner(int combiner, bool *integer)
 {
     *integer = true;
@@ -88,7 +88,7 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
     return 0;
 }
 
-/* How many numbers there are. */
+/* Returns how many numbers the contents have. */
 static int64_t count_numbers(const struct capture_contents *contents)
 {
     return contents->int_count + contents->address_count + contents->count_count;
@@ -167,7 +167,8 @@ static uint64_t mix_numbers(uint64_t hash, const struct capture_contents *conten
     return hash;
 }
 
-/* Mixes a nested type into hash. Types nested too deeply to be decoded may get the same hash. */
+/* Mixes a nested type into hash. Types that are nested too deeply to be decoded may get the same
+   hash. */
 static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_t *work)
 {
     struct capture_contents contents;

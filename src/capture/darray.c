@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Distributed arrays: what a rank owns of one. */
+/* Distributed arrays: the part that a rank owns. */
 
-/* Blocks of cyclic darrays in a view that are written down one by one, at most. */
+/* The maximum number of blocks of cyclic darrays in a view that are listed one by one. */
 #define MAX_DEALT (1 << 21)
 
-/* One dimension of an array that is dealt to a grid of ranks. */
+/* One dimension of an array that is distributed over a grid of ranks. */
 struct dimension {
     int64_t gsize, distrib, darg, psize;
     int64_t coordinate; /* of the rank in the grid */
@@ -66,7 +66,7 @@ static json_t *as_darray(const struct darray *darray, json_t *oldtype)
                      darray->fortran ? "Fortran" : "C", "oldtype", oldtype);
 }
 
-/* The grid is numbered with its last dimension fastest, whatever the array's order is. */
+/* Ranks number the grid with its last dimension fastest, whatever the array's order is. */
 static void find_coordinates(struct darray *darray)
 {
     int64_t rest = darray->rank;
@@ -77,7 +77,8 @@ static void find_coordinates(struct darray *darray)
     }
 }
 
-/* The length of the blocks that are dealt in turn; block and none have one block a rank. */
+/* Returns the length of the blocks that are distributed cyclically. With block and none, each
+   rank has one block. */
 static int64_t block_length(const struct dimension *dim)
 {
     if (dim->distrib == MPI_DISTRIBUTE_NONE)
@@ -109,7 +110,7 @@ static json_t *as_subarray(const struct darray *darray, json_t *oldtype)
                      darray->fortran ? "Fortran" : "C", "oldtype", oldtype);
 }
 
-/* Whether so many blocks more may be written down. */
+/* Returns true if that many further blocks may be listed. */
 static bool may_deal(struct capture_decoder *decoder, int64_t blocks)
 {
     if (blocks <= MAX_DEALT - decoder->dealt) {
@@ -121,7 +122,7 @@ static bool may_deal(struct capture_decoder *decoder, int64_t blocks)
     return false;
 }
 
-/* One dimension: its blocks in units of oldtype, which is stolen, and the extent of all of it. */
+/* Describes one dimension: its blocks in units of oldtype, which is stolen, and its extent. */
 static json_t *dealt_dimension(struct capture_decoder *decoder, const struct dimension *dim,
                                int64_t extent, json_t *oldtype)
 {
@@ -156,7 +157,7 @@ static json_t *as_indexed(struct capture_decoder *decoder, const struct darray *
     return json;
 }
 
-/* Whether a rank has several blocks in some dimension. */
+/* Returns true if a rank has several blocks in some dimension. */
 static bool is_cyclic(const struct darray *darray)
 {
     for (int64_t i = 0; i < darray->count; i++)

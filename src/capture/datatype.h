@@ -9,16 +9,16 @@
 #include <stdint.h>
 
 /*
- * How a datatype was made: MPI_Type_get_envelope and MPI_Type_get_contents (MPI 3.1, 4.1.13), and
- * their large-count forms (MPI 4.0, 5.1.13), read alike. What a constructor took is handed out in
- * the order of its arguments.
+ * The construction of a datatype: MPI_Type_get_envelope and MPI_Type_get_contents (MPI 3.1,
+ * 4.1.13), and their large-count forms (MPI 4.0, 5.1.13), with one interface. The arguments of the
+ * constructor are returned in their order.
  */
 
 struct capture_contents {
-    int combiner; /* MPI_COMBINER_ of the small constructor, without _INTEGER */
+    int combiner; /* MPI_COMBINER_ of the constructor without large counts or _INTEGER */
     bool large;   /* counts and displacements are in counts[] */
     bool integer; /* displacements are among ints[]: Fortran 77's constructors */
-    bool broken;  /* more was taken than there is */
+    bool broken;  /* more arguments were requested than there are */
     int *ints;
     MPI_Aint *addresses;
     MPI_Count *counts;
@@ -28,83 +28,84 @@ struct capture_contents {
 };
 
 /*
- * Fills contents: 0 or a negative errno. What a predefined type (MPI_COMBINER_NAMED) contains is
- * nothing. Whatever it returns, capture_contents_free is due.
+ * Fills contents. Returns 0 or a negative errno. A predefined type (MPI_COMBINER_NAMED) has no
+ * contents. Call capture_contents_free whatever this returns.
  */
 int capture_contents_get(MPI_Datatype type, struct capture_contents *contents);
 
-/* Frees memory and the datatypes that the contents brought. */
+/* Frees the memory and the datatypes of the contents. */
 void capture_contents_free(struct capture_contents *contents);
 
 /*
- * Frees a datatype that an MPI call has brought, unless it is predefined, as those of Fortran 90's
- * parameters are, too.
+ * Frees a datatype that an MPI call has returned, unless it is predefined or one of Fortran 90's
+ * parametrized types, which must not be freed either.
  */
 void capture_type_free(MPI_Datatype type);
 
-/* The next argument: of type int; a number of things; a distance in bytes. 0 behind the last. */
+/* Return the next argument: an int; a count; a distance in bytes. They return 0 after the last
+   one. */
 int64_t capture_take_int(struct capture_contents *contents);
 int64_t capture_take_count(struct capture_contents *contents);
 int64_t capture_take_address(struct capture_contents *contents);
 
 /*
- * The viewspec's name of a predefined datatype (viewspec(5), BASIC TYPES), or NULL. Static.
+ * Returns the viewspec name of a predefined datatype (viewspec(5), BASIC TYPES), or NULL. Static.
  * Thread-safe.
  */
 const char *capture_basic_name(MPI_Datatype type);
 
-/* A type of two values, for MPI_MINLOC: what a struct of them looks like. */
+/* A predefined type of two values, for MPI_MINLOC, as a struct. */
 struct capture_pair {
     MPI_Datatype type;
     const char *first, *second; /* names of basic types */
-    int displacement;           /* of the second, bytes */
+    int displacement;           /* of the second value, in bytes */
 };
 
 /*
- * A datatype as viewspec(5) writes it: JSON with all keys, what it is made of in "oldtype".
+ * Converts a datatype to the JSON of viewspec(5), with all keys, and its components in "oldtype".
  * Displacements and extents are MPI's own.
  */
 
 #define CAPTURE_WHY_SIZE 512
 
-/* How deep datatypes may be nested: as viewspec(5) has it. */
+/* The maximum nesting depth of datatypes, as in viewspec(5). */
 #define CAPTURE_MAX_DEPTH 64
 
 /* The inputs and results of decoding one view. Fields that are not set are zero. */
 struct capture_decoder {
-    int rank, ranks; /* the process, in the file's communicator */
+    int rank, ranks; /* of the process in the file's communicator */
     bool bytes;      /* write every basic type as its bytes */
-    bool scaled;     /* the representation has other sizes: no extents in bytes may be made up */
+    bool scaled;     /* the representation changes sizes: no extent in bytes may be derived */
 
-    const char *leaf; /* the basic type met, static; NULL: none yet */
-    bool mixed;       /* there were several */
-    bool bounded;     /* a type inside has bounds that its data do not give */
+    const char *leaf; /* the basic type found, static; NULL: none yet */
+    bool mixed;       /* there are several basic types */
+    bool bounded;     /* a nested type has bounds that differ from those of its data */
     int depth;
-    int64_t dealt; /* blocks of cyclic darrays that were written down one by one */
+    int64_t dealt; /* blocks of cyclic darrays that were listed one by one */
     char why[CAPTURE_WHY_SIZE];
 };
 
-/* The type, a new reference; or NULL, and why says what cannot be written. Local. */
+/* Returns the type as a new reference; or NULL, and the reason in why. Local. */
 json_t *capture_decode(struct capture_decoder *decoder, MPI_Datatype type);
 
 /*
- * A distributed array (MPI 3.1, 4.1.4) of contents, over oldtype (borrowed) with that extent in
- * bytes. It stays a darray where it is made for the process's own rank; for another rank, or a
- * grid that is not the file's communicator, what that rank owns is written out: as a subarray, or
- * indexed where it is cyclic. A new reference, or NULL and decoder->why.
+ * Converts a distributed array (MPI 3.1, 4.1.4) of contents, over oldtype (borrowed) with that
+ * extent in bytes. It remains a darray if it describes the process's own rank. For another rank, or
+ * a grid that is not the file's communicator, that rank's part is written out: as a subarray, or as
+ * an indexed type if it is cyclic. Returns a new reference, or NULL and decoder->why.
  */
 json_t *capture_darray(struct capture_decoder *decoder, struct capture_contents *contents,
                        int64_t extent, json_t *oldtype);
 
 /*
- * A hash of a datatype's contents, computed without writing them down, by which a view that is set
- * again is recognised. The work is counted in numbers that MPI was asked for, each use of a type
- * anew. A type itself counts as CAPTURE_TYPE_WORTH of them, as asking for it takes about as long.
+ * A hash of a datatype's contents, computed without converting them. It identifies a view that is
+ * set again. The work is counted in numbers that MPI returns, for each use of a type separately. A
+ * type itself counts as CAPTURE_TYPE_WORTH numbers, because requesting it takes about as long.
  */
 #define CAPTURE_TYPE_WORTH 16
 
 /*
- * Mixes what type is made of into hash. Takes the work from *work, and stops where that becomes
+ * Mixes the contents of type into hash. Subtracts the work from *work, and stops when that becomes
  * negative. Local.
  */
 uint64_t capture_fingerprint(uint64_t hash, MPI_Datatype type, int64_t *work);

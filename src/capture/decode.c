@@ -8,7 +8,7 @@
 
 #include "calls.h"
 
-/* Datatypes written as viewspec(5) does. */
+/* Converting datatypes to viewspec(5). */
 
 /* Names of predefined types. */
 
@@ -17,7 +17,7 @@ struct name {
     const char *name;
 };
 
-/* A type that a library lacks is MPI_DATATYPE_NULL, which no view has. */
+/* A type that the library lacks is MPI_DATATYPE_NULL, which no view has. */
 static const struct name basic_names[] = {
     {MPI_PACKED, "packed"},
     {MPI_BYTE, "byte"},
@@ -95,7 +95,7 @@ const char *capture_basic_name(MPI_Datatype type)
     return NULL;
 }
 
-/* The pair that a predefined datatype is, or NULL. Static. Thread-safe. */
+/* Returns the description of a predefined pair type, or NULL. Static. Thread-safe. */
 static const struct capture_pair *find_pair(MPI_Datatype type)
 {
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
@@ -119,7 +119,7 @@ __attribute__((format(printf, 2, 3))) static json_t *refuse(struct capture_decod
     return NULL;
 }
 
-/* A basic type, or the bytes that it has. */
+/* Returns a basic type, or its bytes if decoder->bytes is set. */
 static json_t *basic_type(struct capture_decoder *decoder, const char *name, int64_t size)
 {
     decoder->mixed = decoder->mixed || (decoder->leaf && strcmp(decoder->leaf, name) != 0);
@@ -139,7 +139,7 @@ static int64_t size_of(MPI_Datatype type)
     return size;
 }
 
-/* The type with the bounds that MPI gives it. */
+/* Wraps the type in a resized one with the bounds that MPI reports. */
 static json_t *bounded_type(MPI_Datatype type, json_t *oldtype)
 {
     MPI_Aint lb = 0, extent = 0;
@@ -177,7 +177,7 @@ static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
     return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
 }
 
-/* Fortran 90's types of a precision or a range: the one of that size. */
+/* Converts a parametrized type of Fortran 90 to the basic type of its size. */
 static json_t *parametrised_type(struct capture_decoder *decoder, int combiner, MPI_Datatype type)
 {
     static const struct {
@@ -213,7 +213,8 @@ static void put_list(json_t *json, const char *key, int64_t count,
     json_object_set_new(json, key, list);
 }
 
-/* indexed, hindexed and struct: both lists; their _block forms: one length for all. */
+/* Adds the lists of indexed, hindexed and struct. Their _block forms have one length for all
+   blocks. */
 static void put_blocks(json_t *json, struct capture_contents *contents, bool one_length,
                        bool in_bytes)
 {
@@ -244,7 +245,7 @@ static void put_subarray(json_t *json, struct capture_contents *contents)
     put_order(json, contents);
 }
 
-/* The arguments of the constructors with one oldtype; NULL where it is none of them. */
+/* Converts a constructor that has one oldtype, with its arguments. Returns NULL for others. */
 static json_t *constructor_type(struct capture_contents *contents)
 {
     static const char *const names[] = {
@@ -295,15 +296,15 @@ static json_t *constructor_type(struct capture_contents *contents)
     return json;
 }
 
-/* MPI-1's markers of bounds hold no data. */
+/* Returns true for MPI-1's bound markers, which hold no data. */
 static bool is_marker(MPI_Datatype type)
 {
     return type == MPI_LB || type == MPI_UB;
 }
 
 /*
- * Where MPI gives a struct bounds that its data would not have, they are written down: the
- * libraries do not agree on the bounds of types with bounds of their own.
+ * Converts a struct. If MPI gives it bounds that differ from those of its data, they are written
+ * explicitly: MPI libraries disagree on the bounds of types whose members have bounds of their own.
  */
 static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type,
                               struct capture_contents *contents)
@@ -339,7 +340,7 @@ static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type
     return json;
 }
 
-/* A type with one oldtype. */
+/* Converts a type that has one oldtype. */
 static json_t *derived_type(struct capture_decoder *decoder, struct capture_contents *contents)
 {
     json_t *oldtype = capture_decode(decoder, contents->types[0]), *json;

@@ -6,19 +6,20 @@
 
 #include "viewspec/base/list.h"
 
-/* Bytes that a process has accessed, call by call, in bounded memory. */
+/* The bytes that a process accesses, call by call, in bounded memory. */
 
-#define MAX_LIST (1 << 19) /* progressions that are kept */
+#define MAX_LIST (1 << 19) /* maximum number of progressions */
 #define MAX_PIECES                                                                                 \
-    (1 << 21) /* that are sorted one by one, where progressions lie within each other */
-#define MAX_END (INT64_MAX / 4) /* no sum overflows */
+    (1 << 21) /* the maximum number of pieces that are sorted one by one, if progressions overlap  \
+               */
+#define MAX_END (INT64_MAX / 4) /* prevents overflow of sums */
 
 static int64_t end_of(const struct capture_progression *part)
 {
     return part->start + (part->count - 1) * part->stride + part->length;
 }
 
-/* Whether the piece is the next one of the progression, of which it becomes a part. */
+/* Appends the piece to the progression if it is the next one. Returns false if it is not. */
 static bool continue_progression(struct capture_progression *last, int64_t offset, int64_t length)
 {
     int64_t next = last->start + last->count * last->stride;
@@ -31,7 +32,7 @@ static bool continue_progression(struct capture_progression *last, int64_t offse
     return true;
 }
 
-/* Puts a piece behind the list, which has room for it. */
+/* Appends a piece to the list, which has room for it. */
 static size_t append_piece(struct capture_progression *list, size_t count, int64_t offset,
                            int64_t length)
 {
@@ -52,7 +53,7 @@ static int by_start(const void *left, const void *right)
     return memcmp(a, b, sizeof(*a));
 }
 
-/* Sorts the list; the same progression again and again, as a program in a loop leaves it, goes. */
+/* Sorts the list and removes duplicates, which a program in a loop leaves. */
 static void sort_list(struct capture_extents *extents)
 {
     struct capture_progression *list = extents->list;
@@ -97,7 +98,7 @@ struct capture_progression *capture_expand(const struct capture_progression *lis
     return pieces;
 }
 
-/* Makes progressions again of sorted pieces, which may overlap; in place. */
+/* Joins sorted pieces, which may overlap, to progressions, in place. */
 static size_t join_progressions(struct capture_progression *pieces, size_t count)
 {
     size_t used = 0;
@@ -112,7 +113,7 @@ static size_t join_progressions(struct capture_progression *pieces, size_t count
     return used;
 }
 
-/* Takes progressions apart that lie within each other, and makes new ones of their pieces. */
+/* Splits overlapping progressions into pieces, and joins these to new ones. */
 static void untangle_list(struct capture_extents *extents)
 {
     int64_t count = capture_pieces(extents->list, extents->count);
@@ -152,7 +153,7 @@ static void make_room(struct capture_extents *extents)
     extents->list = list != NULL ? list : extents->list;
 }
 
-/* The piece that grew is complete. */
+/* Completes the current piece, which no longer grows. */
 static void complete_piece(struct capture_extents *extents)
 {
     if (extents->length && (extents->count == extents->room || extents->count >= MAX_LIST))
@@ -183,7 +184,7 @@ void capture_extents_add(struct capture_extents *extents, int64_t offset, int64_
     extents->length = length;
 }
 
-/* The list without what lies at limit or behind it. */
+/* Removes everything at or after limit from the list. */
 static void cut_progression(struct capture_extents *extents, int64_t limit)
 {
     struct capture_progression *last;

@@ -16,21 +16,21 @@
 #include "datatype.h"
 #include "output.h"
 
-/* Those that are captured, the default view, and one for all further ones. */
+/* Room for captured views, the default view, and one entry for all others. */
 #define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
 
 /*
- * Limits of the work of hashing one view, and all views of a file (datatype.h). Writing a view down
- * and compiling it takes NEW_WORTH times as long as hashing it.
+ * Limits of the work of hashing one view, and of all views of a file (datatype.h). Converting and
+ * compiling a view takes NEW_WORTH times as long as hashing it.
  */
 #define MAX_WORK     (4 << 20)
 #define MAX_ALL_WORK ((int64_t)1 << 30)
 #define NEW_WORTH    64
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct capture_file *list; /* under lock; the file opened first comes first */
+static struct capture_file *list; /* under lock; in the order of opening */
 
-/* ROMIO takes the kind of filesystem before the name: "ufs:data" is the file data. */
+/* ROMIO accepts a filesystem type as a prefix of the name: "ufs:data" is the file data. */
 static const char *without_prefix(const char *name)
 {
     const char *colon = strchr(name, ':');
@@ -56,7 +56,8 @@ MPI_Comm capture_copy_comm(MPI_Comm comm)
     return copy;
 }
 
-/* Whether a spec, which is UTF-8, and a line of the log can hold the path. */
+/* Returns true if the path is valid UTF-8 without control characters, so that a spec and a line
+   of the log can contain it. */
 static bool is_plain(const char *path)
 {
     json_t *json = json_string(path);
@@ -68,7 +69,7 @@ static bool is_plain(const char *path)
     return plain;
 }
 
-/* Takes comm over where it succeeds. Only rank 0 has to know where the file is. */
+/* Takes ownership of comm on success. Only rank 0 needs the path of the file. */
 static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, MPI_File handle)
 {
     struct capture_file *file = calloc(1, sizeof(*file));
@@ -118,7 +119,7 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
         capture_say("%s: not captured: no communicator is left for it", name);
         return;
     }
-    /* What follows is collective: a file is known to all of its processes or to none. */
+    /* This is collective: either all of its processes record the file, or none. */
     file = new_file(copy, name, mode, handle);
     have = file != NULL;
     mpi->Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, copy);
@@ -175,7 +176,7 @@ char *capture_because(const char *why)
     return asprintf(&text, "!%s", why) < 0 ? NULL : text;
 }
 
-/* Puts text, which is stolen, behind those known. */
+/* Appends text, which is stolen, to the known views. */
 static void append_known(struct capture_file *file, uint64_t draft, char *text,
                          struct capture_tile tile)
 {
@@ -194,7 +195,7 @@ static void append_known(struct capture_file *file, uint64_t draft, char *text,
 
 static const char too_large[] = "the views of this file are too large together";
 
-/* The text of a view that is set for the first time: it, or why there is none. */
+/* Returns the text of a view that is set for the first time, or the reason why there is none. */
 static char *view_text(struct capture_file *file, const struct capture_view_args *args,
                        struct capture_tile *tile)
 {
@@ -212,7 +213,7 @@ static char *view_text(struct capture_file *file, const struct capture_view_args
     return text ? text : capture_because(why);
 }
 
-/* Finds the view's fingerprint. NULL, or why there is nothing to be written down. */
+/* Computes the view's fingerprint. Returns NULL, or the reason why the view is not captured. */
 static const char *look_at(struct capture_file *file, const struct capture_view_args *args,
                            int code, uint64_t *draft)
 {
@@ -234,7 +235,7 @@ static const char *look_at(struct capture_file *file, const struct capture_view_
     return file->known_bytes == CAPTURE_MAX_TEXT ? too_large : NULL;
 }
 
-/* The number of the view among those known, which it joins. */
+/* Returns the index of the view among the known ones, after adding it if it is new. */
 static size_t know_view(struct capture_file *file, const struct capture_view_args *args, int code)
 {
     struct capture_tile tile = {.size = -1};
@@ -255,7 +256,7 @@ static size_t know_view(struct capture_file *file, const struct capture_view_arg
     return found;
 }
 
-/* With MPI_MODE_SEQUENTIAL a view begins where the file pointer is. */
+/* With MPI_MODE_SEQUENTIAL a view begins at the file pointer. */
 static MPI_Offset current_displacement(MPI_File handle)
 {
     char datarep[MPI_MAX_DATAREP_STRING];

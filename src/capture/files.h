@@ -10,7 +10,7 @@
 #include "datatype.h"
 #include "shape.h"
 
-/* One rank's view, as MPI_File_set_view has it (MPI 3.1, 13.3), written as viewspec(5) does. */
+/* Converts one rank's view, as set by MPI_File_set_view (MPI 3.1, 13.3), to viewspec(5). */
 
 struct capture_view_args {
     int rank, ranks; /* of the process in the file's communicator */
@@ -28,137 +28,139 @@ struct capture_tile {
 };
 
 /*
- * The view as compact JSON text, new, the caller's to free(): keys disp, etype, filetype (left out
- * where it is the etype) and datarep (left out where it is native). NULL where there is none, and
- * why (of CAPTURE_WHY_SIZE bytes) says what stands against it. Nothing is compiled. Local.
+ * Returns the view as new compact JSON text, which the caller frees with free(). Its keys are disp,
+ * etype, filetype (omitted if it is the etype) and datarep (omitted if it is native). Returns NULL
+ * on failure, and the reason in why (of CAPTURE_WHY_SIZE bytes). Does not compile the view. Local.
  */
 char *capture_view_text(const struct capture_view_args *args, char *why);
 
 /*
- * The text to be used of a view that capture_view_text returned: it was compiled, and its tile has
- * the size and the extent that MPI gives the filetype. New, and tile is that; NULL and why as
- * above. Local.
+ * Compiles the text of capture_view_text, and checks that its tile has the size and the extent of
+ * MPI's filetype. Returns new text to be used, and its tile; or NULL, and why as above. Local.
  *
- * Where the filetype is not built from the etype, as MPI demands but does not check, the text has
- * another etype, by which the same bytes are selected: the filetype's own basic type, or byte.
+ * MPI requires the filetype to be built from the etype, but does not check that. If it is not, the
+ * text has another etype that selects the same bytes: the filetype's own basic type, or byte.
  */
 char *capture_view_check(const struct capture_view_args *args, const char *text,
                          struct capture_tile *tile, char *why);
 
-/* The text of the view that a file has when it is opened. */
+/* The text of the default view, which a file has after it is opened. */
 #define CAPTURE_DEFAULT_VIEW "{\"disp\":0,\"etype\":\"byte\"}"
 
 /*
- * The MPI files that the process has open and the views set on them. All functions are
- * thread-safe; what is collective over the file's communicator says so, and is called where MPI's
- * own call is.
+ * The MPI files that the process has open and the views set on them. All functions are thread-safe.
+ * Those that are collective over the file's communicator say so; call them where MPI's own call is.
  */
 
-/* How many different views of one file are captured. */
+/* The maximum number of different captured views of one file. */
 #define CAPTURE_MAX_VIEWS 1000
 
 /*
- * Bytes that the views of one file may have, on one rank and of all ranks where they differ: with
- * the blanks of a spec they become more, which VS_SPEC_MAX_BYTES bounds.
+ * The maximum size in bytes of the texts of a file's views, on one rank, and of all ranks if they
+ * differ. Indentation makes a spec longer; VS_SPEC_MAX_BYTES limits that.
  */
 #define CAPTURE_MAX_TEXT (32 << 20)
 
-/* One of the different views that this rank has set. */
+/* A view that this rank has set, different from its others. */
 struct capture_known {
-    uint64_t draft; /* fingerprint of the view as it was set */
+    uint64_t draft; /* fingerprint of the view's arguments */
     uint64_t hash;  /* of text */
-    char *text;     /* JSON as capture_view_text writes it, or "!" and why there is none; owned */
+    char *text;     /* JSON of capture_view_text, or "!" and the reason why there is none; owned */
     struct capture_tile tile;
 };
 
 /* A call of MPI_File_set_view. */
 struct capture_view_call {
-    size_t known;  /* which of the file's */
-    int64_t reach; /* bytes of the view up to the last one accessed until the next call; -1: not
-                      known; under accesses.c's lock until the file is closed */
+    size_t known; /* index into the file's known views */
+    /* bytes of the view up to the last one accessed before the next call; -1: unknown; under
+       accesses.c's lock until the file is closed */
+    int64_t reach;
 };
 
 struct capture_file {
     struct capture_file *next;
     MPI_File handle;
-    MPI_Comm comm; /* of the file's processes; errors return */
+    MPI_Comm comm; /* a communicator of the file's processes that returns errors */
     int rank, ranks;
     char *path;     /* absolute; owned */
     bool temporary; /* deleted when it is closed */
-    bool broken;    /* a step is missing for want of memory */
+    bool broken;    /* a step is missing because memory was exhausted */
     struct capture_known *known;
     size_t known_count;
-    size_t known_bytes; /* of all their texts */
-    int64_t work;       /* done for fingerprints, in numbers (datatype.h) */
+    size_t known_bytes; /* total size of their texts */
+    int64_t work;       /* numbers hashed for fingerprints (datatype.h) */
     struct capture_view_call *steps;
     size_t step_count, step_room;
     struct capture_accesses {
-        bool counted;         /* the view is one of all bytes from origin on */
-        int64_t origin, unit; /* bytes; offsets count units */
+        bool counted;         /* the view has all bytes from origin on */
+        int64_t origin, unit; /* bytes; offsets are in units */
         MPI_Datatype type;    /* of the last access */
-        MPI_Datatype leaf;    /* the basic type that all had; MPI_DATATYPE_NULL: none, or several */
+        /* the basic type that all accesses have; MPI_DATATYPE_NULL: none, or several */
+        MPI_Datatype leaf;
         struct capture_extents extents[2]; /* read, written */
     } accesses;                            /* under accesses.c's lock until the file is closed */
 };
 
 /*
- * Collective over comm. A communicator of the same processes whose errors return, without a copy of
- * its attributes; MPI_COMM_NULL where there is none. The caller's to free.
+ * Creates a communicator of the same processes that returns errors, without a copy of the
+ * attributes. Returns MPI_COMM_NULL on failure. The caller frees it. Collective over comm.
  */
 MPI_Comm capture_copy_comm(MPI_Comm comm);
 
-/* Collective over comm. MPI_File_open made this file of that name, as the program wrote it. */
+/* Records that MPI_File_open has opened a file of that name, as the program wrote it. Collective
+   over comm. */
 void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle);
 
 /*
- * MPI_File_set_view was called, and failed where code is not MPI_SUCCESS. Local. The datatypes are
- * borrowed.
+ * Records a call of MPI_File_set_view, which failed if code is not MPI_SUCCESS. Local. The
+ * datatypes are borrowed.
  */
 void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Datatype etype,
                       MPI_Datatype filetype, const char *datarep);
 
-/* The file of that handle, which stays until it is taken; NULL where it is not in the list. */
+/* Returns the file of that handle, which is valid until it is taken; NULL if it is not in the
+   list. */
 struct capture_file *capture_find(MPI_File handle);
 
-/* "!" and why, new; NULL without memory. */
+/* Returns new text of "!" and why; NULL if memory is exhausted. */
 char *capture_because(const char *why);
 
 /*
- * Takes a file, or the one opened first where handle is MPI_FILE_NULL, from the list: the caller's
- * to capture_file_free. NULL where it is not there.
+ * Removes a file from the list, or the one opened first if handle is MPI_FILE_NULL. The caller
+ * frees it with capture_file_free. Returns NULL if there is none.
  */
 struct capture_file *capture_take(MPI_File handle);
 
-/* Collective over the file's communicator. NULL is allowed. */
+/* Frees the file, which may be NULL. Collective over the file's communicator. */
 void capture_file_free(struct capture_file *file);
 
 /*
- * Accesses of programs that set no view, or one view of all bytes for all ranks. The bytes that a
- * rank has accessed become its view. Thread-safe.
+ * Accesses of programs that set no view, or one view of all bytes on all ranks. The bytes that a
+ * rank accesses become its view. Thread-safe.
  */
 
-/* After capture_view_set of a view with that etype, which is borrowed. Local. */
+/* Call it after capture_view_set of a view with that etype, which is borrowed. Local. */
 void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype);
 
-/* Where the individual file pointer is, in etypes; -1 where that is not known. Local. */
+/* Returns the position of the individual file pointer, in etypes; -1 if it is unknown. Local. */
 int64_t capture_accesses_position(MPI_File handle);
 
 /*
- * count elements of a type, which is borrowed, were read or written, or will be, from an offset of
- * the view on, in etypes; -1: nobody knows where. Local.
+ * Records that count elements of a type, which is borrowed, are read or written at an offset of the
+ * view, in etypes; -1: unknown offset. Local.
  */
 void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
                           MPI_Datatype type);
 
-/* Something was read or written at the shared file pointer: nobody knows where. Local. */
+/* Records an access at the shared file pointer, whose position is unknown. Local. */
 void capture_accesses_lose(MPI_File handle);
 
 /*
+ * Makes this rank's view of what was written, or of what was read if no rank has written anything.
  * Collective over the file's communicator, for a file that was taken and closed. Returns false on
- * all ranks if the views that were set tell what each rank has accessed, or nothing was accessed.
- * Otherwise *text is this rank's view, made of what was written, or read if no rank has written
- * anything: JSON as capture_view_text writes it, or "!" and why there is none; new, NULL without
- * memory.
+ * all ranks if the views that were set show what each rank has accessed, or nothing was accessed.
+ * Otherwise *text is the view: JSON of capture_view_text, or "!" and the reason why there is none;
+ * new, NULL if memory is exhausted.
  */
 bool capture_accesses_view(struct capture_file *file, char **text);
 

@@ -13,9 +13,9 @@
 #include "shape.h"
 #include "steps.h"
 
-/* Texts of all ranks. */
+/* Gathering the texts of all ranks. */
 
-/* Collective: true where it is true for every rank. */
+/* Collective: returns true if ready is true on every rank. */
 static bool agree_all(MPI_Comm comm, bool ready)
 {
     int own = ready, all = 0;
@@ -23,7 +23,8 @@ static bool agree_all(MPI_Comm comm, bool ready)
     return !capture_calls()->Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) && all;
 }
 
-/* Rank 0: where each text goes, and room for all of them. */
+/* On rank 0, computes the place of each text, and allocates memory for all. Returns NULL on
+   failure. */
 static char *make_room(int ranks, const int *lengths, int64_t *room, int *places)
 {
     int64_t total = 0;
@@ -39,10 +40,10 @@ static char *make_room(int ranks, const int *lengths, int64_t *room, int *places
 }
 
 /*
- * Collective. Brings each rank's text (terminated, borrowed) to rank 0, one behind the other with
- * their terminators, in rank order: *texts there is the caller's to free(), NULL elsewhere. 0, or
- * on all ranks -1: they are more than *room bytes together, or memory is out. Takes what they are
- * from *room, which counts on rank 0.
+ * Gathers each rank's text (terminated, borrowed) at rank 0, in rank order, with the terminators.
+ * Collective. On rank 0 *texts must be freed with free(); on others it is NULL. Returns 0, or -1 on
+ * all ranks if the texts exceed *room bytes, or memory is exhausted. Subtracts their size from
+ * *room, which matters only on rank 0.
  */
 static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
                                 char **texts)
@@ -71,9 +72,9 @@ static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *
     return error;
 }
 
-/* Views of all ranks. */
+/* Merging the views of all ranks. */
 
-/* One rank's text as JSON; where it has none, why is said, once a view. */
+/* Parses the text of one rank. If it has no view, reports the reason. */
 static json_t *parse_text(const struct capture_file *file, const char *text, size_t rank)
 {
     json_t *json = *text == '!' ? NULL : json_loads(text, 0, NULL);
@@ -111,12 +112,13 @@ static json_t *merge_texts(const struct capture_file *file, const char *texts, s
     return note;
 }
 
-/* What all processes may tell of files that wait for the program's end, in bytes. */
+/* The maximum size in bytes of the texts of files that wait until the program ends. */
 #define PENDING_ROOM (256 << 20)
 
 /*
  * Collective. On rank 0, returns the note of all ranks' views, NULL if there is none. own is this
- * rank's text, which is stolen; NULL without memory. Takes the size of the texts from *room.
+ * rank's text, which is stolen; NULL if memory is exhausted. Subtracts the size of the texts from
+ * *room.
  */
 static json_t *gather_view(const struct capture_file *file, char *own, bool common, bool even,
                            int64_t *room)
@@ -172,7 +174,7 @@ void capture_gather(struct capture_file *file)
         json_array_append_new(accessed, note);
     if (file->rank == 0 && count >= 0)
         capture_pending_add(file, views, count > 0, accessed);
-    /* mpiexec kills rank 0 if another rank ends: no rank goes on until the spec is written. */
+    /* mpiexec kills rank 0 if another rank exits: no rank goes on until the spec is written. */
     capture_calls()->Barrier(file->comm);
     json_decref(accessed);
     json_decref(views);

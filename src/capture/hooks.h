@@ -8,45 +8,44 @@
 #include <stdint.h>
 
 /*
- * What the intercepted calls set off, in words instead of MPI's types: an MPI handle is the lower
- * half of a word, or a pointer. Nothing here fails, for the program's sake.
+ * Functions that the intercepted calls invoke. They take machine words instead of MPI's types: an
+ * MPI handle is the lower half of a word, or a pointer. None of them fails, so that the program is
+ * not affected.
  */
 
-/* After MPI_File_open succeeded; collective as it is. */
+/* Call it after MPI_File_open has succeeded; collective like that call. */
 void capture_hook_opened(intptr_t comm, const char *name, int mode, void *file);
 
-/* After MPI_File_set_view; code is what it returned. */
+/* Call it after MPI_File_set_view with the code that it returned. */
 void capture_hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
                            intptr_t filetype, const char *datarep);
 
-/* Before MPI_File_close: the file's record, for capture_hook_closed, or NULL. */
+/* Call it before MPI_File_close. Returns the file's record for capture_hook_closed, or NULL. */
 void *capture_hook_closing(void *file);
 
-/* After MPI_File_close; collective as it is. */
+/* Call it after MPI_File_close; collective like that call. */
 void capture_hook_closed(void *record);
 
-/* Before an access at the individual file pointer: its offset, or -1. */
+/* Call it before an access at the individual file pointer. Returns its offset, or -1. */
 int64_t capture_hook_position(void *file);
 
-/* An access of count elements of that type in memory began at an offset of the view, in etypes. */
+/* Records an access of count elements of that memory type at an offset of the view, in etypes. */
 void capture_hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type);
 
-/* An access at the shared file pointer began. */
+/* Records an access at the shared file pointer. */
 void capture_hook_accessed_shared(void *file);
 
-/* Before MPI_Finalize; collective as it is. */
+/* Call it before MPI_Finalize; collective like that call. */
 void capture_hook_finalize(void);
 
-/*
- * The function of that name behind this library's own, or NULL where there is none. Thread-safe.
- */
+/* Returns the next function of that name after this library's own, or NULL. Thread-safe. */
 static inline void *capture_next(const char *name)
 {
     static const char *const libraries[] = {"libmpich.so.12", "libmpi.so.12", "libmpich.so",
                                             "libmpi.so"};
     void *function = dlsym(RTLD_NEXT, name);
 
-    /* An MPI library that came with a plugin is not among the global symbols. */
+    /* The symbols of an MPI library that a plugin has loaded are not global. */
     for (size_t i = 0; function == NULL && i < sizeof(libraries) / sizeof(*libraries); i++) {
         void *library = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
         if (library) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI calls that the program makes, caught on their way: the MPI_ names, and the PMPI_ names,
- * which MPICH's Fortran 2008 binding calls. Each goes on to what it would have reached.
+ * The MPI calls of the program, intercepted: the MPI_ names, and the PMPI_ names, which MPICH's
+ * Fortran 2008 binding calls. Each call is passed on to the function that it would have reached.
  *
- * mpi.h is not included. In libraries with another ABI handles are pointers, not ints: they pass
- * through untouched as words, of which an int uses the lower half.
+ * mpi.h is not included. In libraries with another ABI handles are pointers instead of ints. They
+ * are passed on as words; an int uses the lower half.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,8 @@ typedef intptr_t word;
 
 #define MPI_ERR_INTERN 16
 
-/* A call that MPI makes itself, or another tool between MPI and the program, is not counted. */
+/* Above zero in a call. Nested calls by MPI itself, or by another tool between MPI and the
+   program, are not counted. */
 static _Thread_local int inside;
 
 typedef int open_call(word comm, const char *name, int mode, word info, void **file);
@@ -53,7 +54,7 @@ static int set_view(view_call *next, void *file, int64_t displacement, word etyp
     return code;
 }
 
-/* The handle may be given out again as soon as the file is closed: it is looked up before. */
+/* MPI may reuse the handle as soon as the file is closed, so look it up before. */
 static int close_file(close_call *next, void **file)
 {
     void *record = NULL;
@@ -94,7 +95,7 @@ static int access_at(at_call *next, struct access access)
     return code;
 }
 
-/* At the individual file pointer, which the call moves. */
+/* An access at the individual file pointer, which the call moves. */
 static int access_next(next_call *next, struct access access)
 {
     int64_t offset;
@@ -109,7 +110,7 @@ static int access_next(next_call *next, struct access access)
     return code;
 }
 
-/* At the shared file pointer, of which nobody knows where it is. */
+/* An access at the shared file pointer, whose position is unknown. */
 static int access_shared(next_call *next, void *file, word buffer, word count, word type, word last)
 {
     int code;
@@ -134,7 +135,8 @@ static int call_finalize(finalize_call *next)
     return code;
 }
 
-/* Looks the next function up once; memcpy, as ISO C has no such conversion of pointers. */
+/* Looks up the next function once. Uses memcpy, because ISO C has no conversion to a function
+   pointer. */
 #define THROUGH(name, call, ...)                                                                   \
     static call *_Atomic next;                                                                     \
     call *found = next;                                                                            \
@@ -166,7 +168,7 @@ CATCH(File_set_view, view_call,
 CATCH(File_close, close_call, (void **file), close_file(found, file))
 CATCH(Finalize, finalize_call, (void), call_finalize(found))
 
-/* They differ in their last argument, which some do not have. */
+/* These calls differ in their last argument, which some do not have. */
 #define CATCH_AT(name, is_writing, is_large)                                                       \
     CATCH(name, at_call,                                                                           \
           (void *file, int64_t offset, word buffer, word count, word type, word last),             \

@@ -7,16 +7,16 @@
 #include <string.h>
 
 #define MAX_TERMS  4
-#define EXPRESSION 256 /* bytes of text */
+#define EXPRESSION 256 /* maximum length of the text in bytes */
 
-/* step for each of `count` neighbours in the grid of ranks that lie `apart` ranks from each other
- */
+/* A term of an expression: adds step for each of `count` positions along a dimension of the grid
+   of ranks, where neighbors are `apart` ranks from each other. */
 struct term {
-    size_t apart, count; /* count 0: to the last rank */
+    size_t apart, count; /* count 0: up to the last rank */
     int64_t step;
 };
 
-/* How many of the values at 0, apart, 2 * apart, ... go on in equal steps. */
+/* Returns how many of the values at 0, apart, 2 * apart, ... have equal steps. */
 static size_t run_length(const int64_t *values, size_t count, size_t apart, int64_t *step)
 {
     size_t length = 2;
@@ -31,7 +31,7 @@ static size_t run_length(const int64_t *values, size_t count, size_t apart, int6
     return length;
 }
 
-/* What the terms make of a rank. */
+/* Evaluates the terms for a rank. Returns false on overflow. */
 static bool evaluate_terms(const struct term *terms, size_t count, size_t rank, int64_t *sum)
 {
     for (size_t i = 0; i < count; i++) {
@@ -46,7 +46,8 @@ static bool evaluate_terms(const struct term *terms, size_t count, size_t rank, 
     return true;
 }
 
-/* The terms of a rule, or 0: each dimension's is as long as the values go on in equal steps. */
+/* Finds the terms of an expression, and returns their number, or 0. A dimension extends as long
+   as the values continue in equal steps. */
 static size_t find_terms(const int64_t *values, size_t count, struct term terms[MAX_TERMS])
 {
     size_t apart = 1, found = 0;
@@ -69,7 +70,8 @@ static size_t find_terms(const int64_t *values, size_t count, struct term terms[
     return found;
 }
 
-/* "rank/4%3*8", without what changes nothing; step is written without its sign. */
+/* Formats "rank/4%3*8", without operations that have no effect; step is written without its
+   sign. */
 static int format_term(const struct term *term, char *text, size_t size)
 {
     char apart[32] = "", count[32] = "", step[32] = "";
@@ -135,7 +137,7 @@ static json_t *merge_integers(json_t *const *values, size_t count)
 
 static json_t *merge_values(json_t *const *values, size_t count);
 
-/* Member `key` of each object, or element `index` of each array where key is NULL. */
+/* Merges member `key` of each object, or element `index` of each array if key is NULL. */
 static json_t *merge_members(json_t *const *values, size_t count, const char *key, size_t index)
 {
     json_t **members = calloc(count, sizeof(*members)), *merged = NULL;
@@ -184,7 +186,7 @@ static json_t *merge_arrays(json_t *const *values, size_t count)
     return merged;
 }
 
-/* One value for all ranks: a new reference, or NULL where there is none. */
+/* Returns one value for all ranks as a new reference, or NULL if there is none. */
 static json_t *merge_values(json_t *const *values, size_t count)
 {
     if (!values[0])
@@ -201,8 +203,8 @@ static json_t *merge_values(json_t *const *values, size_t count)
 }
 
 /*
- * A rank's value of a view's key, with the default in place of what is left out; NULL for tiles,
- * which has no default. New.
+ * Returns a rank's value of a key as a new reference. An omitted key has its default; tiles has
+ * none, so that NULL is returned.
  */
 static json_t *value_of(json_t *view, const char *key)
 {
@@ -213,7 +215,8 @@ static json_t *value_of(json_t *view, const char *key)
     return json_string(strcmp(key, "filetype") == 0 ? "etype" : "native");
 }
 
-/* Puts the key into the view, or into the parts of the ranks that have it, which returns 1. */
+/* Stores the key in the view, or in the parts of the ranks that have it. Returns 1 in the latter
+   case. */
 static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *const *values,
                      size_t count)
 {

@@ -2,7 +2,7 @@
 #ifndef CAPTURE_MERGE_H
 #define CAPTURE_MERGE_H
 
-/* One view of the views that single ranks have. No MPI here. */
+/* Merging the views of single ranks into one. This source does not use MPI. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,22 +11,23 @@
 #include <jansson.h>
 
 /*
- * The view (viewspec(5), VIEWS) whose rank i has views[i], objects as capture_view_text writes
- * them: what is alike stands once, integers that follow the rank by a rule are expressions of it,
- * what differs otherwise is in per_rank. A new reference; NULL without memory.
+ * Merges views into the view (viewspec(5), VIEWS) whose rank i has views[i], objects of
+ * capture_view_text. Values that all ranks share are stored once. Integers that follow the rank by
+ * a rule become expressions of it. Everything else goes into per_rank. Returns a new reference;
+ * NULL if memory is exhausted.
  */
 json_t *capture_merge(json_t *const *views, size_t count);
 
 /*
- * A copy of a merged view with "tiles": tiles has the number of each rank, or one for all ranks; a
- * rank with a negative number gets none. A new reference; NULL without memory.
+ * Returns a copy of a merged view with "tiles". tiles has a number for each rank, or one for all
+ * ranks; a rank with a negative number gets none. A new reference; NULL if memory is exhausted.
  */
 json_t *capture_merge_tiles(const json_t *view, const json_t *tiles);
 
 /*
- * An expression of "rank" for the values of ranks 0 .. count - 1 in text (of size bytes): sums of
- * steps along the dimensions of a grid of ranks, such as "100 + rank*8" or "rank/4*32 + rank%4*8".
- * False where there is no such rule.
+ * Finds an expression of "rank" for the values of ranks 0 .. count - 1: sums of steps along the
+ * dimensions of a grid of ranks, such as "100 + rank*8" or "rank/4*32 + rank%4*8". Stores it in
+ * text (of size bytes). Returns false if there is none.
  */
 bool capture_expression(const int64_t *values, size_t count, char *text, size_t size);
 

@@ -16,11 +16,11 @@
 #include "viewspec/base/line.h"
 #include "viewspec/spec.h"
 
-#define MAX_NAMES 1000 /* specs of files of one name */
+#define MAX_NAMES 1000 /* maximum number of specs of files with one name */
 
 /*
- * On another host the name may be somebody else's, or a link to something of the user's: only a
- * file that is the user's own, and has no other name, is the log.
+ * Opens the log. On another host the path may belong to another user, or be a link to another file
+ * of this user. So the log must be a regular file that this user owns, with a single name.
  */
 static int open_log(void)
 {
@@ -43,7 +43,7 @@ static bool append_text(int log, const char *line)
     return write(log, line, length) == (ssize_t)length;
 }
 
-/* Where there is no log, or no room in it. */
+/* Prints a line on stderr, if there is no log or writing to it fails. */
 __attribute__((format(printf, 1, 2))) static void say_aloud(const char *format, ...)
 {
     char text[2 * PATH_MAX];
@@ -81,7 +81,8 @@ static void describe_process(char *text, size_t size)
     snprintf(text, size, "%s:%ld", host, (long)getpid());
 }
 
-/* Names the process that writes a spec, and the file: only the same may replace the spec. */
+/* Identifies the process that writes a spec, and the file. Only the same owner may replace the
+   spec. */
 static void describe_owner(const char *path, int ranks, bool alone, char *text, size_t size)
 {
     char process[300];
@@ -103,7 +104,7 @@ void capture_note(const char *note, const char *path)
     close(log);
 }
 
-/* Waits for the log's lock, by which the processes take turns; it goes with the descriptor. */
+/* Waits for the log's lock, which serializes the processes. Closing the descriptor releases it. */
 static int lock_log(int log)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -114,14 +115,14 @@ static int lock_log(int log)
     return 0;
 }
 
-/* Whether a line of the log says that someone else has the name. */
+/* Returns true if a line of the log shows that another owner has the name. */
 static bool is_taken(int log, const char *spec, const char *owner)
 {
     char *line = NULL, *name, *has, *rest;
     size_t size = 0;
     bool taken = false;
     FILE *lines;
-    int copy = log < 0 ? -1 : open_log(); /* with an offset of its own */
+    int copy = log < 0 ? -1 : open_log(); /* with a file offset of its own */
 
     lines = copy < 0 ? NULL : fdopen(copy, "r");
     if (lines == NULL) {
@@ -142,7 +143,8 @@ static bool is_taken(int log, const char *spec, const char *owner)
     return taken;
 }
 
-/* FILE.view.json, beside the file or in the folder for specs; number > 1: FILE.2.view.json. */
+/* Builds the name FILE.view.json, beside the file or in the folder for specs; if number > 1,
+   FILE.2.view.json. */
 static int name_spec(const char *path, int number, char *spec, size_t size)
 {
     const char *dir = getenv(CAPTURE_DIR_VARIABLE), *base = strrchr(path, '/');
@@ -158,7 +160,7 @@ static int name_spec(const char *path, int number, char *spec, size_t size)
     return length < (int)size ? 0 : -ENAMETOOLONG;
 }
 
-/* The path as the spec has it: without a folder where both are in one. */
+/* Returns the path for the spec: without a folder if both are in the same one. */
 static const char *name_file(const char *path)
 {
     const char *dir = getenv(CAPTURE_DIR_VARIABLE);
@@ -187,7 +189,7 @@ static json_t *make_spec(const char *path, int ranks, json_t *views)
     return spec;
 }
 
-/* The length of a list at text that holds numbers, strings and null only; else 0. */
+/* Returns the length of a list at text that has only numbers, strings and null; else 0. */
 static size_t plain_list(const char *text)
 {
     bool quoted = false;
@@ -201,7 +203,7 @@ static size_t plain_list(const char *text)
             return 0;
 }
 
-/* Copies a list onto one line; returns behind it. */
+/* Copies a list onto one line. Returns the end of the copy. */
 static char *put_on_line(char *to, const char *list, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
@@ -216,7 +218,8 @@ static char *put_on_line(char *to, const char *list, size_t length)
     return to;
 }
 
-/* Indented, with lists of numbers on one line; new. In place: it only gets shorter. */
+/* Returns new text that is indented, with lists of numbers on one line. Works in place, because
+   it only gets shorter. */
 static char *format_spec(const json_t *spec)
 {
     char *text = json_dumps(spec, JSON_INDENT(2)), *to = text;
@@ -255,9 +258,9 @@ static int write_all(int fd, const char *text)
 }
 
 /*
- * Makes a new file beside the spec, where others may put names too: its own name cannot be
- * foreseen, and is nobody else's. Not mkstemp: the mode shall be that of any file which the
- * program makes. A descriptor or a negative errno.
+ * Makes a temporary file beside the spec, in a folder where others may also make files: its name is
+ * unpredictable and new. mkstemp would give it mode 0600 instead of the program's own. Returns a
+ * descriptor or a negative errno.
  */
 static int open_beside(const char *spec, char *path, size_t size)
 {
@@ -299,7 +302,7 @@ static int write_text(const char *spec, const char *text)
     return error;
 }
 
-/* Finds a name that is free and writes there. The log is locked, or not there (-1). */
+/* Finds a free name and writes the spec. The log is locked, or -1. */
 static int write_named(int log, const char *path, int ranks, bool alone, size_t views,
                        const char *text)
 {

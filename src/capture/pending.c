@@ -16,17 +16,17 @@
 
 /* The views and accesses of each file that this process has seen, kept until the program ends. */
 
-/* With fewer views of a file its spec is written each time that they change. */
+/* A file with fewer views has its spec written each time that they change. */
 #define MANY 16
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "set", "accessed", "irregular",
- * "full", "written", "spec"}}: views and accessed are notes (steps.h) of views that were set and of
- * views made of accesses; set is there if an opening had views that tell what each rank has
- * accessed, irregular if no view could be made of accesses, full if there were too many views;
- * written is the number of views in the spec, and spec has them.
+ * "full", "written", "spec"}}. views and accessed are notes (steps.h) of views that were set and of
+ * views made of accesses. set exists if an opening had views that show what each rank has accessed;
+ * irregular, if no view could be made of accesses; full, if there were too many views. written is
+ * the number of views in the spec, and spec has them.
  */
 static json_t *seen;
 
@@ -47,10 +47,7 @@ static json_t *find_seen(const char *path, int ranks)
     return entry;
 }
 
-/*
- * Puts the notes of views into the list that it does not have yet. False where it has too many
- * then.
- */
+/* Merges the notes of views into the list. Returns false if the list would get too long. */
 static bool join_seen(json_t *list, json_t *views)
 {
     json_t *view, *old = NULL;
@@ -85,7 +82,7 @@ static int64_t size_of(const json_t *entry)
     return json_integer_value(json_object_get(entry, "size"));
 }
 
-/* Notes the file's size. A file that has gone since it was closed keeps the size that it had. */
+/* Updates the file's size. A file that was removed after it was closed keeps its last size. */
 static void measure_file(json_t *entry)
 {
     struct stat st;
@@ -94,7 +91,7 @@ static void measure_file(json_t *entry)
         json_object_set_new(entry, "size", json_integer((json_int_t)st.st_size));
 }
 
-/* Writes the spec, if that is news. */
+/* Writes the spec, if it has changed. */
 static void write_entry(json_t *entry)
 {
     json_t *views = capture_tiles_settle(json_object_get(entry, "views"), size_of(entry));
@@ -114,7 +111,7 @@ static bool is_program_of_one(void)
     return ranks == 1;
 }
 
-/* Under lock. If there are too many, and the spec will have them, this is said once. */
+/* Adds views, under lock. If there are too many, and the spec needs them, reports that once. */
 static void add_views(json_t *entry, const char *key, json_t *views, bool needed)
 {
     if (join_seen(json_object_get(entry, key), views) || !needed || json_object_get(entry, "full"))
@@ -140,7 +137,7 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
             json_object_set_new(entry, "irregular", json_true());
         add_views(entry, "views", views, json_object_get(entry, "set") != NULL);
         add_views(entry, "accessed", accessed, true);
-        /* Writes many views only when their number has doubled: the spec may be long. */
+        /* Many views are written only when their number has doubled: the spec may be long. */
         if (json_object_get(entry, "set") && (file->ranks > 1 || is_program_of_one()) &&
             (json_array_size(list) < MANY || json_array_size(list) >= 2 * written_views(entry)))
             write_entry(entry);
@@ -169,12 +166,13 @@ char *capture_pending_text(void)
     return text;
 }
 
-/* What all processes have seen of one file. */
+/* The information of all processes on one file. */
 struct file_sum {
     const char *path;
-    json_t *ranks; /* arrays of views, one for each process that has some by itself */
-    bool set;      /* someone has set a view: what cannot be captured was said */
-    int64_t size;  /* of the file, bytes */
+    /* arrays of views, one for each process that opened the file alone and has some */
+    json_t *ranks;
+    bool set;     /* a view was set; errors of its capture were reported then */
+    int64_t size; /* of the file, in bytes */
 };
 
 static void add_up(struct file_sum *sum, const json_t *entry)
@@ -195,7 +193,8 @@ static void write_notes(const struct file_sum *sum, int ranks, const json_t *not
     json_decref(views);
 }
 
-/* Writes views of all bytes that several ranks have set, as others tell the ranks apart. */
+/* Writes views of all bytes that several ranks have set, if views of other openings tell the
+   ranks apart. */
 static void add_set(const struct file_sum *sum, const json_t *entry)
 {
     const json_t *notes = json_object_get(entry, "views");
@@ -204,8 +203,8 @@ static void add_set(const struct file_sum *sum, const json_t *entry)
         write_notes(sum, ranks_of(entry), notes);
 }
 
-/* Nobody has set a view: those of processes together are written, those of single ones join ranks.
- */
+/* Handles files without views that were set: writes the accesses of processes together, and
+   merges those of single processes into ranks. */
 static bool add_accessed(struct file_sum *sum, const json_t *entry)
 {
     json_t *notes = json_object_get(entry, "accessed");
@@ -219,7 +218,7 @@ static bool add_accessed(struct file_sum *sum, const json_t *entry)
     return true;
 }
 
-/* All entries of the processes, in their order: {PATH: [ENTRY, ...]}. */
+/* Groups the entries of all processes by path, in their order: {PATH: [ENTRY, ...]}. */
 static json_t *by_path(const char *texts, int ranks)
 {
     json_t *files = json_object(), *process, *entry;
@@ -239,7 +238,7 @@ static json_t *by_path(const char *texts, int ranks)
     return files;
 }
 
-/* Merges the views of single processes, one of each. Returns a new note. */
+/* Merges one view of each single process. Returns a new note. */
 static json_t *merge_column(const json_t *ranks, size_t view, json_t **column)
 {
     json_t *ends = json_array(), *list, *note;
@@ -257,7 +256,8 @@ static json_t *merge_column(const json_t *ranks, size_t view, json_t **column)
     return note;
 }
 
-/* The views that single processes have set, the first of each as one view, and so on: notes. */
+/* Merges the views of single processes: the first of each becomes one view, and so on. Returns
+   notes. */
 static json_t *merge_processes(const json_t *ranks)
 {
     json_t *merged = json_array(), **column = calloc(json_array_size(ranks), sizeof(*column));

@@ -7,9 +7,9 @@
 #include "viewspec/basic.h"
 
 #define MAX_LEVELS 8
-#define MAX_BLOCKS 100000    /* of a list that is written down */
-#define MAX_NESTS  10000     /* the same of vectors */
-#define MAX_PIECES (1 << 20) /* among which something that repeats is looked for */
+#define MAX_BLOCKS 100000    /* maximum length of a list of blocks */
+#define MAX_NESTS  10000     /* maximum length of a list of vectors */
+#define MAX_PIECES (1 << 20) /* maximum number of pieces that are searched for repetition */
 
 /* A vector of vectors ... of blocks, the innermost level first. */
 struct nest {
@@ -26,7 +26,7 @@ static bool same_shape(const struct nest *a, const struct nest *b)
            memcmp(a->level, b->level, (size_t)a->levels * sizeof(*a->level)) == 0;
 }
 
-/* How many nests from the first on are of one shape, at one stride. */
+/* Returns how many nests from the first on have the same shape and one stride. */
 static size_t alike_nests(const struct nest *nests, size_t count)
 {
     size_t length = 1;
@@ -37,7 +37,8 @@ static size_t alike_nests(const struct nest *nests, size_t count)
     return length;
 }
 
-/* Makes one nest of each of those that are alike, with one more level. Their number, in place. */
+/* Combines each run of alike nests into one with one more level, in place. Returns their new
+   number. */
 static size_t collapse_nests(struct nest *nests, size_t count)
 {
     size_t used = 0;
@@ -69,7 +70,7 @@ static size_t make_nests(const struct capture_progression *list, size_t count, s
     return count;
 }
 
-/* From here on displacements and lengths are written in etypes of size bytes. */
+/* From here on displacements and lengths are converted to etypes of size bytes. */
 
 static json_t *block_type(int64_t length, int64_t size)
 {
@@ -78,7 +79,7 @@ static json_t *block_type(int64_t length, int64_t size)
                                       (json_int_t)(length / size));
 }
 
-/* Takes oldtype over. */
+/* Takes ownership of oldtype. */
 static json_t *hvector_type(const struct level *level, json_t *oldtype)
 {
     return json_pack("{s:s, s:I, s:i, s:I, s:o}", "type", "hvector", "count",
@@ -101,7 +102,7 @@ static json_t *nest_json(const struct nest *nest, int64_t size)
     return json;
 }
 
-/* A list of blocks; the first one lies at the origin. */
+/* Makes a list of blocks; the first one begins at the origin. */
 static json_t *blocks_json(const struct capture_progression *pieces, size_t count, int64_t size)
 {
     json_t *lengths = json_array(), *places = json_array();
@@ -120,7 +121,7 @@ static json_t *blocks_json(const struct capture_progression *pieces, size_t coun
                      (json_int_t)(pieces[0].length / size), "displacements", places);
 }
 
-/* Different nests one behind the other; the first begins at the origin. */
+/* Makes a struct of different nests; the first begins at the origin. */
 static json_t *struct_json(const struct nest *nests, size_t count, int64_t size)
 {
     json_t *lengths = json_array(), *places = json_array(), *types = json_array();
@@ -134,8 +135,8 @@ static json_t *struct_json(const struct nest *nests, size_t count, int64_t size)
                      "displacements", places, "types", types);
 }
 
-/* Whether pieces a and b are alike, and as far from those that follow them (unless b is the last).
- */
+/* Returns true if pieces a and b have the same length and distance to the next piece (b may be
+   the last). */
 static bool alike_pieces(const struct capture_progression *pieces, size_t count, size_t a, size_t b)
 {
     return pieces[a].length == pieces[b].length &&
@@ -144,8 +145,9 @@ static bool alike_pieces(const struct capture_progression *pieces, size_t count,
 }
 
 /*
- * After how many pieces all of them repeat, at one distance, a whole number of times; count where
- * they do not. The border of Knuth, Morris and Pratt; border has room for count numbers.
+ * Returns the number of pieces after which all of them repeat, at one distance, a whole number of
+ * times; count if they do not. Uses the border array of Knuth, Morris and Pratt; border has room
+ * for count numbers.
  */
 static size_t find_period(const struct capture_progression *pieces, size_t count, uint32_t *border)
 {
@@ -162,7 +164,7 @@ static size_t find_period(const struct capture_progression *pieces, size_t count
     return count % (count - length) ? count : count - length;
 }
 
-/* Blocks that repeat, or all of them where they are not too many; else NULL. */
+/* Makes a type of blocks that repeat, or of all blocks if there are not too many; else NULL. */
 static json_t *repeated_type(const struct capture_progression *list, size_t count, int64_t size)
 {
     size_t pieces = (size_t)capture_pieces(list, count), period = pieces;
@@ -219,19 +221,19 @@ bool capture_shape_fits(const struct capture_progression *list, size_t count, in
     return true;
 }
 
-/* Parts of one array. */
+/* Finding parts of one array. */
 
 #define MAX_DIMS 9
 
-/* All ranks' array: dims dimensions, of which the last has the stride of an element. */
+/* The array of all ranks: dims dimensions, the last of which has the stride of an element. */
 struct array {
     int dims;
-    int64_t disp;             /* of its first element in the file */
-    int64_t stride[MAX_DIMS]; /* bytes, falling */
+    int64_t disp;             /* displacement of its first element in the file */
+    int64_t stride[MAX_DIMS]; /* bytes, descending */
     int64_t size[MAX_DIMS];   /* elements */
 };
 
-/* One rank's part of it. */
+/* One rank's part of the array. */
 struct part {
     int64_t start[MAX_DIMS], size[MAX_DIMS];
 };
@@ -241,7 +243,7 @@ static int64_t integer_of(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-/* The type that an hvector repeats. */
+/* Returns the type that an hvector repeats. */
 static const json_t *inner_type(const json_t *type)
 {
     return json_object_get(type, "oldtype");
@@ -254,7 +256,7 @@ static bool is_type(const json_t *type, const char *name)
     return own && strcmp(own, name) == 0;
 }
 
-/* How far the elements of an hvector, or the blocks of a vector, are apart, in bytes; else 0. */
+/* Returns the stride of an hvector's elements, or of a vector's blocks, in bytes; else 0. */
 static int64_t stride_of(const json_t *type, int64_t element)
 {
     if (is_type(type, "hvector"))
@@ -262,8 +264,8 @@ static int64_t stride_of(const json_t *type, int64_t element)
     return is_type(type, "vector") ? integer_of(type, "stride") * element : 0;
 }
 
-/* Puts a stride among the array's, unless it is there. False where they do not divide each other.
- */
+/* Inserts a stride into those of the array. Returns false if the strides do not divide each
+   other. */
 static bool add_stride(struct array *array, int64_t stride)
 {
     int at = 0;
@@ -282,7 +284,8 @@ static bool add_stride(struct array *array, int64_t stride)
     return true;
 }
 
-/* Vectors of vectors of blocks have strides; something else is part of no array. */
+/* Inserts the strides of vectors of vectors of blocks. Returns false for other types, which are
+   not part of an array. */
 static bool add_strides(struct array *array, const json_t *type, int64_t element)
 {
     int64_t stride;
@@ -294,7 +297,7 @@ static bool add_strides(struct array *array, const json_t *type, int64_t element
            (is_type(type, "contiguous") && integer_of(type, "count"));
 }
 
-/* Finds the part of the array that the rank has. Extends the outermost dimension to hold it. */
+/* Finds a rank's part of the array. Extends the outermost dimension to hold it. */
 static bool find_part(struct array *array, const json_t *view, struct part *part)
 {
     const json_t *type = json_object_get(view, "filetype");
@@ -324,7 +327,7 @@ static bool find_part(struct array *array, const json_t *view, struct part *part
     return !place;
 }
 
-/* The array that has such strides, and begins where the first rank's part does. */
+/* Finds an array with the strides of all views that begins at their lowest displacement. */
 static bool find_array(json_t *const *views, size_t count, struct array *array)
 {
     const char *etype = json_string_value(json_object_get(views[0], "etype"));

@@ -44,8 +44,8 @@ static const struct capture_known *known_of(const struct capture_file *file,
     return &file->known[file->steps[step->index].known];
 }
 
-/* The number of tiles that this rank has accessed in a step; -1 if it is not known, or not whole.
- */
+/* Returns the number of tiles that this rank has accessed in a step; -1 if it is unknown or not
+   whole. */
 static int64_t count_tiles(const struct capture_file *file, const struct capture_step *step)
 {
     int64_t size = known_of(file, step)->tile.size;
@@ -93,7 +93,7 @@ static const json_t *ends_of(const json_t *note)
     return json_object_get(note, "ends");
 }
 
-/* A rank's end, where one is all ranks'. */
+/* Returns a rank's end; a single end applies to all ranks. */
 static json_t *end_of(const json_t *note, size_t rank)
 {
     return json_array_get(ends_of(note), json_array_size(ends_of(note)) == 1 ? 0 : rank);
@@ -117,7 +117,7 @@ void capture_tiles_join(json_t *left, const json_t *right)
     json_object_set_new(left, "ends", ends);
 }
 
-/* The numbers of tiles of all ranks, new; NULL if there are none that the view needs. */
+/* Returns the new list of tile counts of all ranks; NULL if the view does not need it. */
 static json_t *needed_tiles(const json_t *note, int64_t size)
 {
     json_t *tiles = json_array(), *end;
@@ -152,7 +152,7 @@ json_t *capture_tiles_settle(const json_t *notes, int64_t size)
 
 /* Steps. */
 
-/* One number a step and rank, made one a step by the reduction. */
+/* For each step, the hash of this rank, and the results of the reductions over all ranks. */
 struct hashes {
     uint64_t *own, *sum, *low, *high;
 };
@@ -175,7 +175,7 @@ static void release_hashes(struct hashes *hashes)
     free(hashes->high);
 }
 
-/* That every rank has the memory and has set as many views. */
+/* Returns true if every rank has memory and all have set the same number of views. */
 static bool agree_steps(const struct capture_file *file, bool ready)
 {
     long long own[3] = {ready && !file->broken, (long long)file->step_count,
@@ -209,7 +209,7 @@ static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
         mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
     /* Mixes the rank into each hash, so that a step in which ranks swap views has another sum.
-       Twice, because the hashes are only added up. */
+       Mixes it in twice, because the hashes are only added up. */
     for (size_t i = 0; i < file->step_count; i++)
         hashes->own[i] = vs_hash_mix(vs_hash_mix(hashes->own[i], rank), rank);
     return mpi->Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);
@@ -231,7 +231,7 @@ static int by_index(const void *left, const void *right)
     return (a->index > b->index) - (a->index < b->index);
 }
 
-/* All ranks have the same hashes and come to the same steps. */
+/* Selects the different steps. All ranks have the same hashes and get the same result. */
 static long pick_steps(const struct capture_file *file, const struct hashes *hashes,
                        struct capture_step *steps)
 {

@@ -12,7 +12,8 @@
 
 /* One rank's view, written as viewspec(5) does. */
 
-/* Leaves out oldtypes that are the etype, which is what they default to, and names it elsewhere. */
+/* Omits each oldtype that is the etype, its default, and replaces other uses of the etype by its
+   name. */
 static void use_default(json_t *type, const json_t *etype)
 {
     json_t *oldtype = json_object_get(type, "oldtype"), *types = json_object_get(type, "types");
@@ -28,7 +29,7 @@ static void use_default(json_t *type, const json_t *etype)
     else use_default(member, etype);
 }
 
-/* Steals etype and filetype; NULL only without memory. */
+/* Steals etype and filetype. Returns NULL only if memory is exhausted. */
 static json_t *make_view(const struct capture_view_args *args, const char *datarep, json_t *etype,
                          json_t *filetype)
 {
@@ -45,7 +46,8 @@ static json_t *make_view(const struct capture_view_args *args, const char *datar
     return view;
 }
 
-/* That the compiled tile is the filetype; what a representation scales cannot be compared. */
+/* Checks that the compiled tile matches the filetype. A representation with other sizes cannot
+   be compared. */
 static bool is_filetype(const struct capture_view_args *args, const struct vs_view *view,
                         struct capture_tile *tile, char *why)
 {
@@ -68,7 +70,7 @@ static bool is_filetype(const struct capture_view_args *args, const struct vs_vi
     return false;
 }
 
-/* Compiles the view as its rank would have it: true where it is what MPI has. */
+/* Compiles the view for its rank. Returns true if it matches MPI's filetype. */
 static bool is_sound(const struct capture_view_args *args, const json_t *json,
                      struct capture_tile *tile, char *why)
 {
@@ -100,7 +102,8 @@ enum etype_choice {
     BYTES,
 };
 
-/* The view as it was set, or with another etype. A new reference, or NULL and why. */
+/* Converts the view as it was set, or with another etype. Returns a new reference, or NULL and
+   why. */
 static json_t *decode_view(const struct capture_view_args *args, const char *datarep,
                            enum etype_choice choice, char *why)
 {
@@ -123,7 +126,7 @@ static json_t *decode_view(const struct capture_view_args *args, const char *dat
     return NULL;
 }
 
-/* The viewspec's name of a representation: MPICH's "internal" is the native one. */
+/* Returns the viewspec name of a representation, or NULL. MPICH's "internal" is the native one. */
 static const char *find_datarep(const char *name)
 {
     if (strcasecmp(name, "native") == 0 || strcasecmp(name, "internal") == 0)
@@ -131,7 +134,7 @@ static const char *find_datarep(const char *name)
     return strcasecmp(name, "external32") == 0 ? "external32" : NULL;
 }
 
-/* Steals view. */
+/* Returns the text of view, which is stolen. */
 static char *view_text(json_t *view, char *why)
 {
     char *text = json_dumps(view, JSON_COMPACT);
@@ -160,7 +163,7 @@ char *capture_view_check(const struct capture_view_args *args, const char *text,
 {
     json_t *view = json_loads(text, 0, NULL);
     const char *datarep = find_datarep(args->datarep);
-    /* Bytes are not converted: another etype does for native data only. */
+    /* Bytes are not converted, so another etype is possible for native data only. */
     int choices = datarep && strcmp(datarep, "native") == 0 ? BYTES : AS_IT_IS;
     char other[CAPTURE_WHY_SIZE];
 
