@@ -34,7 +34,7 @@ static const char common_help[] =
     "Offsets, lengths and displacements count bytes and take the suffixes k, M, G, T (powers of\n"
     "1024).\n";
 
-/* Long options without a short one. */
+/* Long options without a short form. */
 enum {
     OFFSET = 256,
     LENGTH,
@@ -74,7 +74,7 @@ static const struct option long_options[] = {
     {"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
 };
 
-/* Options that not every subcommand takes: those whose `options` have one of these flags. */
+/* Options of some subcommands: those whose `options` have one of these flags. */
 static const struct {
     int option;
     unsigned takers;
@@ -104,7 +104,7 @@ static const struct {
 static const char *const formats[] = {"text", "csv", "json"};
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-/* Says what is wrong and where to read on. */
+/* Reports a usage error and refers to the help. */
 static int fail_usage(const struct view_command *command, const char *what, const char *why)
 {
     view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
@@ -178,7 +178,7 @@ static int parse_width(const struct view_command *command, const char *text, int
     return fail_usage(command, what, "expected a number of columns, 20 .. 1000");
 }
 
-/* What stands for the option that getopt_long could not take. */
+/* Reports an option that getopt_long has rejected. */
 static int bad_option(const struct view_command *command, char **argv, int kind)
 {
     char what[256];
@@ -295,7 +295,7 @@ static int take_option(const struct view_command *command, int option, struct vi
     }
 }
 
-/* NULL where the subcommand takes the option, else its name. */
+/* Returns NULL if the subcommand takes the option, else the option's name. */
 static const char *not_taken(const struct view_command *command, int option)
 {
     for (size_t i = 0; i < sizeof(special_options) / sizeof(*special_options); i++)
@@ -304,13 +304,13 @@ static const char *not_taken(const struct view_command *command, int option)
     return NULL;
 }
 
-/* Whether -v is a view in shorthand rather than a name, which has no blanks. */
+/* Returns true if -v has a view in shorthand instead of a name. Names have no blanks. */
 static bool is_shorthand(const struct view_args *args)
 {
     return strchr(args->view, ' ') != NULL;
 }
 
-/* In place of SPEC: a view of the members, pieces that they are, or both. */
+/* Handles --members in place of SPEC: the members have a view, lie at pieces, or both. */
 static int take_members(const struct view_command *command, struct view_args *args)
 {
     if (!args->view && !args->pieces)
@@ -325,8 +325,8 @@ static int take_members(const struct view_command *command, struct view_args *ar
 }
 
 /*
- * With SPEC, -v names one of its views; in place of SPEC, or with the shared file there, it is the
- * view.
+ * Handles -v. With SPEC it names one of its views. Without SPEC, or with the shared file in its
+ * place, it is the view itself.
  */
 static int take_view(const struct view_command *command, const char *operand,
                      struct view_args *args)
@@ -353,7 +353,7 @@ static int take_view(const struct view_command *command, const char *operand,
     return VIEW_DONE;
 }
 
-/* With --from a decomposition, if any, is all that follows the options. */
+/* Handles operands with --from: only a decomposition may follow the options. */
 static int take_source(const struct view_command *command, int count, char **operands,
                        struct view_args *args)
 {
@@ -373,7 +373,7 @@ static int take_source(const struct view_command *command, int count, char **ope
     return VIEW_DONE;
 }
 
-/* What follows the options: SPEC, and DISP where the subcommand takes one. */
+/* Handles operands: SPEC, and DISP if the subcommand takes one. */
 static int take_operands(const struct view_command *command, int count, char **operands,
                          struct view_args *args)
 {
@@ -404,7 +404,7 @@ static int take_operands(const struct view_command *command, int count, char **o
                : VIEW_DONE;
 }
 
-/* Returns -1 where all is there to go on, else the exit status. */
+/* Returns -1 if the subcommand can run, else the exit status. */
 static int parse_args(const struct view_command *command, int argc, char **argv,
                       struct view_args *args)
 {
@@ -470,7 +470,7 @@ static int run_spec(const struct view_command *command, const struct view_args *
     else if (!(command->options & VIEW_TAKES_SOURCE))
         status = view_check_header(spec);
     else
-        status = VIEW_DONE; /* the spec is what is looked at, not the file */
+        status = VIEW_DONE; /* the subcommand examines the spec, not the file */
     if (!status)
         status = command->run(args, spec);
     vs_spec_free(spec);

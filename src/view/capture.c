@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a command with libmpiio-capture preloaded, and says what it wrote. */
+/* Runs a command with libmpiio-capture preloaded, and reports the specs that it wrote. */
 #include "view.h"
 #include "core/base/process.h"
 
@@ -14,7 +14,7 @@
 
 #include <jansson.h>
 
-#define EXIT_NOT_EXECUTABLE 126 /* as env, nohup and timeout have it */
+#define EXIT_NOT_EXECUTABLE 126 /* like env, nohup and timeout */
 #define EXIT_NOT_FOUND      127
 
 static const char help[] =
@@ -40,7 +40,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-/* The signals that are passed on: those by which a command is told to end or to do something. */
+/* Signals that are passed on to the command: requests to terminate, or to act. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
 static int fail_usage(const char *what, const char *why)
@@ -49,7 +49,7 @@ static int fail_usage(const char *what, const char *why)
     return VIEW_USAGE;
 }
 
-/* The environment of the command: output may be NULL. */
+/* Sets the environment of the command. output may be NULL. */
 static int prepare_log(const char *output, const char *log)
 {
     const char *wrong = mpiio_preload(MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so");
@@ -79,8 +79,8 @@ static void run_command(char **command, const sigset_t *mask)
 }
 
 /*
- * Waits for the command and passes signals on. What the terminal sends reaches the command by
- * itself, as it is in the same process group.
+ * Waits for the command and passes signals on. Signals from the terminal reach the command
+ * directly, because it is in the same process group.
  */
 static int wait_for(pid_t pid, const sigset_t *caught)
 {
@@ -118,11 +118,12 @@ static int execute_program(char **command)
     return wait_for(pid, &caught);
 }
 
-/* Sums up the log, which the library writes (src/capture/output.h). */
+/* A summary of the log, which the library writes (src/capture/output.h). */
 struct summary {
-    bool any;        /* a message or a spec */
-    bool deleted;    /* a file that is deleted when it is closed */
-    json_t *running; /* {PROCESS: {PATH: whether there is a spec}}: processes that have not ended */
+    bool any;     /* the log has a message or a spec */
+    bool deleted; /* a file that is deleted on close was opened */
+    /* {PROCESS: {PATH: true if there is a spec}}: processes that have not exited */
+    json_t *running;
 };
 
 static void add_opened(struct summary *sum, const char *process, const char *path)
@@ -149,8 +150,8 @@ static void add_spec(struct summary *sum, const char *path)
     }
 }
 
-/* "SPEC\tOWNER\tRANKS\tVIEWS" of the log, OWNER being HOST:PID:KIND:PATH; later: lines behind it.
- */
+/* Reports a line "SPEC\tOWNER\tRANKS\tVIEWS" of the log, in which OWNER is HOST:PID:KIND:PATH.
+   later is the rest of the log. */
 static void report_spec(struct summary *sum, char *line, const char *later)
 {
     char again[PATH_MAX + 16];
@@ -165,7 +166,7 @@ static void report_spec(struct summary *sum, char *line, const char *later)
     add_spec(sum, owner);
     sum->any = true;
     snprintf(again, sizeof(again), "spec\t%s\t", spec);
-    if (!strstr(later, again)) /* else it is written once more, with more views */
+    if (!strstr(later, again)) /* else it is written again later, with more views */
         view_message("wrote %s: %s rank%s, %s view%s", spec, ranks, strcmp(ranks, "1") ? "s" : "",
                      line, strcmp(line, "1") ? "s" : "");
 }
@@ -217,8 +218,8 @@ static void report_running(struct summary *sum)
     json_decref(all);
 }
 
-/* Prints what the library has noted. Otherwise, why nothing was captured, if the command succeeded.
- */
+/* Prints the library's messages and specs. If there are none and the command succeeded, prints
+   why nothing was captured. */
 static void report_specs(int log, int status)
 {
     struct summary sum = {.running = json_object()};

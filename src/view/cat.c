@@ -11,8 +11,8 @@
 #include "core/slice.h"
 
 /*
- * Gathering costs more than writing, so threads gather chunks ahead into a ring of buffers, and
- * this thread writes them in order. A buffer stays in a core's cache until it is written.
+ * Gathering costs more than writing. So threads gather chunks ahead into a ring of buffers, and the
+ * main thread writes them in order. A buffer stays in a core's cache until it is written.
  */
 #define CHUNK       ((int64_t)1 << 20)
 #define SLOTS       6
@@ -24,7 +24,7 @@ struct slot {
     int64_t size; /* bytes gathered, or a negative errno; guarded by lock */
 };
 
-/* Chunk number i lies in slot i % SLOTS. */
+/* Chunk number i is in slot i % SLOTS. */
 struct ring {
     struct mpiio_slice *slice;
     int64_t begin, end; /* slice offsets, fixed */
@@ -32,7 +32,7 @@ struct ring {
     pthread_cond_t filled, freed;
     int64_t next;    /* first chunk that no thread gathers yet; guarded by lock */
     int64_t written; /* chunks before this one are written; guarded by lock */
-    bool stop;       /* nothing more is to be gathered; guarded by lock */
+    bool stop;       /* no further chunks are gathered; guarded by lock */
     struct slot slots[SLOTS];
 };
 
@@ -50,7 +50,7 @@ static int64_t chunk_count(const struct ring *ring)
     return length / CHUNK + (length % CHUNK > 0);
 }
 
-/* The next chunk to gather, its slot free; -1: no more. */
+/* Claims the next chunk once its slot is free. Returns -1 if there is none. */
 static int64_t claim_chunk(struct ring *ring)
 {
     int64_t chunk = -1;
@@ -78,7 +78,7 @@ static void *gather_chunk(void *argument)
         pthread_mutex_lock(&ring->lock);
         slot->size = size;
         slot->ready = true;
-        /* Behind a short chunk nothing more is to come. */
+        /* The slice ends with a short chunk. */
         ring->stop = ring->stop || size < length;
         pthread_cond_signal(&ring->filled);
         pthread_mutex_unlock(&ring->lock);
@@ -86,7 +86,8 @@ static void *gather_chunk(void *argument)
     return NULL;
 }
 
-/* Waits for a chunk; its bytes or a negative errno. Chunks are claimed in order, so it comes. */
+/* Waits for a chunk and returns its size or a negative errno. It arrives, because chunks are
+   claimed in order. */
 static int64_t await_chunk(struct ring *ring, int64_t chunk)
 {
     struct slot *slot = &ring->slots[chunk % SLOTS];
@@ -107,7 +108,7 @@ static void release_chunk(struct ring *ring, int64_t chunk)
     pthread_mutex_unlock(&ring->lock);
 }
 
-/* One chunk after the other, until the slice ends. */
+/* Writes the chunks in order, until the slice ends. */
 static int write_chunks(struct ring *ring, const char *file)
 {
     struct view_progress progress;
@@ -138,7 +139,7 @@ static int write_chunks(struct ring *ring, const char *file)
 
 static int allocate_slots(struct ring *ring)
 {
-    /* No larger than what can come, so that a small slice is cheap. */
+    /* Allocate no more than the range needs, so that a small slice is cheap. */
     int64_t size = ring->end - ring->begin < CHUNK ? ring->end - ring->begin : CHUNK;
 
     for (int64_t i = 0; i < SLOTS && i < chunk_count(ring); i++) {
@@ -189,9 +190,9 @@ static int copy_slice(struct ring *ring, const char *file)
 }
 
 /*
- * Where to stop. Without --length that is wherever the slice ends when it is reached, so that a
- * file that grows meanwhile is followed; only a slice that fits into one chunk is cut to its
- * present size, to save the threads' buffers.
+ * Returns the offset at which to stop. Without --length that is unlimited, so that a file that
+ * grows meanwhile is followed. Only a slice that fits into one chunk is limited to its current
+ * size, to save the threads' buffers.
  */
 static int64_t choose_end(const struct view_args *args, struct mpiio_slice *slice)
 {

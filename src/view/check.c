@@ -13,16 +13,16 @@
 #include "viewspec/base/line.h"
 #include "survey.h"
 
-/* Types whose text is longer are cut: it is in the spec. */
+/* Longer texts of types are truncated: the spec has the full text. */
 #define MAX_TEXT 200
 
-/* The name of a line of the report. */
+/* Prints the name of a line of the report. */
 static void print_label(const char *label)
 {
     printf("  %-11s", label);
 }
 
-/* Nothing where the text is empty. */
+/* Prints a type. Prints nothing if the text is empty. */
 static int print_type(const char *label, char *text)
 {
     if (text == NULL) {
@@ -67,7 +67,7 @@ static void print_tile(const struct view_survey *survey)
     putchar('\n');
 }
 
-/* "800 bytes, 100 etypes, 1 run each" */
+/* Prints "800 bytes, 100 etypes, 1 run each". */
 static void print_share(const struct view_group *group, bool has_file)
 {
     const struct view_share *share = &group->share;
@@ -129,7 +129,7 @@ static void print_ranks(const struct view_survey *survey)
     }
 }
 
-/* How much of the file is in slices. Where they overlap the sum does not tell. */
+/* Prints how much of the file is in slices. If they overlap, the sum says nothing. */
 static void print_sum(const struct view_survey *survey, bool disjoint)
 {
     int64_t before = survey->begin < survey->file_size ? survey->begin : survey->file_size;
@@ -159,7 +159,7 @@ static void print_sum(const struct view_survey *survey, bool disjoint)
     putchar('\n');
 }
 
-/* Coverage in percent: 100 and 0 only where it is all and nothing. */
+/* Prints the coverage in percent. It is rounded to 100 or 0 only if it is complete or empty. */
 static void print_percent(int64_t part, int64_t whole)
 {
     double percent = (double)part / (double)whole * 100;
@@ -189,7 +189,7 @@ static void print_partition(const struct vs_cover_result *cover)
     printf(", %s)\n", cover->method == VS_COVER_CLOSED ? "closed form" : "walked");
 }
 
-/* Whether the ranks' slices partition the file. */
+/* Prints if the ranks' slices partition the file. */
 static int print_cover(const struct view_survey *survey, struct vs_cover *cover)
 {
     struct vs_cover_result result;
@@ -229,7 +229,7 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
     return print_cover(survey, cover);
 }
 
-/* What deserves attention. */
+/* Prints warnings. */
 static void warn_of(const struct vs_spec *spec, size_t index, const struct view_survey *survey)
 {
     const char *name = vs_spec_view_name(spec, index);
@@ -264,7 +264,7 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
     return status;
 }
 
-/* Members that are one file are told, as the file can only be read. */
+/* Warns of members that are one file, because then the file can only be read. */
 static void warn_of_twins(const struct vs_spec *spec)
 {
     const struct vs_members *members = vs_spec_members(spec);

@@ -17,7 +17,7 @@
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
 
-/* What the subcommands share: messages, files and views, output, progress. */
+/* Functions that the subcommands share: messages, files and views, output, progress. */
 
 void view_version(void)
 {
@@ -100,7 +100,7 @@ int64_t view_file_size(const struct vs_spec *spec, struct vs_error *why)
     return error ? error : (int64_t)st.st_size;
 }
 
-/* "a, b, c" of the spec's views. */
+/* Lists the names of the spec's views: "a, b, c". */
 static void list_views(const struct vs_spec *spec, char *text, size_t size)
 {
     size_t used = 0;
@@ -154,7 +154,7 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
                     struct mpiio_store **store, struct mpiio_slice **slice)
 {
     struct vs_view *view = NULL;
-    char datarep[64]; /* a slice takes its view over, also where it fails */
+    char datarep[64]; /* mpiio_slice_new takes the view over, even if it fails */
     int status = view_compile(args, spec, &view), result;
 
     if (status)
@@ -208,10 +208,10 @@ int view_close_output(int status)
 
 /* Progress. */
 
-#define FIRST_SHOWN 1.0 /* seconds */
+#define FIRST_SHOWN 1.0 /* s after which it appears */
 #define RENEWED     0.2
 
-/* Seconds. */
+/* Returns the time in seconds. */
 static double seconds_now(void)
 {
     return (double)mpiio_clock() / 1000;

@@ -15,7 +15,7 @@
 #include "output.h"
 #include "sweep.h"
 
-/* The spec again, in the representation that --to names, of the new file. */
+/* Loads the spec again, with the representation of --to and the new file. */
 static int load_target(const struct view_args *args, const struct vs_spec *spec,
                        struct vs_spec **target)
 {
@@ -37,7 +37,7 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
     free(name);
     if (!result)
         return VIEW_DONE;
-    /* The representation itself does not stand in the text. */
+    /* The text does not show the representation. */
     const char *key = strrchr(error.pointer, '/');
     if (key && (!strcmp(key, "/datarep") || strstr(error.pointer, "/datarep/"))) {
         snprintf(error.source, sizeof(error.source), "--to %s", args->to);
@@ -54,7 +54,7 @@ static bool is_file(const char *path, const struct stat *st)
     return !stat(path, &there) && there.st_dev == st->st_dev && there.st_ino == st->st_ino;
 }
 
-/* Whether path is the file that is converted, or one of its members. */
+/* Returns true if path is the file that is converted, or one of its members. */
 static bool is_source(const char *path, const struct vs_spec *from, const struct stat *source)
 {
     const struct vs_members *members = vs_spec_members(from);
@@ -71,7 +71,7 @@ static bool is_source(const char *path, const struct vs_spec *from, const struct
     return found;
 }
 
-/* Writes the new spec, its file being complete. */
+/* Writes the new spec once its file is complete. */
 static int put_spec(const struct view_args *args, const struct vs_spec *target,
                     struct view_output *output)
 {
@@ -88,7 +88,7 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
     return status;
 }
 
-/* Fills a new file that is open as fd. */
+/* Fills a new file, open as fd. */
 static int fill_output(const struct view_sweep *files, int fd)
 {
     struct view_sweep own = *files;
@@ -123,7 +123,7 @@ static int put_files(const struct view_args *args, const struct view_sweep *file
     return status;
 }
 
-/* Never overwrites what is converted, not even by force. */
+/* Rejects names that would overwrite the source, even with --force. */
 static int check_names(const struct view_args *args, const struct vs_spec *from,
                        const struct stat *source)
 {
@@ -164,7 +164,7 @@ static int run_convert(const struct view_args *args, const struct vs_spec *spec)
     struct mpiio_store *store = NULL;
     int status = load_target(args, spec, &target);
 
-    signal(SIGXFSZ, SIG_IGN); /* a limit is told as an error */
+    signal(SIGXFSZ, SIG_IGN); /* report a limit as an error */
     if (!status)
         status = view_open_file(spec, O_RDONLY, &store);
     if (!status) {

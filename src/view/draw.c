@@ -8,7 +8,7 @@
 
 #include "view/draw/model.h"
 
-/* Columns of the terminal, or what is right where there is none. */
+/* Returns the width of the terminal in columns, or a default if there is none. */
 static int64_t terminal_width(void)
 {
     struct winsize size;
@@ -34,7 +34,7 @@ static bool wants_color(const struct view_args *args)
 static int run_draw(const struct view_args *args, const struct vs_spec *spec)
 {
     struct draw_model model = {.spec = spec};
-    struct vs_error why = {0};       /* a picture does not need the file */
+    struct vs_error why = {0};       /* a picture does not require the file */
     struct view_args titled = *args; /* a view in shorthand is its own title */
     long index = view_choose(args, spec);
     int status;

@@ -13,22 +13,21 @@
 
 #define CHUNK ((size_t)1 << 20)
 
-/* Values of an etype are named where they are not in more runs of a type each: those are walked
-   for each name. */
+/* Fields are named for an etype with at most this many runs of a type: naming walks all of them. */
 #define MAX_RUNS 65536
 
 /*
- * A field: some values of an etype, one after the other. What is written around its values is
- * made beforehand, so that a value costs little more than its own digits.
+ * A field: consecutive values of an etype. The text around its values is prepared in advance, so
+ * that a value costs little more than its digits.
  */
 struct field {
     const char *name; /* NULL: without --fields, one field is the whole etype */
     int name_length;
     bool list;     /* NAME[N] */
-    bool string;   /* its values are bytes or characters and stand together as one */
+    bool string;   /* its values are bytes or characters, written as one string */
     bool chars;    /* they are characters */
-    int64_t count; /* values, > 0 */
-    char *open;    /* before its first value; owned */
+    int64_t count; /* number of values, > 0 */
+    char *open;    /* text before its first value; owned */
     const char *between, *close;
 };
 
@@ -38,21 +37,22 @@ struct dump {
     struct mpiio_slice *slice;
     struct field *fields;
     int64_t field_count;
-    int64_t values; /* in an etype; without --fields INT64_MAX stands for several */
+    int64_t values; /* in an etype; without --fields INT64_MAX means several */
 
-    /* What comes next. */
+    /* The next value to write. */
     const struct field *field;
-    int64_t value; /* number in the field */
-    bool begun;    /* an etype was written */
+    int64_t value; /* its index in the field */
+    bool begun;    /* an etype or a column was written */
 
     char *in;             /* CHUNK bytes of the slice */
-    int64_t offset, have; /* which: packed offset, bytes */
-    char *out, *end;      /* CHUNK bytes of text, and where they go on */
+    int64_t offset, have; /* their packed offset and number */
+    char *out, *end;      /* CHUNK bytes of text, and the end of the text */
     struct view_progress progress;
     int64_t begin; /* packed offset of the first etype */
 };
 
-/* INT64_MAX: in more than MAX_RUNS runs of a type. */
+/* Returns the number of values in an etype; INT64_MAX if there are more than MAX_RUNS runs of a
+   type. */
 static int64_t count_values(const struct vs_view *view)
 {
     struct vs_element_cursor cursor;
@@ -68,7 +68,7 @@ static int64_t count_values(const struct vs_view *view)
     return count;
 }
 
-/* Whether all values [from, from + count) of an etype are of one of both kinds. */
+/* Returns true if all values [from, from + count) of an etype have that kind. */
 static bool are_of_kind(const struct vs_view *view, int64_t from, int64_t count,
                         enum vs_basic_kind kind)
 {
@@ -85,7 +85,7 @@ static bool are_of_kind(const struct vs_view *view, int64_t from, int64_t count,
     return true;
 }
 
-/* what: the fields from a wrong one on. */
+/* Reports a wrong field: what is the list from that field on. */
 static int wrong_field(const char *what, const char *why)
 {
     view_message("--fields %.*s: %s (see mpiio-view dump --help)", (int)strcspn(what, ","), what,
@@ -93,7 +93,7 @@ static int wrong_field(const char *what, const char *why)
     return VIEW_USAGE;
 }
 
-/* Reads NAME or NAME[N]; *text goes on behind it. */
+/* Parses NAME or NAME[N], and moves *text behind it. */
 static int read_field(const char **text, struct field *field)
 {
     const char *name = *text, *end = name;
@@ -123,7 +123,7 @@ static int check_field(struct dump *dump, int64_t index, int64_t from)
     struct field *field = &dump->fields[index];
 
     if (field->count > dump->values - from)
-        return VIEW_DONE; /* told of when all are counted */
+        return VIEW_DONE; /* read_fields reports it after counting all */
     field->chars = field->list && are_of_kind(dump->view, from, field->count, VS_CHAR);
     field->string =
         field->chars || (field->list && are_of_kind(dump->view, from, field->count, VS_BYTES));
@@ -170,7 +170,7 @@ static int read_fields(struct dump *dump, const char *text)
     return VIEW_USAGE;
 }
 
-/* Makes what stands around the values of a field. */
+/* Prepares the text around the values of a field. */
 static int settle_field(struct dump *dump, int64_t index)
 {
     struct field *field = &dump->fields[index];
@@ -211,14 +211,14 @@ static int flush_text(struct dump *dump)
     return status;
 }
 
-/* Makes room for a text of so many bytes, and a value. */
+/* Flushes the output buffer unless it has room for a text of that length, and a value. */
 static int reserve_text(struct dump *dump, size_t length)
 {
     return (size_t)(dump->out + CHUNK - dump->end) < length + VIEW_VALUE_TEXT ? flush_text(dump)
                                                                               : VIEW_DONE;
 }
 
-/* A column of the head of CSV. */
+/* Writes a column name in the header of CSV. */
 static int put_column(struct dump *dump, int64_t number, const char *part)
 {
     const struct field *field = dump->field;
@@ -239,7 +239,8 @@ static int put_column(struct dump *dump, int64_t number, const char *part)
     return VIEW_DONE;
 }
 
-/* Counts a value of the field under way, which the etype's last one ends in any case. */
+/* Counts a value of the current field. Returns true at its end. The last value of an etype
+   always ends it. */
 static bool end_field(struct dump *dump, bool last)
 {
     if (last)
@@ -274,7 +275,7 @@ static int put_head(struct dump *dump)
     return status;
 }
 
-/* Writes a value and what stands around it; last: of its etype. */
+/* Writes a value and the text around it. last: it is the last one of its etype. */
 static int put_value(struct dump *dump, const struct vs_basic *basic, const char *value, bool last)
 {
     const struct field *field = dump->field;
@@ -361,8 +362,8 @@ static int put_all(struct dump *dump, const char *file, int64_t end)
     return status ? status : flush_text(dump);
 }
 
-/* The whole etypes of the range that args name, as far as the slice goes: *end and dump->begin are
-   packed offsets. */
+/* Chooses the whole etypes in the range of args, up to the end of the slice. *end and
+   dump->begin are packed offsets. */
 static int choose_range(const struct view_args *args, struct dump *dump, const char *file,
                         int64_t *end)
 {
@@ -387,7 +388,7 @@ static int choose_range(const struct view_args *args, struct dump *dump, const c
     return VIEW_DONE;
 }
 
-/* What the fields are, with names and without. */
+/* Prepares the fields, with names or without. */
 static int settle_names(const struct view_args *args, struct dump *dump)
 {
     struct vs_element_cursor cursor;
@@ -397,7 +398,7 @@ static int settle_names(const struct view_args *args, struct dump *dump)
 
     vs_elements_start(&cursor, dump->view, 0, etype_size);
     vs_elements_next(&cursor, &run);
-    /* Without names it matters only whether there are several: an etype can be large. */
+    /* Without names, only one value or several matters: an etype can be large. */
     dump->values = args->fields               ? count_values(dump->view)
                    : run.native == etype_size ? 1
                                               : INT64_MAX;

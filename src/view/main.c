@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* mpiio-view: finds the subcommand, or says which there are. */
+/* mpiio-view: runs the subcommand, or lists the subcommands. */
 
 static const struct view_command *const commands[] = {
     &view_check,   &view_map,  &view_owner,   &view_cat,  &view_put, &view_dump,

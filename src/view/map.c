@@ -10,8 +10,8 @@
 #include "viewspec/members/members.h"
 
 /*
- * How many bytes of the slice to show from the offset on: what --length says, else to the end of
- * the slice, else (the file is not there) to the end of the tile.
+ * Returns how many bytes of the slice to show from the offset on: as in --length, or else up to the
+ * end of the slice, or of the tile if the file does not exist.
  */
 static int64_t choose_length(const struct view_args *args, const struct vs_spec *spec,
                              const struct vs_view *view)
@@ -41,7 +41,8 @@ static int64_t choose_length(const struct view_args *args, const struct vs_spec 
     return tile - args->offset % tile;
 }
 
-/* The position of the byte at a packed offset: of its element's first or, if last, last one. */
+/* Returns the position of the byte at a packed offset: of the first byte of its element or, if
+   last is true, of the last one. */
 static int64_t position_of(const struct vs_view *view, int64_t offset, bool last)
 {
     struct vs_element_cursor cursor;
@@ -55,7 +56,7 @@ static int64_t position_of(const struct vs_view *view, int64_t offset, bool last
     return last ? run.position + run.file - 1 : run.position;
 }
 
-/* Prints a run that lies in members, cut where they change. */
+/* Prints a run that lies in members, split where the member changes. */
 static int print_members(const struct vs_view *view, struct vs_run run, struct mpiio_store *store)
 {
     struct mpiio_member_place place;
@@ -84,7 +85,7 @@ static int print_members(const struct vs_view *view, struct vs_run run, struct m
     return error ? VIEW_FAILED : VIEW_DONE;
 }
 
-/* The runs of the packed bytes [from, to), which are some. */
+/* Prints the runs of the packed bytes [from, to), which must not be empty. */
 static int print_runs(const struct vs_view *view, struct mpiio_store *members, int64_t from,
                       int64_t to)
 {
@@ -104,7 +105,7 @@ static int print_runs(const struct vs_view *view, struct mpiio_store *members, i
     return status;
 }
 
-/* The same of the slice's bytes [from, to): no run goes on behind a gap. */
+/* Does the same for the slice's bytes [from, to). A gap always ends a run. */
 static int print_range(const struct vs_view *view, struct mpiio_store *members, int64_t from,
                        int64_t to)
 {
@@ -125,7 +126,8 @@ static int print_range(const struct vs_view *view, struct mpiio_store *members, 
     return status;
 }
 
-/* The members of the spec's file, or NULL: it has none, or they cannot be assembled. */
+/* Opens the members of the spec's file. Returns NULL if it has none, or they cannot be
+   assembled. */
 static struct mpiio_store *open_members(const struct vs_spec *spec)
 {
     struct mpiio_store *store = NULL;

@@ -42,8 +42,7 @@ static char *write_unsigned(char *text, uint128 value)
     return append_text(text, begin, (size_t)(end - begin));
 }
 
-/* Fills the least significant bytes of a number, which has `room` of them, with a native value's.
- */
+/* Copies a native value to the least significant bytes of a number of `room` bytes. */
 static void load_low(void *number, size_t room, const void *value, size_t size)
 {
     memcpy((char *)number + (VS_NATIVE_ORDER == VS_BIG_ENDIAN ? room - size : 0), value, size);
@@ -78,10 +77,10 @@ static char *write_integer(char *text, const struct vs_basic *basic, const void 
     return write_unsigned(text, number);
 }
 
-/* A binary format: its bits of exponent and significand, without the hidden bit. */
+/* A binary format: the bits of its exponent and significand, without the hidden bit. */
 struct layout {
     int exponent, significand;
-    bool explicit; /* the format stores the first bit of the significand, too: x87 */
+    bool explicit; /* the format stores the first bit of the significand (x87) */
 };
 
 static struct layout layout_of(size_t size, bool extended)
@@ -174,7 +173,7 @@ static struct decimal shorten_decimal(binary128 value, const struct layout *layo
     return decimal;
 }
 
-/* Python's repr: an exponent below 0.0001 and from 10^16 on. */
+/* Writes like Python's repr: with an exponent below 0.0001 and from 10^16 on. */
 static char *write_decimal(char *text, const struct decimal *decimal)
 {
     int count = decimal->count, point = decimal->point;
@@ -234,7 +233,7 @@ static char *write_real(char *text, enum view_format format, const void *value, 
     int exponent = (int)(bits >> stored) & largest;
     bool negative = (int)(bits >> (stored + layout.exponent)) & 1;
 
-    /* An x87 number without its first bit is none, but for the smallest exponent. */
+    /* An x87 number without its first bit is invalid, except with the smallest exponent. */
     if (exponent == largest || (layout.explicit && exponent && !(significand & hidden)))
         return write_special(text, format, negative,
                              exponent == largest && !fraction ? "inf" : "nan");

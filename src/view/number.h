@@ -8,12 +8,12 @@
 #include "viewspec/basic.h"
 
 /*
- * Native values as text. Nothing is terminated: each function returns the end of what it wrote.
+ * Formatting of native values. The text is not terminated: each function returns its end.
  * Thread-safe.
  */
 enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON };
 
-/* The most characters of a value. */
+/* The maximum number of characters of a value. */
 #define VIEW_VALUE_TEXT 128
 
 /*

@@ -15,7 +15,7 @@
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
 
-/* Hidden names that a signal's handler removes; changed with the signals blocked. */
+/* Hidden names that the signal handler removes. They are changed while the signals are blocked. */
 static const char *volatile to_remove[2];
 
 static void remove_and_die(int signal_number)
@@ -24,7 +24,7 @@ static void remove_and_die(int signal_number)
         if (to_remove[i])
             unlink(to_remove[i]);
     signal(signal_number, SIG_DFL);
-    raise(signal_number); /* is delivered when this handler returns */
+    raise(signal_number); /* delivered when this handler returns */
 }
 
 static void block_signals(sigset_t *before)
@@ -37,7 +37,7 @@ static void block_signals(sigset_t *before)
     sigprocmask(SIG_BLOCK, &set, before);
 }
 
-/* Exchanges a name that the handler removes. NULL: none. */
+/* Replaces a name in the list that the handler removes. NULL: none. */
 static void note_hidden(const char *old, const char *new)
 {
     for (size_t i = 0; i < 2; i++)
@@ -54,7 +54,7 @@ static void forget_hidden(struct view_output *output)
     output->hidden = NULL;
 }
 
-/* Those that the shell lets the command ignore stay ignored. */
+/* Installs the handler. Signals that the shell ignores for the command stay ignored. */
 static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = remove_and_die}, old;
@@ -71,7 +71,7 @@ static int fail_output(const char *path, int error)
     return VIEW_FAILED;
 }
 
-/* The folder that path is in. A new string, or NULL. */
+/* Returns the folder of path as a new string, or NULL. */
 static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -81,13 +81,13 @@ static char *folder_of(const char *path)
     return strndup(path, slash == path ? 1 : (size_t)(slash - path));
 }
 
-/* FOLDER/.NAME.XXXXXX, for mkstemp. A new string, or NULL. */
+/* Returns FOLDER/.NAME.XXXXXX, for mkstemp, as a new string, or NULL. */
 static char *hidden_name(const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     char *hidden;
 
-    /* A name has 255 bytes at most. */
+    /* A name has at most 255 bytes. */
     return asprintf(&hidden, "%.*s.%.240s.XXXXXX", (int)(name - path), path, name) < 0 ? NULL
                                                                                        : hidden;
 }
@@ -139,11 +139,11 @@ int view_output_open(struct view_output *output, const char *path, bool force)
     free(folder);
     if (output->fd >= 0)
         return VIEW_DONE;
-    /* As open(2) says of filesystems, and of kernels, without O_TMPFILE. */
+    /* These are open(2)'s errors for filesystems and kernels that lack O_TMPFILE. */
     return error == EOPNOTSUPP || error == EISDIR ? open_hidden(output) : fail_output(path, error);
 }
 
-/* Gives a file without a name one. 0 or a negative errno. */
+/* Links a file without a name to name. Returns 0 or a negative errno. */
 static int link_as(const struct view_output *output, const char *name)
 {
     char self[MPIIO_FD_LINK_SIZE];
@@ -152,7 +152,8 @@ static int link_as(const struct view_output *output, const char *name)
     return linkat(AT_FDCWD, self, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
 }
 
-/* A name can only be taken from another file by renaming, so the new one needs one before. */
+/* Replaces the file of that name. Only rename(2) can do that, so the new file gets a hidden name
+   first. */
 static int replace_file(struct view_output *output)
 {
     if (!output->hidden) {
@@ -176,14 +177,14 @@ static int replace_file(struct view_output *output)
     return 0;
 }
 
-/* Gives it a name that no other file has. */
+/* Links the file to a name that must be new. */
 static int name_new(struct view_output *output)
 {
     if (!output->hidden)
         return link_as(output, output->path);
     if (!link(output->hidden, output->path))
         return 0;
-    /* A filesystem without hard links may have this. */
+    /* A filesystem without hard links may support this. */
     if (errno != EPERM && errno != EOPNOTSUPP)
         return -errno;
     if (renameat2(AT_FDCWD, output->hidden, AT_FDCWD, output->path, RENAME_NOREPLACE))
@@ -192,7 +193,7 @@ static int name_new(struct view_output *output)
     return 0;
 }
 
-/* A name is on the device when its folder is. */
+/* Stores the name on the device by an fsync of its folder. */
 static int sync_folder(const char *path)
 {
     char *folder = folder_of(path);

@@ -15,7 +15,7 @@
 #include "viewspec/members/members.h"
 #include "viewspec/types/owner.h"
 
-/* Ranks are dealt to the threads in portions of so many. */
+/* The number of ranks that a thread takes at a time. */
 #define PORTION     4096
 #define MAX_THREADS 16
 
@@ -24,13 +24,13 @@ struct found {
     size_t count, room;
 };
 
-/* One view's search, shared by the threads. */
+/* The search in one view, shared by the threads. */
 struct search {
     struct vs_owner_query query;
     int64_t ranks;
-    _Atomic int64_t next; /* first rank that is not dealt yet */
+    _Atomic int64_t next; /* first rank that no thread has taken yet */
     atomic_bool stop;
-    const char *member; /* where the byte is in members: what a line ends with */
+    const char *member; /* the member that has the byte: the end of each line */
     pthread_mutex_t lock;
     struct found found;    /* guarded by lock */
     struct vs_error error; /* guarded by lock */
@@ -101,7 +101,7 @@ static void *find_owners(void *argument)
     return NULL;
 }
 
-/* This thread searches too, and more of them where there is enough to do. */
+/* Searches in this thread, and starts more if there is enough to do. */
 static void search_ranks(struct search *search, int processors)
 {
     pthread_t threads[MAX_THREADS];
@@ -136,7 +136,7 @@ static int print_owners(const struct vs_spec *spec, size_t index, const struct s
     return VIEW_DONE;
 }
 
-/* A view that all ranks share is looked up once and printed for each of them. */
+/* Searches a view that all ranks share once, and prints the result for each of them. */
 static int common_view(const struct vs_spec *spec, size_t index, struct search *search)
 {
     struct vs_error error = {0};
@@ -179,7 +179,7 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
     return status;
 }
 
-/* "\tMEMBER\tDISPLACEMENT" of the byte at place; "" where there is one file. */
+/* Formats "\tMEMBER\tDISPLACEMENT" of the byte at place; "" if there is only one file. */
 static int find_member(const struct vs_spec *spec, int64_t place, char *text, size_t size)
 {
     struct mpiio_member_place found;

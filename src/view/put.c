@@ -16,12 +16,13 @@ struct copy {
     struct mpiio_slice *slice;
     const char *file;
     int64_t rank;
-    int64_t offset; /* slice offset of what comes next */
+    int64_t offset; /* slice offset of the next bytes */
     char *buffer;   /* CHUNK bytes */
     struct view_progress progress;
 };
 
-/* Reads from stdin until the buffer is full or the input ends: bytes, or a negative errno. */
+/* Fills the buffer from stdin, as far as there is input. Returns the number of bytes, or a
+   negative errno. */
 static ssize_t read_chunk(char *buffer)
 {
     size_t have = 0;
@@ -39,7 +40,7 @@ static ssize_t read_chunk(char *buffer)
     return (ssize_t)have;
 }
 
-/* Reports why nothing can be written at copy->offset. */
+/* Reports why writing at copy->offset fails. */
 static void say_failed(const struct copy *copy, int error)
 {
     const struct vs_view *view = mpiio_slice_view(copy->slice);
@@ -55,7 +56,7 @@ static void say_failed(const struct copy *copy, int error)
                      (long long)copy->offset);
 }
 
-/* Writes all of a chunk. How far it came is said: what is before that is in the file. */
+/* Writes a whole chunk. On failure it reports the offset: everything before it is in the file. */
 static int write_chunk(struct copy *copy, size_t length)
 {
     size_t done = 0;
@@ -96,7 +97,7 @@ static int copy_input(struct copy *copy)
     return status;
 }
 
-/* Elements that the input left in parts are to have values now. */
+/* Stores elements that the input has left incomplete. */
 static int settle_file(const struct copy *copy)
 {
     int64_t offset, length;

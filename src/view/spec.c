@@ -11,11 +11,11 @@
 #include "from/spec.h"
 #include "viewspec/base/line.h"
 
-/* What is in a file that describes itself, and specs of it (--from). */
+/* The contents of files that describe themselves, and specs of them (--from). */
 
 #define NAME_SIZE 512
 
-/* A type's name; of one made of others, how it is made. */
+/* Prints a type's name, or the constructor of a derived type. */
 static void print_type(const json_t *etype)
 {
     const char *name = json_string_value(etype);
@@ -32,7 +32,8 @@ static void print_type(const json_t *etype)
         printf("%s", kind ? kind : "-");
 }
 
-/* "name  type  2x3x4": a line, with tabs. What cannot be a view has the reason behind it. */
+/* Prints a line "name  type  2x3x4" with tabs. If the variable cannot be a view, the reason
+   follows. */
 static void print_variable(const struct from_variable *variable)
 {
     char text[NAME_SIZE];
@@ -58,7 +59,7 @@ static int list_variables(const struct from_file *file)
     return VIEW_DONE;
 }
 
-/* Returns the number of the variable with that name. If there is none, or it cannot be a view,
+/* Returns the index of the variable with that name. If there is none, or it cannot be a view,
    prints a message and returns -1. */
 static long find_variable(struct from_file *file, const char *name)
 {
@@ -76,7 +77,7 @@ static long find_variable(struct from_file *file, const char *name)
     return found < 0 || file->variables[found].reason ? -1 : found;
 }
 
-/* Chooses all that can be views; of the others it is said why not. */
+/* Chooses all variables that can be views, and reports why the others cannot. */
 static int choose_all(const struct from_file *file, size_t *chosen, size_t *count)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -117,7 +118,7 @@ static int retype_variables(const struct view_args *args, struct from_file *file
     return error.code ? view_spec_failed(&error) : VIEW_DONE;
 }
 
-/* A decomposition fits some of the variables. */
+/* Checks that a decomposition fits at least one of the variables. */
 static int check_grid(const struct from_grid *grid, const struct from_file *file,
                       const size_t *chosen, size_t count)
 {
@@ -132,7 +133,7 @@ static int check_grid(const struct from_grid *grid, const struct from_file *file
     return VIEW_USAGE;
 }
 
-/* Returns a spec of one variable, which says nothing about its file, or NULL with error filled. */
+/* Returns a spec of one variable without its file, or NULL with error filled. */
 static struct vs_spec *spec_of(const struct from_file *file, size_t variable,
                                const struct from_grid *grid, struct vs_error *error)
 {
@@ -152,8 +153,8 @@ static struct vs_spec *spec_of(const struct from_file *file, size_t variable,
 }
 
 /*
- * Checks the decomposition against each of the chosen variables. One that it does not fit is
- * reported, and left out if all that fit were asked for.
+ * Checks the decomposition against each of the chosen variables. Reports those that it does not
+ * fit. They are an error unless --all was given, which omits them.
  */
 static int leave_out(const struct view_args *args, const struct from_file *file,
                      const struct from_grid *grid, size_t *chosen, size_t *count)
@@ -166,7 +167,7 @@ static int leave_out(const struct view_args *args, const struct from_file *file,
 
         if (spec != NULL)
             chosen[fitting++] = chosen[i];
-        else if (error.line > 0) /* of the spec, which the user has not seen */
+        else if (error.line > 0) /* the line is in the spec, which the user has not seen */
             view_message("%s: %s: the decomposition does not fit: %s", file->path,
                          file->variables[chosen[i]].name, error.reason);
         else
@@ -179,7 +180,7 @@ static int leave_out(const struct view_args *args, const struct from_file *file,
     return VIEW_DONE;
 }
 
-/* Prints the text in the layout of specs, having it checked as any other. */
+/* Parses the text like any other spec, and prints it in the layout of specs. */
 static int print_spec(const char *text, const struct from_file *file)
 {
     struct vs_error error = {0};
@@ -226,8 +227,8 @@ static int make_spec(const struct view_args *args, struct from_file *file)
 }
 
 /*
- * Opens the file for the variables of --var. If any of these names is a link, opens the file again
- * for the variables that the links refer to. The links are known only after the first time.
+ * Opens the file for the variables of --var. Links among them are known only after that. If there
+ * are any, opens the file again for the variables that they refer to.
  */
 static int open_file(const struct view_args *args, struct from_file **file, struct vs_error *error)
 {
@@ -257,15 +258,15 @@ static int open_file(const struct view_args *args, struct from_file **file, stru
         code = from_open(args->from, wanted, file, error);
         from_free(first);
     }
-    if (!code) /* the names are valid in this function only */
+    if (!code) /* the names are valid only in this function */
         (*file)->wanted = (struct from_wanted){0};
     free((void *)names);
     return code;
 }
 
 /*
- * Lists what is in the file that args->from names, or prints a spec of the variables that are
- * chosen. Returns an exit status.
+ * Lists the contents of the file args->from, or prints a spec of the chosen variables. Returns an
+ * exit status.
  */
 static int view_from(const struct view_args *args)
 {
@@ -285,7 +286,7 @@ static int view_from(const struct view_args *args)
     return status;
 }
 
-/* mpiio-view spec: the spec as it was resolved, and shorthand as JSON. */
+/* mpiio-view spec: prints the resolved spec, or shorthand as JSON. */
 
 static int run_spec(const struct view_args *args, const struct vs_spec *spec)
 {

@@ -7,15 +7,16 @@
 #include "viewspec/base/integer.h"
 #include "view.h"
 
-/* Up to MAX_RANKS ranks are all examined; of more, about SOME_RANKS at equal distances. */
+/* Up to MAX_RANKS ranks are all examined. Of more, about SOME_RANKS are sampled at equal
+   distances. */
 #define MAX_RANKS  ((int64_t)4 << 20)
 #define SOME_RANKS ((int64_t)256 << 10)
-/* Work (vs_view_facts) on one by one; then ever fewer ranks are looked at, so that it is at most
-   twice as much. */
+/* After this much work (vs_view_facts), ever fewer ranks are examined, so that the total is at
+   most twice as much. */
 #define MAX_WORK ((int64_t)1 << 27)
-/* Steps grow by so many times at most: to more than there are ranks. */
+/* How often the distance between ranks can grow: enough to exceed their number. */
 #define MAX_SLOWER 16
-/* Runs that are walked to count them: of one tile, and of all ranks. */
+/* The maximum number of runs that are counted one by one: of one tile, and of all ranks. */
 #define TILE_RUNS  65536
 #define TOTAL_RUNS ((int64_t)8 << 20)
 
@@ -46,8 +47,9 @@ static int64_t count_joined(const struct vs_map *map, int64_t length)
 }
 
 /*
- * Runs of the first positions of a map. Tiles are alike, so that two of them, and one with what
- * follows the last whole one, tell of all; where a tile has too many runs they are not counted.
+ * Counts the runs of the first positions of a map. Tiles are alike, so it counts those of one tile,
+ * two tiles, and one with the rest after the last whole one. If a tile has too many runs, the
+ * result is an estimate.
  */
 static void count_runs(const struct vs_map *map, int64_t positions, int64_t *budget,
                        struct view_share *share)
@@ -135,7 +137,7 @@ static void add_share(struct view_survey *survey, const struct view_share *share
     add_group(survey, share, rank, copies);
 }
 
-/* The bytes of an etype that begins inside the file and does not end there. */
+/* Adds the bytes of an etype that begins inside the file and does not end there. */
 static void add_tail(struct view_survey *survey, const struct vs_map *map, int64_t positions)
 {
     int64_t begin = vs_map_displacement(map, positions);
@@ -146,7 +148,7 @@ static void add_tail(struct view_survey *survey, const struct vs_map *map, int64
     survey->tail_begin = vs_min(survey->tail_begin, begin);
 }
 
-/* Adds a view that copies ranks have, rank the first of them. */
+/* Adds a view of `copies` ranks, of which rank is the first. */
 static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t rank, int64_t copies,
                      int64_t *budget)
 {
@@ -192,7 +194,7 @@ void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step
     }
 }
 
-/* Looks at one rank, or at all that have a common view. */
+/* Adds the view of one rank, or of all ranks that share it. */
 static int look_at(struct view_survey *survey, struct vs_view *view, int64_t rank, int64_t copies,
                    int64_t *budget, struct vs_cover *cover)
 {
@@ -258,7 +260,7 @@ void view_survey_free(struct view_survey *survey)
     survey->first = NULL;
 }
 
-/* At most what the slices lack: overlapping ranks lack the same. */
+/* The result is at most the range that slices lack: ranks that overlap lack the same bytes. */
 int64_t view_survey_tail(const struct view_survey *survey)
 {
     return survey->tails ? vs_min(survey->tails, survey->file_size - survey->tail_begin) : 0;

@@ -5,49 +5,50 @@
 #include "view.h"
 #include "viewspec/map/cover.h"
 
-/* Private to mpiio-view: what the ranks of a view get, summed up. One thread at a time. */
+/* Private to mpiio-view: a summary of the ranks' parts of a view. Not thread-safe. */
 
-/* Groups of ranks that are told apart; of more, only the range of what they get. */
+/* The maximum number of groups of ranks that are listed. If there are more, only the range is
+   printed. */
 #define VIEW_GROUPS 8
 
-/* What a rank gets: of the file, or of a tile where there is none. */
+/* A rank's part of the file, or of a tile if there is no file. */
 struct view_share {
     int64_t bytes;  /* of the slice; -1: beyond 2^63-1 */
-    int64_t etypes; /* in it */
+    int64_t etypes; /* etypes in the slice */
     int64_t file;   /* bytes in the file */
-    int64_t runs;   /* merged where they touch */
-    bool about;     /* runs were not counted one by one: at most so many */
+    int64_t runs;   /* adjacent ones merged */
+    bool about;     /* runs is an upper bound, not counted one by one */
 };
 
-/* Ranks first .. last that get the same. */
+/* Ranks first .. last, whose parts have equal sizes. */
 struct view_group {
     int64_t first, last;
     struct view_share share;
 };
 
-/* Sizes in bytes. */
+/* The summary. Sizes are in bytes. */
 struct view_survey {
-    int64_t ranks, looked_at, step; /* ranks at this distance are looked at */
+    int64_t ranks, looked_at, step; /* one of every step ranks is examined */
     int64_t file_size;              /* -1: there is no file */
     int64_t tile_min, tile_max;
     int64_t extent_min, extent_max;
-    int64_t tiles_min, tiles_max; /* INT64_MAX: without end */
+    int64_t tiles_min, tiles_max; /* INT64_MAX: unlimited */
     int64_t begin;       /* lowest displacement of a first etype; INT64_MAX: there is none */
-    int64_t file;        /* sum of the shares' bytes in the file; -1: not known */
-    int64_t tails;       /* bytes of the file in etypes that its end cuts */
-    int64_t tail_begin;  /* displacement of the lowest of them */
+    int64_t file;        /* sum of the bytes in the file over all ranks; -1: unknown */
+    int64_t tails;       /* bytes of the file in etypes that its end truncates */
+    int64_t tail_begin;  /* displacement of the lowest of those etypes */
     int64_t overlapping; /* lowest rank whose own filetype overlaps; -1: none */
-    int64_t least, most; /* ranks that get the least and the most bytes */
+    int64_t least, most; /* ranks that get the fewest and the most bytes of the file */
     struct view_share min, max;
     size_t groups; /* VIEW_GROUPS + 1: too many */
     struct view_group group[VIEW_GROUPS];
-    struct vs_view *first; /* rank 0's; a reference */
+    struct vs_view *first; /* view of rank 0; a reference */
 };
 
 /*
- * Compiles the view of every rank, or of enough of them where there are millions, shows progress
- * and fills survey and cover (complete where step is 1). VIEW_DONE, or what is wrong is said on
- * stderr. view_survey_free is due in either case.
+ * Compiles the view of every rank, or of a sample if there are millions, shows progress and fills
+ * survey and cover (complete if step is 1). Returns VIEW_DONE, or another status after a message on
+ * stderr. Call view_survey_free in either case.
  */
 int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t index,
                 int64_t file_size, struct vs_cover *cover);
@@ -58,24 +59,25 @@ void view_survey_free(struct view_survey *survey);
 int64_t view_rank_step(int64_t ranks);
 
 /*
- * Starts zeroed. Keeps what looking at ranks takes within bounds, whatever their views consist of:
- * told of each view that was looked at, makes *step, the distance to the next rank, larger in time.
+ * Limits the work of examining ranks, whatever their views contain. Initialize it with zeros and
+ * call view_pace for each view that was examined. It increases *step, the distance to the next
+ * rank, as the work grows.
  */
 struct view_pace {
-    int64_t work; /* since the step was made larger */
-    int slower;   /* times that it was */
+    int64_t work; /* since the last increase of the step */
+    int slower;   /* number of increases */
 };
 void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step);
 
-/* Bytes at the end of the file in etypes that are not whole. */
+/* Returns the number of bytes at the end of the file in incomplete etypes. */
 int64_t view_survey_tail(const struct view_survey *survey);
 
-/* Private to mpiio-view check: what about a file looks as if its view were not meant for it. */
+/* Private to mpiio-view check: signs that a view is not meant for its file. */
 
 /*
- * Says on stderr, each in a line, what is suspicious about the file of a view. Looks at the file's
- * size and at some thousand of its values, wherever they are; a file that cannot be read tells
- * nothing. `view` is what messages call the view. Not thread-safe.
+ * Prints a warning on stderr for each suspicious property of a view's file. Examines the file's
+ * size and some thousand of its values. If the file cannot be read, prints nothing. `view` is the
+ * view's name in messages. Not thread-safe.
  */
 void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, size_t index,
                   const char *view);

@@ -14,30 +14,31 @@
 #include "viewspec/element.h"
 #include "viewspec/base/integer.h"
 
-/* What about a file looks as if its view were not meant for it. */
+/* Signs that a view is not meant for its file. */
 
 /*
- * What is looked at: bounded, so that a file of any size on a slow disk takes a moment. Reads are
- * of a window each.
+ * Limits of the samples, so that any file on a slow disk takes a moment only. Each read fills a
+ * window.
  */
 #define WINDOW   4096
 #define READS    256 /* for one question */
 #define RANKS    8
-#define PLACES   8   /* of each of these ranks */
+#define PLACES   8   /* for each of these ranks */
 #define LENGTH   512 /* bytes of the slice at each place */
 #define SPOTS    32  /* of an array */
-#define IN_A_ROW 8   /* values at each spot */
+#define IN_A_ROW 8   /* consecutive values at each spot */
 
 struct look {
     const struct view_survey *survey;
     const char *view;
     struct mpiio_store *store;
-    int reads;          /* left */
-    int64_t begin, end; /* of the file, what the window holds */
+    int reads;          /* remaining reads */
+    int64_t begin, end; /* the part of the file in the window */
     unsigned char window[WINDOW];
 };
 
-/* size bytes of the file, at most 8; NULL where they cannot be had or enough was read. */
+/* Returns size bytes of the file, at most 8; NULL if they cannot be read or the limit of reads
+   is reached. */
 static const unsigned char *bytes_at(struct look *look, int64_t displacement, int64_t size)
 {
     if (displacement < look->begin || displacement + size > look->end) {
@@ -61,7 +62,7 @@ static uint64_t load_value(const unsigned char *bytes, int64_t size, bool big)
     return value;
 }
 
-/* The byte order of a representation; false where it is the user's own. */
+/* Finds the byte order of a representation. Returns false if it is the user's own. */
 static bool byte_order(const struct vs_view_facts *facts, bool *big)
 {
     enum vs_datarep order = facts->datarep == VS_NATIVE ? VS_NATIVE_ORDER : facts->datarep;
@@ -70,7 +71,7 @@ static bool byte_order(const struct vs_view_facts *facts, bool *big)
     return facts->datarep != VS_USER;
 }
 
-/* The representation of the other order, as people say it: "native" where that is the machine's. */
+/* Returns the usual name of the other byte order: "native" if it is the machine's. */
 static const char *other_order(bool big)
 {
     if (big != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
@@ -78,14 +79,15 @@ static const char *other_order(bool big)
     return big ? "little-endian" : "big-endian";
 }
 
-/* Numbers of 4 or 8 bytes: those that tell by their size. */
+/* Returns true for numbers of 4 or 8 bytes, whose magnitude can be judged. */
 static bool is_number(const struct vs_basic *basic, int64_t size)
 {
     return (size == 4 || size == 8) && !basic->extended &&
            (basic->kind == VS_FLOAT || basic->kind == VS_INTEGER || basic->kind == VS_UNSIGNED);
 }
 
-/* Whether a value is as large as people's values are; wrong bytes give all sizes alike. */
+/* Returns true if a value has a usual magnitude. Numbers made of wrong bytes have all magnitudes
+   equally often. */
 static bool is_usual(const struct vs_basic *basic, int64_t size, uint64_t bits)
 {
     int exponent = size == 4 ? (int)(bits >> 23 & 0xff) - 127 : (int)(bits >> 52 & 0x7ff) - 1023;
@@ -99,7 +101,8 @@ static bool is_usual(const struct vs_basic *basic, int64_t size, uint64_t bits)
 }
 
 struct tally {
-    int64_t count, as_is, swapped; /* values that are not 0; those of usual size */
+    /* numbers of non-zero values, and of those with usual magnitude */
+    int64_t count, as_is, swapped;
 };
 
 static void add_elements(struct look *look, const struct vs_map *map, const struct vs_elements *run,
@@ -121,7 +124,7 @@ static void add_elements(struct look *look, const struct vs_map *map, const stru
     }
 }
 
-/* Adds values of the whole slice. */
+/* Adds samples of the whole slice. */
 static void add_slice(struct look *look, const struct vs_view *view, bool big, struct tally *tally)
 {
     const struct vs_view_facts *facts = vs_view_facts(view);
@@ -139,7 +142,7 @@ static void add_slice(struct look *look, const struct vs_view *view, bool big, s
     }
 }
 
-/* Whether values look as if their bytes stood in the other order. */
+/* Returns true, after a warning, if values look as if their bytes were in the other order. */
 static bool looks_swapped(struct look *look, const struct vs_spec *spec, size_t index)
 {
     int64_t ranks = look->survey->ranks;
@@ -169,7 +172,7 @@ static bool looks_swapped(struct look *look, const struct vs_spec *spec, size_t 
     return true;
 }
 
-/* The value of element number index of the array; NaN where it cannot be had. */
+/* Returns the value of element number index of the array, or NaN if it cannot be read. */
 static double value_at(struct look *look, const struct vs_basic *basic, int64_t index, bool big)
 {
     const struct vs_view_facts *facts = vs_view_facts(look->survey->first);
@@ -193,7 +196,7 @@ static double value_at(struct look *look, const struct vs_basic *basic, int64_t 
     return size == 4 ? (double)(int32_t)(uint32_t)bits : (double)(int64_t)bits;
 }
 
-/* The mean difference of values that are `distance` elements apart. */
+/* Returns the mean difference of values that are `distance` elements apart. */
 static double difference_of(struct look *look, const struct vs_basic *basic, int64_t room,
                             int64_t distance, bool big)
 {
@@ -212,8 +215,9 @@ static double difference_of(struct look *look, const struct vs_basic *basic, int
 }
 
 /*
- * Neighbours in a smooth field are close to each other. If those are that the other order has, and
- * neither those of this order nor what is half as far away, the order is the other one.
+ * Neighbors in a smooth field have similar values. The array's order is wrong if neighbors in the
+ * other order are similar, but those in this order are not, and neither are elements half as far
+ * apart.
  */
 static void look_at_order(struct look *look)
 {
@@ -285,14 +289,15 @@ static bool look_for_records(struct look *look)
     return true;
 }
 
-/* Whether whole arrays fill the file. records: a better reason was found where they do not. */
+/* Warns if the file does not consist of whole arrays. records is true if Fortran records explain
+   that. */
 static void look_at_array(const struct look *look, bool records)
 {
     const struct view_survey *survey = look->survey;
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(survey->first));
     int64_t room = survey->file_size - map->displacement, rest;
 
-    /* What follows the last tile is another's. */
+    /* Bytes after the last tile belong to something else. */
     room = vs_min(room, vs_mul_capped(map->tiles, map->tile_extent));
     if (!vs_view_facts(survey->first)->array || survey->extent_min != survey->extent_max ||
         map->tile_extent < 1 || room <= 0)

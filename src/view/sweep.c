@@ -16,25 +16,25 @@
 #include "view.h"
 
 /*
- * Slices are converted part by part, each part of all ranks before the next one, so that the files
- * are swept once. Parts are at most what a slice converts before it stores anything.
+ * Slices are converted part by part. Each part is converted for all ranks before the next, in one
+ * pass over the files. A part is at most what a slice converts before it stores anything.
  */
-#define SWEPT     ((int64_t)64 << 20) /* bytes of all slices together that are under way */
+#define SWEPT     ((int64_t)64 << 20) /* bytes of all slices together in one step */
 #define MIN_PART  ((int64_t)64 << 10)
 #define MAX_PART  ((int64_t)4 << 20)
-#define MAX_OPEN  4096 /* slices that are kept open; of more, each part opens its own */
+#define MAX_OPEN  4096 /* slices that are kept open; with more, each part opens its own */
 #define MANY_PART ((int64_t)1 << 20)
 
 /* A slice in both files. */
 struct pair {
     int64_t number; /* from 0, over all views */
-    size_t view;    /* number */
+    size_t view;    /* index of the view */
     int64_t rank;
     struct mpiio_slice *from, *to;
     int64_t size; /* bytes of the slice */
 };
 
-/* The pairs with the numbers begin to end - 1. */
+/* The pairs with numbers begin to end - 1. */
 struct range {
     int64_t begin, end;
 };
@@ -43,31 +43,31 @@ struct sweep {
     const struct view_sweep *files;
     int64_t file_size;    /* of the source */
     int64_t new_size;     /* of the new file, once it is complete */
-    struct pair *pairs;   /* where all are kept open; else NULL */
+    struct pair *pairs;   /* if all slices are kept open; else NULL */
     char *buffer, *other; /* a part each */
     int64_t part;
     struct view_progress progress;
     int64_t done;
 
-    /* What the slices are like. */
+    /* Results of the survey of slices. */
     struct range all;
-    struct range filled; /* the slices outside have no bytes; all until the survey is over */
+    struct range filled; /* slices outside have no bytes; equals all until the survey ends */
     struct range found;  /* slices with bytes that the survey has found so far */
     bool surveyed;
     struct vs_cover *cover; /* of the new file */
-    bool same_sizes;        /* all bytes keep their places */
+    bool same_sizes;        /* all bytes keep their positions */
     bool monotonic;
     bool overlapping; /* slices of the new file may share bytes */
-    bool skipped;     /* holes were */
-    int64_t largest;  /* bytes of the largest slice */
-    int64_t total;    /* of all of them; or INT64_MAX */
+    bool skipped;     /* holes were skipped */
+    int64_t largest;  /* size of the largest slice */
+    int64_t total;    /* total size of all slices; or INT64_MAX */
 
-    /* Displacements: how far the source is copied as it is, and must be before the next part. At
-       first that is to the lowest displacement of a view. */
+    /* Displacements up to which the source is copied unchanged, and must be copied before the
+       next part. The latter begins with the lowest displacement of a view. */
     int64_t copied, needed;
 };
 
-/* Wipes the progress and says what went wrong. */
+/* Clears the progress line and reports an error. */
 __attribute__((format(printf, 3, 4))) static int fail(struct sweep *sweep, int status,
                                                       const char *format, ...)
 {
@@ -87,7 +87,7 @@ static int fail_file(struct sweep *sweep, const char *file, int error)
     return fail(sweep, VIEW_FAILED, "%s: %s", file, strerror(-error));
 }
 
-/* "view NAME, rank R"; "rank R" where the view has no name. */
+/* Formats "view NAME, rank R"; "rank R" if the view has no name. */
 static const char *pair_text(const struct sweep *sweep, const struct pair *pair, char *text,
                              size_t size)
 {
@@ -134,21 +134,21 @@ static int open_source(struct sweep *sweep, struct pair *pair)
 }
 
 /*
- * Opens the slice in both files. One without bytes is opened in the source only by the survey, and
- * in the new file only after it, unless all are kept open: there may be millions.
+ * Opens the slice in both files. An empty slice is opened in the source only during the survey, and
+ * in the new file only after it, unless all slices are kept open: there may be millions.
  */
 static int open_pair(struct sweep *sweep, struct pair *pair)
 {
     bool may_have_bytes = pair->number >= sweep->filled.begin && pair->number < sweep->filled.end;
     int status = may_have_bytes ? open_source(sweep, pair) : VIEW_DONE;
 
-    /* Rank 0 tells the survey the data representation of the new view. */
+    /* The survey needs the new view of rank 0 for its data representation. */
     if (status || !(sweep->surveyed || sweep->pairs || pair->size || pair->rank == 0))
         return status;
     return open_side(sweep, sweep->files->target, pair, sweep->files->to, &pair->to);
 }
 
-/* How many slices of a view there are: one where all ranks have the same. */
+/* Returns the number of slices of a view: one if all ranks share it. */
 static int64_t view_ranks(const struct sweep *sweep, size_t view)
 {
     return vs_spec_view_is_common(sweep->files->spec, view) ? 1 : vs_spec_ranks(sweep->files->spec);
@@ -163,7 +163,7 @@ static int64_t count_pairs(const struct sweep *sweep)
     return count;
 }
 
-/* Does something with part number `number` of a slice, or fails. */
+/* A function that handles part number `number` of a slice. */
 typedef int action(struct sweep *sweep, struct pair *pair, int64_t number);
 
 static int do_pair(struct sweep *sweep, action *act, int64_t number, const struct pair *pair)
@@ -182,7 +182,7 @@ static int do_pair(struct sweep *sweep, action *act, int64_t number, const struc
     return status;
 }
 
-/* Calls act for the slices of a range, until it fails. */
+/* Calls act for the slices of a range until it fails. */
 static int for_pairs(struct sweep *sweep, struct range range, action *act, int64_t number)
 {
     int status = VIEW_DONE;
@@ -199,7 +199,7 @@ static int for_pairs(struct sweep *sweep, struct range range, action *act, int64
     return status;
 }
 
-/* Calls act for the slices that have bytes, and for empty ones between them. */
+/* Calls act for all slices with bytes, and for empty ones between them. */
 static int for_each_pair(struct sweep *sweep, action *act, int64_t number)
 {
     return for_pairs(sweep, sweep->filled, act, number);
@@ -222,7 +222,7 @@ static int check_writable(struct sweep *sweep, const struct pair *pair)
                       pair_text(sweep, pair, text, sizeof(text)));
 }
 
-/* Notes what a slice in the new file is like. */
+/* Records the properties of a slice in the new file. */
 static int survey_target(struct sweep *sweep, const struct pair *pair)
 {
     const struct vs_view *to = mpiio_slice_view(pair->to);
@@ -235,7 +235,7 @@ static int survey_target(struct sweep *sweep, const struct pair *pair)
     return error ? fail_file(sweep, sweep->files->output, error) : VIEW_DONE;
 }
 
-/* Notes what a slice is like. */
+/* Records the properties of a slice. */
 static int survey_slice(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     const struct vs_view *from = mpiio_slice_view(pair->from);
@@ -257,7 +257,7 @@ static int survey_slice(struct sweep *sweep, struct pair *pair, int64_t number)
     return pair->to ? survey_target(sweep, pair) : VIEW_DONE;
 }
 
-/* Where part number `number` begins: with a whole element. */
+/* Returns where part number `number` begins: at an element boundary. */
 static int64_t part_begin(const struct sweep *sweep, const struct pair *pair, int64_t number)
 {
     struct vs_element_cursor cursor;
@@ -305,7 +305,7 @@ static int write_all(struct mpiio_slice *slice, const char *buffer, int64_t offs
     return 0;
 }
 
-/* The offset of the first element of a part that cannot be written, where the part cannot. */
+/* Finds the offset of the first element that cannot be written in a part. */
 static int64_t find_culprit(const struct pair *pair, const char *buffer, int64_t offset,
                             int64_t length)
 {
@@ -318,7 +318,7 @@ static int64_t find_culprit(const struct pair *pair, const char *buffer, int64_t
         vs_elements_start(&cursor, mpiio_slice_view(pair->from), begin + (length - 1) / 2, 1);
         if (!vs_elements_next(&cursor, &run))
             return begin;
-        /* The first half: behind the element in the middle, or before it where that is all. */
+        /* Split after the middle element, or before it if nothing follows. */
         middle = run.offset + run.native;
         if (middle >= begin + length)
             middle = run.offset;
@@ -334,8 +334,8 @@ static int64_t find_culprit(const struct pair *pair, const char *buffer, int64_t
 }
 
 /*
- * Whether a part lies in holes of the source, whose zeros are the same values in all
- * representations, but perhaps not in a user's.
+ * Returns true if a part lies in holes of the source. Their zeros are the same values in all
+ * representations except possibly a user's own.
  */
 static bool is_hole(const struct pair *pair, int64_t begin, int64_t length)
 {
@@ -373,7 +373,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
                 find_culprit(pair, sweep->buffer, begin, length));
 }
 
-/* Whether a part reads back as it was: another view may have written other values over it. */
+/* Verifies that a part reads back unchanged: another view may have written other values over it. */
 static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t begin = part_begin(sweep, pair, number);
@@ -400,7 +400,7 @@ static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
     return step_sweep(sweep, length);
 }
 
-/* Makes the new file as long as the slice wants it, where that ends in a hole. */
+/* Extends the new file if the slice ends in a hole. */
 static int extend_file(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t size = mpiio_slice_size(pair->to);
@@ -411,7 +411,7 @@ static int extend_file(struct sweep *sweep, struct pair *pair, int64_t number)
     return size < 0 ? fail_file(sweep, sweep->files->output, (int)size) : VIEW_DONE;
 }
 
-/* The new slice must end where the old one does. */
+/* Checks that the new slice ends where the old one does. */
 static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t size = vs_view_slice_size(mpiio_slice_view(pair->to), sweep->new_size);
@@ -425,7 +425,7 @@ static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
                 pair_text(sweep, pair, text, sizeof(text)), size, pair->size);
 }
 
-/* Copies length bytes of the source, data or not, at their place. */
+/* Copies length bytes of the source, data or not, to the same position. */
 static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
 {
     int to = mpiio_store_fd(sweep->files->to);
@@ -450,7 +450,7 @@ static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
     return VIEW_DONE;
 }
 
-/* Copies the source up to a displacement, or its end; holes stay holes. */
+/* Copies the source up to a displacement, or its end. Holes are preserved. */
 static int copy_up_to(struct sweep *sweep, int64_t end)
 {
     struct mpiio_store *from = sweep->files->from;
@@ -473,7 +473,7 @@ static int copy_up_to(struct sweep *sweep, int64_t end)
     return status;
 }
 
-/* What a part is converted over must be copied before. */
+/* Extends the range that must be copied before this part is converted over it. */
 static int reach_of(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t end = part_begin(sweep, pair, number + 1);
@@ -486,8 +486,8 @@ static int reach_of(struct sweep *sweep, struct pair *pair, int64_t number)
 }
 
 /*
- * Copies what must be there before a part is converted over it: where all bytes keep their places,
- * all up to the highest one of the part; else what is before the views.
+ * Copies the bytes that must precede a conversion of parts. If all bytes keep their positions,
+ * these are all up to the highest one of the parts; else those before the views.
  */
 static int copy_before(struct sweep *sweep, int64_t number)
 {
@@ -524,7 +524,7 @@ static int convert_all(struct sweep *sweep)
     return status ? status : for_pairs(sweep, sweep->all, check_size, 0);
 }
 
-/* Whether slices of the new file may share bytes; if so they are read back in the end. */
+/* Finds out if slices of the new file may share bytes. If so, all parts are verified at the end. */
 static int find_overlaps(struct sweep *sweep)
 {
     struct vs_cover_result result;
@@ -555,7 +555,7 @@ static int prepare_sweep(struct sweep *sweep)
     if (sweep->part < MIN_PART)
         sweep->part = MIN_PART;
     sweep->cover = vs_cover_new();
-    /* A part begins with a whole element, so it may be longer by one. */
+    /* A part begins at an element boundary, so it may be longer by one element. */
     sweep->buffer = malloc(MAX_PART + 64);
     sweep->other = malloc(MAX_PART + 64);
     if (count <= MAX_OPEN)

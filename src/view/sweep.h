@@ -4,19 +4,19 @@
 
 #include "view.h"
 
-/* A file, and the one that it is to become; all borrowed. */
+/* A file and the new file to convert it to; all borrowed. */
 struct view_sweep {
     const struct vs_spec *spec, *target; /* the same views in two representations */
-    struct mpiio_store *from, *to;       /* the second one is empty, and written to */
-    const char *output;                  /* its name, for messages */
+    struct mpiio_store *from, *to;       /* to is empty and writable */
+    const char *output;                  /* name of the new file, for messages */
     enum mpiio_narrow narrow;
 };
 
 /*
- * Writes all slices of `spec` in `from` as slices of `target` to `to`, and copies what they do not
- * hold: what is before all views, and, where all representations have the native sizes, the rest
- * too. VIEW_DONE, or what is wrong is said on stderr, and the new file is of no use: VIEW_USAGE
- * where the views cannot be had in both representations, else VIEW_FAILED.
+ * Writes all slices of `spec` in `from` as slices of `target` to `to`. Also copies bytes outside
+ * the slices: those before all views and, if all representations have the native sizes, the rest,
+ * too. Returns VIEW_DONE, or another status after a message on stderr: VIEW_USAGE if both
+ * representations cannot have these views, else VIEW_FAILED. The new file is then unusable.
  */
 int view_sweep(const struct view_sweep *files);
 

@@ -13,17 +13,17 @@
 #include "top/mounts.h"
 #include "viewspec/base/line.h"
 
-/* mpiio-view top: what the mounts of this host do, as a table or for Prometheus. */
+/* mpiio-view top: shows the activity of this host's mounts, as a table or for Prometheus. */
 
-#define ANSWER 2000 /* ms that a mount may take */
+#define ANSWER 2000 /* ms for a mount to answer */
 
 struct top {
-    char *const *places; /* mount points; none: all */
+    char *const *places; /* mount points; if empty: all */
     size_t count;
     double interval; /* seconds */
-    long rounds;     /* tables to be printed; 0: until a signal */
+    long rounds;     /* number of tables to print; 0: until a signal */
     bool prometheus;
-    const char *output; /* path of a file that is replaced; NULL: stdout */
+    const char *output; /* path of a file to replace; NULL: stdout */
 };
 
 static int fail_usage(const char *what)
@@ -58,7 +58,7 @@ static int take_option(struct top *top, int option)
     }
 }
 
-/* "1.5M": bytes, or calls, in three or four places. */
+/* Formats bytes or calls in three or four characters: "1.5M". */
 static const char *brief_size(double value, char text[16])
 {
     static const char units[] = " kMGTPE";
@@ -97,13 +97,13 @@ static const char *state_of(const struct view_mount *mount)
         return "no answer";
     if (mount->error)
         return strerror(-mount->error);
-    /* Whoever serves the mount chooses the text: no other one reaches the terminal. */
+    /* The mount's daemon chooses the text, so only known ones are printed. */
     if (text && strcmp(text, "ok") != 0 && strcmp(text, "degraded") != 0)
         return "unknown";
     return text ? text : "ok";
 }
 
-/* Columns of bytes a second: sums of counters. */
+/* Columns of bytes per second: sums of counters. */
 static const char *const columns[][4] = {
     {"slice_read_bytes"},
     {"slice_write_bytes"},
@@ -157,7 +157,8 @@ static int put_metrics(int fd, const char *path, const struct view_mounts *mount
     return VIEW_FAILED;
 }
 
-/* Nobody reads half of the file; where there is no room for it, the one before stays. */
+/* Writes the metrics to a new file that replaces the previous one, so that readers never see
+   half of it. On failure the previous file stays. */
 static int write_metrics(const struct top *top, const struct view_mounts *mounts)
 {
     struct view_output output;

@@ -8,11 +8,11 @@
 
 #include "viewspec/base/line.h"
 
-/* Captions and colours. */
+/* Captions and colors. */
 
 /*
- * Told apart by most colour-blind readers (after Okabe and Ito), and ordered so that the first
- * four differ in grey, too.
+ * Colors that most color-blind readers can distinguish (after Okabe and Ito). The first four differ
+ * in gray, too.
  */
 static const uint8_t colors[][3] = {
     {0x00, 0x72, 0xb2}, {0xf0, 0xe4, 0x42}, {0xd5, 0x5e, 0x00}, {0x56, 0xb4, 0xe9},
@@ -75,7 +75,7 @@ static void say_view(const struct draw_model *model, const char *spec, char *tex
         append(text, size, ", tiles up to %" PRId64 " bytes", survey->longest);
 }
 
-/* What a cell of a line stands for. */
+/* Formats the scale of a cell. */
 static void say_cell(const struct draw_model *model, const char *spec, char *text, size_t size)
 {
     int64_t etype = model->survey.etype, scale = model->scale;

@@ -10,12 +10,12 @@
 #include "view/view.h"
 #include "view/survey.h"
 
-/* Which bytes each cell of a picture stands for. */
+/* The bytes that each cell of a picture represents. */
 
-/* How many scales are tried for a better one. */
+/* The number of scales that are tried to find a better one. */
 #define MAX_SCALES 65536
 
-/* Lines of an array that are looked at for a cell which stands for many. */
+/* The number of array lines that are sampled for a cell that represents many. */
 #define MAX_SAMPLES 4
 
 int draw_digits(int64_t number)
@@ -29,7 +29,7 @@ static int no_memory(void)
     return VIEW_FAILED;
 }
 
-/* Whether array is the one that the ranks before it have; the first one's is kept. */
+/* Compares array with that of the previous ranks. Keeps the one of the first rank. */
 static int add_array(struct draw_survey *survey, const struct vs_array *array)
 {
     bool same = array && array->dimensions == survey->dimensions &&
@@ -111,7 +111,7 @@ int draw_survey(struct draw_model *model)
     return error.code ? view_spec_failed(&error) : status;
 }
 
-/* Memory for the cells and for so many segments. */
+/* Allocates the cells and that many segments. */
 static int make_room(struct draw_model *model, int64_t segments)
 {
     int64_t cells = model->planes * model->lines * model->columns;
@@ -122,7 +122,7 @@ static int make_room(struct draw_model *model, int64_t segments)
     return model->cells && model->segments ? VIEW_DONE : no_memory();
 }
 
-/* Bytes [begin, end) of the file, as far as there are such, belong to the cell. */
+/* Assigns bytes [begin, end) of the file to the cell. Ignores bytes before the file's beginning. */
 static void add_segment(struct draw_model *model, int64_t cell, int64_t begin, int64_t end)
 {
     struct draw_cell *to = &model->cells[cell];
@@ -137,8 +137,8 @@ static void add_segment(struct draw_model *model, int64_t cell, int64_t begin, i
 }
 
 /*
- * How many bytes to draw: what --window says, else some tiles, or as much as fits of the first
- * one before the cells must stand for more than a unit each.
+ * Returns how many bytes to draw: those of --window, or else some tiles, or the part of the first
+ * one that fits while a cell represents one unit.
  */
 static int64_t choose_window(const struct draw_model *model, const struct view_args *args,
                              const struct draw_room *room)
@@ -157,7 +157,8 @@ static int64_t choose_window(const struct draw_model *model, const struct view_a
                          survey->last - survey->first < longest ? 0 : survey->last - survey->first);
 }
 
-/* Lines hold whole tiles, or a tile whole lines, where that leaves them half full at least. */
+/* Chooses the number of columns so that lines hold whole tiles, or a tile has whole lines,
+   provided that lines stay at least half full. */
 static int64_t choose_columns(const struct draw_model *model, int64_t columns)
 {
     int64_t cells = model->survey.tile / model->scale;
@@ -173,8 +174,8 @@ static int64_t choose_columns(const struct draw_model *model, int64_t columns)
 }
 
 /*
- * What a cell stands for, where least is needed to have room for all: more, up to twice as much,
- * where the whole is then a number of cells.
+ * Chooses how much a cell represents, if at least `least` is needed to fit everything: up to twice
+ * as much, if the whole is then a multiple of it.
  */
 static int64_t choose_scale(int64_t whole, int64_t least)
 {
@@ -194,7 +195,7 @@ static int lay_out_line(struct draw_model *model, const struct view_args *args,
                        ? (offset - survey->first) % survey->unit
                        : survey->unit - 1 - (survey->first - offset - 1) % survey->unit;
 
-    model->begin = offset - past; /* may be before the file's begin */
+    model->begin = offset - past; /* may precede the file's beginning */
     model->end = vs_add_capped(offset, window);
     window =
         model->begin < 0 ? vs_add_capped(model->end, -model->begin) : model->end - model->begin;
@@ -222,7 +223,7 @@ static int lay_out_line(struct draw_model *model, const struct view_args *args,
     return VIEW_DONE;
 }
 
-/* The lines of the array that a line of cells stands for, or some of them, as segments. */
+/* Adds the array lines that a line of cells represents, or a sample of them, as segments. */
 static void add_lines(struct draw_model *model, int64_t plane, int64_t line)
 {
     const struct draw_survey *survey = &model->survey;
@@ -245,7 +246,7 @@ static void add_lines(struct draw_model *model, int64_t plane, int64_t line)
     }
 }
 
-/* Which lines and planes of the array hold the bytes of its tile that are asked for. */
+/* Chooses the lines and planes of the array that hold the requested bytes of its tile. */
 static void choose_part(struct draw_model *model, const struct view_args *args,
                         int64_t *first_plane)
 {
@@ -301,8 +302,8 @@ static int lay_out_array(struct draw_model *model, const struct view_args *args,
 }
 
 /*
- * Whether to draw lines of an array: not where less than one is asked for, or a tile that no file
- * can have.
+ * Returns true if lines of an array are drawn. They are not if less than one line is requested, or
+ * a tile beyond the maximum file size.
  */
 static bool array_fits(const struct draw_survey *survey, const struct view_args *args)
 {

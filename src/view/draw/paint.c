@@ -11,17 +11,17 @@
 #include "view/view.h"
 #include "view/survey.h"
 
-/* Which ranks own the bytes of each cell. */
+/* The ranks that own the bytes of each cell. */
 
 /*
- * Work is counted in steps of the size of a search in a map. Behind SOME of them cells that have
- * several owners already are passed over; behind ALL no more ranks are looked at.
+ * Work is counted in steps, each about a search in a map. After SOME_STEPS, cells that already have
+ * several owners are skipped. After ALL_STEPS, no further ranks are examined.
  */
 #define SOME_STEPS 20000000
 #define ALL_STEPS  100000000
 #define FIND_STEPS 20000000
 
-/* Bytes that are looked at in a segment, runs and tiles of one rank, where all are too many. */
+/* Samples if there are too many: bytes of a segment, runs and tiles of a rank. */
 #define MAX_POINTS 8
 #define MAX_RUNS   64
 #define MAX_TILES  64
@@ -29,11 +29,12 @@
 struct painter {
     struct draw_model *model;
     int64_t steps;
-    int64_t find_steps; /* left for searches where tiles interleave */
-    int64_t *open;      /* from a segment to itself or one behind it: all between are passed over */
+    int64_t find_steps; /* left for searches in interleaved tiles */
+    /* links each segment to itself or a later one; all between them are skipped */
+    int64_t *open;
 };
 
-/* The view of a rank under way. */
+/* The view of the rank that is being painted. */
 struct brush {
     const struct vs_map *map;
     const struct vs_map_facts *map_facts;
@@ -41,7 +42,8 @@ struct brush {
     int64_t rank;
 };
 
-/* The bytes of etypes with so much data: a gap inside is neither a hole nor room for others. */
+/* Returns the bytes of etypes with that much data, including gaps: a gap is neither a hole nor
+   room for other ranks. */
 static int64_t with_gaps(const struct vs_view_facts *facts, int64_t bytes)
 {
     int64_t size = facts->etype_file_size, extent = facts->etype_extent, all, rest;
@@ -68,7 +70,8 @@ static void add_owner(const struct brush *brush, struct draw_cell *cell, int64_t
         cell->owned = INT64_MAX;
 }
 
-/* The first segment from i on that is not passed over; shortens the way for the next one. */
+/* Returns the first segment from i on that is not skipped. Compresses the path for the next
+   call. */
 static int64_t next_open(struct painter *painter, int64_t i)
 {
     int64_t *open = painter->open;
@@ -80,7 +83,7 @@ static int64_t next_open(struct painter *painter, int64_t i)
     return i;
 }
 
-/* Called when segment i has been looked at. */
+/* Marks segment i as skipped if it has enough owners. Call it after examining the segment. */
 static void may_close(struct painter *painter, int64_t i)
 {
     const struct draw_model *model = painter->model;
@@ -89,13 +92,14 @@ static void may_close(struct painter *painter, int64_t i)
         painter->open[i] = i + 1;
 }
 
-/* The first segment from i on that ends behind displacement. */
+/* Returns the first segment from i on that ends after displacement. */
 static int64_t find_segment(const struct draw_model *model, int64_t i, int64_t displacement)
 {
     return VS_FIRST(n, i, model->segment_count, model->segments[n].end > displacement);
 }
 
-/* Displacements grow with the position: what lies between two of them is counted, not walked. */
+/* Paints a view whose displacements grow with the position: bytes between two of them are
+   counted without walking. */
 static void paint_in_order(struct painter *painter, const struct brush *brush)
 {
     struct draw_model *model = painter->model;
@@ -119,7 +123,7 @@ static void paint_in_order(struct painter *painter, const struct brush *brush)
     }
 }
 
-/* Byte number i of so many that are looked at in a segment. */
+/* Returns sample number i of the points in a segment. */
 static int64_t point_in(const struct draw_segment *segment, int64_t i, int64_t points)
 {
     int64_t size = segment->end - segment->begin;
@@ -134,13 +138,13 @@ static int64_t points_of(const struct draw_segment *segment)
     return size < MAX_POINTS ? size : MAX_POINTS;
 }
 
-/* Whether the map shows the byte, as far as the steps for that suffice. */
+/* Returns true if the map selects the byte and there are steps left to find it. */
 static bool finds_byte(struct painter *painter, const struct brush *brush, int64_t displacement)
 {
     return vs_map_find_within(brush->map, displacement, &painter->find_steps) >= 0;
 }
 
-/* Tiles interleave: some bytes of each segment are searched for. */
+/* Paints a view whose tiles interleave: searches for samples of each segment. */
 static void paint_points(struct painter *painter, const struct brush *brush)
 {
     struct draw_model *model = painter->model;
@@ -207,7 +211,7 @@ static int paint_ranks(struct painter *painter)
     return error.code ? view_spec_failed(&error) : VIEW_DONE;
 }
 
-/* Whether a byte of segment that a has is b's too. Exact where the runs are few. */
+/* Returns true if a and b have a byte of segment in common. Exact if there are few runs. */
 static bool shares_byte(struct painter *painter, const struct brush *a, const struct brush *b,
                         const struct draw_segment *segment)
 {
@@ -228,14 +232,14 @@ static bool shares_byte(struct painter *painter, const struct brush *a, const st
     for (int i = 0; i < MAX_RUNS && vs_runs_next(&runs, &run); i++) {
         if (run.displacement >= segment->end)
             break;
-        /* Of two runs that have a byte in common, one begins inside the other. */
+        /* If two runs have a byte in common, one begins inside the other. */
         if (finds_byte(painter, b, run.displacement))
             return true;
     }
     return false;
 }
 
-/* The first position of a's tile that lies at or behind place, or the end of the tile. */
+/* Returns the first position of a's tile at or after place, or the end of the tile. */
 static int64_t find_in_tile(const struct brush *a, int64_t tile, int64_t place)
 {
     int64_t low = tile * a->map_facts->tile_size, high = low + a->map_facts->tile_size;
@@ -243,7 +247,7 @@ static int64_t find_in_tile(const struct brush *a, int64_t tile, int64_t place)
     return VS_FIRST(position, low, high, vs_map_displacement(a->map, position) >= place);
 }
 
-/* Whether two of the last tiles that begin before place hold it, or one holds it twice. */
+/* Returns true if place is in two of the last tiles that begin before it, or twice in one. */
 static bool holds_twice(const struct brush *a, int64_t place)
 {
     const struct vs_map_facts *facts = a->map_facts;
@@ -263,7 +267,7 @@ static bool holds_twice(const struct brush *a, int64_t place)
     return hits > 1;
 }
 
-/* Whether a has a byte of segment twice. Exact where the runs are few. */
+/* Returns true if a has a byte of segment twice. Exact if there are few runs. */
 static bool folds_byte(const struct brush *a, const struct draw_segment *segment)
 {
     int64_t position = vs_map_lower_bound(a->map, segment->begin), end = segment->begin;
@@ -303,7 +307,8 @@ static void forget_owners(struct owners *owners)
         vs_view_unref(owners->views[--owners->count]);
 }
 
-/* Neighbours often have the same owners, whose views are then there already. */
+/* Compiles the views of a cell's owners. Neighboring cells often have the same owners, so these
+   are reused. */
 static int compile_owners(const struct draw_model *model, const struct draw_cell *cell,
                           struct owners *owners)
 {
@@ -354,7 +359,7 @@ static enum draw_kind kind_of(const struct draw_model *model, const struct draw_
     return cell->owned < cell->size ? DRAW_PART : DRAW_WHOLE;
 }
 
-/* Tells cells whose owners have bytes in common from those where they have not. */
+/* Marks cells whose owners share bytes as overlaps. */
 static int find_overlaps(struct painter *painter)
 {
     struct draw_model *model = painter->model;
@@ -395,7 +400,7 @@ int draw_paint(struct draw_model *model)
     return find_overlaps(&painter);
 }
 
-/* The side of a square of so many. */
+/* Returns the smallest integer whose square is at least number. */
 static int64_t root_of(int64_t number)
 {
     int64_t root = 1;

@@ -17,8 +17,8 @@
 #define WIDTH     640
 #define MAX_SIDE  26
 #define MIN_SIDE  8
-#define LEGEND    180 /* an entry */
-#define CHARACTER 0.6 /* a digit's width, of the font's size */
+#define LEGEND    180 /* of an entry */
+#define CHARACTER 0.6 /* width of a digit, in units of the font size */
 
 #define COLUMNS       32
 #define LINES         12
@@ -26,24 +26,24 @@
 #define ARRAY_LINES   48
 #define ARRAY_PLANES  6
 
-/* Where things are. */
+/* The layout of the figure. */
 struct figure {
     const struct draw_model *model;
     FILE *out;
     int side;        /* of a cell */
-    int left;        /* columns of labels, before the cells */
-    int panel_width; /* of a plane with labels and gap */
+    int left;        /* width of the labels before the cells */
+    int panel_width; /* of a plane with its labels and gap */
     int panel_height;
     int across;                  /* planes side by side */
     int captions;                /* lines of text */
-    int width, height, top;      /* of the whole; where the planes begin */
-    int64_t lowest[DRAW_COLORS]; /* rank that has the colour, -1: none */
-    bool more[DRAW_COLORS];      /* others have it, too */
-    bool borders, place;         /* of tiles, and of the displacement */
+    int width, height, top;      /* of the figure; top: where the planes begin */
+    int64_t lowest[DRAW_COLORS]; /* the lowest rank with the color, -1: none */
+    bool more[DRAW_COLORS];      /* other ranks have the color, too */
+    bool borders, place;         /* show borders of tiles, and the displacement */
     int entries;                 /* of the legend */
 };
 
-/* Bytes of the character at text, which XML and UTF-8 allow; 0: they do not. */
+/* Returns the number of bytes of the character at text, or 0 if XML or UTF-8 does not allow it. */
 static int character_length(const unsigned char *text)
 {
     static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -101,13 +101,13 @@ static void put_text(FILE *out, double x, double y, const char *anchor, double s
     fputs("</text>\n", out);
 }
 
-/* How many owners of a cell a stripe or band can be had for. */
+/* Returns how many owners of a cell have a stripe or band. */
 static int owners_shown(const struct draw_cell *cell)
 {
     return cell->owners < DRAW_OWNERS ? (int)cell->owners : DRAW_OWNERS;
 }
 
-/* The name of an overlap's stripes: the colours that it has. */
+/* Builds the name of an overlap's stripes from their colors. */
 static void stripes_name(const struct draw_cell *cell, char *name, size_t size)
 {
     int used = snprintf(name, size, "stripes");
@@ -139,7 +139,7 @@ static void put_stripes(FILE *out, const struct draw_cell *cell)
     fputs("</pattern>\n", out);
 }
 
-/* Whether an earlier cell has the same stripes: they need not be defined again. */
+/* Returns true if an earlier cell has the same stripes, which are then defined already. */
 static bool is_defined(const struct draw_model *model, int64_t number)
 {
     char name[64], other[64];
@@ -182,7 +182,7 @@ static void put_patterns(const struct figure *figure)
     fputs("</defs>\n", out);
 }
 
-/* The number of its rank, where it can be read. */
+/* Writes the cell's rank if it is large enough to be readable. */
 static void put_number(const struct figure *figure, const struct draw_cell *cell, double x,
                        double y)
 {
@@ -198,7 +198,8 @@ static void put_number(const struct figure *figure, const struct draw_cell *cell
             draw_color(cell->ranks[0]).dark ? "#ffffff" : "#000000", cell->ranks[0]);
 }
 
-/* A cell of one rank and holes: hatched, and filled from below as far as it is owned. */
+/* Draws a cell of one rank with holes: hatched, and filled from below in proportion to the owned
+   bytes. */
 static void put_part(const struct figure *figure, const struct draw_cell *cell, double x, double y)
 {
     double side = figure->side, height = (double)cell->owned / (double)cell->size * side;
@@ -210,7 +211,7 @@ static void put_part(const struct figure *figure, const struct draw_cell *cell, 
     fputs("\"/>\n", figure->out);
 }
 
-/* A band for each of a few ranks that share a cell but no byte. */
+/* Draws a band for each of a few ranks that share a cell but no byte. */
 static void put_bands(const struct figure *figure, const struct draw_cell *cell, double x, double y)
 {
     double width = (double)figure->side / (double)cell->owners;
@@ -222,7 +223,7 @@ static void put_bands(const struct figure *figure, const struct draw_cell *cell,
     }
 }
 
-/* One fill for all of a cell. */
+/* Fills a cell with one color. */
 static void put_fill(const struct figure *figure, const struct draw_cell *cell, double x, double y)
 {
     char name[64];
@@ -265,13 +266,13 @@ static void put_border(const struct figure *figure, double x, double y)
             x, y - 3, figure->side + 6);
 }
 
-/* A tip that points to x, y: where the displacement is. */
+/* Draws an arrow that points to x, y, the displacement. */
 static void put_place(const struct figure *figure, double x, double y)
 {
     fprintf(figure->out, "<path d=\"M%.6g %.6gl-5 -8h10z\" fill=\"#000000\"/>\n", x, y);
 }
 
-/* Above the cells: numbers of columns in an array, or the distance in bytes. */
+/* Draws the ruler above the cells: column numbers of an array, or distances in bytes. */
 static void put_ruler(const struct figure *figure, double x, double y)
 {
     const struct draw_model *model = figure->model;
@@ -336,7 +337,7 @@ static void put_plane(const struct figure *figure, int64_t plane)
         put_line(figure, plane, line, x, y + (double)(line * (figure->side + gap)));
 }
 
-/* Entry number *entry of the legend, with this cell before the words. */
+/* Draws entry *entry of the legend: this cell, followed by text. */
 static void put_entry(const struct figure *figure, int *entry, const struct draw_cell *cell,
                       bool place, const char *text)
 {
@@ -357,7 +358,7 @@ static void put_entry(const struct figure *figure, int *entry, const struct draw
     (*entry)++;
 }
 
-/* The first cell of that kind, as an example; NULL: there is none. */
+/* Returns the first cell of that kind as an example, or NULL. */
 static const struct draw_cell *example_of(const struct draw_model *model, enum draw_kind kind)
 {
     for (int64_t i = 0; i < cell_count(model); i++)
@@ -376,7 +377,7 @@ static const struct {
 };
 #define KINDS (sizeof(legend) / sizeof(*legend))
 
-/* What the picture uses has an entry in the legend. */
+/* Lists the legend entries of everything that the picture uses. */
 static void gather_legend(struct figure *figure)
 {
     const struct draw_model *model = figure->model;
@@ -432,7 +433,7 @@ static void put_legend(const struct figure *figure)
         put_entry(figure, &entry, NULL, true, "displacement");
 }
 
-/* The sizes of all parts follow from the number of cells. */
+/* Computes the sizes of all parts from the number of cells. */
 static void measure_page(struct figure *figure, const char *spec)
 {
     const struct draw_model *model = figure->model;
@@ -498,7 +499,7 @@ static void put_figure(const struct figure *figure, const char *spec)
     fputs("</svg>\n", out);
 }
 
-/* Nothing is left at the name of a figure that could not be written. */
+/* Writes the figure. Removes the file on failure. */
 static int write_figure(struct figure *figure, const struct view_args *args)
 {
     bool to_stdout = !strcmp(args->svg, "-");

@@ -6,25 +6,26 @@
 
 /* A picture as text. */
 
-/* Lines and planes at most. */
+/* The maximum number of lines and planes. */
 #define LINES       16
 #define ARRAY_LINES 32
 #define PLANES      4
 
-/* How the lines are put together: numbers and displacement on the left, then the cells. */
+/* The layout of lines: number and displacement on the left, then the cells. */
 struct sheet {
     const struct draw_model *model;
     bool color;
-    int number;  /* columns of a line's number, before its displacement; 0: none */
-    int label;   /* columns of a displacement */
-    int content; /* columns of a cell's own, behind the border */
+    int number;  /* width of a line's number, before its displacement; 0: none */
+    int label;   /* width of a displacement */
+    int content; /* width of a cell's text, after the border */
     int64_t zoom;
 };
 
 static const char *const marks[] = {
     [DRAW_BEFORE] = "<", [DRAW_HOLE] = ".", [DRAW_MIXED] = "+", [DRAW_OVERLAP] = "#"};
 
-/* Does what fits into width columns, and the columns of it depend on what it says. */
+/* Lays out a picture that fits into width columns. The widths of labels depend on the layout, so
+   it repeats until they match. */
 static int lay_out(struct draw_model *model, const struct view_args *args, int64_t width,
                    int64_t zoom, struct sheet *sheet)
 {
@@ -64,7 +65,8 @@ static int lay_out(struct draw_model *model, const struct view_args *args, int64
     return VIEW_DONE;
 }
 
-/* 16 colours of a terminal differ from one to the next: these are of the 6 x 6 x 6 that do not. */
+/* A terminal's 16 basic colors vary from one terminal to another. The colors of the 6 x 6 x 6
+   cube do not. */
 static int cube_color(uint8_t value)
 {
     return value < 48 ? 0 : value < 115 ? 1 : (value - 35) / 40;
@@ -93,7 +95,7 @@ static void begin_color(const struct draw_cell *cell)
     }
 }
 
-/* What stands between a cell and the one before it. */
+/* Returns the character between a cell and the previous one. */
 static char border_of(const struct draw_model *model, int64_t displacement)
 {
     if (displacement == model->survey.first && displacement > 0 && !model->plane)
@@ -141,7 +143,8 @@ static void print_line(const struct sheet *sheet, int64_t plane, int64_t line)
     putchar('\n');
 }
 
-/* Above the columns: their numbers in an array, or the distance in bytes, as far as they fit. */
+/* Prints the ruler above the columns: column numbers of an array, or distances in bytes, where
+   they fit. */
 static void print_ruler(const struct sheet *sheet)
 {
     const struct draw_model *model = sheet->model;
@@ -154,7 +157,7 @@ static void print_ruler(const struct sheet *sheet)
         char text[32];
         int length =
             snprintf(text, sizeof(text), model->plane ? "%" PRId64 : "+%" PRId64, c * model->scale);
-        /* As the cells' texts, to the right. */
+        /* Aligned to the right, like the cells' texts. */
         int64_t end = at + (c + 1) * (sheet->content + 1);
         printf("%*s%s", (int)(end - length - written), "", text);
         written = end;

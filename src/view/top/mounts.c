@@ -27,7 +27,7 @@ static void start_look(struct view_mount *mount)
     mount->look = NULL;
 }
 
-/* Makes the text that has been read the newest statistics. */
+/* Makes the new text the newest statistics. */
 static void keep_stats(struct view_mount *mount, const char *text)
 {
     json_t *stats = json_loads(text, 0, NULL);
@@ -43,7 +43,7 @@ static void keep_stats(struct view_mount *mount, const char *text)
     mount->time = now_ns();
 }
 
-/* Returns true once the look has brought something, or failed. */
+/* Returns true once the read has succeeded or failed. */
 static bool take_look(struct view_mount *mount)
 {
     char text[MOUNTS_TEXT_MAX];
@@ -67,7 +67,7 @@ void view_mounts_read(struct view_mounts *mounts, int limit)
     int64_t end = now_ns() + (int64_t)limit * 1000000;
     size_t left = mounts->count;
 
-    mounts_child_reap(); /* there may be no mount left to start a child for */
+    mounts_child_reap(); /* there may be no mount left that starts a child, which would also reap */
     mounts_child_make_room(mounts->count);
     for (size_t i = 0; i < mounts->count; i++)
         if (!mounts->list[i].look)
@@ -97,7 +97,7 @@ static void release_mount(struct view_mount *mount)
     json_decref(mount->before);
 }
 
-/* Moves what is known of a mount from old, or begins anew. */
+/* Adds a mount, and moves its state from old if it is known. */
 static int add_mount(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     struct view_mount *list = realloc(mounts->list, (mounts->count + 1) * sizeof(*list));
@@ -125,8 +125,8 @@ static bool is_known(const struct view_mounts *mounts, const char *place)
 }
 
 /*
- * The mount point as the kernel's table has it, new; NULL where there is no such folder. Nobody who
- * serves it is asked: it may hang.
+ * Returns the mount point as in the kernel's table, as a new string, or NULL if there is no such
+ * folder. Sends no request to a mount, which may hang.
  */
 static char *whole_path(const char *place)
 {
@@ -146,8 +146,7 @@ static char *whole_path(const char *place)
     return whole;
 }
 
-/* Adds the mount at a place of the table, if it is one of ours, and one of those wanted (NULL:
- * any). */
+/* Adds the mount of a table entry if its type is fuse.mpiio and it is wanted (NULL: any). */
 static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
                       const struct mntent *entry, const char *wanted)
 {
@@ -157,7 +156,7 @@ static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
     return add_mount(mounts, old, entry->mnt_dir);
 }
 
-/* Adds the mounts of the table, or the one at a place: -ENOENT where it is not there. */
+/* Adds the mounts of the table, or the one at a place. Returns -ENOENT if that is missing. */
 static int search_mounts(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     char *wanted = place ? whole_path(place) : NULL;
@@ -225,7 +224,7 @@ double view_stat_rate(const struct view_mount *mount, const char *path)
 
 /* Prometheus. */
 
-/* Each number of stats.json under a metric's name; what is not a counter may fall, too. */
+/* The metric of each number in stats.json. Metrics that are not counters may also decrease. */
 static const struct metric {
     const char *path, *name, *help;
     bool counter;
@@ -262,7 +261,7 @@ static const struct metric {
     {"pool.held_bytes", "pool_held_bytes", "Memory of the pool in use.", false},
 };
 
-/* A label's value: quotes, backslashes and newlines are escaped. */
+/* Prints a label's value, with quotes, backslashes and newlines escaped. */
 static void print_label(const char *text, FILE *out)
 {
     for (; *text; text++) {
@@ -286,7 +285,8 @@ static void print_head(const char *name, const char *help, bool counter, FILE *o
             counter ? "counter" : "gauge");
 }
 
-/* The mount chooses the name: one that could end its label, or the line, is left out. */
+/* Returns false for a name that could end its label or the line, because the mount chooses the
+   name. Such a name is left out. */
 static bool is_word(const char *name)
 {
     return *name && strlen(name) < 32 && name[strspn(name, "abcdefghijklmnopqrstuvwxyz_")] == '\0';
