@@ -33,7 +33,7 @@ static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
 {
     int count = from_span_numbers(value, sizes, 3);
 
-    /* VisIt takes fewer than three sizes for a plane or a line. */
+    /* VisIt accepts fewer than three sizes for a plane or a line. */
     for (int d = count; count > 0 && d < 3; d++)
         sizes[d] = 1;
     for (int d = 0; d < 3; d++)

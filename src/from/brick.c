@@ -14,10 +14,10 @@
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 
-/* Lines of text at the beginning of a data file have no more bytes. */
+/* The maximum size of the lines of text at the beginning of a data file. */
 #define LINES_MAX (1 << 20)
 
-/* The most digits of a number that a pattern makes. */
+/* The maximum number of digits in the numbers of a pattern. */
 #define WIDTH_MAX 64
 
 void from_brick_free(struct from_brick *brick)
@@ -91,8 +91,8 @@ int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, 
     return code;
 }
 
-/* Returns the displacement behind a number of lines that begin at byte at, or -1 if the file has
-   fewer lines, or they have more than LINES_MAX bytes. */
+/* Returns the displacement after a number of lines that begin at byte at. Returns -1 if the file
+   has fewer lines, or they have more than LINES_MAX bytes. */
 static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 {
     FILE *file = lines ? from_open_text(path) : NULL;
@@ -116,8 +116,8 @@ static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
     return at;
 }
 
-/* Returns the displacement of a block in a file of size bytes, or -1 with the reason, a new string
-   (NULL if memory is exhausted). */
+/* Returns the displacement of a block in a file of size bytes, or -1 with the reason, a new
+   string (NULL if memory is exhausted). */
 static int64_t find_block(const struct from_brick *brick, const char *path, int64_t bytes,
                           int64_t size, char **reason)
 {

@@ -8,7 +8,7 @@
 #include "from.h"
 #include "text.h"
 
-/* The value of disp if the block lies at the end of its file. */
+/* The value of disp if the block is at the end of its file. */
 #define FROM_AT_END (-1)
 
 /* Starts with path and file set, and everything else zero. Release it with from_brick_free. */

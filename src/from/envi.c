@@ -14,7 +14,7 @@
 
 /* ENVI's images: a .hdr file beside the data. */
 
-/* The bands of an image with more bands are not listed one by one. */
+/* The maximum number of bands that are listed one by one. */
 #define BANDS_MAX 4096
 
 enum interleave { BSQ, BIL, BIP };
@@ -45,8 +45,7 @@ static void read_interleave(struct reader *r, struct from_span value)
         from_lines_fail(&r->lines, "interleave must be bsq, bil or bip");
 }
 
-/* Notes the reason why the image is refused: it is compressed, or has bytes around frames or lines.
- */
+/* Records why the image is refused: it is compressed, or has bytes around frames or lines. */
 static void read_other(struct reader *r, struct from_span key, struct from_span value)
 {
     static const struct {
@@ -91,7 +90,7 @@ static void read_lines(struct reader *r)
 {
     struct from_span line, key, value;
 
-    from_lines_next(&r->lines, &line); /* ENVI */
+    from_lines_next(&r->lines, &line); /* skip "ENVI" */
     while (from_lines_next(&r->lines, &line))
         if (line.length && *line.at != ';' && from_span_split(line, "=", &key, &value))
             read_entry(r, key, value);

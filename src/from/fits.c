@@ -20,7 +20,7 @@
 #define BLOCK    2880
 #define CARD     80
 #define TEXT_MAX 72
-/* The most bytes of a header. */
+/* The maximum size of a header in bytes. */
 #define HEADER_MAX (1 << 24)
 #define FIELDS_MAX 999
 #define AXES_MAX   999
@@ -44,7 +44,7 @@ struct reader {
     int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
     int64_t first;                      /* the length of the first axis */
     int64_t values;                     /* product of the axes' lengths */
-    int64_t behind;                     /* product of all but the first */
+    int64_t behind;                     /* product of all but the first axis */
     bool has_groups, is_compressed;
     struct column *columns;
 };
@@ -101,7 +101,7 @@ static bool is_true(struct from_span value)
     return value.length && *value.at == 'T';
 }
 
-/* Returns the number behind a key's name, as in NAXIS3, or -1 if there is none. */
+/* Returns the number after a key's name, as in NAXIS3, or -1 if there is none. */
 static int64_t index_of(struct from_span key, const char *name)
 {
     size_t length = strlen(name);
@@ -169,7 +169,7 @@ static bool read_card(struct reader *r, bool is_first)
     struct from_span key = {text, 8}, value = {text + 10, CARD - 10};
 
     if (got != CARD || (is_first && memcmp(text, r->unit ? "XTENSION" : "SIMPLE  ", 8) != 0)) {
-        /* Anything may follow the last unit. */
+        /* After the last unit there may be other data. */
         r->ended = is_first;
         if (got < 0)
             from_fail(r->error, (int)got, r->path, "%s", strerror((int)-got));

@@ -26,7 +26,8 @@ const struct from_format *from_format_of(const struct from_bytes *head)
     return NULL;
 }
 
-/* Returns the path of the file that describes what goes by that name, a new string, or NULL. */
+/* Returns the path of the file that describes a name which is not a file, as a new string, or
+   NULL. */
 static char *find_described(const char *name)
 {
     char *path = NULL;
@@ -37,7 +38,7 @@ static char *find_described(const char *name)
     return path;
 }
 
-/* Returns the formats' names, "a, b, c". Borrowed. */
+/* Returns the names of the formats: "a, b, c". Borrowed. */
 static const char *format_names(void)
 {
     return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, "
@@ -70,7 +71,8 @@ static int parse_head(void *argument, const struct from_bytes *head, struct vs_e
     return format->parse(head, file, error);
 }
 
-/* In an order of its own a slice shows gaps, which an element has not for NumPy. */
+/* Refuses structures with gaps in chunks that are out of order. A slice with a buftype would
+   show the gaps, which NumPy's elements do not have. */
 static void refuse_disorder(struct from_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -108,7 +110,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
-/* The path itself, or that of the file which describes what goes by this name. A new string. */
+/* Returns the path itself, or that of the file which describes this name. A new string. */
 static char *path_of(const char *name)
 {
     char *found = access(name, F_OK) && errno == ENOENT ? find_described(name) : NULL;

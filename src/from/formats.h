@@ -4,7 +4,7 @@
 
 #include "from.h"
 
-/* The formats that are known; each has a source of that name. Fortran has a header. */
+/* The supported formats. Each has a source of that name; Fortran also has a header. */
 extern const struct from_format from_bov;
 extern const struct from_format from_envi;
 extern const struct from_format from_fits;
@@ -20,12 +20,12 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* HDF5, netCDF-4 too: read by a module (hdf5_module.h), which is loaded when it is needed. */
+/* HDF5, including netCDF-4: read by a module (hdf5_module.h) that is loaded on demand. */
 extern const struct from_format from_hdf5;
 
 /*
- * Lists what is in an HDF5 file whose bytes are source's; NULL: those of the file at path. As list
- * of struct from_format.
+ * Lists the contents of an HDF5 file whose bytes come from source, or if that is NULL from the file
+ * at path. Like list of struct from_format.
  */
 int from_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
                    struct vs_error *error);

@@ -7,7 +7,7 @@
 /*
  * Records of sequential unformatted Fortran files. Each record lies between two markers with its
  * length. gfortran divides records above 2 GiB into subrecords with markers of their own. The
- * marker before a subrecord is negative if another one follows, the marker behind it if one
+ * marker before a subrecord is negative if another one follows, the marker after it if one
  * precedes.
  */
 
@@ -21,18 +21,18 @@ struct from_piece {
     int64_t at, bytes;
 };
 
-/* Starts zeroed. The caller frees list. */
+/* Initialize it with zeros. The caller frees list. */
 struct from_pieces {
     struct from_piece *list;
     size_t count, room;
 };
 
-/* The most subrecords of a record. Those of gfortran have 2 GiB each. */
+/* The maximum number of subrecords in a record. Those of gfortran have 2 GiB each. */
 #define FROM_SUBRECORDS_MAX 16384
 
 struct from_record {
     int64_t bytes; /* of data */
-    int64_t end;   /* the displacement behind the last marker */
+    int64_t end;   /* the displacement after the last marker */
     int64_t subrecords;
     int64_t wrong; /* the displacement where it is damaged */
     char why[128];

@@ -9,7 +9,7 @@
 
 #include "viewspec/base/list.h"
 
-/* The most links that are followed for a path, because links may form a cycle. */
+/* The maximum number of links that are followed for a path, because links may form a cycle. */
 #define LINKS_MAX 64
 
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
@@ -221,7 +221,7 @@ void from_free(struct from_file *file)
 
 /* Types of elements. */
 
-/* The name in a table of sizes, or NULL. */
+/* Returns the name in a table of sizes as JSON, or NULL. */
 static json_t *name_of_size(const char *const *names, int64_t size)
 {
     const char *name = size > 0 && size <= 32 ? names[size] : NULL;

@@ -15,10 +15,10 @@
  * thread-safe.
  */
 
-/* As many dimensions as NumPy and HDF5 have. */
+/* The maximum number of dimensions, as in NumPy and HDF5. */
 #define FROM_DIMENSIONS_MAX 32
 
-/* A part of a file that says where variables lie. */
+/* A part of a file that describes the positions of variables. */
 struct from_part {
     int64_t at, bytes;
     char *path; /* of the file, owned; NULL: that of struct from_file */
@@ -40,14 +40,14 @@ struct from_chunks {
 
 /* An array of elements of one type. */
 struct from_variable {
-    char *name;    /* as in the file, owned */
-    json_t *etype; /* an element as viewspec(5) has it, owned; may be NULL where reason is not */
+    char *name;          /* as in the file, owned */
+    json_t *etype;       /* an element in viewspec(5), owned; may be NULL if reason is set */
     const char *datarep; /* NULL: each value has one byte */
-    bool has_gaps;       /* there are bytes in an element that belong to no value */
+    bool has_gaps;       /* an element has bytes that belong to no value */
     int64_t size;        /* bytes from one element to the next, in the file */
     int dimensions;
     int64_t shape[FROM_DIMENSIONS_MAX];
-    bool fortran;   /* the first index runs fastest */
+    bool fortran;   /* the first index varies fastest */
     int64_t at;     /* displacement of the first element */
     int64_t stride; /* bytes from one index of the first dimension to the next; 0: without gaps */
     int64_t gap;    /* bytes at the end of an element without any of its values; the file may end
@@ -72,8 +72,8 @@ struct from_wanted {
 
 struct from_file {
     struct from_wanted wanted;
-    const char *format;  /* its name for people */
-    char *path;          /* of the file with the header, as it was given; owned */
+    const char *format;  /* its name in messages */
+    char *path;          /* of the file with the header, as the user typed it; owned */
     char *data;          /* path of the file that has the values, owned; NULL: the same */
     const char *datarep; /* of values in variables of bytes; NULL: native */
     char *note;          /* a message to the user about the file, owned; NULL: none */
@@ -125,22 +125,23 @@ void from_drop(struct from_variable *variable);
 
 void from_free(struct from_file *file); /* NULL is allowed */
 
-/* Forgets what was found in it, to begin again. */
+/* Removes everything that was found in the file, to start again. */
 void from_clear(struct from_file *file);
 
-/* For formats: a new variable of that name (length bytes, copied), or NULL without memory. */
+/* For formats: adds a variable of that name (length bytes, copied). Returns NULL if memory is
+   exhausted. */
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length);
 
-/* For formats: one more part of the header. 0 or -ENOMEM. */
+/* For formats: adds a part of the header. Returns 0 or -ENOMEM. */
 int from_add_part(struct from_file *file, int64_t at, int64_t bytes);
 
-/* The same, a part of the file at path (copied). */
+/* Does the same for a part of the file at path (copied). */
 int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes);
 
 /* For formats: adds another name (both are copied). Returns 0 or -ENOMEM. */
 int from_add_link(struct from_file *file, const char *name, const char *target);
 
-/* Returns the number of the variable with that name, following links; -1 if there is none. */
+/* Returns the index of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);
 
 /*
@@ -149,53 +150,54 @@ long from_find(const struct from_file *file, const char *name);
  */
 bool from_is_wanted(const struct from_file *file, const char *name);
 
-/* For formats: the variable cannot be a view; the first reason stays. */
+/* For formats: marks a variable that cannot be a view with the reason. Keeps an earlier reason. */
 void from_refuse(struct from_variable *variable, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* For formats: fills error, for the file at path. Returns code. */
+/* For formats: fills error for the file at path. Returns code. */
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Number of elements of a variable; -1: more than 2^63-1 bytes of them. */
+/* Returns the number of elements of a variable; -1 if they have more than 2^63-1 bytes. */
 int64_t from_elements(const struct from_variable *variable);
 
-/* Returns the displacement behind the last value of a variable without chunks, 0 if it has no
+/* Returns the displacement after the last value of a variable without chunks, 0 if it has no
    values, or -1 if that is more than 2^63-1. */
 int64_t from_end(const struct from_variable *variable);
 
 /*
- * Types of elements as viewspec(5) has them. Each function returns a new reference, or NULL where
- * there is no such type or no memory; those that take types take them over, and NULL for one is
- * NULL again.
+ * Types of elements in viewspec(5). Each function returns a new reference, or NULL if there is no
+ * such type or memory is exhausted. Functions that take a type steal it; if it is NULL, they return
+ * NULL.
  */
 
 json_t *from_integer(int64_t size, bool is_signed);
 json_t *from_float(int64_t size);   /* IEEE binary16, 32, 64; this machine's long double */
-json_t *from_complex(int64_t size); /* of two such */
+json_t *from_complex(int64_t size); /* of two reals of half that size */
 
 /* Returns the type of a number by its kind in NumPy: i, u, f or c. */
 json_t *from_number(char kind, int64_t size);
 
-/* count of them side by side. */
+/* Returns an array of count adjacent elements. */
 json_t *from_several(json_t *type, int64_t count);
 
-/* The same type with another distance to the next, in bytes. */
+/* Returns the same type with another extent in bytes. */
 json_t *from_spaced(json_t *type, int64_t extent);
 
-/* A structure without members yet. */
+/* Returns a structure without members. */
 json_t *from_struct(void);
 
-/* One more member of a structure, at a displacement behind those before. 0 or -1. */
+/* Adds a member to a structure, at a displacement after those of previous members. Returns 0 or
+   -1. */
 int from_member(json_t *structure, int64_t displacement, json_t *type);
 
 /*
- * Byte orders meet: order has that of the values so far ('<', '>', or 0 for none), and takes in
- * that of one more. False where both stand side by side, which a view cannot have.
+ * Combines byte orders: *order is that of the values so far ('<', '>', or 0 for none), more that of
+ * another value. Returns false if they differ, which a view does not support.
  */
 bool from_order(char *order, char more);
 
-/* The data representation of that byte order; NULL for none. */
+/* Returns the data representation of that byte order; NULL for none. */
 const char *from_datarep(char order);
 
 #endif

@@ -17,7 +17,7 @@ static int fail_grid(struct vs_error *error, const char *what)
     return from_fail(error, -EINVAL, grid_source, "%s", what);
 }
 
-/* The JSON of a darray of so many dimensions with that decomposition, or NULL. */
+/* Returns the JSON of a darray with that decomposition and number of dimensions, or NULL. */
 static json_t *translate_grid(const char *text, int dimensions, struct vs_error *error)
 {
     char sizes[2 * FROM_DIMENSIONS_MAX + 1] = "1", *shorthand, *json = NULL;
@@ -30,7 +30,7 @@ static json_t *translate_grid(const char *text, int dimensions, struct vs_error 
         return NULL;
     }
     json = vs_shorthand_json(shorthand, grid_source, NULL, 0, error);
-    /* Places are those of the text alone. */
+    /* Report columns of the user's text alone. */
     error->column -= (int)strlen("darray ") + (int)strlen(sizes) + 1;
     if (error->code && error->column < 1)
         error->column = 1;
@@ -41,7 +41,8 @@ static json_t *translate_grid(const char *text, int dimensions, struct vs_error 
     return root;
 }
 
-/* A number of the grid: "ranks" stands for the ranks. False where it is none from 1 to 2^31-1. */
+/* Reads a number of the grid; "ranks" is the number of ranks. Returns false unless it is from 1
+   to 2^31-1. */
 static bool read_number(const json_t *value, int64_t ranks, int64_t *number)
 {
     const char *text = json_string_value(value);
@@ -50,7 +51,7 @@ static bool read_number(const json_t *value, int64_t ranks, int64_t *number)
     return *number >= 1 && *number <= INT32_MAX;
 }
 
-/* Dimension d, which size ranks share. */
+/* Reads the distribution of dimension d, which is divided among size ranks. */
 static int read_dimension(const json_t *form, size_t d, const json_t *size, int64_t ranks,
                           struct from_grid *grid, struct vs_error *error)
 {
@@ -71,7 +72,7 @@ static int read_dimension(const json_t *form, size_t d, const json_t *size, int6
     return grid->ranks <= INT32_MAX ? 0 : fail_grid(error, "more than 2147483647 ranks");
 }
 
-/* How many of the dimensions are distributed. */
+/* Returns how many of the dimensions are distributed. */
 static size_t count_distributed(const json_t *form)
 {
     json_t *distribution;
@@ -82,7 +83,7 @@ static size_t count_distributed(const json_t *form)
     return count;
 }
 
-/* The grid has a number for each dimension, or for each that is distributed. */
+/* Reads all dimensions. The grid has a number for each dimension, or for each distributed one. */
 static int read_dimensions(const json_t *form, int64_t ranks, struct from_grid *grid,
                            struct vs_error *error)
 {
@@ -130,7 +131,7 @@ int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs
         grid->ranks = ranks ? ranks : 1;
         return 0;
     }
-    /* At first as of one dimension, to see how many are named. */
+    /* First parse it with one dimension, to count the distributions that are given. */
     json_t *root = translate_grid(text, 1, error);
     const json_t *form = json_object_get(json_object_get(root, "view"), "filetype");
     size_t dimensions = json_array_size(json_object_get(form, "distribs"));
@@ -147,7 +148,7 @@ int from_grid(const char *text, int64_t ranks, struct from_grid *grid, struct vs
     return error->code;
 }
 
-/* One dimension, as a rank has it. */
+/* One dimension of a rank's part. */
 
 struct from_term from_constant(int64_t value)
 {
@@ -176,7 +177,7 @@ json_t *from_term_json(const struct from_term *term)
     return term->constant ? json_integer(term->value) : json_stringn(term->text + 1, length - 2);
 }
 
-/* Which of the parts of dimension d is the rank's: the last dimension runs fastest. */
+/* Returns the rank's coordinate in dimension d. The last dimension varies fastest. */
 static struct from_term coordinate_of(const struct from_grid *grid, int d)
 {
     int64_t behind = 1;
@@ -192,7 +193,7 @@ static struct from_term coordinate_of(const struct from_grid *grid, int d)
     return from_expression("rank / %" PRId64 " %% %" PRId64, behind, grid->psizes[d]);
 }
 
-/* Where the rank's block begins and how long it is: nothing behind the last index. */
+/* Computes the start and the length of the rank's block, limited to the array. */
 static void find_block(struct from_axis *axis)
 {
     const char *at = axis->coordinate.text;
@@ -203,7 +204,8 @@ static void find_block(struct from_axis *axis)
                                   axis->block, axis->length, at, axis->block);
 }
 
-/* How many indices blocks in turn have: of whole blocks, and of the one that the end cuts. */
+/* Counts a rank's indices in a cyclic distribution: those of whole blocks, and of the truncated
+   last one. */
 static void count_cyclic(struct from_axis *axis)
 {
     int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;

@@ -21,7 +21,8 @@
 static const char signature[] = "\x89HDF\r\n\x1a\n";
 #define SIGNATURE_LENGTH 8
 
-/* A user's own block may precede the file: of 512 bytes, or a power of two more. */
+/* Returns true for an HDF5 file. A user block of 512 bytes, or a power of two more, may precede
+   its signature. */
 static bool is_hdf5(const struct from_bytes *head)
 {
     for (size_t at = 0; at + SIGNATURE_LENGTH <= head->length; at = at ? 2 * at : 512)
@@ -30,7 +31,7 @@ static bool is_hdf5(const struct from_bytes *head)
     return false;
 }
 
-/* Opens the module: where it is installed, or built, seen from the program. */
+/* Opens the module. Its path, installed or in the build directory, is relative to the program. */
 static void *open_module(void)
 {
     static const char *const places[] = {MPIIO_HDF5_MODULE, "../from/mpiio-hdf5.so"};
@@ -49,7 +50,7 @@ static void *open_module(void)
     return NULL;
 }
 
-/* Processor time that libhdf5 has to list a file; healthy files need a few seconds at most. */
+/* Seconds of processor time for libhdf5 to list a file; intact files need a few seconds at most. */
 #define CHILD_SECONDS 600
 
 typedef int (*lister)(const char *path, const struct from_source *source, struct from_file *file,
@@ -62,7 +63,8 @@ static int try_out(lister list_file, const char *path, const struct from_source 
 {
     static const struct rlimit none;
     const struct rlimit time = {CHILD_SECONDS, CHILD_SECONDS};
-    void (*ignored)(int) = signal(SIGCHLD, SIG_DFL); /* else there is no status to wait for */
+    /* otherwise the child's status may be discarded */
+    void (*ignored)(int) = signal(SIGCHLD, SIG_DFL);
     pid_t child = fork();
     int status = 0, got;
 
@@ -73,7 +75,7 @@ static int try_out(lister list_file, const char *path, const struct from_source 
         setrlimit(RLIMIT_CORE, &none);
         setrlimit(RLIMIT_CPU, &time);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv("LIBC_FATAL_STDERR_", "1", 1); /* glibc does not write to the terminal */
+        setenv("LIBC_FATAL_STDERR_", "1", 1); /* keeps glibc from writing to the terminal */
         if (null >= 0 && dup2(null, STDERR_FILENO) >= 0)
             _exit((list_file(path, source, file, error), 0));
         _exit(1);
@@ -100,7 +102,7 @@ int from_hdf5_list(const char *path, const struct from_source *source, struct fr
         return from_fail(error, -ENOTSUP, path, "an HDF5 file: %s",
                          why ? why : "this program was built without libhdf5");
     *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
-    /* It stays: libhdf5 ends with the program. */
+    /* The module is never unloaded: libhdf5 has an exit handler. */
     if (module_list == NULL)
         return from_fail(error, -ENOTSUP, path, "%s", dlerror());
     if (try_out(module_list, path, source, file, error))

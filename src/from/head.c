@@ -10,7 +10,7 @@
 
 /* The size of the first read. Each further read is four times as large, until it has the header. */
 #define FIRST_BYTES ((size_t)1 << 16)
-/* The most bytes of a header. */
+/* The maximum size of a header in bytes. */
 #define MOST_BYTES ((size_t)1 << 28)
 
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at)

@@ -10,8 +10,8 @@
 /* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 
-/* Opens a regular file for reading; anything else fails with EINVAL and does not block. NULL with
-   errno set. */
+/* Opens a regular file for reading. Fails with EINVAL, without blocking, for any other type.
+   Returns NULL with errno set on failure. */
 FILE *from_open_text(const char *path);
 
 /* Opens the folder of a path, and sets *base to the length of the folder's part of it. Returns NULL

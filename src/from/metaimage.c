@@ -12,8 +12,8 @@
 
 /*
  * The header consists of lines "Key = Value". The last key is ElementDataFile. Its value is LOCAL
- * if the data follows; the name of a file; LIST if names follow, one a line; or a pattern of names
- * with the first number, the last one and the step.
+ * if the data follows; the name of a file; LIST if names follow, one on each line; or a pattern of
+ * names with the first number, the last one and the step.
  */
 
 struct reader {

@@ -12,7 +12,7 @@
 
 /* The .meta files of MITgcm, each of which describes the .data file beside it. */
 
-/* A variable of some records, from one on. */
+/* Adds a variable with some records, beginning with number first. */
 static int add_records(const struct from_meta *meta, struct from_file *file, const char *name,
                        size_t length, int64_t first, int64_t records)
 {
@@ -40,7 +40,7 @@ static int add_records(const struct from_meta *meta, struct from_file *file, con
     return variable->etype ? 0 : -ENOMEM;
 }
 
-/* A variable a field, where they have names; else one of that name. */
+/* Adds a variable for each field if they have names; else one with that name. */
 static int add_variables(const struct from_meta *meta, struct from_file *file, const char *name,
                          size_t length)
 {
@@ -60,7 +60,7 @@ static bool is_mitgcm(const struct from_bytes *head)
            memmem(head->bytes, head->length, "dimList", 7);
 }
 
-/* Programs that read such files take NAME for NAME.meta, or for all tiles of NAME. */
+/* Finds NAME.meta, or the first tile of NAME, because programs for such files accept NAME. */
 static char *find_meta(const char *name)
 {
     char *path = NULL;
@@ -73,7 +73,7 @@ static char *find_meta(const char *name)
     return from_pieces_find(name);
 }
 
-/* What the .meta file says, of the .data file beside it, or of the pieces that belong together. */
+/* Describes the .data file beside the .meta file, or the pieces that belong together. */
 static int describe_data(const struct from_bytes *head, const struct from_meta *meta,
                          struct from_file *file, struct vs_error *error)
 {

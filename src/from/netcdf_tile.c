@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Tiles: their positions by the attributes that models write. */
+/* The positions of tiles, from the attributes that models write. */
 
 struct reader {
     const struct from_file *file;

@@ -11,13 +11,13 @@
 /* NumPy's .npy, versions 1.0, 2.0 and 3.0: one variable, with the name of the file. */
 
 /*
- * The header of a .npy file: magic, version, length, then a dictionary as Python writes it, with
- * the keys descr, fortran_order and shape. A descr is the name of a type, or a list of fields.
+ * The header of a .npy file: magic, version, length, then a dictionary in Python's syntax, with the
+ * keys descr, fortran_order and shape. A descr is the name of a type, or a list of fields.
  */
 
 static const char magic[] = "\x93NUMPY";
 #define MAGIC_LENGTH 6
-/* Structures inside of structures. */
+/* The maximum nesting depth of structures. */
 #define DEPTH_MAX 16
 
 struct reader {
@@ -26,7 +26,7 @@ struct reader {
     char order; /* the byte order of the values */
 };
 
-/* An element's type: NULL with the reason noted in the variable, or what is wrong in words. */
+/* An element's type. If it is NULL, the variable has the reason, or the words have the error. */
 struct type {
     json_t *json;
     int64_t size;
@@ -56,7 +56,7 @@ static json_t *basic_type(char kind, int64_t size)
     }
 }
 
-/* A type by its name, such as '<f8'. */
+/* Reads a type's name, such as '<f8'. */
 static struct type read_name(struct reader *r)
 {
     struct type type = {0};
@@ -83,7 +83,8 @@ static struct type read_name(struct reader *r)
     return type;
 }
 
-/* (3, 4): the product of the numbers, which stand in sizes where that is not NULL. */
+/* Reads a tuple such as (3, 4) and returns the product of its numbers. Stores them in sizes
+   unless that is NULL. */
 static int64_t read_numbers(struct reader *r, int64_t *sizes, int *count)
 {
     int64_t product = 1;
@@ -109,13 +110,13 @@ static int64_t read_numbers(struct reader *r, int64_t *sizes, int *count)
 
 static struct type read_type(struct reader *r, int depth);
 
-/* A field, ('name', type) or ('name', type, (3,)), at a displacement of its structure. */
+/* Reads a field, ('name', type) or ('name', type, (3,)), at a displacement of its structure. */
 static int64_t read_field(struct reader *r, json_t *structure, int64_t at, int depth)
 {
     int64_t count = 1, bytes = 0;
 
     from_words_need(&r->words, '(');
-    if (from_words_accept(&r->words, '(')) { /* a title and the name */
+    if (from_words_accept(&r->words, '(')) { /* (title, name) */
         from_words_string(&r->words, NULL, 0);
         from_words_need(&r->words, ',');
         from_words_string(&r->words, NULL, 0);
@@ -217,7 +218,7 @@ static bool is_npy(const struct from_bytes *head)
     return head->length >= MAGIC_LENGTH && !memcmp(head->bytes, magic, MAGIC_LENGTH);
 }
 
-/* The file's name without its folder and ".npy". */
+/* Adds a variable named after the file, without its folder and ".npy". */
 static struct from_variable *add_variable(const char *path, struct from_file *file)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -18,7 +18,7 @@
  *     # comment
  *
  * It ends with an empty line, and the data follows. If a field "data file" names other files, the
- * header may end with the file. A list of names, one a line, takes up the rest of the file.
+ * header may end with the file. A list of names, one on each line, takes up the rest of the file.
  */
 
 struct reader {
@@ -177,7 +177,7 @@ static int read_lines(struct reader *r)
     int code = 0;
 
     while (!code && from_lines_next(&r->lines, &line) && line.length) {
-        /* The mark of a key that is not a field is ":=". */
+        /* A key that is not a field is followed by ":=". */
         if (*line.at != '#' && from_span_split(line, ":", &key, &value) &&
             !(key.at + key.length + 1 < line.at + line.length && key.at[key.length + 1] == '='))
             code = read_field(r, key, value);
@@ -265,7 +265,7 @@ static int parse_nrrd(const struct from_bytes *head, struct from_file *file, str
 
     if (!has_end(head) && (int64_t)head->length < head->size)
         return -EAGAIN;
-    from_lines_next(&r.lines, &line); /* NRRD000N */
+    from_lines_next(&r.lines, &line); /* skip NRRD000N */
     int code = read_lines(&r);
     if (!code && !error->code)
         check_nrrd(&r);

@@ -20,10 +20,10 @@
  *
  *     name = [ value, ... ];        or { value ... };
  *
- * of which dimList tells, for each dimension, the size of the whole array and the first and the
- * last index (from 1) that the .data file has, the fastest dimension first; dataprec
- * (format in older files) gives the type; nrecords how many such arrays follow each other; fldList
- * their names. All else is left aside.
+ * dimList has three numbers for each dimension, the fastest first: the size of the whole array, and
+ * the first and the last index (from 1) in the .data file. dataprec (format in older files) gives
+ * the type, nrecords the number of such arrays in sequence, and fldList their names. Other values
+ * are ignored.
  */
 
 #define FIELDS_MAX 4096
@@ -35,7 +35,7 @@ struct reader {
     char precision[16];
 };
 
-/* Whatever stands up to the semicolon. */
+/* Skips everything up to the semicolon. */
 static void skip_value(struct reader *r)
 {
     char next;
@@ -117,7 +117,7 @@ static void read_entry(struct reader *r)
     from_words_need(&r->words, ';');
 }
 
-/* Whether what was read makes sense; the number of dimensions, the size of a value. */
+/* Validates the values, and computes the number of dimensions and the size of a value. */
 static void check_meta(struct reader *r)
 {
     struct from_meta *meta = r->meta;
@@ -174,23 +174,25 @@ bool from_meta_is_whole(const struct from_meta *meta)
 /* Pieces. */
 
 #define SUFFIX ".meta"
-/* A .meta file that is longer is none. */
+/* The maximum size of a .meta file. */
 #define TEXT_MAX ((size_t)1 << 20)
 
 struct piece {
     char *path;    /* of the .meta file, owned */
-    int64_t bytes; /* of that */
-    /* Where the piece lies in the whole, in C order. */
+    int64_t bytes; /* size of that file */
+    /* The position of the piece in the whole, in C order. */
     int64_t starts[FROM_DIMENSIONS_MAX], sizes[FROM_DIMENSIONS_MAX];
 };
 
 struct pieces {
-    struct from_variable whole; /* all records of the array, its values as the files have them */
+    /* all records of the array; values in the representation of the files */
+    struct from_variable whole;
     struct piece *all;
     size_t count, room;
 };
 
-/* Where ".NNN" begins, of three digits or more, that ends at end; 0: there is none. */
+/* Returns the position of ".NNN", with three digits or more, that ends at end; 0 if there is
+   none. */
 static size_t number_before(const char *name, size_t end)
 {
     size_t at = end;
@@ -224,7 +226,7 @@ char *from_pieces_find(const char *name)
     return from_first(name, is_piece);
 }
 
-/* All of the file, a new string; NULL with error filled. */
+/* Returns the contents of the file as a new string; NULL with error filled. */
 static char *read_text(const char *path, size_t *length, struct vs_error *error)
 {
     char *text = malloc(TEXT_MAX);
@@ -257,7 +259,7 @@ static bool is_same_array(const struct from_meta *one, const struct from_meta *o
     return true;
 }
 
-/* The array with all records: they are a dimension where there are several. */
+/* Describes the array with all records. If there are several, they are a dimension. */
 static int make_whole(struct pieces *pieces, const struct from_meta *meta, const char *path,
                       struct vs_error *error)
 {
@@ -276,7 +278,7 @@ static int make_whole(struct pieces *pieces, const struct from_meta *meta, const
                                        : from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
 }
 
-/* Where the piece lies, by its .meta file. */
+/* Sets the position of the piece from its .meta file. */
 static void place_piece(struct piece *piece, const struct from_meta *meta)
 {
     int at = 0;
@@ -307,7 +309,7 @@ static int read_piece(struct piece *piece, const struct from_meta *meta, const c
     return error->code;
 }
 
-/* One more piece, zeroed, or NULL without memory. */
+/* Adds a piece, zeroed. Returns NULL if memory is exhausted. */
 static struct piece *add_piece(struct pieces *pieces)
 {
     struct piece *more = vs_list_grow(pieces->all, pieces->count, &pieces->room, sizeof(*more));
@@ -344,7 +346,7 @@ static int read_all(struct pieces *pieces, const struct from_meta *meta, const c
     return error->code;
 }
 
-/* By where they begin in the whole; pieces that begin together by their names. */
+/* Compares pieces by their positions in the whole, then by their names. */
 static int compare_starts(const void *a, const void *b)
 {
     const struct piece *one = a, *other = b;
@@ -355,7 +357,8 @@ static int compare_starts(const void *a, const void *b)
     return strcmp(one->path, other->path);
 }
 
-/* Whether that piece is what its rank has in a grid of blocks as large as the first piece. */
+/* Returns true if that piece is the part of its rank in a grid of blocks of the first piece's
+   size. */
 static bool is_in_grid(const struct pieces *pieces, const struct from_grid *grid, size_t number)
 {
     const struct piece *first = pieces->all, *piece = &pieces->all[number];
@@ -371,7 +374,8 @@ static bool is_in_grid(const struct pieces *pieces, const struct from_grid *grid
     return true;
 }
 
-/* Whether the pieces, in order, are what ranks of a grid have in blocks; fills grid. */
+/* Finds a grid of blocks in which the pieces, in order, are the parts of the ranks. Returns
+   false if there is none. */
 static bool find_grid(const struct pieces *pieces, struct from_grid *grid)
 {
     int64_t count = (int64_t)pieces->count;
@@ -403,7 +407,7 @@ static bool pieces_overlap(const struct piece *one, const struct piece *other, i
     return true;
 }
 
-/* Whether each value of the whole is in one piece. */
+/* Checks that each value of the whole is in exactly one piece. */
 static int check_cover(const struct pieces *pieces, struct vs_error *error)
 {
     int64_t found = 0, wanted = from_elements(&pieces->whole);
@@ -435,7 +439,7 @@ static json_t *number_list(const int64_t *values, int count)
     return list;
 }
 
-/* The view of pieces that are in no grid: a subarray each. */
+/* Makes the view of pieces that do not form a grid: a subarray for each. */
 static json_t *make_subarrays(const struct pieces *pieces)
 {
     const struct from_variable *whole = &pieces->whole;
@@ -452,7 +456,7 @@ static json_t *make_subarrays(const struct pieces *pieces)
     return json_pack("{s:O, s:i, s:o}", "etype", whole->etype, "tiles", 1, "per_rank", list);
 }
 
-/* The members, and the parts of the header that their .meta files are. */
+/* Fills in the members, and the .meta files as parts of the header. */
 static int fill_file(const struct pieces *pieces, json_t *view, struct from_file *file,
                      struct vs_error *error)
 {

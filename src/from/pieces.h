@@ -4,49 +4,50 @@
 
 #include "from.h"
 
-/* What the text of a .meta file of MITgcm says. */
+/* The contents of a .meta file of MITgcm. */
 
 #define FROM_FIELD_NAME 64
 
 struct from_meta {
     int dimensions;
-    int64_t list[3 * FROM_DIMENSIONS_MAX]; /* for each, the fastest first: the size of the whole
-                                              array, the first and the last index that are there */
-    int64_t size;                          /* bytes of a value */
-    int64_t records;                       /* arrays that follow each other */
-    char (*fields)[FROM_FIELD_NAME];       /* names of them, owned */
+    /* for each dimension, the fastest first: the size of the whole array, the first and the last
+       index in the file */
+    int64_t list[3 * FROM_DIMENSIONS_MAX];
+    int64_t size;                    /* bytes of a value */
+    int64_t records;                 /* number of arrays in sequence */
+    char (*fields)[FROM_FIELD_NAME]; /* their names, owned */
     int64_t field_count;
 };
 
 /*
- * Reads the text of the file at path. 0, or a negative errno with error filled; meta is the
- * caller's to from_meta_free in both cases.
+ * Parses the text of the file at path. Returns 0, or a negative errno with error filled. The caller
+ * calls from_meta_free in both cases.
  */
 int from_meta(const char *text, size_t length, const char *path, struct from_meta *meta,
               struct vs_error *error);
 void from_meta_free(struct from_meta *meta);
 
-/* Whether all of the array is there. */
+/* Returns true if the file has the whole array. */
 bool from_meta_is_whole(const struct from_meta *meta);
 
 /*
- * MITgcm's tiles: where each process writes what it has of an array, there are a .meta and a .data
- * file of each piece, NAME.001.002.meta. They are members (viewspec(5)) of the whole array.
+ * MITgcm's tiles: if each process writes its own part of an array, each piece has a .meta and a
+ * .data file, NAME.001.002.meta. The pieces are members (viewspec(5)) of the whole array.
  */
 
-/* How long NAME is in the path of a .meta file that has such numbers; 0: it has none. */
+/* Returns the length of NAME in the path of a .meta file with such numbers; 0 if it has none. */
 size_t from_pieces_name(const char *path);
 
 /*
- * The path of the first .meta file of NAME's pieces, a new string; NULL where there is none (or no
- * memory).
+ * Returns the path of the first .meta file of NAME's pieces, a new string; NULL if there is none or
+ * memory is exhausted.
  */
 char *from_pieces_find(const char *name);
 
 /*
- * The pieces beside the one at path, a name with numbers, whose .meta file says meta: fills members
- * and parts of file. 0, or a negative errno with error filled: one is damaged or of another array,
- * two have the same values, some values are in none.
+ * Finds the pieces beside the one at path, which has a numbered name, and whose .meta file has the
+ * contents meta. Fills members and parts of file. Returns 0, or a negative errno with error filled
+ * if one is damaged or of another array, two have the same values, or values are missing.
  */
 int from_pieces(const char *path, const struct from_meta *meta, struct from_file *file,
                 struct vs_error *error);

@@ -112,10 +112,10 @@ int from_retype(const struct from_file *file, struct from_variable *variable, co
 
 /* Specs. */
 
-/* A view's name has fewer bytes, as a file's. */
+/* The maximum size of a view's name, including the NUL; as of a file's. */
 #define NAME_SIZE 240
 
-/* Whether a view cannot have that name, which has the letters of one: rankN, self, whole. */
+/* Returns true if a view cannot have that name because it is reserved: rankN, self, whole. */
 static bool is_taken(const char *name, bool has_members)
 {
     return !strcmp(name, "self") || (has_members && !strcmp(name, "whole")) ||
@@ -173,7 +173,7 @@ static void name_view(const json_t *views, const json_t *unchanged, const char *
     }
 }
 
-/* Adds a part of a header, with its checksum now. */
+/* Adds a part of a header, with its current checksum. */
 static int add_part(json_t *header, const struct from_file *file, const struct from_part *part,
                     bool has_members, struct vs_error *error)
 {

@@ -8,27 +8,29 @@
 /* Specs (viewspec(5)) of the variables of a file. */
 
 /*
- * The text of a spec with a view of each chosen variable: of one, with "view"; with several (or
- * where named is true) with "views", named after them. None of the chosen has a reason. It names
- * the file, how its ranks share the variables, and the checksums of what says where they lie. A new
- * string, the caller's to free(), or NULL with error filled.
+ * Returns the text of a spec with a view of each chosen variable. A single one is "view"; several
+ * (or one if named is true) are "views", named after the variables. None of the chosen variables
+ * may have a reason. The spec names the file, the decomposition, and the checksums of the parts
+ * that describe the positions. The caller frees the new string with free(). Returns NULL with error
+ * filled on failure.
  */
 char *from_spec(const struct from_file *file, const size_t *chosen, size_t count, bool named,
                 const struct from_grid *grid, struct vs_error *error);
 
-/* From a variable to a view of it, as viewspec(5) has them. */
+/* Converting a variable to a view of viewspec(5). */
 
 /*
- * The view of a variable without a reason: what each rank of the grid has of it, where the grid has
- * as many dimensions as the variable; of another grid each rank has all. A new reference, or NULL
- * with error filled: no memory, or what the grid cannot do with such a variable.
+ * Returns the view of a variable without a reason. Each rank of the grid has its part of the
+ * variable if both have the same number of dimensions; otherwise each rank has the whole variable.
+ * Returns a new reference, or NULL with error filled if memory is exhausted, or the grid does not
+ * support such a variable.
  */
 json_t *from_view(const struct from_variable *variable, const struct from_grid *grid,
                   struct vs_error *error);
 
 /*
- * Whether the elements of each rank, in the order of the array, lie in that of the file: chunks are
- * whole lines, planes, ... of the array, and lie as it goes. Else a view needs a buftype.
+ * Returns true if each rank's elements have the same order in the array and in the file: chunks are
+ * whole lines, planes, ... of the array, in its order. Otherwise a view needs a buftype.
  */
 bool from_chunks_in_order(const struct from_variable *variable);
 

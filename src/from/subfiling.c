@@ -17,24 +17,24 @@
 #include "viewspec/members/members.h"
 
 /*
- * HDF5's subfiling driver (HDF5 1.14) deals a file to several, stripe by stripe, in turn. They are
- * members of the whole file. FILE.h5.subfile_INODE.config describes them; it is found for FILE.h5,
- * too.
+ * HDF5's subfiling driver (HDF5 1.14) distributes a file over several, stripe by stripe,
+ * cyclically. They are members of the whole file. FILE.h5.subfile_INODE.config describes them; it
+ * is found for FILE.h5, too.
  */
 
 #define SUFFIX ".config"
 
-/* The whole, as its config says. */
+/* The whole file, as its config describes it. */
 struct stripes {
-    char *config; /* path of it */
+    char *config; /* path of the config */
     int64_t bytes;
-    char *folder; /* that it names; NULL: none */
+    char *folder; /* the folder of subfiles in it; NULL: none */
     int64_t stripe, count;
-    char **paths; /* of the subfiles */
+    char **paths; /* paths of the subfiles */
     size_t found, room;
     int64_t size; /* of the whole */
     int fd;       /* of the subfile that was read last, or -1 */
-    int64_t open; /* which that is */
+    int64_t open; /* index of that subfile */
 };
 
 /* Finding the config. */
@@ -47,8 +47,8 @@ static bool is_config(const struct from_bytes *head)
            memmem(head->bytes, head->length, "stripe_size=", 12);
 }
 
-/* The config of FILE.h5, which has its inode's number, or is the only one: a new string, or NULL.
- */
+/* Returns the config of FILE.h5, which has its inode number, or is the only one: a new string,
+   or NULL. */
 static char *find_config(const char *path)
 {
     char *own = NULL, *pattern = NULL, *found = NULL;
@@ -60,7 +60,7 @@ static char *find_config(const char *path)
     if (!access(own, F_OK))
         return own;
     free(own);
-    /* The number is another one where the file was copied. */
+    /* A copy of the file has another inode number. */
     if (strpbrk(path, "*?[\\") || asprintf(&pattern, "%s.subfile_[0-9]*" SUFFIX, path) < 0)
         return NULL;
     if (!glob(pattern, GLOB_NOSORT, NULL, &names) && names.gl_pathc == 1)
@@ -79,7 +79,7 @@ static bool is_subfiling(const struct from_bytes *head)
     return has_config || is_config(head);
 }
 
-/* Reading it. */
+/* Reading the config. */
 
 static int64_t parse_number(const char *text)
 {
@@ -90,7 +90,8 @@ static int64_t parse_number(const char *text)
     return errno || end == text || *end || number <= 0 ? -1 : number;
 }
 
-/* The path of a subfile: where the config says, or beside it, should they have been moved. */
+/* Returns the path of a subfile: in the folder of the config's text, or beside the config if
+   they were moved. */
 static char *find_subfile(const struct stripes *stripes, const char *name)
 {
     const char *slash = strrchr(stripes->config, '/');
@@ -119,7 +120,7 @@ static int add_path(struct stripes *stripes, const char *name)
     return stripes->paths[stripes->found++] ? 0 : -ENOMEM;
 }
 
-/* What a key sets; NULL: the line is no key's. */
+/* Returns the number that a line's key sets; NULL if the line does not have such a key. */
 static int64_t *number_of(struct stripes *stripes, const char *line, size_t *length)
 {
     static const struct {
@@ -187,7 +188,8 @@ static int read_config(struct stripes *stripes, struct vs_error *error)
 
 /* The whole. */
 
-/* Where a byte of the whole lies: in which subfile, where there, and how many follow in it. */
+/* Finds a byte of the whole: returns its subfile, its position there, and how many bytes follow
+   in that stripe. */
 static int64_t find_byte(const struct stripes *stripes, int64_t at, int64_t *local, int64_t *length)
 {
     int64_t number = at / stripes->stripe;
@@ -208,7 +210,7 @@ static bool open_subfile(struct stripes *stripes, int64_t number)
     return stripes->fd >= 0;
 }
 
-/* As read of struct from_source. */
+/* Implements read of struct from_source. */
 static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
 {
     struct stripes *stripes = self;
@@ -234,7 +236,7 @@ static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
     return (int64_t)done;
 }
 
-/* Behind the last byte of all subfiles. */
+/* Computes the size of the whole: the end of the last byte in any subfile. */
 static int measure_subfile(struct stripes *stripes, struct vs_error *error)
 {
     for (int64_t i = 0; i < stripes->count; i++) {
@@ -270,8 +272,7 @@ static int make_members(const struct stripes *stripes, struct from_file *file)
 
 /* Parts of the header. */
 
-/* Puts a part of the whole into the subfile that it lies in; what is in others becomes new parts.
- */
+/* Moves a part of the whole to its subfile. Bytes in other subfiles become new parts. */
 static int place_part(const struct stripes *stripes, struct from_file *file, struct from_part *part)
 {
     int64_t bytes = part->bytes, at = part->at, local, room;
@@ -299,7 +300,7 @@ static int place_parts(const struct stripes *stripes, struct from_file *file)
     struct from_part super = file->part_count ? file->parts[0] : (struct from_part){0};
     int code = 0;
 
-    /* The superblock is the only one of the file's. */
+    /* The superblock is the only part of the file itself. */
     file->part_count = 0;
     code = from_add_part_of(file, stripes->config, 0, stripes->bytes);
     if (!code)

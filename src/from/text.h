@@ -10,7 +10,7 @@
 
 /* Parses text headers into lines, keys, values, words and numbers, without copying. */
 
-/* A piece of the text. */
+/* A section of the text. */
 struct from_span {
     const char *at;
     size_t length;
@@ -61,35 +61,36 @@ bool from_span_number(struct from_span span, int64_t *number);
    not a number or there are more than most. */
 int from_span_numbers(struct from_span span, int64_t *list, int most);
 
-/* The words that headers in text consist of: strings in quotes, numbers, names, marks. */
+/* Words of text headers: strings in quotes, numbers, names, marks. */
 
 /* The position of a reader. After an error there is nothing left to read. */
 struct from_words {
     const char *at, *end;
-    const char *wrong; /* what is, borrowed; NULL: nothing */
+    const char *wrong; /* the error, borrowed; NULL: none */
 };
 
-/* Notes what is wrong, unless something is. */
+/* Records an error, unless there already is one. */
 void from_words_fail(struct from_words *words, const char *what);
 
 bool from_words_stopped(const struct from_words *words);
 
-/* The next character that is no blank, which stays; '\0' behind the last. */
+/* Returns the next character that is not blank, without taking it; '\0' at the end. */
 char from_words_peek(struct from_words *words);
 
-/* Takes that character where it is the one wanted. need: it is an error where it is not. */
+/* Takes the next character if it is the wanted one. from_words_need makes its absence an error. */
 bool from_words_accept(struct from_words *words, char wanted);
 void from_words_need(struct from_words *words, char wanted);
 
-/* Takes a name of letters, digits and _ where it is this word. */
+/* Takes a name of letters, digits and _ if it is this word. */
 bool from_words_accept_word(struct from_words *words, const char *word);
 
-/* Takes a decimal number, which is not negative; 0 with an error where there is none. */
+/* Takes a decimal number, which is not negative. Without one, records an error and returns 0. */
 int64_t from_words_number(struct from_words *words);
 
 /*
- * Takes a string in single or double quotes, without what a backslash escapes; text, which may be
- * NULL, gets it, cut to size. False with an error where there is none.
+ * Takes a string in single or double quotes, and omits characters that a backslash escapes. Stores
+ * it in text, which may be NULL, truncated to size. Without a string, records an error and returns
+ * false.
  */
 bool from_words_string(struct from_words *words, char *text, size_t size);
 

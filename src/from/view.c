@@ -9,7 +9,7 @@
 #include "grid.h"
 #include "viewspec/base/integer.h"
 
-/* From a variable to a view of it. */
+/* Converting a variable to a view. */
 
 /* Variables in chunks. */
 
@@ -44,7 +44,7 @@ static bool is_range(const struct from_variable *variable, size_t i)
     return true;
 }
 
-/* Whether chunk a begins before chunk b in the array. */
+/* Returns true if chunk a begins before chunk b in the array. */
 static bool is_before(const int64_t *a, const int64_t *b, int dimensions)
 {
     for (int d = 0; d < dimensions; d++)
@@ -67,7 +67,7 @@ bool from_chunks_in_order(const struct from_variable *variable)
     return true;
 }
 
-/* Where an index of the array is in a chunk's part of it, which begins at start: 0 .. length. */
+/* Returns the position of an index in a chunk's part that begins at start: 0 .. length. */
 static struct from_term clamped_term(const struct from_term *index, int64_t start, int64_t length)
 {
     if (index->constant)
@@ -83,8 +83,7 @@ static struct from_term difference_of(const struct from_term *a, const struct fr
     return from_expression("%s - %s", a->text, b->text);
 }
 
-/* What a rank has of one dimension of a chunk: from its first index on, which counts in the chunk.
- */
+/* A rank's part of one dimension of a chunk. first counts from the beginning of the chunk. */
 struct part {
     struct from_term first, count;
 };
@@ -105,7 +104,8 @@ static struct part part_of(const struct from_axis *axis, int64_t start, int64_t 
     return part;
 }
 
-/* Where the part begins in the rank's array: none of it may begin anywhere inside. */
+/* Returns the beginning of the part in the rank's array. An empty part may begin anywhere
+   inside. */
 static struct from_term place_of(const struct part *part, const struct from_axis *axis,
                                  int64_t start)
 {
@@ -115,7 +115,7 @@ static struct from_term place_of(const struct part *part, const struct from_axis
                            axis->start.text, axis->count.text, part->count.text);
 }
 
-/* An array has one index at least. */
+/* Returns the size of an array, which must have at least one index. */
 static json_t *size_of(const struct from_axis *axis)
 {
     if (axis->count.constant)
@@ -162,8 +162,8 @@ static json_t *make_parts(const struct from_variable *variable, const struct fro
 }
 
 /*
- * What a rank has of all chunks, one behind the other from the first's displacement on; leaf is an
- * element. No dimension is cyclic. A new reference, or NULL without memory.
+ * Makes the rank's part of all chunks, in file order from the first chunk's displacement on. leaf
+ * is an element. No dimension is cyclic. Returns a new reference, or NULL if memory is exhausted.
  */
 static json_t *chunk_parts(const struct from_variable *variable, const struct from_axis *axes,
                            json_t *leaf)
@@ -171,7 +171,8 @@ static json_t *chunk_parts(const struct from_variable *variable, const struct fr
     return make_parts(variable, axes, false, leaf);
 }
 
-/* Where the rank's array has the parts of from_chunks, in their order: the buftype. As above. */
+/* Makes the buftype: the positions in the rank's array of the parts of chunk_parts, in their
+   order. Returns the same. */
 static json_t *chunk_memory(const struct from_variable *variable, const struct from_axis *axes,
                             json_t *leaf)
 {
@@ -181,16 +182,16 @@ static json_t *chunk_memory(const struct from_variable *variable, const struct f
 /* Views. */
 
 /*
- * A variable without gaps is a darray, or a subarray where each rank has all of it. One with
- * records between those of others is made of loops, a dimension each. One in chunks is their parts
- * in the order of the file, and where each lies in memory.
+ * A variable without gaps is a darray, or a subarray if each rank has the whole variable. A
+ * variable whose records alternate with those of others consists of loops, one for each dimension.
+ * A variable in chunks has their parts in file order, and their positions in memory.
  */
 
 struct maker {
     const struct from_variable *variable;
     struct from_axis axes[FROM_DIMENSIONS_MAX];
     json_t *etype; /* of the view */
-    json_t *leaf;  /* the element inside of the filetype */
+    json_t *leaf;  /* an element in the filetype */
 };
 
 static json_t *sizes_of(const int64_t *values, int count, int64_t least)
@@ -202,7 +203,8 @@ static json_t *sizes_of(const int64_t *values, int count, int64_t least)
     return list;
 }
 
-/* All of the array, or nothing of it where it has no elements; an element where it is one. */
+/* Makes the type of the whole array, of nothing if it has no elements, or of one element if it
+   is a scalar. */
 static json_t *make_whole(const struct from_variable *variable)
 {
     static const int64_t starts[FROM_DIMENSIONS_MAX];
@@ -231,14 +233,14 @@ static json_t *make_darray(const struct from_variable *variable, const struct fr
                      dargs, "order", variable->fortran ? "Fortran" : "C");
 }
 
-/* child at count places, stride bytes apart. */
+/* Repeats child count times, stride bytes apart. */
 static json_t *make_loop(json_t *count, int64_t stride, json_t *child)
 {
     return json_pack("{s:s, s:o, s:i, s:I, s:o}", "type", "hvector", "count", count, "blocklength",
                      1, "stride", (json_int_t)stride, "oldtype", child);
 }
 
-/* child so many bytes further on. */
+/* Moves child by displacement bytes. */
 static json_t *shifted_term(json_t *displacement, json_t *child)
 {
     return json_pack("{s:s, s:i, s:[o], s:o}", "type", "hindexed_block", "blocklength", 1,
@@ -251,8 +253,8 @@ static json_t *term_json(struct from_term term)
 }
 
 /*
- * Blocks in turn: whole ones, and what the rank has of the one that the end cuts. The rank's first
- * lies in front of each.
+ * Makes the loop of a cyclic distribution: the rank's whole blocks, and its part of the truncated
+ * last block. Displacements begin at the rank's first block.
  */
 static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t *child)
 {
@@ -280,7 +282,7 @@ static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t 
                      blocks, tail);
 }
 
-/* A dimension of children that lie stride bytes apart. */
+/* Makes a dimension of children that are stride bytes apart. */
 static json_t *loop_over(const struct from_axis *axis, int64_t stride, json_t *child)
 {
     if (axis->ranks > 1 && axis->distribution == FROM_CYCLIC)
@@ -292,7 +294,7 @@ static json_t *loop_over(const struct from_axis *axis, int64_t stride, json_t *c
                         block);
 }
 
-/* The last dimensions, of which each rank has all, are elements side by side. */
+/* The last dimensions, if each rank has all of them, become adjacent elements. */
 static json_t *make_records(struct maker *maker)
 {
     const struct from_variable *variable = maker->variable;
@@ -309,8 +311,8 @@ static json_t *make_records(struct maker *maker)
     return loop_over(&maker->axes[0], variable->stride, type);
 }
 
-/* The etype's extent divides all distances, as that of a view must: elements may lie at odd ones.
- */
+/* Returns an extent of the etype that divides all distances, as a view requires: elements may
+   have odd distances. */
 static int64_t grain_of(const struct from_variable *variable)
 {
     int64_t grain = vs_gcd(variable->size, variable->stride);
@@ -333,7 +335,7 @@ static void make_elements(struct maker *maker)
     }
 }
 
-/* The array that each rank's slice is. */
+/* Returns the shape of each rank's slice. */
 static json_t *local_shape(const struct maker *maker)
 {
     json_t *shape = json_array();

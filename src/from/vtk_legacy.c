@@ -18,7 +18,7 @@
  * an array, which are big-endian, and a newline. All text between values is part of the header.
  */
 
-/* A line has fewer bytes than LINE_MAX_BYTES, and at most WORDS_MAX words. */
+/* The limits of a line: it has fewer bytes than LINE_MAX_BYTES, and at most WORDS_MAX words. */
 #define LINE_MAX_BYTES 1024
 #define WORDS_MAX      8
 
@@ -31,9 +31,9 @@ struct reader {
     int64_t text;  /* the beginning of the text before it */
     int64_t start; /* of the line that was read last */
     char line[LINE_MAX_BYTES];
-    char *words[WORDS_MAX]; /* NULL-terminated where there are fewer */
+    char *words[WORDS_MAX]; /* NULL-terminated if there are fewer */
     bool has_offsets;       /* cells are offsets and connectivity (since version 5.1) */
-    int64_t dimensions[3];  /* of the points; 0: they have no structure */
+    int64_t dimensions[3];  /* of the points; 0: they are unstructured */
     const char *section;    /* of the attributes that follow */
     int64_t tuples;         /* in each attribute */
     int64_t fields;         /* arrays of a FIELD that have not been read yet */

@@ -8,7 +8,7 @@
 
 /* Types of HDF5. */
 
-/* Types inside of types. */
+/* The maximum nesting depth of types. */
 #define DEPTH_MAX 16
 
 struct reader {
@@ -44,7 +44,7 @@ static json_t *read_integer(struct reader *r, hid_t type)
     return NULL;
 }
 
-/* Whether its fields are those of IEEE 754's format of 16 bits. */
+/* Returns true if its fields are those of IEEE 754's binary16. */
 static bool is_half(hid_t type)
 {
     size_t sign, exponent, exponent_size, mantissa, mantissa_size;
@@ -94,7 +94,7 @@ static json_t *read_enum(struct reader *r, hid_t type, int depth)
     return one;
 }
 
-/* h5py writes complex numbers as structures of two reals, r and i. */
+/* Returns true for h5py's complex numbers: structures of two reals, r and i. */
 static bool is_complex(hid_t type)
 {
     if (H5Tget_nmembers(type) != 2 || H5Tget_member_class(type, 0) != H5T_FLOAT)
@@ -126,7 +126,7 @@ static json_t *read_complex(struct reader *r, hid_t type)
     return from_complex((int64_t)H5Tget_size(type));
 }
 
-/* The member of a structure that stands first behind displacement, or -1. */
+/* Returns the member of a structure with the lowest offset above displacement, or -1. */
 static int member_behind(hid_t type, int members, int64_t displacement)
 {
     int found = -1;

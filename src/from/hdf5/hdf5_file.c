@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* HDF5 files, and the driver by which libhdf5 reads them. */
+/* HDF5 files, and the driver with which libhdf5 reads them. */
 
 /* A driver of libhdf5 that reads from a struct from_source, and writes nothing. */
 
@@ -69,7 +69,7 @@ static haddr_t get_end(const H5FD_t *public, H5FD_mem_t type)
     return (haddr_t)((const struct file *)public)->source->size;
 }
 
-/* Behind the end are zeros, as with libhdf5's own drivers. */
+/* Bytes after the end are zeros, as with libhdf5's own drivers. */
 static herr_t read_file(H5FD_t *public, H5FD_mem_t type, hid_t properties, haddr_t at,
                         size_t length, void *buffer)
 {
@@ -130,7 +130,8 @@ static hid_t open_source(const char *name, const struct from_source *source,
                          struct from_hdf5_watch *watch)
 {
     struct order order = {name, source, watch};
-    static hid_t number = -1; /* stays: libhdf5 may look at the driver when its file is closed */
+    /* never unregistered: libhdf5 may use the driver when its file is closed */
+    static hid_t number = -1;
     hid_t properties = H5Pcreate(H5P_FILE_ACCESS), file = -1;
 
     if (number < 0)
@@ -205,7 +206,7 @@ void from_hdf5_file_close(struct from_hdf5_file *file)
 
 /*
  * Version 1 has a prefix of 16 bytes, with the length of the messages at byte 8. Version 2 has the
- * length after fields whose presence the flags tell, and a checksum after the messages.
+ * length after fields that the flags determine, and a checksum after the messages.
  */
 int64_t from_hdf5_header_size(const struct from_hdf5_file *file, int64_t at)
 {

@@ -11,7 +11,7 @@
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 
-/* Where the values of variables lie: boxes of one file, or of a whole of several. */
+/* The positions of a variable's values: boxes of one file, or of a whole of several. */
 
 /* Boxes. */
 
@@ -66,7 +66,8 @@ static int64_t end_of(const struct from_boxes *boxes, const int64_t *record, int
     return end;
 }
 
-/* Copies some integers of each record, from number first on. Returns NULL if out of memory. */
+/* Copies some integers of each record, from number first on. Returns NULL if memory is
+   exhausted. */
 static int64_t *column_of(const struct from_boxes *boxes, size_t first, size_t numbers)
 {
     int64_t *values = calloc(boxes->count * numbers, sizeof(*values));
@@ -130,7 +131,7 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
     if (!S_ISREG(st.st_mode))
         return -EINVAL;
     json_t *text = json_string(path);
-    if (text == NULL) /* not UTF-8, as a spec is */
+    if (text == NULL) /* not UTF-8, which a spec requires */
         return -EILSEQ;
     json_decref(text);
     for (size_t i = 0; i < whole->count; i++) {
@@ -156,7 +157,8 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
     return 0;
 }
 
-/* Appends count ranges of size bytes to "fill", the first at displacement at. 0 or -ENOMEM. */
+/* Appends count ranges of size bytes to "fill", the first at displacement at. Returns 0 or
+   -ENOMEM. */
 static int add_fill(struct from_whole *whole, int64_t at, int64_t size, int64_t count,
                     int64_t every, const unsigned char *value, size_t length)
 {

@@ -67,7 +67,7 @@ static int add_link(hid_t group, const char *link, const char *name, const H5L_i
     return code;
 }
 
-/* The most levels of nested groups. */
+/* The maximum depth of nested groups. */
 #define DEPTH_MAX 1000
 
 #define REASON_SIZE 256
@@ -87,7 +87,7 @@ static int no_memory(struct visit *visit)
 }
 
 /*
- * Returns true if a dataset stands for a netCDF-4 dimension without values. netCDF-4 stores such a
+ * Returns true if a dataset represents a netCDF-4 dimension without values. netCDF-4 stores such a
  * dimension as a dataset with the dimension's name.
  */
 static bool is_dimension_alone(hid_t set)
@@ -107,8 +107,8 @@ static bool is_dimension_alone(hid_t set)
     return alone;
 }
 
-/* Adds a variable for a dataset. If it is not wanted, a scratch whole, which is discarded, serves
-   to find out whether it can be a view. */
+/* Adds a variable for a dataset. If it is not wanted, a temporary whole, which is discarded,
+   shows if it can be a view. */
 static void read_set(struct visit *visit, const char *name, hid_t set, const H5O_info_t *info)
 {
     struct from_variable *variable = from_add(visit->file, name, strlen(name));
@@ -153,7 +153,7 @@ static void add_broken(struct visit *visit, const char *name)
         from_refuse(variable, "libhdf5 cannot open it%s%s", reason[0] ? ": " : "", reason);
 }
 
-/* An object of the file, and the name that it is listed by. */
+/* An object of the file, and the name under which it is listed. */
 struct object {
     haddr_t address;
     char name[];

@@ -5,8 +5,8 @@
 #include "from/from.h"
 
 /*
- * The module mpiio-hdf5.so: what of reading HDF5 needs libhdf5, which nothing else is linked with.
- * Has one function: as from_hdf5_list (formats.h).
+ * The module mpiio-hdf5.so. It contains the code for HDF5 that needs libhdf5; nothing else is
+ * linked with that. It exports one function, which works like from_hdf5_list (formats.h).
  */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
 

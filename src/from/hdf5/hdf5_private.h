@@ -10,7 +10,7 @@
 
 #include "from/from.h"
 
-/* What the sources of the module (hdf5_module.h) share. */
+/* Declarations that the sources of the module (hdf5_module.h) share. */
 
 /*
  * A record of where libhdf5 reads raw data. While is_on, such a read leaves the buffer as it is,

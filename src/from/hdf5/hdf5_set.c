@@ -265,7 +265,7 @@ static void look_up_chunks(const struct reader *r, int64_t count)
     free(boxes.records);
 }
 
-/* Returns true if no chunk was ever written. libhdf5 walks the whole chunk index to find out. */
+/* Returns true if no chunk was ever written. libhdf5 walks the whole chunk index for that. */
 static bool is_unwritten(const struct reader *r)
 {
     H5D_space_status_t status;

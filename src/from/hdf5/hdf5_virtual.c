@@ -10,7 +10,7 @@
 
 /* Virtual datasets. */
 
-/* The most boxes of a virtual dataset, and the most boxes that no source covers. */
+/* The maximum number of boxes of a virtual dataset, and of boxes that no source covers. */
 #define BOXES_MAX 16384
 
 /* A source dataset. Its file stays open while successive mappings refer to the same source. */
@@ -82,7 +82,8 @@ static void add_parts(struct virtual_set *self)
         no_memory(self);
 }
 
-/* Returns true if a contiguous dataset ends behind its file, where other files lie in the whole. */
+/* Returns true if a contiguous dataset extends beyond its file, where other files begin in the
+   whole. */
 static bool is_cut(const struct from_variable *variable, const struct from_hdf5_file *in)
 {
     int64_t end = from_end(variable);
