@@ -28,14 +28,15 @@ void capture_gather_pending(void);
  */
 
 /*
- * Called by rank 0 of a file's communicator when all ranks have closed the file. views are the
- * notes (steps.h) of the views that were set and could be captured; was_set is false if none was
- * set. accessed is NULL if the views tell what each rank has accessed. Otherwise it has the note of
- * the view made of the accesses, or nothing if none could be made. Both are borrowed. Thread-safe.
+ * Adds the views of an opening of a file. Called by rank 0 of the file's communicator when all
+ * ranks have closed the file. views are the notes (steps.h) of the views that were set and could be
+ * captured; was_set is false if none was set. accessed is NULL if the views show what each rank has
+ * accessed. Otherwise it has the note of the view made of the accesses, or nothing if none could be
+ * made. Both are borrowed. Thread-safe.
  *
- * Adds the views to those of earlier openings by as many ranks, CAPTURE_MAX_VIEWS at most. Writes
- * them if some opening had views that tell what each rank has accessed: each time that they change,
- * or, if there are many, that their number has doubled. What is decided only at the end waits for
+ * The views join those of earlier openings by the same number of ranks, CAPTURE_MAX_VIEWS at most.
+ * They are written if some opening had views that show what each rank has accessed: each time that
+ * they change, or, if there are many, when their number has doubled. Other decisions wait for
  * capture_pending_text: the last of many views, views made of accesses, files without a view, and
  * files opened by one process of a larger program.
  */
@@ -43,14 +44,15 @@ void capture_pending_add(const struct capture_file *file, json_t *views, bool wa
                          json_t *accessed);
 
 /*
- * Called when all processes have closed their files. Writes specs that are not up to date. Returns
- * what else waits, and which files have specs, as JSON text: new, NULL without memory.
+ * Writes specs that are not up to date. Call it when all processes have closed their files. Returns
+ * the remaining information, and which files have specs, as new JSON text; NULL if memory is
+ * exhausted.
  */
 char *capture_pending_text(void);
 
 /*
- * Writes the specs of what waited: texts are those of capture_pending_text of all the program's
- * processes in the order of their ranks, one behind the other with their terminators.
+ * Writes the remaining specs. texts has the results of capture_pending_text of all processes of the
+ * program, in rank order, each with its terminator.
  */
 void capture_pending_write(const char *texts, int ranks);
 

@@ -2,7 +2,7 @@
 #ifndef CAPTURE_MERGE_H
 #define CAPTURE_MERGE_H
 
-/* Merging the views of single ranks into one. This source does not use MPI. */
+/* Merging the views of single ranks into one. Does not use MPI. */
 
 #include <stdbool.h>
 #include <stddef.h>

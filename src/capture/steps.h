@@ -30,18 +30,19 @@ struct capture_step {
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps);
 
 /*
- * The number of tiles that each rank has accessed through a view. If the file goes on behind them,
- * the view gets "tiles": without them its slices would show bytes of other views. No MPI calls.
+ * The number of tiles that each rank has accessed through a view. If the file continues after them,
+ * the view gets "tiles": without them its slices would show bytes of other views. These functions
+ * do not use MPI.
  *
  * A note is {"view": VIEW, "ends": [[TILES, BEHIND], ...]}: a merged view without tiles, and the
- * end of each rank's part, or one end if it is the same on all ranks, or none. TILES is the number
- * of tiles that the rank has accessed, -1 if it is not known; BEHIND is the displacement behind
- * them at which its view would go on.
+ * end of each rank's part, or a single end if all are the same, or none. TILES is the number of
+ * tiles that the rank has accessed, -1 if unknown. BEHIND is the displacement after them at which
+ * its view would continue.
  */
 
 /*
- * Called when count elements of size bytes were accessed at an offset of the current view, in
- * etypes of unit bytes; -1 if the offset is not known. Under accesses.c's lock.
+ * Records an access of count elements of size bytes at an offset of the current view, in etypes of
+ * unit bytes; -1 if the offset is unknown. Under accesses.c's lock.
  */
 void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
                            int64_t unit);
@@ -55,7 +56,7 @@ int64_t capture_tiles_farther(int64_t left, int64_t right);
  */
 char *capture_tiles_text(const struct capture_file *file, const struct capture_step *step);
 
-/* Moves the end of a rank's view, parsed from that text, to a list of ends. */
+/* Moves the end of a rank's view, parsed from the text of capture_tiles_text, to a list of ends. */
 void capture_tiles_take(json_t *view, json_t *ends);
 
 /* Returns a new note. Steals view; if that is NULL, the note is NULL, too. */

@@ -10,7 +10,7 @@
 #include "calls.h"
 #include "viewspec/spec.h"
 
-/* One rank's view, written as viewspec(5) does. */
+/* Converting one rank's view to viewspec(5). */
 
 /* Omits each oldtype that is the etype, its default, and replaces other uses of the etype by its
    name. */

@@ -18,7 +18,7 @@
 
 /* The engine's side of the node's daemon. */
 
-/* The daemon's end of the channel: the first descriptor behind the standard ones. */
+/* The daemon's end of the channel: the first descriptor after the standard ones. */
 #define DAEMON_END      3
 #define DAEMON_END_TEXT "--engine-fd=3"
 

@@ -38,7 +38,7 @@ struct group {
     int32_t error[MPIIO_HOMES_GROUP];
     bool given_up[MPIIO_HOMES_GROUP]; /* a store to the block has failed; no other is tried */
     char *data;                       /* while open; NULL: memory is exhausted */
-    uint64_t *mask;                   /* behind the data */
+    uint64_t *mask;                   /* after the data */
 };
 
 /* A long run that waits for the collective write. */

@@ -182,7 +182,7 @@ static void find_other(struct engine_collective *group, const struct vs_members 
     int64_t count = vs_members_count(members), most = count < PORTION ? count : PORTION;
     struct digest *first = calloc((size_t)most, sizeof(*first));
 
-    /* A node without memory can neither take part nor report that. */
+    /* If memory is exhausted, this node can neither take part nor report that. */
     if (first == NULL)
         abort();
     for (int64_t start = 0; start < count; start += most) {

@@ -20,7 +20,7 @@
 
 /*
  * Polling intervals, in ns since the last message. A waiting engine first polls and yields the
- * processor, which costs nothing if processors are free. Then it sleeps, for ever longer.
+ * processor, which costs nothing if processors are free. Then it sleeps for increasing times.
  */
 #define YIELD_FOR  200000
 #define SLEEP_MOST 1000000

@@ -110,7 +110,8 @@ static struct flock byte_at(uint64_t place)
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)place, .l_len = 1};
 }
 
-/* Node 0: locks a byte far behind any data. Returns the descriptor, which holds the lock, or -1. */
+/* Locks a byte far beyond any data, on node 0. Returns the descriptor that holds the lock, or -1.
+ */
 static int set_lock(const char *path, uint64_t *place)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);

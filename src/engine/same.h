@@ -9,7 +9,7 @@
 
 /* Identity of the file at a path, as one node sees it. All these functions are local. */
 
-/* How a node's file compares with that of node 0. */
+/* The result of comparing a node's file with the file of node 0. */
 enum engine_same {
     ENGINE_SAME,    /* proved to be one file; or one of the two has none, which the open reports */
     ENGINE_OTHER,   /* proved to be two files */

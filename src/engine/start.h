@@ -15,9 +15,9 @@
 /* The command line. All texts are borrowed from argv. */
 struct engine_options {
     const char *name; /* prefix of messages */
-    const char
-        *daemon;      /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
-    char **arguments; /* for the daemon: those behind "--", terminated by NULL */
+    /* the program to start; NULL: mpiio-fused beside this one, or on the PATH */
+    const char *daemon;
+    char **arguments; /* for the daemon: those after "--", terminated by NULL */
     bool report;      /* report the progress of the start */
     bool stay;        /* until the daemon has exited: process.h */
     bool help;

@@ -26,7 +26,7 @@ const struct from_format *from_format_of(const struct from_bytes *head)
     return NULL;
 }
 
-/* Returns the path of the file that describes a name which is not a file, as a new string, or
+/* Returns the path of a file that describes name, if a format finds one, as a new string; or
    NULL. */
 static char *find_described(const char *name)
 {
@@ -110,7 +110,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
-/* Returns the path itself, or that of the file which describes this name. A new string. */
+/* Returns the path itself, or that of a file that describes this name. A new string. */
 static char *path_of(const char *name)
 {
     char *found = access(name, F_OK) && errno == ENOENT ? find_described(name) : NULL;

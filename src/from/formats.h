@@ -32,7 +32,7 @@ int from_hdf5_list(const char *path, const struct from_source *source, struct fr
 
 /*
  * Lists the variables of the file at path, in any format. If no file has that name, a format may
- * find the file that it stands for. Specs can be made of the wanted variables only; their names are
+ * find a file that describes it. Specs can be made of the wanted variables only; their names are
  * borrowed. Returns 0, or a negative errno with error filled, even if the file is damaged. The
  * caller frees the file with from_free().
  */

@@ -187,7 +187,7 @@ json_t *from_spaced(json_t *type, int64_t extent);
 /* Returns a structure without members. */
 json_t *from_struct(void);
 
-/* Adds a member to a structure, at a displacement after those of previous members. Returns 0 or
+/* Adds a member to a structure, at a higher displacement than all previous members. Returns 0 or
    -1. */
 int from_member(json_t *structure, int64_t displacement, json_t *type);
 

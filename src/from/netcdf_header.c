@@ -12,7 +12,7 @@
  * The header of netCDF's classic formats, by their grammar:
  *
  *     header    "CDF" version numrecs dimensions attributes variables
- *     list      tag count item...       (both 0 where there are none)
+ *     list      tag count item...       (both 0 if there are none)
  *     dimension name length             (0: the record dimension)
  *     attribute name type count value...
  *     variable  name count dimension-number... attributes type vsize begin
@@ -361,7 +361,7 @@ static void place_records(struct reader *r)
     r->header->records = records;
 }
 
-/* Checks that variables begin behind the header and end before byte 2^63. */
+/* Checks that variables begin after the header and end before byte 2^63. */
 static void check_places(struct reader *r)
 {
     for (size_t i = 0; i < r->file->count && !has_stopped(r); i++) {

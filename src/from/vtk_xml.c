@@ -270,7 +270,7 @@ static void read_xml(struct reader *r)
         from_fail(r->error, -EINVAL, r->path, "a VTK file without arrays of its own");
 }
 
-/* Returns the displacement of the first block, behind a "_", or -1 with error filled. */
+/* Returns the displacement of the first block, after a "_", or -1 with error filled. */
 static int64_t find_blocks(struct reader *r)
 {
     unsigned char text[BLANKS_MAX];

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * The name of the memory in which a daemon reports what it could not store after its mount was
- * gone. No request reaches it then. So it makes the memory (memfd_create(2)) when it begins to
- * serve, and whoever unmounts opens it before the mount is gone.
+ * The name of the memory in which a daemon reports what it could not store after its mount had
+ * gone, when no request can reach it. The daemon makes this memory (memfd_create(2)) when it begins
+ * to serve. mpiio-umount opens it before the mount has gone.
  */
 #define MOUNTS_ENDING "mpiio-ending"
 

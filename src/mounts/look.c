@@ -48,7 +48,7 @@ static int become_user(const struct mounts_mount *mount)
     if (geteuid() == 0 && uid != 0 &&
         (setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0))
         return errno;
-    /* Changing ids clears the death signal, so set it after that. */
+    /* Changing ids resets both attributes, so set them after that. */
     return prctl(PR_SET_DUMPABLE, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ? errno : 0;
 }
 

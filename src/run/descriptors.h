@@ -116,7 +116,7 @@ void run_lower(int fd);
 /* Returns the lowest own descriptor from first on, or -1. */
 int run_next_own(unsigned first);
 
-/* Whether the descriptor is the library's own: the program has no business with it. */
+/* Returns true if the descriptor is the library's own, which the program must not use. */
 bool run_is_own(int fd);
 
 #endif

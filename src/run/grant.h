@@ -19,7 +19,7 @@ bool run_grant_holds(const struct run_open *open, uint32_t right);
 
 /*
  * Reports to the kernel that a write through the grant of fd has ended at end, a slice offset.
- * Otherwise, access to a mapping of the slice behind the size that the kernel knows raises SIGBUS.
+ * Otherwise, access to a mapping of the slice beyond the size that the kernel knows raises SIGBUS.
  * Call it before the write returns. Thread-safe.
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);

@@ -47,7 +47,8 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
         return false;
     if (mark == RUN_MARK_UNASKED)
         mark = ask_daemon(open, fd);
-    /* Counts the bytes before they are written, so that filling a gap behind never covers them. */
+    /* Count the bytes before writing them, so that a later filling of gaps never overwrites them.
+     */
     while (mark >= offset && mark < end && !atomic_compare_exchange_weak(&open->mark, &mark, end))
         continue;
     return mark >= offset;

@@ -251,12 +251,12 @@ static int unmount_some(const struct unmount_all *all, char *const *places, size
 /*
  * Unmounts the mounts at places, which are in the order of the kernel's table, the oldest first,
  * and prints the lines of the workers. The newest 1024 mounts are asked at once, and have 10 s to
- * answer. Those that do are unmounted one after the other, the newest first, because a file of one
- * may lie on an older one. After 20 s, the rest is unmounted at once. With force this may take
- * 60 s. Then come the next 1024 mounts, if there are more.
+ * answer. Mounts that answer are unmounted one after the other, the newest first, because the
+ * shared file of one may be on an older mount. After 20 s, the rest is unmounted at once. With
+ * force this may take 60 s. Then come the next 1024 mounts, if there are more.
  *
- * Without force there is no limit for storing: a mount that answers and then does not finish an
- * fsync is waited for.
+ * Without force there is no limit for storing: it waits for a mount that has answered until its
+ * fsync finishes.
  *
  * Returns the status to exit with: 0, 1 if a mount stays, else UNMOUNT_LOST if data was lost.
  */

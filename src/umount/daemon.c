@@ -16,7 +16,7 @@
 #include "mounts/mount.h"
 #include "process.h"
 
-/* How likely a process serves a mount. */
+/* The likelihood that a process serves a mount. */
 enum serves { NOT, PERHAPS, SURELY };
 
 struct search {

@@ -64,7 +64,7 @@ static int open_control(const struct mounts_mount *mount, const char *file, int 
 
 /*
  * Opens the kernel's control file of the mount's connection, while the mount exists. Returns a new
- * descriptor, which stands for that connection alone: after it has ended, the descriptor does not
+ * descriptor, which refers to that connection alone: after it has ended, the descriptor does not
  * reach another connection that gets its number. Errors: -ESTALE if the mount has gone, or another
  * negative errno. A user other than root gets -ENOENT if /sys/fs/fuse/connections is not mounted;
  * root does not need that folder.
@@ -152,7 +152,7 @@ static bool is_gone(const struct unmount *job)
     return !mounts_is_there(&job->mount);
 }
 
-/* Returns true if one of all mounts has gone meanwhile, or something else has taken its place. */
+/* With --all, returns true if the mount has gone, or something else has taken its place. */
 static bool is_left(const struct unmount *job, int error)
 {
     const struct mounts_entry *entry = &job->mount.entry;
@@ -381,7 +381,7 @@ static int await_end(const struct unmount *job)
     if (umount_daemon_ends_within(&job->daemon, COPIES))
         return 0;
     *copies = '\0';
-    if (!job->force) /* which has ended it whoever has it */
+    if (!job->force) /* -f has ended the daemon even if copies exist */
         umount_copies(&job->mount, copies, sizeof(copies));
     /* A container that is starting may have a copy of the mount for a moment. Look again later. */
     if (*copies != '\0' || umount_is_connected(job->waiting)) {

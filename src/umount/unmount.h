@@ -48,8 +48,8 @@ int unmount_begin(struct unmount *job, int limit);
 
 /*
  * Unmounts the mount that unmount_begin has found. Returns the status to exit with: 0, 1, or
- * UNMOUNT_LOST if the daemon could not store everything after its mount had gone. A silent mount
- * stays if it is one of all (owner) and is not forced. Without an owner, waits for it.
+ * UNMOUNT_LOST if the daemon could not store everything after its mount had gone. With --all
+ * (owner), a silent mount stays unless force is set. Without an owner, waits for it.
  */
 int unmount_finish(struct unmount *job);
 

@@ -129,7 +129,7 @@ static void print_ranks(const struct view_survey *survey)
     }
 }
 
-/* Prints how much of the file is in slices. If they overlap, the sum says nothing. */
+/* Prints how much of the file is in slices. If they overlap, the sum is meaningless. */
 static void print_sum(const struct view_survey *survey, bool disjoint)
 {
     int64_t before = survey->begin < survey->file_size ? survey->begin : survey->file_size;
@@ -189,7 +189,7 @@ static void print_partition(const struct vs_cover_result *cover)
     printf(", %s)\n", cover->method == VS_COVER_CLOSED ? "closed form" : "walked");
 }
 
-/* Prints if the ranks' slices partition the file. */
+/* Prints whether the ranks' slices partition the file. */
 static int print_cover(const struct view_survey *survey, struct vs_cover *cover)
 {
     struct vs_cover_result result;

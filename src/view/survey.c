@@ -14,7 +14,7 @@
 /* After this much work (vs_view_facts), ever fewer ranks are examined, so that the total is at
    most twice as much. */
 #define MAX_WORK ((int64_t)1 << 27)
-/* How often the distance between ranks can grow: enough to exceed their number. */
+/* The maximum number of increases of the distance between ranks: enough to exceed their number. */
 #define MAX_SLOWER 16
 /* The maximum number of runs that are counted one by one: of one tile, and of all ranks. */
 #define TILE_RUNS  65536
