@@ -4,7 +4,7 @@
 
 /*
  * The MPI library of the captured program. libmpiio-capture is loaded into every process that a
- * command line starts, most of which use no MPI. So it is not linked with MPI: it looks up each
+ * command line starts. Most of these use no MPI, so it is not linked with MPI: it looks up each
  * function in the process when it first needs it.
  */
 

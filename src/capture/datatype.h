@@ -79,7 +79,7 @@ struct capture_decoder {
 
     const char *leaf; /* the basic type found, static; NULL: none yet */
     bool mixed;       /* there are several basic types */
-    bool bounded;     /* a nested type has bounds that differ from those of its data */
+    bool bounded;     /* a nested type has bounds other than its data's */
     int depth;
     int64_t dealt; /* blocks of cyclic darrays that were listed one by one */
     char why[CAPTURE_WHY_SIZE];

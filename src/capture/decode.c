@@ -303,7 +303,7 @@ static bool is_marker(MPI_Datatype type)
 }
 
 /*
- * Converts a struct. If MPI gives it bounds that differ from those of its data, they are written
+ * Converts a struct. If its bounds in MPI differ from its data's bounds, they are written
  * explicitly: MPI libraries disagree on the bounds of types whose members have bounds of their own.
  */
 static json_t *structure_type(struct capture_decoder *decoder, MPI_Datatype type,

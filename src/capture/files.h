@@ -49,7 +49,7 @@ char *capture_view_check(const struct capture_view_args *args, const char *text,
 
 /*
  * The MPI files that the process has open and the views set on them. All functions are thread-safe.
- * Those that are collective over the file's communicator say so; call them where MPI's own call is.
+ * Some are collective over the file's communicator, as noted; call them where MPI's own call is.
  */
 
 /* The maximum number of different captured views of one file. */

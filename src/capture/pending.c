@@ -204,7 +204,7 @@ static void add_set(const struct file_sum *sum, const json_t *entry)
 }
 
 /* Handles files without views that were set: writes the accesses of processes together, and
-   merges those of single processes into ranks. */
+   merges the accesses of single processes into ranks. */
 static bool add_accessed(struct file_sum *sum, const json_t *entry)
 {
     json_t *notes = json_object_get(entry, "accessed");

@@ -225,7 +225,7 @@ bool capture_shape_fits(const struct capture_progression *list, size_t count, in
 
 #define MAX_DIMS 9
 
-/* The array of all ranks: dims dimensions, the last of which has the stride of an element. */
+/* The array of all ranks, with dims dimensions. The stride of the last one is an element. */
 struct array {
     int dims;
     int64_t disp;             /* displacement of its first element in the file */
@@ -264,8 +264,7 @@ static int64_t stride_of(const json_t *type, int64_t element)
     return is_type(type, "vector") ? integer_of(type, "stride") * element : 0;
 }
 
-/* Inserts a stride into those of the array. Returns false if the strides do not divide each
-   other. */
+/* Inserts a stride into the array's list. Returns false if the strides do not divide each other. */
 static bool add_stride(struct array *array, int64_t stride)
 {
     int at = 0;

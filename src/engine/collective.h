@@ -47,8 +47,8 @@ struct engine_parts {
 int64_t engine_parts_begin(struct engine_part *part, int count);
 
 /*
- * Sends the parts of out to their nodes, and receives those of in. size is the length of a unit in
- * bytes. Both sides must know every part that is not empty, and its length.
+ * Sends the parts of out to their nodes, and receives the parts of in. size is the length of a unit
+ * in bytes. Both sides must know every part that is not empty, and its length.
  */
 void engine_collective_exchange(struct engine_collective *self, const struct engine_parts *out,
                                 const struct engine_parts *in, size_t size);

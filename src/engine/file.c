@@ -127,7 +127,7 @@ static int find_file(struct engine_file *file, struct engine_collective *group,
 }
 
 /* Collective: returns true if all nodes have the same file. Otherwise text on a node with a
-   different file says so. */
+   different file reports this. */
 static bool is_same(struct engine_collective *group, const char *link, const char *path, char *text,
                     size_t size)
 {

@@ -27,10 +27,10 @@ struct engine_file {
 /*
  * Opens the file that hello describes. Collective. All nodes use the same way: MPI-IO alone if a
  * node requests it, or has the file on a filesystem that is not known to be local. A file that is
- * assembled from members is written by POSIX calls. Refuses a file that differs from that of hello
- * in device or inode. Without a path nothing is opened; then no node may have one. Returns -1 on
- * failure, on every node, and nothing is open. text then has a reason for the user if this node
- * knows one, and is empty otherwise.
+ * assembled from members is written by POSIX calls. Refuses a file whose device or inode differs
+ * from hello. Without a path nothing is opened; then no node may have one. Returns -1 on failure,
+ * on every node, and nothing is open. text then has a reason for the user if this node knows one,
+ * and is empty otherwise.
  */
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
@@ -72,10 +72,10 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
 
 /*
  * Returns true if all nodes have the same members that hold data (same.h), with the same amount of
- * data. Compares a digest of each member with that of node 0. For filesystems that several machines
- * may share, it also verifies one member of each filesystem as same.h describes, for at most 16
- * filesystems. If members differ, returns false; text then names the first one on the nodes that
- * differ. Collective.
+ * data. Compares a digest of each member with node 0's digest. For filesystems that several
+ * machines may share, it also verifies one member of each filesystem as same.h describes, for at
+ * most 16 filesystems. If members differ, returns false; text then names the first one on the nodes
+ * that differ. Collective.
  */
 bool engine_members_same(struct engine_collective *group, const struct vs_members *members,
                          const struct mpiio_file *file, char *text, size_t size);

@@ -71,7 +71,7 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
                      struct engine_part *words, const int32_t **asks);
 
 /*
- * Merges the pieces requested last. Those of other nodes are in pieces, in the order of asks.
+ * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order of asks.
  * own(argument, place) returns this node's piece with that index; it is valid until the next call.
  * Local.
  */

@@ -202,8 +202,8 @@ static void find_other(struct engine_collective *group, const struct vs_members 
     free(first);
 }
 
-/* Collective: returns true if the members of any node differ from those of node 0. text then
-   names the first one on a node that differs. */
+/* Collective: returns true if any node has other members than node 0. text then names the first
+   one on a node that differs. */
 static bool members_differ(struct engine_collective *group, const struct vs_members *members,
                            const struct digest *digests, const struct summary *mine,
                            const struct summary *first, char *text, size_t size)

@@ -26,7 +26,7 @@
 #define SLEEP_MOST 1000000
 /*
  * On a machine with more engines than processors, a waiting engine sleeps at once if a bell
- * announces every message that it waits for. That is true of messages up to this size. Longer
+ * announces every message that it waits for. This holds for messages up to this size. Longer
  * messages need the receiver to take part in the transfer.
  */
 #define SHORT ((size_t)4 << 10)

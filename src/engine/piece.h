@@ -10,11 +10,11 @@
 
 /*
  * Pieces. A piece is a node's part of a block, in the form in which it travels to the block's home.
- * It has the dirty bytes, packed, behind a description of their positions. That is the list of
- * their runs, or the mask from its first to its last word that is not empty, whichever is shorter.
- * The length is a multiple of ENGINE_PIECE_UNIT, so that adjacent pieces in a buffer are aligned.
- * All functions are local. The slot of a piece must not change between the first and the last of
- * these calls.
+ * It has the dirty bytes, packed, after a description of their positions. The description is the
+ * list of their runs, or the mask from its first to its last word that is not empty, whichever is
+ * shorter. The length is a multiple of ENGINE_PIECE_UNIT, so that adjacent pieces in a buffer are
+ * aligned. All functions are local. The slot of a piece must not change between the first and the
+ * last of these calls.
  */
 
 /* The minimum length of runs that MPI_File_write_at_all stores, where it is used. */

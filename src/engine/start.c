@@ -201,7 +201,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
         engine_report("met", engine->node);
 }
 
-/* Collective: fails on a node whose spec, fanout or data in members differ from those of node 0. */
+/* Collective: fails on a node whose spec, fanout or data in members differ from node 0. */
 static void compare_specs(struct engine *engine, const struct mpiio_message *hello,
                           struct failure *failure)
 {

@@ -208,7 +208,7 @@ static int make_members(struct from_brick *brick, char **reason)
     return brick->file->members ? 0 : -ENOMEM;
 }
 
-/* Adds the block's displacement to those of the variables, or refuses them. */
+/* Adds the block's displacement to the variables' displacements, or refuses the variables. */
 static int move_variables(struct from_brick *brick, int64_t at, const char *reason)
 {
     for (size_t i = 0; i < brick->file->count; i++) {

@@ -163,7 +163,7 @@ static int add_whole(struct reader *r, char kind, int64_t size)
     return finish_variable(r, variable, from_number(kind, size), size);
 }
 
-/* Adds a band, whose values may be interleaved with those of others. */
+/* Adds a band, whose values may be interleaved with other bands. */
 static int add_band(struct reader *r, char kind, int64_t size, int64_t band, struct from_span name)
 {
     struct from_variable *variable = from_add(r->brick.file, name.at, name.length);

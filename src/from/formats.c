@@ -110,7 +110,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
-/* Returns the path itself, or that of a file that describes this name. A new string. */
+/* Returns the path itself, or the path of a file that describes this name. A new string. */
 static char *path_of(const char *name)
 {
     char *found = access(name, F_OK) && errno == ENOENT ? find_described(name) : NULL;

@@ -27,7 +27,7 @@ struct from_pieces {
     size_t count, room;
 };
 
-/* The maximum number of subrecords in a record. Those of gfortran have 2 GiB each. */
+/* The maximum number of subrecords in a record. gfortran's subrecords have 2 GiB each. */
 #define FROM_SUBRECORDS_MAX 16384
 
 struct from_record {

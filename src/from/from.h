@@ -21,7 +21,7 @@
 /* A part of a file that describes the positions of variables. */
 struct from_part {
     int64_t at, bytes;
-    char *path; /* of the file, owned; NULL: that of struct from_file */
+    char *path; /* of the file, owned; NULL: path of struct from_file */
 };
 
 /*
@@ -192,8 +192,8 @@ json_t *from_struct(void);
 int from_member(json_t *structure, int64_t displacement, json_t *type);
 
 /*
- * Combines byte orders: *order is that of the values so far ('<', '>', or 0 for none), more that of
- * another value. Returns false if they differ, which a view does not support.
+ * Combines byte orders: *order is the order of the values so far ('<', '>', or 0 for none), more
+ * the order of another value. Returns false if they differ, which a view does not support.
  */
 bool from_order(char *order, char more);
 

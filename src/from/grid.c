@@ -204,8 +204,8 @@ static void find_block(struct from_axis *axis)
                                   axis->block, axis->length, at, axis->block);
 }
 
-/* Counts a rank's indices in a cyclic distribution: those of whole blocks, and of the truncated
-   last one. */
+/* Counts a rank's indices in a cyclic distribution: in whole blocks, and in the truncated last
+   one. */
 static void count_cyclic(struct from_axis *axis)
 {
     int64_t whole = axis->length / axis->block, rest = axis->length % axis->block;

@@ -10,7 +10,7 @@
 #include "from.h"
 #include "pieces.h"
 
-/* The .meta files of MITgcm, each of which describes the .data file beside it. */
+/* The .meta files of MITgcm. Each describes the .data file beside it. */
 
 /* Adds a variable with some records, beginning with number first. */
 static int add_records(const struct from_meta *meta, struct from_file *file, const char *name,

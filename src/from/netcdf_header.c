@@ -25,8 +25,8 @@
 enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64, TYPES };
 
-/* The attributes that are kept: fill values, and those of models that write one file per process.
- */
+/* The attributes that are kept: fill values, and attributes of models that write one file per
+   process. */
 static const char *const kept[] = {
     "_FillValue",
     "missing_value",

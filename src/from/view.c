@@ -182,9 +182,10 @@ static json_t *chunk_memory(const struct from_variable *variable, const struct f
 /* Views. */
 
 /*
- * A variable without gaps is a darray, or a subarray if each rank has the whole variable. A
- * variable whose records alternate with those of others consists of loops, one for each dimension.
- * A variable in chunks has their parts in file order, and their positions in memory.
+ * A variable without gaps is a darray, or a subarray if each rank has the whole variable. If a
+ * variable's records alternate with other variables' records, the view consists of loops, one for
+ * each dimension. A variable in chunks has their parts in file order, and their positions in
+ * memory.
  */
 
 struct maker {

@@ -36,7 +36,7 @@ static void forget_environment(void)
 }
 
 /*
- * Changes root's ids to those of the user who mounted, because FUSE denies access to everyone else,
+ * Changes root's ids to the ids of the user who mounted, because FUSE denies access to all others,
  * even to root. From here on nothing is executed. Only root can trace a process that is not
  * dumpable, whatever fs.suid_dumpable is.
  */

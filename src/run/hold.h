@@ -29,7 +29,7 @@ struct run_held {
     int cancellation;
 };
 
-/* Blocks cancellation and all signals except those of faults, until run_let_go. Nests. */
+/* Blocks cancellation and all signals, except signals of faults, until run_let_go. Nests. */
 void run_hold(struct run_held *held);
 void run_let_go(const struct run_held *held);
 

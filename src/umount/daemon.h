@@ -48,7 +48,7 @@ int umount_ending_open(const struct umount_daemon *daemon);
  */
 int64_t umount_ending_lost(int fd, bool *unreported);
 
-/* Returns a number that changes while the daemon goes on to place bytes of "ordered", or waits for
+/* Returns a number that changes while the daemon still places bytes of "ordered", or waits for
    other nodes that do. */
 int64_t umount_ending_turns(int fd);
 

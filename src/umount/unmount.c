@@ -108,13 +108,14 @@ static void umount_abort(int fd)
         return; /* the connection has ended */
 }
 
-/* ms that a daemon may take to end, or from one turn of "ordered" to the next. */
+/* ms for a daemon to exit, or between two turns of "ordered". */
 #define PATIENCE 30000
-/* ms that a mount may take to tell its statistics. */
+/* ms for a mount to return its statistics. */
 #define ANSWER 5000
-/* ms after which it is told who else has the mount: a container that starts has it for a moment */
+/* ms after which copies of the mount are reported. A container that is starting may have a copy
+   for a moment. */
 #define COPIES     5000
-#define AGAIN      1000 /* ms after which these are looked for once more */
+#define AGAIN      1000 /* ms until copies are searched again */
 #define NODES_MAX  (1 << 20)
 #define LIST_MAX   1024
 #define OUTPUT_MAX 1024

@@ -21,7 +21,7 @@ struct copy {
     struct view_progress progress;
 };
 
-/* Fills the buffer from stdin, as far as there is input. Returns the number of bytes, or a
+/* Fills the buffer from stdin, or up to the end of the input. Returns the number of bytes, or a
    negative errno. */
 static ssize_t read_chunk(char *buffer)
 {

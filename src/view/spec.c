@@ -107,7 +107,7 @@ static int choose_variables(const struct view_args *args, struct from_file *file
     return VIEW_DONE;
 }
 
-/* Sets the type of the chosen variables to that of --type. */
+/* Sets the type of the chosen variables to the one of --type. */
 static int retype_variables(const struct view_args *args, struct from_file *file,
                             const size_t *chosen, size_t count)
 {

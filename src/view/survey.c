@@ -47,8 +47,8 @@ static int64_t count_joined(const struct vs_map *map, int64_t length)
 }
 
 /*
- * Counts the runs of the first positions of a map. Tiles are alike, so it counts those of one tile,
- * two tiles, and one with the rest after the last whole one. If a tile has too many runs, the
+ * Counts the runs of the first positions of a map. Tiles are alike, so it counts the runs of one
+ * tile, two tiles, and one with the rest after the last whole one. If a tile has too many runs, the
  * result is an estimate.
  */
 static void count_runs(const struct vs_map *map, int64_t positions, int64_t *budget,

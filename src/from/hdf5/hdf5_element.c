@@ -44,7 +44,7 @@ static json_t *read_integer(struct reader *r, hid_t type)
     return NULL;
 }
 
-/* Returns true if its fields are those of IEEE 754's binary16. */
+/* Returns true if its fields are as in IEEE 754's binary16. */
 static bool is_half(hid_t type)
 {
     size_t sign, exponent, exponent_size, mantissa, mantissa_size;

@@ -77,7 +77,7 @@ struct visit {
     struct vs_error *error;
     struct from_hdf5_file in;
     struct from_whole whole;
-    bool is_plain; /* the bytes are those of one file, so specs can have members */
+    bool is_plain; /* all bytes are in one file, so specs can have members */
     void *seen;    /* visited objects: a tsearch(3) tree of struct object */
 };
 

@@ -29,7 +29,7 @@ static int no_memory(void)
     return VIEW_FAILED;
 }
 
-/* Compares array with that of the previous ranks. Keeps the one of the first rank. */
+/* Compares array with the array of the previous ranks. Keeps the first rank's array. */
 static int add_array(struct draw_survey *survey, const struct vs_array *array)
 {
     bool same = array && array->dimensions == survey->dimensions &&
@@ -137,8 +137,8 @@ static void add_segment(struct draw_model *model, int64_t cell, int64_t begin, i
 }
 
 /*
- * Returns how many bytes to draw: those of --window, or else some tiles, or the part of the first
- * one that fits while a cell represents one unit.
+ * Returns how many bytes to draw: as many as --window requests. By default it is some tiles, or the
+ * part of the first one that fits while a cell represents one unit.
  */
 static int64_t choose_window(const struct draw_model *model, const struct view_args *args,
                              const struct draw_room *room)
