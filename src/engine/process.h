@@ -38,7 +38,7 @@ void engine_report(const char *stage, int node);
  * descendants of a process as soon as that process exits, and signals only that process (Slurm with
  * control groups). The parent waits until the engine and its daemon have exited, in either order,
  * and exits with the engine's status. It forwards the signals that make a daemon unmount (SIGTERM,
- * SIGINT, SIGHUP). If fork fails, it returns in the same process. Call it before MPI_Init, while
+ * SIGINT, SIGHUP). If that fails, it returns in the same process. Call it before MPI_Init, while
  * there is one thread.
  */
 void engine_stay(void);

@@ -223,7 +223,7 @@ static void put_bands(const struct figure *figure, const struct draw_cell *cell,
     }
 }
 
-/* Fills a cell with one color. */
+/* Fills a cell with one color or pattern. */
 static void put_fill(const struct figure *figure, const struct draw_cell *cell, double x, double y)
 {
     char name[64];
