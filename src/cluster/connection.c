@@ -49,7 +49,7 @@ void mpiio_connection_flush(struct mpiio_connection *link)
             mpiio_queue_drop(&link->out, (size_t)sent);
             atomic_fetch_add(&link->sent, (uint64_t)sent);
         } else if (errno == EPIPE || errno == ECONNRESET) {
-            /* Nobody listens at the other end. What it sent last must be read first, so the reader
+            /* The other end is closed. What it sent last must be read first, so the reader
                fails. The kernel reports a reset only once; the reader then sees the end of the
                stream. */
             link->reset = link->reset || errno == ECONNRESET;

@@ -18,7 +18,7 @@ struct mounts_child {
     int answer;  /* the read end of the pipe */
 };
 
-/* As a limit in ms: wait forever. */
+/* A limit in ms that stands for no limit. */
 #define MOUNTS_NO_LIMIT (-1)
 
 /*

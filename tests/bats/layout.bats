@@ -248,6 +248,13 @@ keeps_to() {
     [ ! -s "$tmp/long" ]
 }
 
+@test "prose: comments open with a subject or a verb, and use the words of the field; lines are short" {
+    cd "$top"
+    run tests/layout/prose.py headless words width
+    echo "$output"
+    [ "$status" -eq 0 ] && [ -z "$output" ]
+}
+
 @test "scripts: shellcheck has nothing to say" {
     cd "$top"
     bash_files | grep -v '\.bats$' | xargs shellcheck -x -P SCRIPTDIR

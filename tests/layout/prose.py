@@ -15,8 +15,10 @@ WIDTH = 100
 HEADLESS = re.compile(r"(What|Who|Whoever|Whose|That|Of|Where|Whether|Which|So (many|much|long)|"
                       r"How (many|much|long|often|far)|As|Nobody|Somebody|The one)\b(?! of the)")
 WORDS = re.compile(r"\b(keepers?|pledges?|deput(y|ies)|heralds?|passed over|(is|are|was|were) told|"
-                   r"any more|of which|the one that|as far as|ha(s|ve) an end|heard of|says so|"
-                   r"say so|is to be had|(let|lets|letting) go)\b", re.I)
+                   r"any more|ha(s|ve) an end|heard of|says? so|is to be had|(let|lets|letting) go)\b",
+                   re.I)
+# Lines of pages that are no prose: literal text, commands, tables, links.
+LITERAL = re.compile(r"    |\t[${]|[|:<!\[]|\*mpiio-|.*\+\+$")
 
 
 def git_files(*patterns):
@@ -63,7 +65,7 @@ def page_lines():
         with open(name, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 fenced ^= line.startswith("```")
-                if not fenced and not line.startswith(("```", "    ", "\t$", "|", "[", "!", "<")):
+                if not fenced and not line.startswith("```") and not LITERAL.match(line):
                     yield name, number, line.rstrip("\n")
 
 
