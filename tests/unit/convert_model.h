@@ -10,7 +10,7 @@
 #include "native.h"
 #include "random_views.h"
 
-/* What the model knows of a basic type. */
+/* The model of a basic type. */
 enum kind { INTEGER, UNSIGNED, FLOATING, EXTENDED };
 
 struct basic {

@@ -8,7 +8,7 @@
 
 #include "slice_fixture.h"
 
-/* What kind of lock it finds in its way when it wants [first, last] of file exclusively. */
+/* Returns the type of the lock that prevents an exclusive lock of [first, last] of file. */
 static inline int foreign_finds(int file, int64_t first, int64_t last)
 {
     int status;

@@ -7,7 +7,7 @@
 #include "spec_fixture.h"
 #include "viewspec/spec.h"
 
-/* What the loader did. */
+/* Counts of the loader's calls. */
 static struct {
     int loads, unloads;
     char name[64], library[256]; /* of the last load */

@@ -18,7 +18,7 @@ typedef long double quad;
 __extension__ typedef __float128 quad;
 #endif
 
-/* Where byte number i of a value of 8 bytes stands, the least significant one first. */
+/* The place of byte number i of a value of 8 bytes. Byte 0 is the least significant one. */
 #define BYTE(i) (NATIVE_IS_BIG ? 7 - (i) : (i))
 
 /* Turns each value of size bytes around. */

@@ -2,7 +2,7 @@
 #ifndef PEERS_FIXTURE_H
 #define PEERS_FIXTURE_H
 
-/* What the tests of peers share: daemons that only note what they are told. */
+/* A fixture for the tests of peers: daemons that only record their events. */
 
 #include <pthread.h>
 #include <time.h>
@@ -32,9 +32,9 @@ struct node {
     int number;
     struct mpiio_net *net;
 
-    /* What it answers; set while nothing is under way, or lock: the cluster's. */
-    bool hold_epochs;   /* an epoch is not done before it is let go on */
-    bool hold_fence;    /* it is not fenced before it is let go on */
+    /* Its answers. Set while nothing is in progress, or lock: the cluster's. */
+    bool hold_epochs;   /* an epoch is not done before the test releases it */
+    bool hold_fence;    /* the node is not fenced before the test releases it */
     int epoch_status;   /* how its part of an epoch ends */
     int vote;           /* on a change; 1: does not vote */
     int unmount;        /* how unmounting ends */
@@ -42,7 +42,7 @@ struct node {
 
     struct mpiio_progress progress; /* of its engine; lock: the cluster's */
 
-    /* What it was told; lock: the cluster's. */
+    /* The events so far; lock: the cluster's. */
     uint64_t begun, finished, finished_sync;
     int status; /* of the last epoch that is finished */
     uint64_t written, frozen[EPOCHS_MAX], stored, stored_sync;

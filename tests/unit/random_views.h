@@ -83,7 +83,7 @@ static inline struct vs_view *random_transposed(void)
         rows, columns, rows, 1 + below(100), from, below(9));
 }
 
-/* Of kind number % 6. */
+/* Returns a random view of kind number % 6. */
 static inline struct vs_view *random_view(int number)
 {
     static struct vs_view *(*const kinds[])(void) = {random_vector,   random_blocks,

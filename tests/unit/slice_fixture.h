@@ -2,7 +2,7 @@
 #ifndef SLICE_FIXTURE_H
 #define SLICE_FIXTURE_H
 
-/* What the tests of slices share: files without a name, views from text, stores over both. */
+/* A fixture for the tests of slices: files without a name, views from text, stores over both. */
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether all ranks see the same, against views of which it is known. */
+/* Views that all ranks share, and others, against the expected answer. */
 
 #include "spec_fixture.h"
 #include "viewspec/map/alike.h"
@@ -52,7 +52,7 @@ TEST(what_is_not)
         assert_false(alike(4, views[i], VS_ALIKE_STEPS));
 }
 
-/* What takes too long to tell counts as different, soon. */
+/* Views that take too long to compare count as different, soon. */
 TEST(what_takes_long)
 {
     const char *many =

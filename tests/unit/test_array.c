@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which array a filetype is a part of, and what its part of a large one is. */
+/* The array that a filetype is a part of, and the part itself, also of large arrays. */
 
 #include "spec_fixture.h"
 #include "viewspec/spec.h"

@@ -13,7 +13,7 @@
 #define BYTES   4096 /* of each */
 #define AT_ONCE 16
 
-/* What calls of the system's are held up, and what they came to. */
+/* System calls that the test holds up, and their counts. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -184,7 +184,7 @@ TEST(test_side_by_side, setup, teardown)
     assert_int_equal(calls.syncs, MEMBERS); /* nothing was written since */
 }
 
-/* What the first has taken up is not stored yet when the second comes. */
+/* The data that the first call has taken is not stored yet when the second call comes. */
 TEST(test_second_waits_for_first, setup, teardown)
 {
     const struct timespec moment = {.tv_nsec = 100000000};

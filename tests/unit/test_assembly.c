@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who holds what of a range, of many members over many blocks, against each member's own map. */
+/* The members that hold a range, for many members over many blocks, against each member's own
+   map. */
 #include "random_views.h"
 #include "viewspec/map/assembly.h"
 

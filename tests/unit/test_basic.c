@@ -153,7 +153,7 @@ TEST(alignment)
         if (facts.etype_extent != (size + 1 + align - 1) / align * align)
             fail_msg("%s: padded to %ld", basics[i].name, (long)facts.etype_extent);
         facts = facts_of(etype, "external32");
-        /* Where long double is a double it is larger there than here. */
+        /* If long double is a double, it is larger in external32 than in memory. */
         int64_t external = (int64_t)basics[i].external;
         assert_int_equal(facts.etype_extent, external > size + 1 ? external : size + 1);
     }
@@ -169,7 +169,7 @@ TEST(long_double_is_the_compilers)
     assert_int_equal(vs_basic_find("real16")->extended, 0);
 }
 
-/* Whether a file's bytes are memory's. */
+/* Types whose bytes in the file are those in memory, and others. */
 TEST(conversion)
 {
     assert_true(facts_of("\"double\"", "native").identical);

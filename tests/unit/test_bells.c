@@ -9,7 +9,7 @@
 #define SECOND 999999999
 #define ROUNDS 5000
 
-/* Of three nodes, two here. */
+/* Three nodes, of which two are on this machine. */
 enum { PING, PONG, ELSEWHERE, NODES };
 
 static void assert_no_trace(uint64_t mark)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where long double is a double: external32's binary128 and back, as the compiler converts. */
+/* If long double is a double: conversion to external32's binary128 and back, as the compiler
+   converts. */
 #include <math.h>
 
 #include "unit.h"

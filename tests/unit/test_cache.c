@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal says so, but
- * not for ever.
- */
+/* Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal is set, but
+   not for ever. */
 #include "cache_model.h"
 #include "faults.h"
 #include "native.h"
@@ -234,7 +232,8 @@ static int end_failed(void **state)
     return 0;
 }
 
-/* Some blocks cannot be stored: who has data there is told, nothing is lost, a retry saves it. */
+/* If some blocks cannot be stored, the slices that have data in them get the error, nothing is
+   lost, and a retry stores it. */
 TEST(test_failure, NULL, end_failed)
 {
     const int none[BLOCKS] = {0};
@@ -312,7 +311,7 @@ TEST(test_no_memory)
     assert_int_equal(mpiio_slice_read(model.slice[0], seen, 1000, 0), 1000);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(seen[i], model.active.value[i]);
-    /* Nobody looks at memory that was not given. */
+    /* Nobody reads memory that was not passed. */
     mpiio_cache_get_stats(model.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 3000);
     assert_int_equal(stats.dirty_memory, 4 * MPIIO_PAGE_SIZE);
@@ -320,10 +319,8 @@ TEST(test_no_memory)
     end();
 }
 
-/*
- * A filesystem may refuse with any error; also with the one that is for blocks which were left, and
- * of which nobody is told.
- */
+/* A filesystem may return any error, also the one that stands for blocks that were postponed and
+   are not reported. */
 TEST(test_refused, NULL, end_failed)
 {
     struct mpiio_cache_stats stats;
@@ -361,7 +358,7 @@ TEST(test_part_refused, NULL, end_failed)
     end();
 }
 
-/* What asks a store that has no cache about it finds nothing. */
+/* A store without a cache answers questions about it. */
 TEST(test_none)
 {
     struct mpiio_cache_stats stats = {.dirty_bytes = 1};

@@ -64,7 +64,7 @@ static void put(const struct node *node, const void *from, size_t length, int64_
     assert_int_equal(mpiio_slice_write(node->slice, from, length, offset), length);
 }
 
-/* Of a long the bytes from number first on, the least significant one first. */
+/* Writes bytes of a long, beginning with byte number first. Byte 0 is the least significant one. */
 static void put_part(const struct node *node, int64_t number, int first, const char *bytes)
 {
     unsigned char part[8];
@@ -168,7 +168,7 @@ TEST(test_parts_of_two_nodes)
     end_nodes();
 }
 
-/* What would be stored over a part has it. */
+/* A part of a value is visible in the dirty value that would be stored over it. */
 TEST(test_part_of_a_dirty_value)
 {
     const int64_t whole = 0x01020304;
@@ -234,7 +234,7 @@ static void expect_done(const struct writer *writer, ssize_t result)
     sem_destroy(&waiting);
 }
 
-/* Nobody has locked anything of the file. */
+/* Fails if the file has any lock. */
 static void expect_no_locks(void)
 {
     struct mpiio_lock lock;
@@ -251,7 +251,7 @@ static void freeze_node(struct node *node)
     assert_int_equal(mpiio_cache_freeze(node->cache, &frozen, &frozen_count), 0);
 }
 
-/* As the engines store it, or do not. */
+/* Resolves as engines do, with an error or without. */
 static void resolve_node(struct node *node, int error)
 {
     int errors[8] = {error, error, error, error, error, error, error, error};
@@ -324,10 +324,8 @@ TEST(test_nobody_waits_after_stop)
     end_nodes();
 }
 
-/*
- * Who waits for room has no lock: who stores what is dirty may need one. Nor is a part of another
- * value in the way, of this node or of another one.
- */
+/* A writer that waits for room holds no lock, because storing dirty data may need it. A part of
+   another value, of this node or of another one, does not block it. */
 TEST(test_no_locks_while_waiting_for_room)
 {
     enum { COUNT = (3 << 20) / 4 };
@@ -381,7 +379,7 @@ static int end_failed(void **state)
     return 0;
 }
 
-/* The writer is told at once, and of what is dirty nothing is in the way. */
+/* The writer gets an error at once, and it does not affect dirty data. */
 TEST(test_errors_are_told, NULL, end_failed)
 {
     const int64_t whole = 0x01020304;

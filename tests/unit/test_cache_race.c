@@ -61,7 +61,8 @@ static void end(void)
     close(fd);
 }
 
-/* What a writer wrote it sees, at any moment, whatever is flushed and whoever writes beside it. */
+/* A writer sees its own writes at any moment, whatever is flushed and whatever others write beside
+   them. */
 static void *write_and_look(void *argument)
 {
     struct writer *writer = argument;
@@ -100,7 +101,7 @@ static bool store_slot(int64_t block, const struct mpiio_slot *slot)
     return stored;
 }
 
-/* As the engines would: now and then a block fails. */
+/* Flushes as the engines do. Now and then a block fails. */
 static bool flush(unsigned int *seed)
 {
     const struct mpiio_frozen *frozen;
@@ -153,7 +154,7 @@ static void join_writers(void)
     }
 }
 
-/* What is stored at the end is what each has written. */
+/* Checks that the file has what each writer wrote. */
 static void check_file(void)
 {
     assert_int_equal(mpiio_cache_store_all(cache), 0);
@@ -267,7 +268,7 @@ TEST(test_room_by_degrading)
     end();
 }
 
-/* Nobody stores anything any more: the writer must not hang. */
+/* After write-back has stopped, a writer must not hang. */
 TEST(test_room_after_stop)
 {
     pthread_t thread = start_writing();

@@ -178,7 +178,8 @@ TEST(external32)
     }
 }
 
-/* What the header says of single bytes, on random elements at odd addresses, also in place. */
+/* Converts single bytes of random elements at odd addresses, also in place, and checks the contract
+   of the header. */
 static void check_bytewise(const struct vs_basic *basic, enum vs_datarep datarep, size_t unit)
 {
     enum { MOST = 70 };

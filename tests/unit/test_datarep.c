@@ -41,7 +41,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* What was reported. */
+/* The reports so far. */
 struct reports {
     int count;
     char last[600];

@@ -72,7 +72,7 @@ static struct made random_basic(void)
 
 static struct made random_type(int depth);
 
-/* What has a single oldtype, several times. */
+/* Makes a type with a single oldtype, several times. */
 static struct made random_repeat(int depth)
 {
     struct made old = random_type(depth - 1), made = {0};
@@ -375,7 +375,7 @@ TEST(huge_etypes)
     vs_view_unref(view);
 }
 
-/* As deep as types nest. */
+/* Types of the maximal depth. */
 TEST(deep)
 {
     char *json = print("\"int\"");

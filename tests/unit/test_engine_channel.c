@@ -286,7 +286,7 @@ static int inject(struct pair *pair, const void *bytes, size_t length, int descr
     return error;
 }
 
-/* What the sender of message puts on the wire. */
+/* Captures the bytes that the sender of message sends. */
 static size_t capture(struct pair *pair, const struct mpiio_message *message, char *bytes)
 {
     ssize_t length;

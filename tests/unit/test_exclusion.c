@@ -28,7 +28,7 @@ static int end(void **state)
     return 0;
 }
 
-/* An access in a thread of its own, which holds it until it is told to end it. */
+/* An access in a thread of its own, which holds it until the test ends it. */
 struct accessor {
     pthread_t thread;
     const struct vs_map *map;
@@ -70,7 +70,7 @@ static bool gets_turn(struct accessor *accessor, bool expected)
     return atomic_load(&accessor->has);
 }
 
-/* So many accesses have come to wait for others. */
+/* Waits until that many accesses have had to wait for others. */
 static void await_waits(uint64_t count)
 {
     struct mpiio_exclusion_stats stats = {0};
@@ -82,7 +82,7 @@ static void await_waits(uint64_t count)
     assert_int_equal(stats.waits, count);
 }
 
-/* Somebody waits for a lock of the file: /proc/locks shows that with an arrow. */
+/* Waits until a process waits for a lock of the file, which /proc/locks marks with an arrow. */
 static void await_lock_wait(void)
 {
     char line[256], inode[32];

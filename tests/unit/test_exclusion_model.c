@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses of atomic mode against a model that knows which bytes each of them has. Many are under
- * way at a time, and those that have their turn keep it until they are told to end: who must wait,
- * for how many, and what is locked, is looked at between two steps and does not depend on how fast
- * anybody is.
+ * Accesses of atomic mode against a model that knows which bytes each of them has. Many are in
+ * progress at a time, and those that have their turn keep it until the test ends them. Between two
+ * steps, the test checks which accesses wait, for how many others, and what is locked. The result
+ * does not depend on anybody's speed.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -145,7 +145,7 @@ static void check_blockers(const struct accessor *accessor)
     assert_true(blockers == 0 || !atomic_load(&accessor->has));
 }
 
-/* Whether somebody else would find a lock of that type in his way at a byte. */
+/* Returns true if a lock of another process prevents one of that type on a byte. */
 static bool is_locked(int byte, short type)
 {
     struct flock range = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
@@ -172,7 +172,7 @@ static void check_all(void)
     }
 }
 
-/* What is tried. */
+/* Makes an access. */
 
 static void *access_file(void *argument)
 {

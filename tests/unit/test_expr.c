@@ -9,7 +9,7 @@ __extension__ typedef __int128 wide;
 #define RANK  3
 #define RANKS 7
 
-/* What "let" holds beside the expression. */
+/* Names of "let" that are defined beside the expression. */
 #define LET "\"n\": 100, \"big\": 9223372036854775807, \"less\": \"n - 200\""
 
 static int64_t disp_of(const struct vs_spec *spec, size_t index)

@@ -67,7 +67,8 @@ TEST(other_processes_see_the_range, start, end)
     assert_int_equal(foreign_finds(file, 0, 1 << 30), F_UNLCK);
 }
 
-/* A process that holds a lock until it reads the end of go, and says so on held. */
+/* Starts a process that holds a lock until it reads the end of go. The process writes to held once
+   it has the lock. */
 static pid_t foreign_holder(int64_t first, int64_t length, int held, int go)
 {
     pid_t child = fork();

@@ -15,7 +15,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-/* What was called, and what is answered; guarded by lock. */
+/* The calls so far, and their results; guarded by lock. */
 static struct calls {
     int file_syncs, sync_errors, asked, answered;
     int sync_result;       /* of fs_sync_file */
@@ -140,7 +140,7 @@ static void stop(void)
     fs_flusher_free(&session.flusher);
 }
 
-/* A waiter, and what it was told. */
+/* A waiter, and its answer. */
 struct told {
     struct fs_waiter waiter; /* the first member */
     struct fs_flushed flushed;
@@ -180,7 +180,8 @@ TEST(by_itself)
     stop();
 }
 
-/* The device fails once: who waits is told, and it is not clean before it has worked. */
+/* If the device fails once, the waiter gets the error, and the flusher is not clean before a sync
+   has succeeded. */
 TEST(failing_device)
 {
     start(false);
@@ -241,7 +242,7 @@ static void have_no_room(void)
     await_clean();
 }
 
-/* What is dirty is stored for who waits, for who needs room, and when it is old. */
+/* Dirty data is stored for waiters, for writers that need room, and when it is old. */
 TEST(dirty_data)
 {
     check_dirty_data(0, wait_for_flush);
@@ -343,7 +344,7 @@ TEST(going_alone)
     assert_int_equal(calls.asked, 2);
     /* The epoch that was under way has no end. */
     assert_true(fs_flusher_rests(&session.flusher, &number));
-    /* And it asks nobody any more. */
+    /* It sends no further request. */
     assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
     assert_int_equal(calls.asked, 2);
     stop();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may say what when, against what peer_frame.h says of each type. */
+/* The frames that each side may send in each state, against the documentation of each type in
+   peer_frame.h. */
 
 #include "unit.h"
 #include "cluster/peer_frame.h"

@@ -47,7 +47,7 @@ TEST(the_least_of_what_is_there_and_allowed)
     assert_int_equal(fs_free_memory(root), 500000);
     put("sys/fs/cgroup/job/step/memory.max", "400000\n");
     assert_int_equal(fs_free_memory(root), 400000);
-    /* Of several; paths that are not seen from here: what is seen above them. */
+    /* With several controllers. If a path is not visible from here, its visible ancestor counts. */
     put("proc/self/cgroup", "9:name=systemd:/\n4:memory:/elsewhere/x\n1:cpu,cpuacct:/\n0::/\n");
     put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     assert_int_equal(fs_free_memory(root), 600000);

@@ -227,7 +227,7 @@ static void *replace_often(void *argument)
     return (void *)wrong;
 }
 
-/* As sigaction(2), they are replaced as a whole, and the last one is in place afterwards. */
+/* Like those of sigaction(2), actions are replaced as a whole, and the last one remains. */
 TEST(test_threads_replace_actions_at_once)
 {
     struct sigaction action = action_of(0), before, last;

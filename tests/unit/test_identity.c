@@ -76,7 +76,7 @@ TEST(what_takes_the_name_is_another, set_up, tear_down)
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(ask(path), -ENOENT);
-    /* Nobody has the other end, so opening it would wait. */
+    /* Nobody has the other end open, so opening the FIFO would wait. */
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(ask("/dev/zero"), -ESTALE);

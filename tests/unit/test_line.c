@@ -5,7 +5,7 @@
 #include "viewspec/error.h"
 #include "viewspec/base/line.h"
 
-/* What a text becomes; NULL: it stays as it is. */
+/* Texts and their cleaned lines; NULL: unchanged. */
 static const struct {
     const char *text, *line;
 } cases[] = {

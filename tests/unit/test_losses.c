@@ -9,7 +9,7 @@
 #define INODE  7
 #define ROUNDS 3000
 #define MIB    ((size_t)1 << 20)
-/* What losses.c keeps at most. */
+/* The maximal number that losses.c keeps. */
 #define KEPT 64
 
 /* A slice that takes only what lies below room, and what should be in it. */
@@ -169,7 +169,7 @@ TEST(test_others_while_storing, setup, teardown)
     lose_two(model);
     model->room = SIZE;
     fs_losses_retry(&model->losses, store_and_wait, model);
-    /* What has changed meanwhile is for the next time. */
+    /* Changes in the meantime are for the next attempt. */
     assert_int_equal(fs_losses_bytes(&model->losses, &error), 90 + 90 + 1);
     store_all(model);
     for (int i = 0; i < 200; i++)
@@ -203,7 +203,7 @@ static size_t count_bytes(void *data, uint64_t inode, const char *bytes, size_t 
     return length;
 }
 
-/* What there is no room for is told until it is written again. */
+/* Losses beyond the limit are reported until they are written again. */
 TEST(test_limit, setup, teardown)
 {
     struct model *model = *state;

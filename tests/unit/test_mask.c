@@ -155,7 +155,7 @@ TEST(test_merge)
     }
 }
 
-/* What the daemon writes into a slot is what the engine sees there. */
+/* The engine sees what the daemon writes into a slot. */
 TEST(test_slots)
 {
     const struct mpiio_mask_runs runs = {.start = 300000, .length = 8, .count = 9000, .stride = 16};

@@ -11,7 +11,7 @@
 #include "random_views.h"
 #include "viewspec/members/members.h"
 
-/* What is cut up lies in a window of the whole: at its begin, or over the edge of a block. */
+/* Members cover a window of the whole, at its beginning or over the edge of a block. */
 #define WINDOW    60000
 #define EDGE      ((1 << 20) - WINDOW / 2)
 #define WHOLE_MAX (EDGE + WINDOW)
@@ -310,7 +310,7 @@ static void check_files(void)
     }
 }
 
-/* What a write gives, and how much of it there is a place for. */
+/* Writes, and checks the result and how many of the bytes have a place. */
 static void check_write(struct mpiio_slice *slice, int64_t offset, int64_t length)
 {
     static unsigned char buffer[WHOLE_MAX];
@@ -408,7 +408,7 @@ TEST(test_places)
     }
 }
 
-/* What is wrong is told in one line. */
+/* Expects a failure with a message of one line. */
 
 static void expect_failure(const char *text, bool writable, const char *reason)
 {

@@ -28,7 +28,7 @@ static struct vs_spec *parse(json_t *view, size_t ranks)
     return spec;
 }
 
-/* That each rank of the merged view has the displacement that it had alone. */
+/* Checks that each rank of the merged view has the displacement that it had alone. */
 static void check_displacements(json_t *merged, const int64_t *values, size_t ranks)
 {
     struct vs_spec *spec = parse(merged, ranks);

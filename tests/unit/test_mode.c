@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel is told in each mode of a mount: of opens, of writes and of an fsync. */
+/* The replies to the kernel in each mode of a mount: to opens, writes and an fsync. */
 #include <fcntl.h>
 
 #include "unit.h"
@@ -10,7 +10,7 @@
 
 #define HEADER 64
 
-/* What is called instead of the daemon, and what it was told. */
+/* Replacements of the daemon's functions, and their arguments. */
 static struct {
     struct fs_version now;
     int version_error, notifier_error;
@@ -86,8 +86,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Opens it with flags while the file has the version now, and another handle has it open if reader
-   says so: for reading, and with updater for both. */
+/* Opens it with flags while the file has the version now. If reader is true, another handle has it
+   open for reading, and with updater for both. */
 static bool updater;
 
 static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool reader)
@@ -172,7 +172,7 @@ TEST(answers_writes, setup, teardown)
     assert_int_equal(told.start, 100);
     assert_int_equal(told.length, 50);
     assert_int_equal(told.answered, 50);
-    /* Of a header there is nothing in the file. */
+    /* The header has no bytes in the file. */
     wrote(&fs_mode_shared, true, false, 0, HEADER + 10);
     assert_int_equal(told.start, 0);
     assert_int_equal(told.length, 10);
@@ -189,13 +189,13 @@ TEST(answers_writes, setup, teardown)
     wrote(&fs_mode_shared, false, true, HEADER, 50);
     assert_int_equal(told.later, 0);
     assert_int_equal(told.answered, 50);
-    /* Who cannot be told later is told now. */
+    /* If a later notification is impossible, the kernel is notified now. */
     told.notifier_error = -ENOMEM;
     wrote(&fs_mode_shared, true, false, HEADER, 50);
     assert_int_equal(told.answered, 50);
 }
 
-/* Where there are no pages, none are dropped. */
+/* If there are no pages, none are dropped. */
 TEST(answers_at_once, setup, teardown)
 {
     told.overlapping = 1;

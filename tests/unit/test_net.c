@@ -153,7 +153,7 @@ TEST(test_proofs_depend_on_all_that_was_said)
     }
 }
 
-/* Where nodes listen. */
+/* Addresses to listen at. */
 
 TEST(test_wrong_addresses_are_refused)
 {

@@ -110,7 +110,7 @@ TEST(test_subarray)
 {
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
-    /* Where only one index runs NumPy says C, and where none does. */
+    /* NumPy prints C order if at most one index varies. */
     check_once(1, 0, DOUBLE SUBARRAY("[1, 3, 1]", "Fortran", ""), 24, F8("False", "1, 3, 1"));
     check_once(1, 0, DOUBLE SUBARRAY("[2, 0, 4]", "Fortran", ""), 0, F8("False", "2, 0, 4"));
 }

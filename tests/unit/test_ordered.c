@@ -14,7 +14,7 @@
 #define RANKS_MAX 9
 #define SHARE_MAX 3000
 
-/* What was placed: the file behind the pointer. One call a view at a time. */
+/* The file behind the pointer, as it was placed. One call for each view at a time. */
 static char placed[2][ROOM];
 static size_t lengths[2];
 static int failure;
@@ -72,7 +72,7 @@ static bool is_all_over(void *data)
     return looks_left == 0 || --looks_left == 0;
 }
 
-/* How many contributions had finished when what was placed was stored. */
+/* The number of contributions that had finished when the placed bytes were stored. */
 static int64_t stored_at;
 
 static void store(void *data)
@@ -217,7 +217,7 @@ TEST(later_rounds)
     finish(ordered);
 }
 
-/* Who never comes is left out in the end, and only then. */
+/* A rank that never comes is skipped at the end, and only then. */
 TEST(missing_ranks)
 {
     struct mpiio_ordered *ordered = make(5, 1, 100);
@@ -256,7 +256,8 @@ TEST(parts_of_etypes)
     finish(ordered);
 }
 
-/* What cannot be placed is told to who writes, or who waits; else it is counted. */
+/* Bytes that cannot be placed are reported to the writer, or to a waiting caller; otherwise they
+   are counted. */
 TEST(failures)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
@@ -279,7 +280,8 @@ TEST(failures)
     finish(ordered);
 }
 
-/* Who was passed over is told, and what had waited is lost; the others go on. */
+/* A contribution that was skipped gets an error, its waiting bytes are lost, and the others go
+   on. */
 TEST(passed_over)
 {
     struct mpiio_ordered *ordered = make(3, 1, 100);
@@ -304,7 +306,7 @@ TEST(passed_over)
     finish(ordered);
 }
 
-/* What cannot be told is told again; a share that is known elsewhere alone is ended. */
+/* A failed report to the turns is repeated. A contribution that only the turns know is finished. */
 TEST(turns_fail)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
@@ -334,7 +336,8 @@ static bool never(void *data)
     return false;
 }
 
-/* Where others' shares are not waited for any more, what is left comes out of turn, in order. */
+/* If the others' contributions are no longer waited for, the rest is placed out of turn, in
+   order. */
 TEST(out_of_turn)
 {
     struct mpiio_ordered *ordered = make(4, 1, 100);
@@ -410,7 +413,7 @@ TEST(waiters)
     assert_placed(0, "012345222267890");
     mpiio_share_close(other.share);
 
-    /* Nobody waits when all is to end, but what has waited is placed. */
+    /* When everything ends, nobody waits, but waiting bytes are placed. */
     write.share = open_share(ordered, 0, 1);
     put(write.share, "1");
     start(ordered, &write, 5);

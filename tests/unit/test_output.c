@@ -11,7 +11,7 @@
 #include "view/output.h"
 #include "view/view.h"
 
-/* What this filesystem lacks. */
+/* Features that this filesystem lacks. */
 static bool no_tmpfile, no_links;
 static char said[256];
 
@@ -64,7 +64,7 @@ static int leave(void **state)
     return chdir("/") || rmdir(folder);
 }
 
-/* How many files there are, hidden ones too. */
+/* Returns the number of files, including hidden ones. */
 static int count_files(void)
 {
     DIR *dir = opendir(".");
@@ -175,7 +175,7 @@ TEST(signals)
     }
 }
 
-/* What the shell lets a command ignore is ignored. */
+/* Signals that the shell has set to be ignored stay ignored. */
 TEST(ignored)
 {
     struct view_output output;

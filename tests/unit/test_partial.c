@@ -125,7 +125,7 @@ TEST(a_torn_element_may_be_given_up)
     assert_int_equal(offset, 8);
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), 0);
     expect_slice(&fixture, before, 16);
-    /* Whoever writes the whole element takes its parts away. */
+    /* A writer of the whole element replaces its parts. */
     put(&fixture, "\1", 1, BYTE(5));
     put(&fixture, before, 16, 0);
     assert_int_equal(mpiio_slice_settle(fixture.slice, true, &offset, &length), 0);
@@ -222,7 +222,7 @@ TEST(what_was_stored_is_not_stored_again)
         expect_settled(ranks.second, false);
         expect_settled(ranks.first.slice, last);
         expect_file(&ranks.first, "\x40\1\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
-        /* And it is not seen any more: not in part either. */
+        /* It is no longer visible, not even in part. */
         assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 4, 0), 4);
         assert_memory_equal(got, &newer, 4);
         assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 16, 0), 16);
@@ -231,7 +231,7 @@ TEST(what_was_stored_is_not_stored_again)
     }
 }
 
-/* What was stored as another value is still seen as it was written, and completed. */
+/* A value that was stored as another one still reads as it was written, and can be completed. */
 TEST(what_was_stored_can_be_completed)
 {
     const long double value = 1.5L;
@@ -257,7 +257,7 @@ TEST(what_was_stored_can_be_completed)
 
 #define NUMBERS 3
 
-/* Of two that write parts and settle in any order, who has written nothing changes nothing. */
+/* If two writers write parts and settle in any order, settling without a write changes nothing. */
 TEST(settling_twice_changes_nothing)
 {
     unsigned char before[NUMBERS * 32], after[NUMBERS * 32], bytes[NUMBERS * 32];
@@ -391,7 +391,7 @@ static unsigned char byte_of(int number, int index, int round)
     return (unsigned char)((number * 31 + index * 7 + round) & 0x7f);
 }
 
-/* Nobody else writes those bytes: they are what they were written as. */
+/* Writes bytes that nobody else writes, and checks that they read back. */
 static bool write_and_look(struct mpiio_slice *slice, const void *bytes, size_t length,
                            int64_t offset)
 {

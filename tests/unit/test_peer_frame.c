@@ -118,7 +118,8 @@ TEST(test_links_do_not_block)
     }
     assert_int_equal(left.error, -ENOBUFS);
     assert_true(mpiio_queue_size(&left.out) <= MPIIO_QUEUE_MAX);
-    /* What was taken in time is all there, in its order, up to the last part of a frame. */
+    /* Everything that was received in time is complete and in order, up to the last part of a
+       frame. */
     mpiio_connection_close(&left);
     do {
         mpiio_connection_fill(&right);

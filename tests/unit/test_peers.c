@@ -35,7 +35,7 @@ static int width(void)
     return fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
 }
 
-/* How many connections a node has. */
+/* Returns the number of connections of a node. */
 static int neighbours(int node, int nodes)
 {
     return mpiio_tree_below(node, nodes, width()) + (node == 0 ? 0 : 1);
@@ -112,7 +112,7 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_net_close(cluster.node[0].net);
     assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, PATIENCE), -ENOTCONN);
-    /* Nobody listens any more, and nobody will. */
+    /* Nobody listens there, now or later. */
     options = make_options(&cluster.node[2], 3, 0, NULL);
     begun = mpiio_clock();
     assert_int_equal(join_as(&options, net_token), -ECONNREFUSED);
@@ -417,7 +417,7 @@ static void test_what_is_unsaved_is_told(void **state)
     assert_null(strstr(unsaved, "host0"));
     free(unsaved);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
-    /* With force: those who are still mounted are told, and then it is the end. */
+    /* With force: the nodes that are still mounted are asked, and then all end. */
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[3].peers, true, PATIENCE, &unsaved), 0);
     for (int i = 0; i < 4; i++) {
         AWAIT(&cluster, cluster.node[i].ended);

@@ -10,10 +10,8 @@
 
 /* Daemons that die, and such that are stopped. */
 
-/*
- * Daemons in processes of their own. Each says on a pipe what it is told, a line an event, and
- * takes commands of one letter: f asks for a flush, q ends it.
- */
+/* Daemons in processes of their own. Each writes its events to a pipe, one on each line, and takes
+   commands of one letter: f requests a flush, q ends it. */
 
 #define CHILDREN_MAX 8
 
@@ -302,7 +300,7 @@ static void test_a_killed_peer(void **state)
     }
 }
 
-/* A node with another below it, which node 0 cannot tell of it any more. */
+/* A node with another one below it, which node 0 can no longer reach. */
 static void test_a_killed_node_between(void **state)
 {
     fanout = 2;
@@ -366,7 +364,7 @@ static void test_a_pause_is_no_death(void **state)
     send_signal(&children[0], SIGCONT);
     send_signal(&children[1], SIGCONT);
     flush_all(2, "1");
-    /* Who was not there to listen does not take the others for dead, however long it was away. */
+    /* A node that was stopped does not declare the others failed, however long it was away. */
     for (int i = 0; i < 3; i++)
         send_signal(&children[i], SIGSTOP);
     pause_ms(STOP_TIMEOUT + STOP_TIMEOUT / 2);

@@ -87,7 +87,7 @@ static void join_as_liar(struct mpiio_connection *link)
     mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }
 
-/* All lies are read. Nothing is right any more, but nothing breaks, and it comes to an end. */
+/* Checks that all lies are read, that nothing breaks, and that the cluster ends. */
 static void end_lies(struct mpiio_connection *link, struct node *node, bool together)
 {
     shutdown(link->fd, SHUT_WR);
@@ -330,7 +330,8 @@ static void end_stall(struct mpiio_connection *link)
     free_cluster(&cluster);
 }
 
-/* All wait, and nobody has come further for peer_timeout: both are told who does not hear whom. */
+/* All wait, and nobody makes progress for peer_timeout: both nodes report who does not hear
+   whom. */
 TEST(test_an_epoch_that_does_not_end)
 {
     struct mpiio_connection link;
@@ -355,7 +356,7 @@ TEST(test_an_epoch_that_does_not_end)
     end_stall(&link);
 }
 
-/* Who is through with the epoch does not wait any more: the other does, and that is what counts. */
+/* A node that has finished the epoch does not wait. Only the other one counts. */
 TEST(test_an_epoch_that_ends_for_some)
 {
     struct mpiio_connection link;
@@ -423,10 +424,8 @@ static bool lease_is(int64_t until)
     return is;
 }
 
-/*
- * What counts is when the beat was sent that the other side has heard, not when its answer comes:
- * a node that was stopped for long may find many of them.
- */
+/* The lease counts from the time when the echoed heartbeat was sent, not from the arrival of the
+   echo: a node that was stopped may find many of them. */
 TEST(test_a_lease_counts_from_what_is_echoed)
 {
     struct mpiio_peer_frame frame;
@@ -452,7 +451,7 @@ TEST(test_a_lease_counts_from_what_is_echoed)
         } while (frame.echo != number);
         assert_true(lease_is(until));
     }
-    /* Of what was never sent it does not believe a word. */
+    /* An echo of a heartbeat that was never sent is refused. */
     echo(&link, 5, UINT64_MAX);
     AWAIT(&cluster, cluster.node[0].degraded);
     atomic_fetch_add(&clock_ahead, LONG_TIMEOUT); /* node 0's promise is over */

@@ -137,7 +137,7 @@ TEST(what_was_not_touched_stays_so)
     }
 }
 
-/* What is cut, longer, or changed anywhere is laid or refused, and nothing else happens. */
+/* A piece that is cut, longer, or changed anywhere is laid or refused, without any other effect. */
 TEST(broken_pieces_are_refused)
 {
     for (int round = 0; round < UNIT_ROUNDS(300); round++) {

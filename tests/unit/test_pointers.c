@@ -42,7 +42,7 @@ static int end_share(void *number, size_t view, uint64_t share, uint64_t *turn)
     return mpiio_pointers_over(node[(intptr_t)number], view, share, turn);
 }
 
-/* Whether all nodes are told to leave at once; of that test. */
+/* Set by the test in which all nodes leave at once. */
 static bool all_leave;
 static _Atomic bool zero_has_ended;
 static _Atomic int stores;
@@ -88,7 +88,7 @@ static void tell_turn(void *number, size_t view, uint64_t turn, bool own)
     mpiio_ordered_turn(ordered[(intptr_t)number], view, turn, own);
 }
 
-/* What waits on a node for its turn; 10 records at most. */
+/* Starts the part that keeps waiting bytes on a node; 10 records at most. */
 static void start_ordered(int number)
 {
     static const int64_t etype[VIEWS] = {1, 1};
@@ -166,7 +166,7 @@ static void end(void)
         mpiio_ordered_free(ordered[i]);
 }
 
-/* Takes until there is nothing, or too much: on the node that it is told. */
+/* Takes on a node, whose number is passed, until nothing is left or too much was taken. */
 static void *take_all(void *number)
 {
     struct mpiio_pointers *own = node[(intptr_t)number];
@@ -213,7 +213,7 @@ TEST(each_is_given_once)
     end();
 }
 
-/* What it had taken stays taken. */
+/* Etypes that a node had taken stay taken. */
 TEST(the_first_node_exits)
 {
     pthread_t thread[TAKERS];
@@ -256,7 +256,7 @@ TEST(all_but_one_die)
     end();
 }
 
-/* What is set is set for all, backwards too, and stays when a node exits. */
+/* A position that is set holds for all nodes, also a lower one, and remains when a node exits. */
 TEST(set_and_get)
 {
     int64_t position;

@@ -251,7 +251,7 @@ TEST(a_small_pool_streams)
     free_fake(fake);
 }
 
-/* What has changed. */
+/* The changes so far. */
 
 struct changer {
     struct fake *fake;

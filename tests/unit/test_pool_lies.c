@@ -8,10 +8,8 @@
 #include "net/talk.h"
 #include "pool/frame.h"
 
-/*
- * Who speaks to a home without being a node of its pool, or speaks wrongly, and homes that do: none
- * of them has an effect but that they are not asked, or answered.
- */
+/* Strangers and nodes that send wrong requests to a home, and homes that send wrong answers. Their
+   only effect is that they are not answered, or not asked. */
 
 #define MIB       ((int64_t)1 << 20)
 #define PATIENCE  20000
@@ -214,7 +212,7 @@ static void *lie(void *data)
     return NULL;
 }
 
-/* What node 0 is home of comes, nothing else does, and no call takes long. */
+/* Blocks whose home is node 0 arrive, others do not, and no call takes long. */
 TEST(a_home_that_lies_is_not_believed)
 {
     struct fake *fake = make_fake(SIZE);

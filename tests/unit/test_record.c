@@ -376,7 +376,7 @@ static pid_t start_taker(int number, int pipe)
     }
 }
 
-/* Of what was reported nothing is taken twice, whenever nodes are killed or stopped. */
+/* Nothing that was reported as taken is taken twice, whenever nodes are killed or stopped. */
 TEST(killed_nodes_lose_nothing)
 {
     static bool taken[1 << 20];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which pages of a slice are dropped before a write is answered: those that were read too early. */
+/* Stale pages of a slice, which must be dropped before a write is answered. */
 
 #include "unit.h"
 #include "fusefs/names/refills.h"
@@ -45,7 +45,8 @@ static void read_page(int64_t number)
     fs_refills_read_end(&refills, &read);
 }
 
-/* How many ranges a write of 8 bytes into that page has dropped; it is not answered yet. */
+/* Returns how many ranges a write of 8 bytes into that page has dropped. The write is not answered
+   yet. */
 static size_t stored(int64_t number)
 {
     return fs_refills_find(&refills, number * page + 16, 8, LATE, 0, list, &sure);
@@ -87,7 +88,7 @@ TEST(a_page_is_read_behind_a_drop, setup, teardown)
     assert_int_equal(stored(4), 0);
 }
 
-/* What the kernel copies next, it copies into pages as they are by then. */
+/* The kernel copies later writes into pages as they are by then. */
 TEST(an_answer_ends_it, setup, teardown)
 {
     drop_all();
@@ -113,7 +114,7 @@ TEST(a_later_drop_ends_it, setup, teardown)
     assert_int_equal(stored(3), 0);
 }
 
-/* That drop may have come before the page was read, or wait for it and take it. */
+/* That drop may have come before the page was read, or wait for it and drop it. */
 TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
@@ -242,7 +243,8 @@ TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
     assert_int_equal(stored(3), 0);
 }
 
-/* What one opens for writing is dropped before that one writes, but a second one may. */
+/* The pages are dropped before the first one that opens for writing writes. A second one may find
+   the drop unfinished. */
 TEST(two_who_join_find_the_drop_of_the_first, setup, teardown)
 {
     assert_false(fs_refills_opened(&refills, 1, NOW));

@@ -8,7 +8,7 @@
 #include "unit.h"
 #include "made_up.h"
 
-/* What an etype holds and how far it reaches, in the file. */
+/* Expects the size of an etype and its extent, in the file. */
 static void expect_extent(const char *datarep, const char *etype, int64_t size, int64_t extent)
 {
     struct vs_view *view = view_in(datarep, etype);
@@ -304,7 +304,7 @@ TEST(errors)
                  "user-defined data representations are not supported");
 }
 
-/* What was loaded is given back when something else in the spec is wrong. */
+/* A loaded library is unloaded if something else in the spec is wrong. */
 TEST(given_back)
 {
     expect_error(

@@ -29,7 +29,7 @@ static struct vs_view *compile(const json_t *json)
     return view;
 }
 
-/* That the view has one tile, of the bytes that are true, in their order. */
+/* Asserts that the view has one tile, of the bytes that are true, in their order. */
 static void assert_selects(const json_t *json, const bool *bytes)
 {
     struct vs_view *view = compile(json);

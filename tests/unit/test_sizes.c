@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How often reads and writes ask for the file's size, and that they know it where it changes. */
+/* The number of times that reads and writes ask for the file's size. They notice when it
+   changes. */
 #include "write_model.h"
 
 /* A read of what is there asks for the size once, or twice where it is mapped; a write once, but

@@ -68,7 +68,7 @@ TEST(one_of_each, setup, teardown)
     fs_slices_put(&model.slices, slice);
 }
 
-/* What was unused longest goes first; what is used stays however many come. */
+/* The least recently used slices are dropped first. Slices in use stay, however many there are. */
 TEST(some_are_kept, setup, teardown)
 {
     struct fs_slice *used = get(0, false), *slices[RANKS];
@@ -119,7 +119,7 @@ TEST(new_numbers, setup, teardown)
     assert_int_not_equal(fs_slices_number(&model.slices, other, &version), again);
     assert_true(fs_handle_leave(&model.slices, &handle));
     assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
-    /* What is not settled is never the same. */
+    /* An unsettled version never equals another one. */
     version.settled = false;
     first = fs_slices_number(&model.slices, slice, &version);
     assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
@@ -155,7 +155,7 @@ TEST(those_that_are_written, setup, teardown)
         fs_slices_put(&model.slices, slices[i]);
 }
 
-/* How many waits were reported, and how many are under way. */
+/* The number of waits that were reported, and of those in progress. */
 struct waits {
     int begun, under_way;
 };

@@ -81,7 +81,7 @@ TEST(test_one_way)
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
 }
 
-/* What was sent by a node that is through with the epoch is to have arrived. */
+/* A message of a node that has finished the epoch should have arrived. */
 TEST(test_one_that_is_over)
 {
     reset();
@@ -148,7 +148,7 @@ TEST(test_several)
                 "other, node 3 (d) does not hear node 2 (c)");
 }
 
-/* What does not fit is left out as a whole. */
+/* An item that does not fit is left out as a whole. */
 TEST(test_more_than_a_line)
 {
     char text[80];

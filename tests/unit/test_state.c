@@ -191,7 +191,7 @@ TEST(many_ranks)
     mpiio_state_free(&made);
 }
 
-/* What no node of this version writes is refused, as a damaged record may hold it. */
+/* Entries that no node of this version writes are refused. A damaged record may contain them. */
 TEST(entries_out_of_range_are_refused)
 {
     static const int64_t start[2];

@@ -75,9 +75,9 @@ TEST(test_the_fence_waits_for_all_stores_to_end)
     mpiio_store_fence_leave(second);
     assert_int_equal(mpiio_store_fence_await(store, LONG, end_store, &ended), 0);
     assert_int_equal(ended, -1);
-    /* It lets go at once. */
+    /* The fence is released at once. */
     assert_true(mpiio_store_fence_enter(first));
-    /* As the end of an engine does. */
+    /* Like the exit of an engine. */
     close(first);
     assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
     close(second);

@@ -67,7 +67,7 @@ static void *write_pieces(void *data)
         if (write(fd, all + done, step) != (ssize_t)step)
             abort();
     }
-    /* What is no whole etype is nobody's. */
+    /* Nobody gets an incomplete etype. */
     if (write(fd, "rest", 4) != 4)
         abort();
     close(fd);
@@ -154,7 +154,7 @@ static ssize_t end(struct call *call)
     return call->result;
 }
 
-/* Whether they wait already or will does not matter. */
+/* It does not matter whether the callers already wait. */
 TEST(waiters_end)
 {
     struct mpiio_stream *in = open_stream(false), *out = open_stream(true);

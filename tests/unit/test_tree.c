@@ -208,8 +208,7 @@ TEST(shared_names)
     vs_spec_free(spec);
 }
 
-/* What is in "ordered" is found by name and by number, and each use of a rank has a number of its
-   own. */
+/* Names in "ordered" are found by name and by number, and each use of a rank has its own number. */
 TEST(ordered_folders)
 {
     static const bool shared[] = {false, true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What mpiio-umount reads: the kernel's table of mounts, and what a mount tells of itself. */
+/* The input of mpiio-umount: the kernel's table of mounts, and the statistics of a mount. */
 
 #include "unit.h"
 #include "mounts/mount.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which reads are gathered from windows, and which are left to read calls: by counts. */
+/* Reads that are gathered from windows, and those that are left to read calls, by counts. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -129,7 +129,7 @@ TEST(test_window_that_is_read_again)
     close_file(&fixture);
 }
 
-/* What windows were good for is forgotten with windows that were read once. */
+/* The benefit of windows is forgotten when windows are read only once. */
 TEST(test_windows_that_are_read_once)
 {
     struct fixture fixture = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
@@ -144,7 +144,8 @@ TEST(test_windows_that_are_read_once)
     close_file(&fixture);
 }
 
-/* Whether the byte is known to be in the page cache: a filesystem in memory cannot tell. */
+/* Returns true if the byte is known to be in the page cache. A filesystem in memory cannot report
+   that. */
 static bool is_cached(int fd, int64_t displacement)
 {
     struct iovec byte = {.iov_base = buffer, .iov_len = 1};
@@ -172,7 +173,8 @@ TEST(test_sparse_runs)
     close_file(&fixture);
 }
 
-/* Whether any of 4 MiB is in the page cache. Unlike is_cached, mincore starts no readahead. */
+/* Returns true if any of 4 MiB is in the page cache. Unlike is_cached, mincore starts no
+   readahead. */
 static bool has_pages(int fd, int64_t displacement)
 {
     unsigned char states[4 * MIB / 4096];
@@ -295,7 +297,7 @@ TEST(test_faults_are_counted)
     mpiio_windows_destroy(&windows);
 }
 
-/* Where address space is limited, as by ulimit -v, most of it is the program's. */
+/* If address space is limited, as by ulimit -v, most of it is left to the program. */
 TEST(test_limited_space)
 {
     struct rlimit before, limit;

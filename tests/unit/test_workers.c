@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that take requests end when they are told to, whoever started them. */
+/* Threads that take requests end when they are asked to, whichever thread started them. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>

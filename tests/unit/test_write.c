@@ -85,11 +85,11 @@ TEST(test_partial_etype_at_the_end)
     struct model *model = model_start(make_vector(3, 8, 32), 1 << 20);
     struct model *wide = model_start(etype_view(2), 1 << 20);
 
-    /* Of bytes: exactly what is written. */
+    /* With an etype of bytes: exactly the bytes written. */
     model_write(model, 0, 3, 0);
     assert_int_equal(model->size, 6);
     assert_int_equal(mpiio_slice_size(model->slice), 3);
-    /* Of doubles: the whole element. */
+    /* With an etype of doubles: the whole element. */
     model_write(wide, 17, 3, 0);
     assert_int_equal(wide->size, 64 + 8);
     assert_int_equal(mpiio_slice_size(wide->slice), 24);
@@ -360,7 +360,7 @@ TEST(test_reserve)
     model_end(sparse);
 }
 
-/* What nobody writes to stays a hole. */
+/* Bytes that nobody writes stay a hole. */
 TEST(test_holes_stay)
 {
     struct model *model = model_start(make_vector(0, 8, 32), MODEL_BYTES);
@@ -391,7 +391,7 @@ TEST(test_growing_never_cuts)
             assert_int_equal(mpiio_slice_resize(model->slice, 1000), 0);
         else
             assert_int_equal(mpiio_slice_reserve(model->slice, 0, 1000), 0);
-        /* Of runs that are written by calls alone nobody asks for the size. */
+        /* Runs that are written by calls alone need no query of the size. */
         assert_int_equal(other_writes_at != 0, step == 2 || step == 5);
         if (other_writes_at == 0) {
             assert_int_equal(pread(model->fd, &byte, 1, 3 << 20), 1);

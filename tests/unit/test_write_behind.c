@@ -5,7 +5,7 @@
 
 #include "core/file/write_behind.h"
 
-/* Which blocks are written back behind the writers. Linked with --wrap for sync_file_range. */
+/* Blocks that are written back behind the writers. Linked with --wrap for sync_file_range. */
 
 #define BLOCK MPIIO_WRITE_BEHIND_BLOCK
 #define RUNS  "{\"type\": \"resized\", \"lb\": 0, \"extent\": 16, \"oldtype\": \"double\"}"

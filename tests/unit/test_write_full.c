@@ -117,7 +117,7 @@ static void check_back(struct mpiio_slice *slice, size_t length)
     assert_memory_equal(back, bytes, length);
 }
 
-/* What a filesystem gives at last may be a block or two more; then it says so. */
+/* Fills the filesystem, which may grant a block or two more before it reports that it is full. */
 static void use_up(struct mpiio_slice *slice, int64_t offset)
 {
     ssize_t did;
@@ -203,7 +203,7 @@ TEST(test_full_ext4, NULL, remove_disk)
     check_disk();
 }
 
-/* What was reserved can be written when the disk is full. */
+/* Reserved space can be written when the disk is full. */
 TEST(test_reserved_space, NULL, remove_disk)
 {
     struct mpiio_slice *slice;

@@ -81,7 +81,7 @@ static bool update_plainly(const struct writer *writer, const uint64_t *values)
     return true;
 }
 
-/* What the file holds of a writer's own runs. */
+/* Reads a writer's own runs from the file. */
 static bool look(const struct writer *writer, uint64_t *values)
 {
     uint64_t *file = file_seen_by[writer->number];

@@ -28,11 +28,9 @@
 
 #include <cmocka.h>
 
-/*
- * How many of the rounds of a random test run: with a sanitizer a round takes ten times as long.
- * The sanitizer reports a wrong access the first time that it is made, and needs no unlucky moment
- * for it; the results of all rounds are compared where no sanitizer runs.
- */
+/* The number of rounds of a random test that run. With a sanitizer a round takes ten times as long.
+   A sanitizer reports a wrong access the first time that it is made, and needs no unlucky moment
+   for it. Builds without a sanitizer compare the results of all rounds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_ROUNDS(rounds) ((rounds) / 4)
 #else
