@@ -5,10 +5,9 @@
 #include <stdint.h>
 #include <time.h>
 
-/*
- * What the benchmark programs share with scripts/bench, which makes the file: 64-bit word number
- * index of the file holds index * BENCH_FACTOR modulo 2^64, so a word tells where it came from.
- */
+/* Definitions that the benchmark programs share with scripts/bench, which makes the file: 64-bit
+   word number index of the file holds index * BENCH_FACTOR modulo 2^64, so a word tells where it
+   came from. */
 #define BENCH_FACTOR  UINT64_C(0x9E3779B97F4A7C15)
 #define BENCH_INVERSE UINT64_C(0xF1DE83E19937733D) /* BENCH_FACTOR times this is 1 */
 

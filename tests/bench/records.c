@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What processes do with the records of a file that they share: as an MPI program by MPI's shared
+ * Takes and puts records of a file that processes share: as an MPI program by MPI's shared
  * file pointer, or through a mount by its names "shared" and "ordered/rankN".
  *
  *   mpiexec -n PROCESSES bench-records take    COUNT 1     FILE [MOUNT...]
@@ -236,7 +236,7 @@ static void meet(void)
     }
 }
 
-/* What the processes do */
+/* The actions of the processes. */
 
 static void take_records(struct job *job, int *seen)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one MPI_File_set_view costs, to be run with and without mpiio-view capture:
+ * Measures one MPI_File_set_view. Run it with and without mpiio-view capture:
  *
  *   mpiexec -n 1 bench-set_view FILE
  *

@@ -3,7 +3,7 @@
  *   mpiexec -n RANKS kinds KIND FILE
  *
  * Sets views of a kind (below) on FILE and reads or writes whole tiles through them; the file ends
- * with the last tile. Every rank says so on stdout and exits with status 3.
+ * with the last tile. Every rank reports that on stdout and exits with status 3.
  */
 #include "program.h"
 
@@ -405,7 +405,8 @@ static void temporary(const char *path)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* What cannot be captured: a view that MPI refuses, and a type that viewspec(5) does not have. */
+/* Views that cannot be captured: one that MPI refuses, and a type that viewspec(5) does not
+   have. */
 static void refused(const char *path)
 {
     MPI_File file = open_filled(path, 64);

@@ -2,10 +2,9 @@
 #ifndef CAPTURE_PROGRAM_H
 #define CAPTURE_PROGRAM_H
 
-/*
- * What the programs have in common that are run under mpiio-view capture. They know nothing of it:
- * each process leaves what it has read or written in rank<N>.view<K>, K counting from 1.
- */
+/* Functions of the programs that run under mpiio-view capture. The programs do not know that they
+   are watched. Each process leaves the data that it has read or written in rank<N>.view<K>, K
+   counting from 1. */
 
 #include <mpi.h>
 #include <stddef.h>

@@ -23,7 +23,7 @@ struct format {
 
 static struct format f_or_d = {8, 128}, g = {11, 1024};
 
-/* What the functions below get as extra_state. */
+/* The extra_state of the functions below. */
 void *vax_extra_state = &f_or_d;
 void *vaxg_extra_state = &g;
 

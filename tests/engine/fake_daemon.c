@@ -319,7 +319,7 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *bl
     return count;
 }
 
-/* Hands in again what has failed or was left, and may not wait any more. */
+/* Contributes again the blocks that have failed or were postponed, and that may not wait longer. */
 static uint32_t keep_failed(struct mpiio_flush_block *blocks, uint32_t count, const int32_t *errors)
 {
     uint32_t kept = 0;
@@ -374,7 +374,7 @@ static long engine_ticks(struct fake *fake)
     return user + system;
 }
 
-/* What spins has half a processor at least. */
+/* A process that spins uses at least half a processor. */
 static void check_idle(struct fake *fake)
 {
     long before = engine_ticks(fake), spent;

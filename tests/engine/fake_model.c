@@ -46,7 +46,7 @@ static uint64_t below(uint64_t *random, uint64_t limit)
     return mix(*random) % limit;
 }
 
-/* Who takes the runs of a node: count runs of length bytes in a slot. */
+/* Takes the runs of a node: count runs of length bytes in a slot. */
 typedef void taker(void *context, int slot, struct mpiio_mask_runs runs);
 
 static void random_runs(uint64_t *random, int slot, taker *take, void *context)
@@ -212,7 +212,7 @@ bool model_check(struct model *model, int epoch, char *text, size_t size)
     snprintf(text, size, "cannot read");
     if (file < 0 || (model->image == NULL && !read_before(model)))
         return false;
-    /* Where two nodes have written a byte, the later one's is kept. */
+    /* If two nodes have written a byte, the later one's is kept. */
     for (uint32_t node = 0; node < model->nodes; node++) {
         struct in_image in = {model, epoch, node};
 

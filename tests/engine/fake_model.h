@@ -8,7 +8,7 @@
 
 #include "core/cache/slots.h"
 
-/* What the nodes write, made from a seed: each node knows what all of them do. */
+/* The writes of the nodes, made from a seed: each node knows those of all nodes. */
 
 enum model_mode {
     MODEL_RANDOM,     /* runs of all kinds in some of the blocks, also over other nodes' */

@@ -33,7 +33,7 @@ static void make(const char *suffix)
     close(open(file(suffix), O_WRONLY | O_CREAT, 0666));
 }
 
-/* Of a text of numbers. */
+/* Stops the processes in a text of numbers. */
 static void stop_all(const char *processes)
 {
     char *end;

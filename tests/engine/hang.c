@@ -24,7 +24,7 @@ static bool hangs(void)
             strcmp(program_invocation_short_name, "mpiio-engine") == 0);
 }
 
-/* Somebody hangs: the file HANG_FILE.at says so. */
+/* Creates the file HANG_FILE.at, which reports that a call hangs. */
 static void mark(void)
 {
     char path[PATH_MAX];

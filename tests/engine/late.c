@@ -4,10 +4,8 @@
 #include <fuse3/fuse_lowlevel.h>
 #include <time.h>
 
-/*
- * To be preloaded: what is read is answered late, and of what the kernel is told meanwhile, it
- * drops attributes at once and pages when the answer is there, as it does now and then.
- */
+/* A library to be preloaded. Reads are answered late. Of notifications in the meantime, the kernel
+   drops attributes at once, and pages when the answer has arrived, as sometimes happens. */
 
 #define LATE_MS 50
 

@@ -20,7 +20,7 @@ int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag, 
     return PMPI_Isend(bytes, count, type, to, tag, comm, request);
 }
 
-/* What one node tells another: one in sparse is not 0. */
+/* Returns the value that one node sends to another: one in sparse is not 0. */
 static int value(int from, int to, unsigned int seed, unsigned int sparse)
 {
     unsigned int hash = ((unsigned int)from * 31 + (unsigned int)to) * 2654435761U + seed * 40503U;

@@ -52,7 +52,7 @@ static int64_t scattered_size(const struct run *run, int number, int64_t size)
     return size / tile * block + (left < 0 ? 0 : left > block ? block : left);
 }
 
-/* How long the shared file must be for slice number to have size bytes. */
+/* Returns the length that the shared file must have for slice number to have size bytes. */
 static int64_t needed_size(const struct run *run, int number, int64_t size)
 {
     int64_t block = run->options.scatter, last = size - 1;

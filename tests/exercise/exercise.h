@@ -89,8 +89,8 @@ void exercise_compare(struct file *file, const uint8_t *got, int64_t offset, int
 /* Reads all of the file and compares. */
 void exercise_compare_all(struct file *file);
 
-/* Fills the buffer with bytes that are not zero: what somebody wrote is told from what nobody did.
- */
+/* Fills the buffer with bytes that are not zero, so that written bytes differ from unwritten
+   ones. */
 void exercise_fill(struct file *file, int64_t length);
 
 /* Puts length bytes of the buffer into the model. */

@@ -104,7 +104,7 @@ static void op_map(struct file *file)
         exercise_failed(file, "munmap");
 }
 
-/* Where another thread may have moved the end, the data must be behind zeros somewhere. */
+/* If another thread may have moved the end, the data must be behind zeros somewhere. */
 static void find_appended(struct file *file, int64_t length)
 {
     int64_t old = file->size, at = old, size = exercise_size(file);
@@ -180,7 +180,7 @@ static void op_shrink(struct file *file)
         return;
     int64_t size = exercise_below(file, file->size);
     exercise_note(file, "shrink to %" PRId64 " of %" PRId64, size, file->size);
-    /* What the kernel holds back and nobody has stored yet may be cut. */
+    /* A truncation may cut data that the kernel holds back and that is not stored yet. */
     if (file->run->options.unique && fsync(exercise_fd(file)) != 0)
         exercise_failed(file, "fsync");
     if (ftruncate(exercise_fd(file), size) == 0)

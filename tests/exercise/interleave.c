@@ -47,7 +47,7 @@ struct options {
     const char *paths[WRITERS];
 };
 
-/* What the writers and the parent share; followed by WRITERS * runs of each struct run. */
+/* Memory that the writers and the parent share; followed by WRITERS * runs of each struct run. */
 struct run {
     uint64_t acknowledged; /* the word that the last successful call wrote; 0: none */
     uint64_t tried;        /* the word of the last call */
@@ -131,7 +131,7 @@ static int64_t leap(int64_t done, int64_t runs)
     return start + count - 1 - (done - start);
 }
 
-/* Where to write next: at random, or behind what was written last. */
+/* Returns the next run to write: a random one, or the one behind the last write. */
 static int64_t next_run(struct writer *writer, int64_t done, int64_t *count)
 {
     const struct options *options = writer->options;

@@ -10,7 +10,8 @@
 #include "cluster/stall.h"
 #include "viewspec/base/line.h"
 
-/* What a node says of engines that wait is in its bounds, and the same bytes again, or refused. */
+/* The report of a node whose engine waits must be in its bounds and encode to the same bytes, or be
+   refused. */
 static void check_stall(const struct mpiio_peer_frame *frame)
 {
     struct mpiio_stall stall;

@@ -11,7 +11,7 @@
 #include "from/spec.h"
 #include "viewspec/spec.h"
 
-/* So many variables of a file are looked at. */
+/* The maximal number of variables of a file that are examined. */
 #define LOOKED_AT 8
 
 static const char *const decompositions[] = {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the NAS benchmark BT-IO writes: P ranks own P cells each of a cube of N x N x N points with
- * five doubles each, on the diagonals: in slab c of z, rank r has the part (r + c) % P of y. Each
- * step appends the cube's solution.
+ * Writes the file of the NAS benchmark BT-IO: P ranks own P cells each of a cube of N x N x N
+ * points with five doubles each, on the diagonals: in slab c of z, rank r has the part (r + c) % P
+ * of y. Each step appends the cube's solution.
  *
  *     mpiexec -n P btio full FILE N STEPS       all ranks into one file, through a view
  *     mpiexec -n P btio epio PREFIX N STEPS     rank r into PREFIX.r: 24 bytes, then its cells in

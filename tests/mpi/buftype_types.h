@@ -45,7 +45,7 @@ struct sample {
     bool external, swaps; /* the representation */
     struct type filetype, buftype;
     int tiles; /* those that are looked at */
-    bool ends; /* the spec says so */
+    bool ends; /* the spec has an end */
     int64_t disp, file_size, memory_size, packed;
     struct value *values; /* of all tiles, by the file's order; places count from 0 */
     int value_count;
@@ -63,7 +63,7 @@ int below(int bound);
 
 int64_t extent_of(const struct type *type, int side);
 
-/* What printf would print, to be freed. */
+/* Returns the text that printf would print. The caller frees it. */
 char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void type_free(struct type *type);

@@ -35,7 +35,8 @@ static struct vs_view *view_of(int64_t ranks, int64_t rank, const char *body)
 #define TILES 3
 #define ROOM  65536
 
-/* Whether the first TILES tiles of view are what MPI_Pack takes of them. Frees type and view. */
+/* Returns true if the first TILES tiles of view are those that MPI_Pack takes. Frees type and
+   view. */
 static bool packs_alike(struct vs_view *view, MPI_Datatype type)
 {
     static unsigned char file[ROOM], slice[ROOM], packed[ROOM];

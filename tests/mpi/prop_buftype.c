@@ -156,7 +156,7 @@ static bool check_mpi(struct sample *s)
     return same;
 }
 
-/* What the map says of each position, both ways. */
+/* Checks the map's answer for each position, in both directions. */
 static bool check_map(const struct vs_view *view, const struct sample *s)
 {
     const struct vs_map *map = vs_view_map(view);
@@ -354,7 +354,7 @@ static char *spec_of(const struct sample *s, const char *datarep)
                    (int)s->disp, datarep, tiles, s->etype->text, s->filetype.text, s->buftype.text);
 }
 
-/* Whether tiles without end may stand in memory as they are. */
+/* Returns true if an endless sequence of tiles may stand in memory unchanged. */
 static bool tiles_fit(const struct sample *s)
 {
     int64_t low = INT64_MAX, high = INT64_MIN;

@@ -202,7 +202,7 @@ static void check_displacements(struct prop_state *state, const struct tt_model 
     }
 }
 
-/* Whether a run of the map is where the model has it. */
+/* Returns true if a run of the map is where the model has it. */
 static bool run_holds(const struct tt_model *model, int64_t position, int64_t displacement,
                       int64_t length)
 {

@@ -2,7 +2,7 @@
 #ifndef TESTS_PROP_CHECK_H
 #define TESTS_PROP_CHECK_H
 
-/* What the property test checks of one spec. */
+/* The checks of one spec by the property test. */
 
 #include "typetree_model.h"
 
@@ -32,7 +32,7 @@ struct prop_state {
     char problem[1024];
 };
 
-/* Whether spec is small enough to be tried byte by byte. */
+/* Returns true if spec is small enough to be tried byte by byte. */
 bool prop_fits(const struct tt_spec *spec, uint64_t random);
 
 /* Checks spec; random is the state that random ranges come from. Stops at the first failure. */

@@ -108,7 +108,7 @@ void prop_check_mpi(struct prop_state *state, struct tt_model *model, const stru
     clear_padding(model, bytes.file, bytes.slice_size);
     if (!state->failed)
         check_pack(state, model, map, &bytes, type);
-    /* Where bytes overlap, which of two stores comes last is MPI's own business. */
+    /* If bytes overlap, MPI decides which of two stores comes last. */
     if (!state->failed && vs_map_facts(map)->disjoint)
         check_unpack(state, model, map, &bytes, type);
     MPI_Type_free(&type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an MPI program reads and writes through its file views, for comparing with slices.
+ * Reads and writes a file through MPI's file views, for comparing with slices.
  *
  *   mpiexec -n RANKS roundtrip spec  KIND FILE [DATAREP]  prints the spec whose views it sets
  *   mpiexec -n RANKS roundtrip read  KIND FILE [DATAREP]  MPI_File_read_all into rank<N>.read

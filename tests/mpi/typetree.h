@@ -94,7 +94,7 @@ struct tt_type {
     struct tt_type *old; /* all but BASIC and STRUCT; ETYPE: the tree spelled, or NULL */
 };
 
-/* What an expansion depends on beside the type. */
+/* The environment of an expansion, beside the type. */
 struct tt_env {
     int rank, ranks;
     bool external;                  /* file sizes, no alignment */

@@ -106,7 +106,7 @@ static void expand_struct(struct tt_pool *pool, const struct tt_type *type,
     }
 }
 
-/* Whether rank's coordinate owns global index i of a dimension (MPI 3.1, 4.1.4). */
+/* Returns true if the rank's coordinate owns global index i of a dimension (MPI 3.1, 4.1.4). */
 static bool owns(const struct tt_type *type, int dim, int coordinate, int64_t size, int64_t i)
 {
     int64_t parts = type->psizes[dim], block = type->dargs[dim];

@@ -2,7 +2,7 @@
 #ifndef TESTS_TYPETREE_MODEL_H
 #define TESTS_TYPETREE_MODEL_H
 
-/* What one rank's view of a random spec is, worked out byte by byte. */
+/* One rank's view of a random spec, expanded byte by byte. */
 
 #include "typetree.h"
 

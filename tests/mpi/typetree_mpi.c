@@ -117,11 +117,9 @@ static MPI_Datatype build_old(const struct tt_type *type, const struct tt_env *e
     }
 }
 
-/*
- * Where MPICH 4.0's bounds are not the standard's: it keeps no lb and ub markers inside struct,
- * does not pad a struct of one type repeated (or of several that it holds for one), and forgets the
- * extent of types without data.
- */
+/* Returns true if MPICH 4.0's bounds differ from the standard's: it keeps no lb and ub markers
+   inside struct, does not pad a struct of one type repeated (or of several that it treats as one),
+   and forgets the extent of types without data. */
 static bool bounds_differ(const struct tt_type *type, const struct tt_map *map)
 {
     return map->count == 0 || type->kind == TT_STRUCT;

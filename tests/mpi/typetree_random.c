@@ -19,7 +19,7 @@ struct maker {
     int64_t grain;         /* the etype's extent: what strides should be multiples of */
 };
 
-/* What is known of a type, the worst over all ranks. */
+/* Properties of a type, the worst over all ranks. */
 struct reach {
     int64_t starts; /* last start - first start */
     int64_t bytes;  /* end of the data - its beginning */

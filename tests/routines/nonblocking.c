@@ -207,7 +207,7 @@ static void by_position(void)
         fail("the position is", (long)lseek(slice, 0, SEEK_CUR));
 }
 
-/* What is read ahead changes nothing of what is read, nor does what is let go of. */
+/* Read-ahead and dropped pages do not change what is read. */
 static void by_advice(void)
 {
     struct request *request = &requests[0];

@@ -74,7 +74,7 @@ static void end_part(int node, uint64_t epoch)
 {
     struct daemon *daemon = &run.daemon[node];
 
-    /* What the engine had told before it was killed counts, until the node stores it again. */
+    /* The engine's report before it was killed counts, until the node stores the data again. */
     if (run.homes && !daemon->alone)
         writers_resolve(node);
     if (daemon->degraded)

@@ -7,21 +7,17 @@
 
 #include "world.h"
 
-/*
- * Daemons that note what they are told, and whose engines store what is written (writers.h), or do
- * nothing but take their time; what happens to them; and what is wrong in what they are told.
- */
+/* Simulated daemons. They record their events. Their engines store data (writers.h), or only take
+   time. This part also injects faults, and checks the events. */
 
 #define TIMEOUT 2000 /* ms, peer_timeout where it is not drawn */
-/* Nobody waits for longer when something has happened: to notice, to fence, and to go on. In us. */
+/* After a fault, nobody waits longer than this: to notice it, to fence, and to go on. In us. */
 #define PATIENCE (4 * run.timeout * 1000.0)
 #define EPOCHS   4096
 
-/*
- * What happens: a node's daemon is killed, or its engine, it is paused for a while, or what two
- * engines send to each other is lost. The faults from SILENT to CUT_DOWN are noticed only by the
- * silence of a node. Faults after MIXED happen only in runs of mixed faults (faults.h).
- */
+/* A fault: a node's daemon or engine is killed, the node is paused for a while, or messages between
+   two engines are lost. The faults from SILENT to CUT_DOWN are noticed only by the silence of a
+   node. Faults after MIXED happen only in runs of mixed faults (faults.h). */
 enum fault {
     NONE,
     KILL,
@@ -43,15 +39,15 @@ enum fault {
 };
 #define SILENT CRASH
 
-/* What becomes of an epoch. */
+/* The result of an epoch. */
 struct epoch {
     int done; /* nodes that were through with it */
     int finished;
     bool sync;
-    int status; /* as the first node was told */
+    int status; /* as the first node received it */
 };
 
-/* What a daemon knows. */
+/* The state of a daemon. */
 struct daemon {
     uint64_t begun, finished, finished_sync;
     uint64_t after, after_sync; /* what it asked for is in later ones */
@@ -62,7 +58,7 @@ struct daemon {
     int settled, committed;
 };
 
-/* What is simulated now. */
+/* The current simulation. */
 struct run {
     int nodes, fanout;
     int timeout; /* ms, peer_timeout */
@@ -77,7 +73,7 @@ struct run {
     bool happened, failed;
     struct daemon *daemon;
     struct epoch epoch[EPOCHS];
-    int64_t no_lease; /* when nobody might have a lease any more, in ms; 0: all may */
+    int64_t no_lease; /* when the last lease may end, in ms; 0: all may have one */
     int left;         /* nodes that have left, or will never */
     double engine;    /* us until an engine begins, or without homes, that it takes */
     bool homes;       /* engines store */

@@ -79,7 +79,7 @@ void engines_create(void)
     }
 }
 
-/* What it has is the system's again. */
+/* Returns its memory to the system. */
 static void clean_up(struct engine *engine)
 {
     struct engine_messages *messages = &engine->messages;

@@ -37,10 +37,10 @@ struct engine_collective *engines_group(int node);
 void engines_kill(int node);
 bool engines_is_alive(int node);
 
-/* What two engines send to each other is lost from now on. */
+/* Loses messages between two engines from now on. */
 void engines_sever(int one, int other);
 
-/* What the engine notes of how far it is. */
+/* Returns the page in which the engine records its progress. */
 const struct mpiio_progress_page *engines_progress(int node);
 
 /* The most bytes that the code of an epoch has had from malloc at one time. */

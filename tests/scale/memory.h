@@ -4,10 +4,8 @@
 
 #include <stddef.h>
 
-/*
- * What one of many engines in a process has from malloc: so that it can be counted, and given back
- * when the engine dies. What src/engine calls is linked with --wrap.
- */
+/* The memory that one of many engines in a process has from malloc, so that it can be counted, and
+   freed when the engine dies. The calls of src/engine are linked with --wrap. */
 struct memory {
     struct memory_piece *pieces;
     size_t bytes, most; /* now, and at most */

@@ -21,13 +21,13 @@
 static struct {
     int blocks;
     char *stored;              /* the file */
-    char *told;                /* as nodes were told, in their own parts */
+    char *told;                /* as reported to nodes, in their own parts */
     char *expected;            /* of the present epoch, where frozen */
     uint32_t *writer;          /* likewise, of what is everybody's: the last node that has it */
     uint64_t *frozen, *marked; /* bytes: frozen for the present epoch, and stored in it */
     bool *touched;             /* blocks: something is frozen */
     bool *used;                /* blocks: something was frozen, or stored */
-    int *outcome;              /* of blocks, as the first node was told; 1: none was yet */
+    int *outcome;              /* of blocks, as reported to the first node; 1: none yet */
     int64_t failing;
     uint64_t total;
 } file;
@@ -148,8 +148,8 @@ void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
     if (file.blocks == 0 || mpiio_slot_bytes(slot) == 0)
         return;
     file.touched[block] = file.used[block] = true;
-    /* Of the bytes that all nodes share, the store keeps those of the node with the highest number.
-     */
+    /* Of the bytes that all nodes share, the store keeps those of the node with the highest
+       number. */
     while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
         size_t own = bytes.end < SHARED ? bytes.end : SHARED;
 
@@ -249,9 +249,9 @@ void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot)
     }
 }
 
-/* What engines call. */
+/* Functions that engines call. */
 
-/* As a home's fence does: it waits for its lease, and goes on unless it is killed. */
+/* Waits for the engine's lease, like a home's fence, and goes on unless the engine is killed. */
 static void await_lease(int node)
 {
     while (!daemons_may_store(node))
@@ -280,7 +280,7 @@ static void store(int node, const char *bytes, size_t at, size_t length)
     memcpy(file.stored + at, bytes, length);
 }
 
-/* Where what cannot be stored begins in a range of the file; its end where all can be. */
+/* Returns the first byte of a range of the file that cannot be stored, or its end. */
 static int64_t failing_from(int64_t start, int64_t end)
 {
     int64_t first = file.failing * MPIIO_BLOCK_SIZE;

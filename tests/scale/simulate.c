@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Runs what the daemons of many nodes say to each other (src/cluster), and the epochs and homes of
- * their engines (src/engine), over a virtual clock and network, to a file in memory. With faults,
- * at a message or a store that chance chooses, it sees to what must hold whatever happens: nobody
- * waits for ever; those that survive agree on what became of each epoch; each byte is stored once,
- * and what a node was told is stored is there (shared_file.h); and nobody stores alone as long as
- * another's engine may, by its lease. It prints what an epoch costs.
+ * Runs the daemons of many nodes (src/cluster), and the epochs and homes of their engines
+ * (src/engine), over a virtual clock and network, with a file in memory. Injects faults at random
+ * messages and stores, and checks the invariants: nobody waits for ever; the survivors agree on the
+ * result of each epoch; each byte is stored once, and everything that was reported as stored is in
+ * the file (shared_file.h); and no node stores alone while another node's engine may store, by its
+ * lease. Prints the costs of an epoch.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -28,7 +28,7 @@ static void run_out(double limit)
         continue;
 }
 
-/* Of many nodes, fewer: there are more messages in each. */
+/* With many nodes, fewer epochs: each has more messages. */
 #define EPOCHS_ASKED (run.nodes < 100 ? 30 : 6)
 
 /* Epochs asked for in a run of mixed faults; in one of so many runs engines store. */
@@ -185,7 +185,7 @@ static bool simulate_mixed(unsigned int seed)
     return !run.failed;
 }
 
-/* What an epoch costs. */
+/* The costs of an epoch. */
 struct costs {
     double messages, bytes; /* sent and received: of node 0, and of the node that has most */
     double most_messages, most_bytes, mean_messages, mean_bytes;
@@ -246,7 +246,7 @@ static bool has_finished(uint64_t epoch)
     return run.epoch[epoch].finished == run.nodes;
 }
 
-/* What a second without an epoch costs. */
+/* Measures the costs of a second without an epoch. */
 static void measure_idle(struct costs *costs)
 {
     double begun = world.now;
@@ -329,7 +329,7 @@ static bool measure(struct costs *costs, int epochs)
     return !run.failed;
 }
 
-/* What homes add to it. */
+/* Prints the additional costs of homes. */
 static bool print_homes(int nodes, int fanout, int epochs, bool json)
 {
     struct costs costs;
@@ -355,7 +355,7 @@ static bool print_homes(int nodes, int fanout, int epochs, bool json)
     return good;
 }
 
-/* What daemons say to each other. */
+/* Prints the costs of messages between daemons. */
 static bool print_costs(int nodes, int fanout, int epochs, bool json)
 {
     struct costs costs;

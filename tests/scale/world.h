@@ -23,7 +23,7 @@ struct world_costs {
     double bandwidth; /* bytes/us */
 };
 
-/* What was sent and received. */
+/* The traffic so far. */
 struct world_traffic {
     uint64_t messages, bytes;
 };
@@ -35,7 +35,7 @@ struct world_node {
     int64_t slept, sleep;
     double busy;  /* until when its processor is, with what has come up to now */
     double timer; /* when it is woken */
-    bool dead;    /* nothing happens on it any more */
+    bool dead;    /* nothing happens on it from now on */
     bool gone;    /* it has left: mpiio_turn_end was called */
     double wakes; /* a node that is stopped goes on then */
     struct world_traffic beats, work; /* of daemons: heartbeats, and all else */
@@ -50,7 +50,7 @@ struct world_end {
     bool deaf;      /* what is sent to it is lost */
 };
 
-/* What happens, at its time; in the order of order where that is the same. */
+/* An event at its time. Events of the same time happen in the order of order. */
 struct world_event {
     double time;
     uint64_t order;
@@ -111,7 +111,7 @@ void world_stop(int node, double until);
 /* Stops a node until a time, as its machine sleeps. Of a node that runs. */
 void world_suspend(int node, double until);
 
-/* What is sent between a node and the one above it is lost from now on: up, down or both. */
+/* Loses messages between a node and the one above it from now on: up, down or both. */
 void world_cut(int node, bool up, bool down);
 
 /* Delays what is sent between a node and the one above it until a time. */

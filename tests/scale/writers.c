@@ -15,7 +15,7 @@
 /* The epoch in which some nodes write much. */
 #define MUCH_IN 3
 
-/* What is dirty on a node. */
+/* The dirty data of a node. */
 struct writer {
     int64_t block[WRITERS_BLOCKS]; /* by slot; -1: it is free */
     bool tried[WRITERS_BLOCKS];    /* it was frozen before, and is to be stored now */
@@ -45,7 +45,7 @@ void writers_create(int blocks)
     if (writers.writer == NULL ||
         mpiio_slots_create(&writers.slots, run.nodes * WRITERS_BLOCKS) != 0)
         abort();
-    /* Of stripes that are no longer, each block has another home than the one before it. */
+    /* If the stripes are used up, each block has another home than the one before it. */
     writers.homes = mpiio_homes_of(run.collective ? 0 : MPIIO_BLOCK_SIZE, servers, run.nodes);
     for (int i = 0; i < run.nodes; i++) {
         writers.writer[i].means = (struct engine_means){
@@ -73,7 +73,8 @@ static void clear(int node, int index)
     writers.writer[node].tried[index] = false;
 }
 
-/* What the node writes at a byte of a block: others write something else, and so does it later. */
+/* Returns the byte that the node writes at a place of a block. Other nodes, and later versions,
+   write another one. */
 static char value(int node, uint64_t version, size_t at)
 {
     uint64_t hash =

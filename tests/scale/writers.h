@@ -5,10 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * What programs write on all nodes, as caches hold it: in slots, which are frozen for an epoch,
- * stored by engines, and resolved, or stored by the node alone.
- */
+/* The writes of programs on all nodes, as caches hold them: in slots, which are frozen for an
+   epoch, stored by engines, and resolved, or stored by the node alone. */
 
 /* Dirty blocks that a node has at most. */
 #define WRITERS_BLOCKS 4
@@ -32,7 +30,7 @@ void writers_resolve(int node);
 /* The node acts alone: it stores all, writes something new and stores that, too. */
 void writers_go_alone(int node);
 
-/* At the end: what the node was told is stored is there. */
+/* Checks at the end that everything that was reported to the node as stored is there. */
 void writers_check(int node);
 
 #endif
