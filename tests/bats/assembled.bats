@@ -250,7 +250,7 @@ read_both() {
     python read_both "$1"
 }
 
-# Blocks of the pool are told by times that are not looked at each time.
+# Times that are not looked at each time show whether blocks of the pool are current.
 @test "assembled: with a pool, what a mount writes is read there at once" {
     local how
     tiles

@@ -18,7 +18,7 @@ load nodes
     [ "$(attribute m1 atomicity)" -eq 1 ]
     run -1 setfattr -n user.mpiio.atomicity -v 2 m0
     python atomicity
-    # What was written is in the file, and moves no times any more.
+    # Written data is in the file, and changes no more times.
     touch -d '2001-02-03 04:05:06' m0/rank1
     [ "$(stat -c %Y m0/rank1)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
     setfattr -n user.mpiio.atomicity -v 0 m1

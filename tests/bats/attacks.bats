@@ -9,7 +9,7 @@ setup() {
     begin_attack
 }
 
-# That the test-bed has teeth: what mallory gets of a program that is run carelessly.
+# A check of the test itself: mallory takes over a program that is run carelessly.
 @test "attacks: a program that root runs as the user on root's terminal is taken over" {
     snooped on_terminal setpriv --reuid games --regid games --clear-groups \
         sleep 3
@@ -278,7 +278,7 @@ holds_nothing() {
     holds_nothing mpiio-mount -o store=mpiio s.json "$mnt"
     user_folder "$mnt"
     holds_nothing as_user "$MPIIO_BIN/mpiio-mount" s.json "$mnt"
-    # Where 0, 1 and 2 are closed, no file of the daemon's takes their place.
+    # If 0, 1 and 2 are closed, no file of the daemon takes their place.
     mpiio-fused s.json "$mnt" <&- >&- 2>&-
     [ "$(as_root readlink /proc/"$(daemon_pid)"/fd/{0,1,2} | sort -u)" = /dev/null ]
     mpiio-umount "$mnt"
@@ -336,7 +336,7 @@ END
     says 2 mpiio-view "$evil"
     says 2 mpiio-view cat -r 0 -v "$evil" s.json
     says 127 mpiio-view capture "$evil"
-    # What mpiexec says is another's, too.
+    # Output of mpiexec is another user's, too.
     # shellcheck disable=SC2016 # for that shell
     printf '#!/bin/sh\nprintf "%%s\\n" "$EVIL" >&2\nexit 1\n' >tell
     chmod +x tell

@@ -192,9 +192,8 @@ EOF
     blocks_spec
     mount_spec b.json
     pid=$(daemon_pid)
-    # What is read is never longer than the file was. Bytes that are cut off and written again while
-    # they are read may come as zeros, as from a read(2) of the file: the kernel has nothing to tell
-    # that from by.
+    # Reads never return more than the file had. Bytes that are cut off and written again while they
+    # are read may read as zeros, as with a read(2) of the file: the kernel cannot notice that.
     python readers_of_a_file "$mnt"
     [ "$(daemon_pid)" -eq "$pid" ]
 }

@@ -32,7 +32,7 @@ make_hosts() {
     make_launcher
 }
 
-# What mpiexec starts instead of ssh: drops ssh's options, and runs the command as the host would.
+# Makes the program that mpiexec starts instead of ssh. It drops ssh's options, and runs the command as the host would.
 # The host has its own /sys, which shows its interfaces. Mounts in $tmp/at are seen by all. A host
 # that has a client of a distributed filesystem (distributed.bash) finds it at dfs.
 make_launcher() {

@@ -282,7 +282,7 @@ END
             mpiio-umount "at/$node" 2>"told$node" 3>&- &
         done
         wait
-        # Whoever comes late finds nothing.
+        # A late call finds nothing.
         sed -i '/^mpiio-umount: at\/[0-2]: not mounted$/d' told*
         cat told*
         [ -z "$(cat told*)" ]

@@ -341,7 +341,7 @@ END
     echo old >out/e.dat
     for signal in KILL INT TERM HUP; do
         in_the_middle "$signal"
-        # Where files cannot be without a name, SIGKILL leaves a hidden one.
+        # If the filesystem has no unnamed files, SIGKILL leaves a hidden one.
         if [ "$signal" = KILL ]; then
             [ "$(ls out)" = e.dat ]
             rm -f out/.e.*

@@ -19,7 +19,7 @@ signal() {
     as_root kill "-$1" $(of_host "$2" "${3:-}")
 }
 
-# What happens to $victim; sets survivors where not all are, and stays where all stay together.
+# happen FAULT: does it to $victim. Sets survivors if a node is lost, and stays if all stay together.
 happen() {
     case $1 in
     mpiexec) signal KILL switch ;;

@@ -5,7 +5,7 @@
 load helper
 load nodes
 
-# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments says so, in a line, and fails.
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints the message in a line, and fails.
 refuses() {
     local message=$1
     shift

@@ -35,7 +35,7 @@ copy_texts() {
     done
     cmp site/ratios.svg "$top/tests/bench/ratios.svg"
     grep -q 'src="ratios.svg"' site/readme.html
-    # What is told of in one page leads to the other one, and headings can be linked to.
+    # A page that another page names is a link, and headings can be linked to.
     grep -q '<a href="viewspec.5.html"><b>viewspec</b>(5)</a>' site/mpiio-mount.1.html
     grep -q '<a href="mpiio-run.1.html">mpiio-run(1)</a>' site/readme.html
     grep -q 'href="#DATA_REPRESENTATIONS"' site/viewspec.5.html

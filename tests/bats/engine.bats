@@ -98,7 +98,7 @@ first_epoch() {
             # A run of 4 MiB a home and group.
             [ "$(total merged_runs)" -eq 4 ]
             [ "$(total store_calls)" -eq 4 ]
-            # Of what a node has, the part of which it is not home travels, and a bit for each of the block's bytes.
+            # A node sends the data of which it is not the home, and a bit for each byte of the block.
             [ "$(total sent_bytes)" -eq "$(total received_bytes)" ]
             most=$(((16 << 20) * (nodes - 1) * (8 + nodes) / (nodes * 8) + 10000))
             [ "$(total sent_bytes)" -le $most ]
@@ -142,7 +142,7 @@ first_epoch() {
 
 @test "engine: blocks with gaps between short runs are left where they may wait, and then stored" {
     old_file 100
-    # One node's half is missing: nothing of it travels, until it may not wait any more.
+    # One node's half is missing: nothing of the block is sent until it may wait no longer.
     flush 2 --mode=interleave --blocks=12 --lonely --may-wait
     [ "$(total left_blocks)" -eq 12 ]
     [ "$(total sent_bytes)" -eq 0 ]
@@ -195,7 +195,7 @@ first_epoch() {
         wait
         [ "$(total failed)" -gt 0 ]
         [ "$(total failed)" -lt 15 ]
-        # Who has failed blocks is told why; who has none is told nothing.
+        # A node with failed blocks gets the reason; one without gets nothing.
         jq -e -s 'all(.[] | select(.epoch == 1); (.errno == 28) == (.failed > 0))' report*
         [ "$(total blocks 2)" -eq "$(total failed)" ]
         [ "$(total failed 2)" -eq 0 ]

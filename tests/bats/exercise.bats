@@ -199,7 +199,7 @@ four_writers() {
     local round
     four_writers
     interleave --grow --runs=30000 x.dat "$mnt/rank2" "$mnt/rank3"
-    # Where a page at the old end is stored to while another's write moves the end.
+    # Stores to a page at the old end while another program's write moves the end.
     for ((round = 1; round <= 5; round++)); do
         interleave --follow --runs=60000 --batch=$((round * 200)) --seed="$round" x.dat \
             "$mnt/rank2" "$mnt/rank3"

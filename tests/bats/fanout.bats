@@ -16,7 +16,7 @@ is_told_of_3() {
         rm -f f.dat
         spec 8 5
         start_nodes 5 -o "fanout=$width"
-        # The one above, and those below; each hears of what is below in the end.
+        # A node is connected with the one above and those below, and knows all below it in the end.
         [ "$(jq -c '[.cluster.peers[].node]' m0/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[1]' || echo '[1,2]')" ]
         [ "$(jq -c '[.cluster.peers[].node]' m1/.mpiio/stats.json)" = "$([ $width = 1 ] && echo '[0,2]' || echo '[0,3,4]')" ]
         python nodes_in_a_tree

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What goes wrong below a mount is told to the program that writes, at the right call, and to
-# nobody else; nothing is lost silently; the mount goes on.
+# Faults below a mount are reported to the program that writes, by the right call, and to no other.
+# Nothing is lost silently, and the mount goes on.
 
 load helper
 load writer
 
-# Of all calls that store data; which are used depends on the length of the runs.
+# All system calls that store data. The length of the runs decides which are used.
 stores=pwrite64,pwritev,pwritev2
 
 @test "faults: EIO and EDQUOT of a store are told by the write, once; the next one is stored" {
@@ -182,7 +182,7 @@ truncated_while_writing() {
     done
     wait "$cutter"
     [ "$(daemon_pid)" -eq "$pid" ]
-    # Nobody cuts it any more: all that is written stays.
+    # From here on nobody cuts it, so all that is written stays.
     run -0 writer "$mnt/rank0" stop=2000000
     [ "$output" = "done - 2000000" ]
     lines_there "$mnt/rank0" 2000000
@@ -249,7 +249,7 @@ the limit with ulimit -f)" ]
     mpiio-umount "$mnt"
 }
 
-# An fsync fails, and unmounting says so and leaves the mount.
+# An fsync fails. Unmounting reports that and leaves the mount.
 refuse_to_sync() {
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'os.write(fd, b"x")' 'os.fsync(fd)')" = EIO ] &&
         run -1 mpiio-umount "$mnt" &&

@@ -42,7 +42,7 @@ are_stopped() {
     done
 }
 
-# What node0 writes behind the end of its first fsync.
+# Data that node0 writes after its first fsync.
 write_new() {
     wait "$writer"
     timeout -s KILL 300 dd if=new of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none

@@ -48,7 +48,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
         d.createVariable("time", "f8", ("time",), contiguous=False, chunksizes=(4,))[:] = [1, 2, 4]
         d.createVariable("lat", "f8", ("lat",))[:] = np.arange(5) * 1.5
         d.createVariable("depth", "i4", ())[...] = 17'
-    # Of netCDF-4 temp is in chunks.
+    # In netCDF-4, temp is in chunks.
     local kind words
     for kind in NETCDF3_CLASSIC NETCDF4; do
         words='none,block,cyclic on 2x2'
@@ -122,7 +122,7 @@ with netCDF4.Dataset("before.nc") as before, netCDF4.Dataset("ocean.nc") as now:
     mpiio-view convert temp.json --to native -o native.dat --spec native.json
     jq -e 'has("header") | not' native.json
     cmp <(mpiio-view cat temp.json -r 0) <(mpiio-view cat native.json -r 0)
-    # Of HDF5, the header of the dataset counts.
+    # For HDF5, the header of the dataset counts.
     py '
 with h5py.File("a.h5", "w") as f:
     f["v"] = np.arange(10)
@@ -395,7 +395,7 @@ for rank in range(4):
     # In a grid, and not.
     files tiles run/T.0000000010 0:4,0:2 0:4,2:4 4:6,0:2 4:6,2:4
     files tiles run/U.0000000010 0:4,0:1 0:4,1:4 4:6,0:2 4:6,2:4
-    # Of another time, and of no tile.
+    # Files of another time, and one without a tile.
     cp run/T.0000000010.001.001.meta run/T.0000000020.001.001.meta
     cp run/T.0000000010.001.001.meta run/T.0000000010.001.01.meta
     local name

@@ -22,7 +22,7 @@ includes() {
         /^ / && ours { print $1 }' | sort -u
 }
 
-# Of those, the ones that belong to a layer, to MPI or to FUSE.
+# Keeps those that belong to a layer, to MPI or to FUSE.
 foreign() {
     includes "$1" | grep -E "/mpi\.h$|/mpich/|/fuse3?/|$2" || true
 }

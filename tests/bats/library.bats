@@ -77,7 +77,7 @@ declared() {
 
 @test "library: the manual's program is built with pkg-config and scales a slice" {
     local pc flags
-    # What a reader copies: the page as man shows it.
+    # The text that a reader copies: the page as man shows it.
     MANWIDTH=100 man -l "$prefix/share/man/man3/libmpiio.3" |
         sed -n '/\/\* scale SPEC/,/^ *\$ gcc/{ /\$ gcc/!p }' >scale.c
     pc=$(find "$MPIIO_STAGE" -name mpiio.pc)

@@ -142,7 +142,7 @@ options() {
     sed -n '/stats\.json$/,/^# /p' "$top/man/mpiio-fused.8.scd" | grep -oE '\b_[a-z_]+_' |
         sed 's/^_//; s/_$//' >described
     missing names described 'not in mpiio-fused(8)'
-    # Requests by their kind are told of as such; one name of theirs stands for what is no request.
+    # The page names the kinds of requests. One of these names stands for something else.
     find "$top/fusefs" -name stats.c -exec sed -n '/request_names\[/,/};/p' {} + |
         grep -oE '"[a-z]+"' | tr -d '"' >>names
     missing described names 'no statistic'

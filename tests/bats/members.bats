@@ -63,7 +63,7 @@ TEXT
     mount_spec s.json
     [ "$(cd "$mnt" && echo *)" = "rank0 rank1 rank2 rank3 rank4 rank5 rank6 rank7 rank8 whole" ]
     [ "$(ls "$mnt/.mpiio")" = $'spec.json\nstats.json' ]
-    # What is before all pieces is a hole.
+    # Bytes before all pieces are a hole.
     cmp "$mnt/whole" <(head -c 64 /dev/zero && tail -c +65 orig.dat)
     for piece in {0..8}; do
         cmp "$mnt/rank$piece" <(mpiio-view cat q.json -r "$piece")
@@ -185,7 +185,7 @@ data = open("T.0003.data", "rb").read()
 for k in range(0, 8192, 512):
     assert data[k:k + 256] == bytes([rounds % 250]) * 256
     assert data[k + 256:k + 512] == bytes([20]) * 256'
-    # What others change is seen by those who open it then.
+    # Programs that open the file then see what others change.
     cat "$mnt/whole" >before
     sleep 0.1
     printf new | dd of=T.0002.data conv=notrunc status=none
@@ -274,7 +274,7 @@ sys.stdout.buffer.write(whole)')
     [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
     mpiio-umount "$mnt"
     stripes
-    # Where such members' whole ends, nobody says.
+    # Such members do not determine where the whole ends.
     rm T.0005.data
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be created: the view does not say where the whole ends *" -o create
     [ ! -e T.0005.data ]
@@ -307,7 +307,7 @@ for member in range(4):
     local = numpy.frombuffer(data[24:]).reshape(7, 8)
     assert (local[1:6, 1:7] == whole[5 * row:5 * row + 5, 6 * column:6 * column + 6]).all()
     assert not any(data[:24]) and not local[0].any() and not local[:, 0].any()'
-    # What is there stays, and is as long as it was; what is too short is still told.
+    # Existing members stay, with their lengths; a member that is too short is still reported.
     rm sub/piece2
     mount_spec s.json -o create
     [ "$(ls sub)" = $'piece0\npiece1\npiece2\npiece3' ]

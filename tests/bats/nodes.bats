@@ -180,7 +180,7 @@ self.npy" ]
     stop_nodes
 }
 
-# Of the daemon that is mounted there: how many descriptors it may have.
+# allowed MOUNT: the limits of descriptors of its daemon.
 allowed() {
     awk '/^Max open files/ { print $4 ":" $5 }' "/proc/$(daemon_pid "$1")/limits"
 }
@@ -268,7 +268,7 @@ signalled() {
     sh -c 'printf 01234567; exec sleep 100' >m0/rank0 3>&- &
     writer=$!
     await holds 8 m0
-    # What is to be stored needs all nodes.
+    # Storing needs all nodes.
     stop_process "$other"
     await signalled "$ends" "still storing what was written: SIGKILL would lose what is not stored, 8 bytes held here"
     is_mounted m0

@@ -252,7 +252,7 @@ for flags in os.O_WRONLY, os.O_RDWR:
     assert refused(os.truncate, path, 127) and refused(os.truncate, path, 130)
 os.truncate(path, len(before))
 assert open("d.dat", "rb").read() == np.arange(24.0).tobytes()'
-    # What is stored to a header that is mapped goes nowhere, and data beside it does not suffer.
+    # Stores to a mapped header have no effect, and data beside it is not damaged.
     np '
 import mmap, time
 path = m + "/rank0.npy"

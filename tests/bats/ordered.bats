@@ -52,7 +52,7 @@ waits() {
     [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
     [ "$(error_of 'os.open(m + "/ordered/rank3", 0)')" = ENOENT ]
     [ "$(error_of 'os.lseek(os.open(m + "/ordered/rank0", 0), 3, 0)')" = ESPIPE ]
-    # That has been a round of rank 0, with nothing in it.
+    # This was a round of rank 0, with nothing in it.
     echo third >"$mnt/ordered/rank2"
     [ "$(waiting)" -eq 6 ]
     await has_turn 1
@@ -60,14 +60,14 @@ waits() {
     echo second >>"$mnt/ordered/rank1"
     await ranks_done 3
     [ "$(cat f.dat)" = $'second\nthird' ]
-    # What waits is placed when it is unmounted, without those who never came.
+    # Unmounting places what waits, without the ranks that never came.
     echo late >"$mnt/ordered/rank1"
     echo later >"$mnt/ordered/rank1"
     echo latest >"$mnt/ordered/rank0"
     await ranks_done 5
     mpiio-umount "$mnt"
     [ "$(cat f.dat)" = $'second\nthird\nlatest\nlate\nlater' ]
-    # Where ranks see different bytes, there is none.
+    # If ranks see different bytes, there is none.
     scatter_spec
     mount_spec s.json
     [ ! -e "$mnt/ordered" ]
@@ -128,7 +128,7 @@ waits() {
         esac
         gone "$pid"
         wait "$writer"
-        # What had come is there.
+        # Bytes that had arrived are there.
         [ "$(stat -c %s f.dat)" -ge 614400 ]
         run is_mounted
         [ "$status" -ne 0 ] || as_root umount -l "$mnt"

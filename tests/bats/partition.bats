@@ -41,7 +41,7 @@ all_cells() {
     done
 }
 
-# cut FROM TO: what FROM sends does not arrive any more.
+# cut FROM TO: messages from FROM no longer arrive.
 cut() {
     at "node$1" ip route add blackhole "10.77.0.$(($2 + 1))"
 }

@@ -11,7 +11,7 @@ identity() {
     echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
 }
 
-# Whether a mount of an identity view is passed through here: the kernel may be an older one.
+# offered: succeeds if this kernel is new enough for passthrough.
 offered() {
     local version
     IFS=. read -r -a version < <(uname -r)

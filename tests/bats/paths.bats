@@ -67,7 +67,7 @@ assert len(os.pread(f, 512, 512)) == 512 and os.pwrite(f, b"x" * 512, 1536) == 5
 TEXT
     cmp secret before
     [ "$(stat -c %Y secret)" = "$(stat -c %Y before)" ]
-    # Nobody is let in by the rights of a file that has taken the name.
+    # The rights of a file that has taken the name let nobody in.
     run ! as_mallory cat "$mnt/whole"
     [ "$(grep -c "member 2, $tmp/m/2: replaced by another file since it was mounted" log)" -eq 1 ]
     # The file itself, under another name.

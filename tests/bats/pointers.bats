@@ -271,7 +271,7 @@ locked() {
     "$top/tests/pointers/work.py" lock .x.dat.mpiio-pointers 3>&- &
     holder=$!
     await test -e locked
-    # Of each worker: one call that had begun before, and two that fail with EIO.
+    # For each worker: one call that had begun before, and two that fail with EIO.
     go_on 3 0 1 2
     kill -KILL "$holder"
     go_on 10 0 1 2

@@ -21,7 +21,7 @@ END
     export MPIIO_FUSED=$tmp/fused
 }
 
-# How many bytes all stores have read.
+# The number of bytes that all stores have read.
 stores_read() {
     cat "$tmp"/read/* | od -A n -t u8 -v -w8 | awk '{ sum += $1 } END { printf "%d\n", sum }'
 }

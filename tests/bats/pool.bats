@@ -82,7 +82,7 @@ read_slices() {
         # Whatever is left of them: the next round has new ones.
         of_host node2 mpiio-fused | xargs -r kill -KILL
         at switch ip link set port2 up
-        # What was not found meanwhile is not looked for again for a while.
+        # A block that was not found is not requested again for a while.
         for host in node0 node1 node2; do at $host ip neighbour flush dev eth0; done
         umount_at
         reap
@@ -133,7 +133,7 @@ END
     [ "$(stat_of pool.blocks)" -eq 6 ]
     [ "$(stat_of store_reads)" -eq $((passed + 6)) ]
     [ "$(stat_of pool.passed)" -eq "$passed" ]
-    # What is written is seen, also while the file has not come to rest.
+    # Writes are seen, also while the file is still changing.
     printf 'something else' | dd of="$mnt/rank1" bs=1 seek=4000000 conv=notrunc status=none
     cmp "$mnt/rank1" <(mpiio-view cat x.json -r 1)
     sleep 0.1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Programs as users have them (filesystems, databases, MPI programs, fio) work on slices, in the
-# modes of mpiio-mount(1): through, unique, back, atomic. Atomic mode carries all of them but those
-# that need a slice mapped shared: what these are told is tested here, too.
+# modes of mpiio-mount(1): through, unique, back, atomic. In atomic mode all of them work except those
+# that need a shared mapping of a slice; the errors that these get are tested here, too.
 # MPIIO_EXERCISE_SECONDS has fio write more (3).
 
 load helper

@@ -115,7 +115,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     run -1 --separate-stderr mpiio-view put x.json -r 0 <bad
     [[ $stderr == "mpiio-view: $tmp/x.dat: Numerical result out of range at slice offset 0" ]]
     cmp x.dat before
-    # In parts it is told by whoever syncs or closes.
+    # For a value in parts, fsync or close reports it.
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'assert os.pwrite(fd, b"\1", 5) == 1' \
         'assert os.pread(fd, 8, 0) == b"\7\0\0\0\0\1\0\0"' 'os.fsync(fd)')" = ERANGE ]
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'assert os.pwrite(fd, b"\1", 5) == 1' \

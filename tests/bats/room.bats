@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What finds no room on the disk is told to the program that writes, by the right call; it is kept,
-# and stored once there is room.
+# If the disk has no room for data, the program that writes it gets the error, by the right call. The
+# data is kept, and stored once there is room.
 
 load helper
 load nodes
@@ -21,11 +21,11 @@ full_disk() {
     acknowledged=${output##* }
     [ "$acknowledged" -gt 1000000 ]
     lines_there "$mnt/rank0" "$acknowledged"
-    # The other slice and the mount go on, reading; a write that needs space is told, too.
+    # The other slice and the mount can still be read; a write that needs space fails, too.
     [ "$(head -c 4 "$mnt/rank1" | wc -c)" -eq 4 ]
     run -0 writer "$mnt/rank0" start="$acknowledged"
     [[ $output == "ENOSPC write $acknowledged" ]]
-    # What is there already needs no space.
+    # Existing data needs no space.
     run -0 writer "$mnt/rank0" stop=100000
     [ "$output" = "done - 100000" ]
 
@@ -114,7 +114,7 @@ held() {
     /usr/bin/python3 "$topic" held "$mnt" "$@"
 }
 
-# stored_later HOW SIZE SAID [OPTION...]: the fsync that has room stores it, and says so.
+# stored_later HOW SIZE SAID [OPTION...]: the fsync that has room stores it, and succeeds.
 stored_later() {
     full_file "$2"
     mount_spec x.json "${@:4}"
@@ -146,7 +146,7 @@ stored_later() {
     [[ $output == "6"???" of 1048576 bytes are not there, first 100" ]]
 }
 
-# unsaved HOW [OPTION...]: nobody has the slice open any more; unmounting and SIGTERM save it.
+# unsaved HOW [OPTION...]: no program has the slice open; unmounting and SIGTERM store the data.
 unsaved() {
     local how=$1 size=$2 pid
     shift 2

@@ -155,7 +155,7 @@ TEXT
     [ "$(counted granted)" -eq 0 ]
     grep -q 'not granted: members are only read: 1' counts
     rm counts
-    # What is written, through the mount or to the members, is seen.
+    # Writes through the mount and to the members are seen.
     under /usr/bin/python3 "$topic" members_are_read_by_the_program "$mnt/whole"
     [ "$(counted not_given)" -eq 1 ]
     rm counts

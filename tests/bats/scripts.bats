@@ -262,7 +262,7 @@ has_open() {
     done
     MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [ "$stderr" = "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" ]
-    # What a list stands for.
+    # The hosts that a list stands for.
     # shellcheck disable=SC2016 # for that shell
     printf '#!/bin/sh\nprintf "%%s\\n" "$2" >&2\nexit 1\n' >tell
     chmod +x tell
@@ -457,7 +457,7 @@ libraries() {
     while read -r name; do
         grep -qE "^BuildRequires: *(pkgconfig\($name\)|$name-devel)" parsed || echo "$name: not required"
     done <wanted >>bad
-    # What is installed is in a package.
+    # Everything that is installed is in a package.
     (cd "$MPIIO_STAGE" && find . -mindepth 2 -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
     sed -n '/^%files/,$p' parsed | sed -n 's,^/.*/,,p' >listed
     printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in folders that are listed
@@ -485,7 +485,7 @@ libraries() {
     done >>bad
     cat bad
     [ ! -s bad ]
-    # A directive, an argument or a type that Spack has not is told.
+    # A directive, an argument or a type that Spack lacks is reported.
     for name in 's/depends_on("mpi"/depend_on("mpi"/' 's/default=True/defaults=True/' 's/type="test"/type="tests"/' \
         's/when="+hdf5"/when="+hdf"/'; do
         sed "$name" "$top/scripts/examples/spack/package.py" >wrong.py

@@ -26,7 +26,7 @@ has_open() {
 
 record='{ "type": "contiguous", "count": 16, "oldtype": "byte" }'
 
-# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments says so, in a line, and fails.
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints the message in a line, and fails.
 refuses() {
     local message=$1
     shift

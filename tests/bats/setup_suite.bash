@@ -16,7 +16,7 @@ setup_suite() {
     chmod 755 "$MPIIO_STAGE"
     mkfifo "$MPIIO_STAGE/no-input" # mpi_run's stdin
     meson install -C "$MPIIO_BUILD" --no-rebuild --quiet --destdir "$MPIIO_STAGE"
-    # Where the commands are depends on the prefix of the build.
+    # The folder of the commands depends on the prefix of the build.
     MPIIO_BIN=$(dirname -- "$(find "$MPIIO_STAGE" -name mpiio-mount -path '*/bin/*')")
     export MPIIO_BIN
     MPIIO_FUSE_MODE=$(stat -c %a /dev/fuse)

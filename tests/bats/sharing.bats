@@ -129,7 +129,7 @@ END
         rm -f d.dat
         truncate -s 8M d.dat
     done
-    # Without anybody who writes, holes are told.
+    # Without a writer, holes are reported.
     mount_spec d.json
     [ "$(/usr/bin/python3 -c 'import os, sys; print(os.lseek(os.open(sys.argv[1], 0), 0, os.SEEK_HOLE))' "$mnt/rank1")" -eq 0 ]
 }

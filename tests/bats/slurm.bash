@@ -14,7 +14,7 @@ start_slurm() {
     mount -t cgroup -o freezer mpiio-test "$slurm/cgroup/freezer"
     start_munge
     write_programs
-    # Somebody else may take a port before it is bound.
+    # Another process may take a port before it is bound.
     for _ in 1 2 3; do
         write_conf
         start_daemons
@@ -138,7 +138,7 @@ nodes_are_idle() {
 
 # stop_slurm: in teardown_file.
 stop_slurm() {
-    # Where it has not begun, setup_file's failure says why.
+    # If it has not begun, the failure of setup_file has the reason.
     [ -n "${slurm:-}" ] || return 0
     tmp=$slurm
     export MPIIO_TEST=$tmp

@@ -29,8 +29,8 @@ start_limited() {
     await scontrol update JobId="$job" EndTime=now+1
 }
 
-# held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it is
-# told to end.
+# held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it
+# gets SIGTERM.
 held_writer() {
     cat >writer <<'END'
 #!/bin/bash
@@ -195,7 +195,7 @@ END
         cat out
         held "$nodes"
         clean
-        # Of several nodes, each may have been told to end before it is killed.
+        # On several nodes, each may have got SIGTERM before it is killed.
         [ "$nodes" -eq 2 ] ||
             grep "job $job: mpiio-umount: $tmp/p: its daemon had ended: what it had not stored is lost" "$slurm/log"
         rmdir p

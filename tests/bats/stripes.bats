@@ -39,7 +39,7 @@ stored_by() {
 @test "stripes: each is stored by one node, whether it is less, more, or no power of two; no more nodes than servers" {
     make_hosts 3
     trace_engines
-    # Of 6 MiB in turn: 4 of the file's 24.
+    # Stripes of 6 MiB in turn: 4 of the file's 24.
     write_striped $((3 << 20)) '' -o store=posix
     [ "$(stored_by $((3 << 20)) | paste -sd ,)" = "0 0,1 0,2 1,3 1,4 2,5 2,6 0,7 0" ]
     # One node for each server.

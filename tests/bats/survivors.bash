@@ -9,7 +9,7 @@ state() {
     timeout 5 getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/at/$1" 2>/dev/null
 }
 
-# comes_to STATE SECONDS NODE...: true once all these say so.
+# comes_to STATE SECONDS NODE...: succeeds once all these report the state.
 comes_to() {
     local wanted=$1 end=$((SECONDS + $2)) node
     shift 2

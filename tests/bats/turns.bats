@@ -235,7 +235,7 @@ except OSError as error:
     silent=$(daemon_at 1)
     stop_process "$silent"
     within=100 await is_file $'zero\none'
-    # Its later share is passed over, too, when its turn comes.
+    # Its later contribution is skipped, too, when its turn comes.
     echo again >m0/ordered/rank0
     within=100 await is_file $'zero\none\nagain'
     : >back

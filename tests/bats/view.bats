@@ -92,7 +92,7 @@ slice() {
     [ "$(head -n 2 runs)" = $'0\t40\t8\n8\t72\t8' ]
     [ "$(tail -n 1 runs)" = $'792\t3208\t8' ]
     [ "$(wc -l <runs)" -eq 100 ]
-    # What it prints is where the bytes are.
+    # The bytes are where it prints.
     while read -r _ place length; do
         tail -c +$((place + 1)) f.dat | head -c "$length"
     done <runs >bytes

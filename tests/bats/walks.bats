@@ -88,7 +88,7 @@ use_mount() {
 
 @test "walks: a mount comes back from each call, and from SIGTERM" {
     local spec
-    # What is allocated must find the disk full soon.
+    # The allocation must find the disk full soon.
     mkdir disk
     as_root mount -t tmpfs -o size=16m,mode=777 none disk
     mountpoint -q disk

@@ -65,7 +65,7 @@ END_OF_TOPIC
     for name in program mount shell stubborn survives; do
         [[ $output == *"watchdog: $name: runs for "* ]]
     done
-    # What hung is told.
+    # The test that hung is reported.
     [[ $output == *' sleep S '* ]]
     [[ $output == *' cat D '* ]] || [[ $output == *' cat S '* ]]
     [[ $output =~ mpiio-fused\ T\ .*\ x[0-9] ]]

@@ -10,7 +10,7 @@ LEFT, RIGHT, WIDTH = 468, 100, 978
 TOP, LINE = 64, 22
 TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 
-# What each kind of thing is drawn with: on a light page, and on a dark one.
+# The colours of each kind of element: on a light page, and on a dark one.
 COLOURS = {
     "page": ("fill:#ffffff", "fill:#0d1117"),
     "ink": ("fill:#1f2328", "fill:#e6edf3"),

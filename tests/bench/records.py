@@ -49,7 +49,7 @@ def run_on_hosts(bench, _setting, action, processes=8, share=1):
     return {"rate": count / float(seconds)}
 
 
-# What is done with records, by name. In the order of ranks, processes of MPI spin while they wait:
+# The actions, by name. In the order of ranks, processes of MPI spin while they wait:
 # one record a round is for as many as there are processors.
 ACTIONS = {
     "take": {"action": "take"},

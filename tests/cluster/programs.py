@@ -150,7 +150,7 @@ class Program:
         data = os.pread(fd, length, offset)
         if self.options.atomic:
             since = self.now
-        # What lies behind the file's end is not there yet, as zeros are.
+        # Bytes behind the file's end do not exist yet, unlike zeros.
         for i, place in enumerate(self.places(rank, offset, length)):
             value = data[i] if i < len(data) else 0
             allowed = self.bytes[place].allowed(node, rank, since)

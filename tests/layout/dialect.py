@@ -19,7 +19,7 @@ NUMBER = re.compile(r"\b%s (\w+)(?=[,;=) ])" % NUMBERS)
 SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
 PARENTHESES = re.compile(r"\([^()]*\)")
 NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
-# Of an errno, where it is declared under a name that has no other use, or where it is used as one.
+# A variable that holds an errno, by a declaration under a name without another use, or by its use.
 RESULTS = re.compile(r"^(?:fusefs|src/(?:capture|cluster|core|engine|net|pointers|pool|run|umount))/")
 RESULT = re.compile(r"\bint (?:\w+(?: = [^;,()]+)?, )*(?:failed|rc|ret|err)\b"
                     r"|(?<![\w)] )-(?:result|status)\b"

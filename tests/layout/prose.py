@@ -13,7 +13,7 @@ import sys
 
 WIDTH = 100
 HEADLESS = re.compile(r"(What|Who|Whoever|Whose|That|Of|Where|Whether|Which|So (many|much|long)|"
-                      r"How (many|much|long|often|far)|As|Nobody|Somebody|The one)\b(?! of the)")
+                      r"How (many|much|long|often|far)|As|The one)\b(?! of the)")
 WORDS = re.compile(r"\b(keepers?|pledges?|deput(y|ies)|heralds?|passed over|(is|are|was|were) told|"
                    r"any more|ha(s|ve) an end|heard of|says? so|is to be had|(let|lets|letting) go)\b",
                    re.I)

@@ -45,7 +45,7 @@ class Cell:
         self.hole = REGION * REGIONS + number * REGION  # where it writes: a hole of the file
         self.child = self.mount = None
 
-    # What the process does: before the fault, and during it.
+    # The actions of the process: before the fault, and during it.
 
     def prepare(self):
         path = f"{self.mount.folders[0]}/rank0"
@@ -158,7 +158,7 @@ class Cell:
             answer = self.fault.unmount(self.mount)
         self.fault.clear(self.mount)
         if self.fault.passes and self.operation != "unmount":
-            # What was kept is stored now; the next cell begins with nothing left over.
+            # Kept data is stored now, so the next cell begins with nothing left over.
             self.flush()
             self.stored = self.operation in ("store", "fsync", "close")
         if self.operation == "unmount" and answer not in DONE and self.fault.passes:
@@ -176,7 +176,7 @@ class Cell:
         self.mount.nothing_there()
         return answer
 
-    # What must be in the file afterwards.
+    # The expected contents of the file afterwards.
 
     stored = False
 

@@ -170,7 +170,7 @@ class Killed(DaemonFault):
 
     def begin(self, mount):
         os.kill(mount.daemon_of(mount.nodes - 1), signal.SIGKILL)
-        # What is asked while the kernel ends the connection may get ECONNABORTED, or an answer.
+        # A request while the kernel ends the connection may get ECONNABORTED, or an answer.
         await_true(lambda: self.is_dead(mount.folders[-1]), "a killed daemon does not end")
 
     def is_dead(self, folder):

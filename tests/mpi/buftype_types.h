@@ -45,7 +45,7 @@ struct sample {
     bool external, swaps; /* the representation */
     struct type filetype, buftype;
     int tiles; /* those that are looked at */
-    bool ends; /* the spec has an end */
+    bool ends; /* ends after the tiles of the spec */
     int64_t disp, file_size, memory_size, packed;
     struct value *values; /* of all tiles, by the file's order; places count from 0 */
     int value_count;

@@ -128,7 +128,7 @@ def reader():
         if fd is not None:
             assert os.pread(fd, 8, 8 * (i % 100)) == i.to_bytes(8, "little"), i
 
-            # Where the writer reads as well, other slices follow a moment later.
+            # If the writer reads as well, other slices follow a moment later.
             for wait in range(6000):
                 if os.pread(views, 8, i % 100 // 3 * 48 + i % 100 % 3 * 8) == i.to_bytes(8, "little"):
                     break

@@ -119,7 +119,7 @@ def what_a_node_has_no_room():
     await_true(lambda: sums("stored_bytes") == 29 << 17)
     assert sums("merged_runs") == 1
     assert open("f.dat", "rb").read() == merged(parts, 8)
-    # Nobody writes beside this one: a second flush stores it, and a sync does so at once.
+    # No other node writes beside this one: a second flush stores it, and a sync does so at once.
     os.pwrite(files[0], parts[1][:8], 0)
     assert open("f.dat", "rb").read(8) == parts[0][:8]
     os.fsync(files[0])

@@ -63,7 +63,7 @@ def whole_values_are_written_back():
     os.pwrite(one, b"\x77", 8 * 5 + 1)
     assert stats(0)["dirty_bytes"] == 4000 and stats(0)["store_writes"] == 0
     assert os.stat("f.dat").st_size == 0
-    # Of one that is not, the part is in the file.
+    # The part of an element that is not dirty is in the file.
     os.pwrite(other, b"\x55", 8 * 2000)
     assert stats(1)["dirty_bytes"] == 0 and stats(1)["store_writes"] == 1
     assert open("f.dat", "rb").read()[8000:] == b"\0\0\0\x55"
@@ -101,7 +101,7 @@ def a_value_that_waits():
         os.pwrite(writer, struct.pack("<q", -7), 0)
         os.fsync(writer)
         assert libc.munmap(page, ctypes.c_size_t(4096)) == 0
-        # What was written of it is not given up, but laid over: in the file, for all.
+        # The written part is not given up, but laid over the element: in the file, for all.
         await_true(lambda: open("f.dat", "rb").read() == struct.pack(">i", -251))
         os.pwrite(writer, struct.pack("<q", -9), 0)
         os.fsync(writer)

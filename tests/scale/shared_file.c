@@ -148,8 +148,8 @@ void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
     if (file.blocks == 0 || mpiio_slot_bytes(slot) == 0)
         return;
     file.touched[block] = file.used[block] = true;
-    /* Of the bytes that all nodes share, the store keeps those of the node with the highest
-       number. */
+    /* If several nodes write a shared byte, the store keeps that of the node with the highest
+     * number. */
     while (mpiio_slot_next_run(slot, bytes.end, &bytes)) {
         size_t own = bytes.end < SHARED ? bytes.end : SHARED;
 

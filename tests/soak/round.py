@@ -62,7 +62,7 @@ class Round:
         self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
         self.options = random_options(rng, self.nodes)
         self.model = Model(self.views)
-        # Where slices share bytes, they are to meet in pages.
+        # Slices that share bytes should do so within pages.
         self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
         if members:
             self.limit = members.length
@@ -70,8 +70,8 @@ class Round:
         self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
         self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
         self.npy, self.unique = "npy" in self.options, "unique" in self.options
-        # Whether bytes of the file are seen by several names: then the kernel may have an old page of
-        # one for a moment, and a store through a mapping would write it.
+        # Several names show the same bytes of the file. Then the kernel may have an old page of one
+        # for a moment, and a store through a mapping would write it.
         self.twins = self.views.shared or self.npy and rng.random() < 0.7
         self.back = "cache=back" in self.options or self.nodes > 1
         self.file, self.mount, self.done = "x.dat", None, 0
@@ -107,8 +107,8 @@ class Round:
         with open("m0/.mpiio/stats.json") as stats:
             self.passed = json.load(stats)["passthrough"]
 
-    # Whether what is written waits for a sync, and whether each slice follows at once what is written
-    # to the others.
+    # Properties of the mode: writes wait for a sync; each slice shows at once what is written to the
+    # others.
 
     @property
     def held(self):
@@ -386,8 +386,8 @@ class Round:
         self.close_all()
         self.stat(rank, path, worker)
         self.compare_part(rank, path, 0, self.room(rank), worker.do("read", path, 0, self.room(rank)))
-        # What the file has of an etype in which it ends may be zeros to who has the slice open when a
-        # write makes it whole: here it is whole before.
+        # If the file ends within an etype, and a write completes it, a program that has the slice open
+        # may read zeros for the etype's earlier bytes. Here it is complete before.
         odd = (size - self.views.disp) % self.views.etype.extent
         if size > self.views.disp and odd:
             size += self.views.etype.extent - odd

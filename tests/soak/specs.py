@@ -248,7 +248,7 @@ class Views:
         self.ordered = len(self.etype.names) == 1 and rng.random() < 0.3
         if self.ordered:
             owned = reorder(rng, view, owned)
-        # Whether there are values that are not the same bytes in another order.
+        # True if some values are not the same bytes in another order.
         self.converting = self.datarep == "external32" and any(
             name in EXTERNAL or name == "long_double" for name in self.etype.names)
         self.disp = rng.choice((0, 0, 8, 104, 4096, 5000))

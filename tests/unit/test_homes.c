@@ -74,7 +74,7 @@ static void check_units(int64_t unit, int64_t factor, int nodes)
     assert_true(homes <= nodes && (factor == 0 || homes <= factor));
     if (factor == 0)
         assert_int_equal(homes, nodes);
-    /* Of the nodes that are homes, none has more than one stretch more than another. */
+    /* The numbers of stretches of the nodes that are homes differ by at most one. */
     for (int node = 0; node < nodes; node++)
         if (of_home[node] > 0)
             least = of_home[node] < least ? of_home[node] : least;

@@ -114,7 +114,7 @@ TEST(a_later_drop_ends_it, setup, teardown)
     assert_int_equal(stored(3), 0);
 }
 
-/* That drop may have come before the page was read, or wait for it and drop it. */
+/* The drop may have come before the page was read, or wait for it and drop it. */
 TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
