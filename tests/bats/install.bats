@@ -99,5 +99,5 @@ in_stage() {
         run -0 "$command" --version
         [ "${output% (MPICH)}" = "$command $version" ]
     done
-    grep -q "^## $version" "$top/CHANGELOG.md"
+    grep -qF "## [$version]" "$top/CHANGELOG.md"
 }
