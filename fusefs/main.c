@@ -15,16 +15,19 @@
 #include "signals.h"
 
 /*
- * The descriptors that the caller had open. A daemon that kept them would hold the caller's locks,
- * and have whoever reads from the caller's pipes wait, for as long as the mount is there. Until
- * the mount is about to be made they stay: the spec may be one of them (/dev/fd/5).
+ * The file descriptors inherited from the caller. If the daemon kept them, it would hold the
+ * caller's locks, and readers of the caller's pipes would never see their end. They stay open until
+ * the mount has been prepared, because the spec may be one of them (/dev/fd/5).
  */
 struct inherited {
-    int *fds; /* but for 0, 1 and 2; owned */
+    int *fds; /* without 0, 1 and 2; owned */
     size_t count;
 };
 
-/* Opens 0, 1 and 2 where they are closed: what is opened later must not become standard output. */
+/*
+ * Opens /dev/null as 0, 1 and 2 if they are closed, so that a file opened later never becomes
+ * stdout. Returns 0 or a negative errno.
+ */
 static int open_standard(void)
 {
     int fd;
@@ -50,8 +53,8 @@ static int inherited_add(struct inherited *inherited, int fd)
 }
 
 /*
- * Notes them, before anything else is opened; no program that this one runs has them. Opens
- * /dev/null in the place of 0, 1 and 2 where they are closed. Returns 0 or a negative errno.
+ * Records the inherited descriptors, before any other file is opened, and marks them close-on-exec.
+ * Opens /dev/null as 0, 1 and 2 if they are closed. Returns 0 or a negative errno.
  */
 static int inherited_note(struct inherited *inherited)
 {
@@ -76,7 +79,7 @@ static int inherited_note(struct inherited *inherited)
     return error;
 }
 
-/* Closes them but for kept (-1: none), and forgets them. */
+/* Closes the inherited descriptors except kept (-1: none), and frees the list. */
 static void inherited_close(struct inherited *inherited, int kept)
 {
     for (size_t i = 0; i < inherited->count; i++)
@@ -99,7 +102,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mpiio-fused: /proc/self/fd: %s\n", strerror(-error));
         return 1;
     }
-    /* Root writes for callers who must not leave a changed set-user-ID program behind. */
+    /* With CAP_FSETID, a write by root on behalf of a caller would not clear a set-user-ID bit. */
     mpiio_capability_drop_fsetid();
     fs_signals_ignore();
     if (fs_options_parse(&options, argc, argv) != 0)

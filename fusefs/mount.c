@@ -34,7 +34,9 @@ static void log_conversion(void *log, const char *message)
     fs_log_line(log, MPIIO_LOG_ERROR, "%s", message);
 }
 
-/* Compares the spec's text, because its path may lead elsewhere on this node. */
+/*
+ * Compares the digest of the spec's text, because the path may lead to another file on this node.
+ */
 static int check_digest(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -166,7 +168,9 @@ static int check_views(struct fs_session *session)
         return 1;
     }
     session->has_slices = true;
-    /* Keep no slices of the check: nobody has asked for them, and they would take 4 MiB. */
+    /*
+     * Do not cache the slices of this check. They would take 4 MiB, and nobody has asked for them.
+     */
     kept = session->slices.idle_limit;
     session->slices.idle_limit = 0;
     for (size_t view = 0; view < session->tree.views && status == 0; view++)
@@ -181,8 +185,8 @@ static bool is_no_permission(int error)
 }
 
 /*
- * Opens the shared file by the mount's options. Without "rw", opens it for reading if the user may
- * not write to it. Returns 0 or a negative errno.
+ * Opens the shared file with the access that the mount options request. Without "rw", falls back to
+ * read-only if the user may not write to it. Returns 0 or a negative errno.
  */
 static int open_file(struct fs_session *session, struct vs_error *why)
 {
@@ -200,7 +204,7 @@ static int open_file(struct fs_session *session, struct vs_error *why)
         *why = (struct vs_error){0};
         only = mpiio_store_open_spec(session->spec, O_RDONLY, &session->store, why);
 
-        /* Reports why a missing file could not be made. */
+        /* Report why a missing file could not be created. */
         error = only == -ENOENT && options->create ? error : only;
     }
     if (error == 0)
@@ -208,7 +212,7 @@ static int open_file(struct fs_session *session, struct vs_error *why)
     return error;
 }
 
-/* Refuses a file whose header is not the one that its spec was made from. */
+/* Refuses a file whose header differs from the header that its spec was made from. */
 static int check_header(const struct fs_session *session)
 {
     char why[PATH_MAX + 256];
@@ -261,7 +265,7 @@ static int open_members(struct fs_session *session)
     if (check_header(session) != 0)
         return 1;
     session->file = strdup(vs_spec_file(session->spec));
-    /* Shorthand has no path, and a pipe has none that leads to it: use the members' instead. */
+    /* Shorthand has no path, and a spec from a pipe has no usable one: use the members' instead. */
     if (options->shorthand == NULL)
         session->spec_path = realpath(options->spec, NULL);
     if (session->spec_path == NULL)
@@ -304,7 +308,7 @@ static int open_store(struct fs_session *session)
     if (check_header(session) != 0)
         return 1;
     session->file = realpath(path, NULL);
-    /* Shorthand has no path, and a pipe has none that leads to it: use the file's instead. */
+    /* Shorthand has no path, and a spec from a pipe has no usable one: use the file's instead. */
     if (session->options->shorthand == NULL)
         session->spec_path = realpath(session->options->spec, NULL);
     if (session->spec_path == NULL)
@@ -317,7 +321,7 @@ static int open_store(struct fs_session *session)
     return fs_removal_prepare(session);
 }
 
-/* Sets up write-back, if it is on, and the flusher that stores it. */
+/* Creates the write-back cache, if it is on, and the flusher that stores its data. */
 static int set_up_cache(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -383,7 +387,7 @@ static int open_log(struct fs_session *session)
     return 0;
 }
 
-/* Logs how the file's filesystem is treated if that costs time, or was set by an option. */
+/* Logs how the filesystem is treated if that slows down access, or was set by an option. */
 static void log_filesystem(const struct fs_session *session)
 {
     const char *name = mpiio_store_filesystem(session->store)->name;
@@ -401,8 +405,9 @@ static void log_filesystem(const struct fs_session *session)
 }
 
 /*
- * Lets the kernel hold writes back if no two slices share a byte. Such a kernel assumes that a
- * slice changes only by its own writes, and would overwrite bytes of another slice with old ones.
+ * Lets the kernel hold back writes (mode unique) if no two slices share a byte. In this mode the
+ * kernel assumes that a slice changes only by its own writes. It would overwrite bytes of an
+ * overlapping slice with stale data.
  */
 static int choose_mode(struct fs_session *session)
 {
@@ -436,7 +441,7 @@ static int set_up_pointers(struct fs_session *session)
     return error != 0;
 }
 
-/* Sets up what needs no file yet. */
+/* Initializes the parts that do not need the file. */
 static void begin_session(struct fs_session *session, const struct fs_options *options)
 {
     *session = (struct fs_session){.options = options,

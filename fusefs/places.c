@@ -19,13 +19,14 @@
 #include "viewspec/members/members.h"
 
 /*
- * Paths that a mount would hide from its own daemon. The kernel asks the daemon to look up a name
- * below the mount point: a daemon that opens such a path waits for itself, and no signal ends it.
+ * A check for paths that a mount would hide from its own daemon. The kernel asks the daemon to look
+ * up names below the mount point. A daemon that opens such a path waits for itself, and cannot be
+ * interrupted.
  */
 struct below {
-    dev_t device; /* of the folder that is mounted on */
+    dev_t device; /* of the folder that is to be the mount point */
     ino_t inode;
-    char path[PATH_MAX]; /* a folder outside of it; empty: none is known yet */
+    char path[PATH_MAX]; /* a folder that is not below the mount point; empty: none is known yet */
     int folder;          /* that folder, open (O_PATH); -1: none */
 };
 
@@ -33,27 +34,28 @@ struct below {
 #define FUSE_MAJOR 10
 #define FUSE_MINOR 229
 
-/* Symbolic links that the kernel follows in one lookup. */
+/* The maximum number of symbolic links that the kernel follows in one lookup. */
 #define LINKS_MAX 40
 
 /* A lookup, component by component, as the kernel does it. */
 struct walk {
-    int folder;          /* the current folder, open (O_PATH) */
+    int folder;          /* the current folder, open (O_PATH); owned */
     int links;           /* number of links followed */
-    bool ended;          /* it stopped before all components were taken: no such folder */
-    char left[PATH_MAX]; /* the components that are left */
+    bool ended;          /* a component could not be looked up */
+    char left[PATH_MAX]; /* the remaining components */
 };
 
 /*
- * Starts with the folder at mountpoint, on which nothing is mounted yet. Returns 0 or a negative
- * errno.
+ * Records the folder at mountpoint, on which nothing is mounted yet. Returns 0 or a negative errno.
  */
 static int below_init(struct below *below, const char *mountpoint)
 {
     struct statx st;
 
     *below = (struct below){.folder = -1};
-    /* If something is mounted there already, its daemon is not asked: it may not answer. */
+    /*
+     * If something is mounted there already, avoid a request to its daemon, which may not answer.
+     */
     if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, STATX_INO, &st) != 0)
         return -errno;
     below->device = makedev(st.stx_dev_major, st.stx_dev_minor);
@@ -81,7 +83,7 @@ static void walk_to(struct walk *walk, int folder)
     walk->folder = folder;
 }
 
-/* Takes the next component of the rest. Returns false if there is none. */
+/* Removes the next component from the remaining path. Returns false if there is none. */
 static bool walk_next(struct walk *walk, char name[NAME_MAX + 1])
 {
     size_t skip = strspn(walk->left, "/");
@@ -95,7 +97,7 @@ static bool walk_next(struct walk *walk, char name[NAME_MAX + 1])
     return true;
 }
 
-/* Puts the target of a link before the rest. Returns false if it leads nowhere. */
+/* Puts the target of a link before the remaining path. Returns false if the target is unusable. */
 static bool walk_follow(struct walk *walk, int link)
 {
     char target[PATH_MAX], left[PATH_MAX];
@@ -112,7 +114,7 @@ static bool walk_follow(struct walk *walk, int link)
     return walk->folder >= 0;
 }
 
-/* Takes one component. Returns false if the path leads no further. */
+/* Walks one component. Returns false if it cannot be followed. */
 static bool walk_step(struct walk *walk, const char *name)
 {
     int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -130,7 +132,7 @@ static bool walk_step(struct walk *walk, const char *name)
     return goes_on;
 }
 
-/* Goes on until nothing is left. Returns true if it has passed through the folder. */
+/* Walks the remaining components. Returns true if the walk enters the mount point. */
 static bool walk_passes(const struct below *below, struct walk *walk)
 {
     char name[NAME_MAX + 1];
@@ -140,7 +142,10 @@ static bool walk_passes(const struct below *below, struct walk *walk)
     return below_is_folder(below, walk->folder);
 }
 
-/* Goes to the folder that the first length bytes of path name, and keeps it. */
+/*
+ * Walks to the folder named by the first length bytes of path, and keeps it open for later checks.
+ * Returns true if the walk enters the mount point.
+ */
 static bool below_passes_to(struct below *below, const char *path, size_t length)
 {
     struct walk walk = {.folder = open("/", O_PATH | O_CLOEXEC)};
@@ -160,8 +165,8 @@ static bool below_passes_to(struct below *below, const char *path, size_t length
 }
 
 /*
- * Returns true if the lookup of an absolute path passes through the folder: as a component, by any
- * link, or in any bind mount of it. A path that leads nowhere is followed as far as it leads.
+ * Returns true if the lookup of an absolute path enters the mount point: as a component, through a
+ * link, or in any bind mount of it. If the path does not exist, the part that does is checked.
  */
 static bool below_has(struct below *below, const char *path)
 {
@@ -170,7 +175,7 @@ static bool below_has(struct below *below, const char *path)
     struct walk walk = {0};
     bool has = false;
 
-    /* Members lie in one folder, as a rule: the walk to it is not repeated for each. */
+    /* Members usually lie in one folder, so the walk to it is not repeated for each. */
     if (below->folder < 0 || strlen(below->path) != length ||
         strncmp(below->path, path, length) != 0)
         has = below_passes_to(below, path, length);
@@ -210,7 +215,10 @@ static int check_members(const struct fs_options *options, const struct vs_membe
     return status;
 }
 
-/* Returns the real path of the file, or of its folder where there is no file yet; NULL: neither. */
+/*
+ * Returns the real path of the file, or of its folder if the file does not exist. Returns NULL if
+ * neither exists.
+ */
 static char *real_path(const char *path)
 {
     char *real = realpath(path, NULL), *copy;
@@ -227,8 +235,8 @@ static char *real_path(const char *path)
 }
 
 /*
- * Refuses a path that the mount would hide. The daemon opens it before it mounts, so it cannot wait
- * for itself; but users could not reach the file any longer.
+ * Refuses a path that the mount would hide. The daemon opens the file before it mounts, so it
+ * cannot wait for itself, but users could no longer reach the file.
  */
 static int check_place(const struct fs_options *options, struct below *below, const char *path)
 {
@@ -272,7 +280,7 @@ static int refuse_mounted(const struct fs_options *options)
     return 1;
 }
 
-/* Checks a descriptor in place of a mount point. The caller has opened it, and mounts it. */
+/* Checks a descriptor given as the mount point. The caller has opened it, and does the mount. */
 static int check_descriptor(const struct fs_options *options, char **mountpoint)
 {
     struct stat st;

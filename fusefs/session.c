@@ -3,7 +3,9 @@
 
 #include <errno.h>
 
-/* So many failing views are logged: a listing of a million ranks must not fill the disk. */
+/*
+ * The number of failing views that are logged: a listing of a million ranks must not fill the disk.
+ */
 #define LOGGED_VIEWS 100
 
 int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice)
@@ -12,7 +14,7 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
     char text[1536];
     int error;
 
-    /* What the ranks have in "ordered" is the one slice that all of them see. */
+    /* All ranks of "ordered" access one slice, the one of the shared view. */
     if (node.ordered)
         node = fs_tree_shared(node.view);
     error = fs_slices_get(&session->slices, node, slice, &why);

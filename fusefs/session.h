@@ -59,22 +59,22 @@ enum fs_request {
 };
 
 /*
- * A mount: the state that the request handlers share, as libfuse's userdata. fs_mount_open sets it
- * up once. It is thread-safe from then on.
+ * A mount: the state that the request handlers share, passed as libfuse's userdata. fs_mount_open
+ * initializes it once; afterwards it is thread-safe.
  */
 struct fs_session {
     const struct fs_options *options; /* borrowed */
     struct vs_spec *spec;
     struct fs_tree tree;
-    struct vs_view **common; /* by view: the view of all ranks, or NULL where they differ */
+    struct vs_view **common; /* by view: the view of all ranks, or NULL if they differ */
     struct mpiio_store *store;
-    struct mpiio_cache *cache; /* write-back; NULL: all is written through */
-    int read_only;             /* 0, or what opening a slice for writing gives: a negative errno */
+    struct mpiio_cache *cache; /* write-back; NULL: writes go directly to the file */
+    int read_only; /* 0, or the negative errno of an attempt to open a slice for writing */
     const struct fs_mode *mode;
     char *file;       /* absolute path of the shared file */
-    char *spec_path;  /* absolute path of the spec; of the file where there is none */
+    char *spec_path;  /* absolute path of the spec; of the file if the spec has none */
     char *mountpoint; /* absolute path, without symbolic links */
-    dev_t device;     /* the mount's */
+    dev_t device;     /* device number of the mount */
     char *resolved;   /* contents of spec.json */
     size_t resolved_length;
     time_t mounted;
@@ -106,16 +106,15 @@ struct fs_session {
     struct fs_workers workers;
     struct fs_prefetchers prefetchers;
     struct fuse_session *fuse;
-    pthread_key_t buffer;  /* a thread's buffer for reads, FS_READ_MAX bytes */
-    bool has_slices;       /* slices and buffer are set up */
-    int ready;             /* gets one byte once the mount serves; -1: nobody waits */
+    pthread_key_t buffer;  /* key of each thread's read buffer, FS_READ_MAX bytes */
+    bool has_slices;       /* slices and buffer are initialized */
+    int ready;             /* descriptor that gets one byte once the mount serves; -1: none */
     atomic_bool greeted;   /* INIT is answered */
-    atomic_bool readahead; /* the kernel's readahead was seen to */
+    atomic_bool readahead; /* the kernel's readahead has been set */
     struct fs_losses losses;
     atomic_int logged_losses;
-    atomic_int view_errors; /* views that did not compile, as far as they were logged */
-    _Atomic int64_t
-        listed; /* until when, by mpiio_clock, the kernel may go by what a listing told */
+    atomic_int view_errors; /* number of views that failed to compile, for limiting the log */
+    _Atomic int64_t listed; /* mpiio_clock until which the kernel may use listed attributes */
     _Atomic uint64_t requests[FS_REQUESTS];
 };
 
@@ -130,8 +129,8 @@ static inline void fs_count(struct fs_session *session, enum fs_request kind)
 }
 
 /*
- * Gets a reference to the slice of node. A view that does not compile gives -EIO and a line in the
- * log. Thread-safe.
+ * Gets a reference to the slice of node. Returns 0 or a negative errno. If the view does not
+ * compile, returns -EIO and logs the reason. Thread-safe.
  */
 int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice);
 

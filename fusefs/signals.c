@@ -24,15 +24,15 @@ static void *work(void *data)
 
     if (error != 0)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
-    /* Nor does a writer wait any more for room that does not come. */
+    /* Release writers that wait for space in the cache, because none will become free. */
     mpiio_cache_stop(session->cache);
-    /* It may wait for pages that the kernel has locked for reads which nobody has taken up yet. */
+    /* The notifier may wait for pages that are locked for reads that no worker has taken yet. */
     fs_fifo_drain(&session->notifier.fifo);
     fs_workers_end(&session->workers);
     return NULL;
 }
 
-/* Nothing but SIGKILL may lose data, or leave the other nodes on their own. */
+/* Logs why the daemon ignores the signal. Only SIGKILL may lose data or break up the nodes. */
 static void tell(struct fs_session *session, bool over)
 {
     const char *state = over && fs_cluster_is_on(&session->cluster)

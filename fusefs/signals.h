@@ -9,36 +9,38 @@
 struct fs_session;
 
 /*
- * The threads that see to SIGTERM, SIGINT and SIGHUP. One waits for them. Upon the first it has
- * another one store all that is written, while the mount still serves, and then end
- * fs_workers_run. Upon more, and where nothing is mounted any more, it says in the log what the
- * daemon waits for: only SIGKILL makes it give up what it holds.
+ * The threads that handle SIGTERM, SIGINT and SIGHUP. The listener waits for these signals. On the
+ * first one it starts the worker, which stores all written data while the mount still serves, and
+ * then ends fs_workers_run. On later signals, and after the unmount, the listener logs what the
+ * daemon waits for. Only SIGKILL makes the daemon discard unsaved data.
  */
 struct fs_signals {
     struct fs_session *session; /* borrowed */
     pthread_t listener, worker;
-    atomic_bool ended; /* no signal is waited for any more */
+    atomic_bool ended; /* the listener exits on the next signal */
 
     pthread_mutex_t lock;
     bool working; /* the worker was started; lock: lock */
     bool over;    /* fs_workers_run has returned; lock: lock */
 };
 
-/* From the start: a peer that is gone, and a file that is too large, are told by errno. */
+/* Ignores SIGPIPE and SIGXFSZ at startup, so that both conditions appear as errors of calls. */
 void fs_signals_ignore(void);
 
 /*
- * Starts to listen, after the notifier and before fs_workers_run, from the thread that calls that:
- * the signals are blocked from here on, for good: a second one must not get between its end and the
- * unmount. 0 or a negative errno.
+ * Starts the listener. Call it after the notifier has started and before fs_workers_run, in the
+ * same thread. Blocks the signals for good, because a second signal must not end the process
+ * between fs_workers_run and the unmount. Returns 0 or a negative errno.
  */
 int fs_signals_start(struct fs_signals *stop, struct fs_session *session);
 
-/* fs_workers_run has returned: waits for the worker, before the notifier ends, and starts none any
- * more. */
+/*
+ * Waits for the worker, and prevents the listener from starting it later. Call it after
+ * fs_workers_run has returned and before the notifier stops.
+ */
 void fs_signals_over(struct fs_signals *stop);
 
-/* Ends it, when nothing is left to wait for. */
+/* Stops the listener. Call it when the daemon has nothing left to wait for. */
 void fs_signals_end(struct fs_signals *stop);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/base/thread.h"
 
-/* The kernel does not wait for a release: for those that may be under way, in steps of ns. */
+/* The kernel does not wait for a release. This is the pause between two looks, in ns. */
 #define RELEASE_PAUSE 10000000
 #define RELEASE_STEPS 100
 
@@ -30,7 +30,9 @@ bool fs_atomic_is_on(const struct fs_atomic *atomic)
     return atomic_load(&atomic->on);
 }
 
-/* Waits until no change is under way, which other nodes may have to agree to. Lock held. */
+/*
+ * Waits until no change of the mode is under way. Other nodes may have to agree to one. Lock held.
+ */
 static void await_change(struct fs_atomic *atomic)
 {
     assert(mpiio_is_held(&atomic->lock));
@@ -72,7 +74,10 @@ int fs_atomic_begin(struct fs_atomic *atomic, struct mpiio_slice *slice, int64_t
     fs_workers_resume(atomic->workers);
     if (error != 0)
         return error;
-    /* A write changes its bytes, whatever this host has of the others; an append needs the size. */
+    /*
+     * A write depends on no other bytes, so this host's copy may be stale; an append needs the
+     * size.
+     */
     error = !writes || offset < 0 ? mpiio_slice_refresh(slice) : 0;
     if (error != 0)
         mpiio_exclusion_end(accesses, *access);
@@ -94,7 +99,7 @@ ssize_t fs_atomic_end_write(struct fs_atomic *atomic, struct mpiio_slice *slice,
     return error != 0 ? error : put;
 }
 
-/* What a change of the mode needs. */
+/* Functions for a change of the mode. */
 
 int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, int64_t base, bool writable)
 {

@@ -19,7 +19,7 @@ void fs_fifo_free(struct fs_fifo *fifo)
     pthread_mutex_destroy(&fifo->lock);
 }
 
-/* Lock held. */
+/* Removes and returns the task at link. Lock held. */
 static struct fs_task *take_task(struct fs_fifo *fifo, struct fs_task **link)
 {
     struct fs_task *task = *link;
@@ -96,7 +96,7 @@ int fs_fifo_put(struct fs_fifo *fifo, struct fs_task *task)
     return closed ? -ENOTCONN : 0;
 }
 
-/* Where the first task for which the test holds is linked; else the end. Lock held. */
+/* Returns the link to the first task that passes the test, or the final link. Lock held. */
 static struct fs_task **find_task(struct fs_fifo *fifo, fs_task_test *test, const void *data)
 {
     struct fs_task **link = &fifo->first;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Writes text as JSON does; its bytes count as Latin-1. */
+/* Writes text as a JSON string. Each byte is treated as a Latin-1 character. */
 static inline void fs_json_string(FILE *out, const char *text)
 {
     fputc('"', out);

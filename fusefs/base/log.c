@@ -41,7 +41,7 @@ int fs_log_set_level(struct fs_log *log, const char *name, size_t length)
     return -EINVAL;
 }
 
-/* The number that the batch system has given the job in which this runs; NULL: there is none. */
+/* Returns the batch system's number of the job that runs this process, or NULL. */
 static const char *job_number(void)
 {
     static const char *const names[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"};
@@ -52,7 +52,7 @@ static const char *job_number(void)
     return number != NULL && *number != '\0' ? number : NULL;
 }
 
-/* "/mnt/field (job 4711)"; new, NULL without memory. */
+/* Returns a new string such as "/mnt/field (job 4711)", or NULL if out of memory. */
 static char *describe(const char *mountpoint)
 {
     const char *job = job_number();

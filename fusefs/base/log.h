@@ -10,16 +10,16 @@
 
 /* The log of a running daemon: stderr, a file, or syslog. */
 struct fs_log {
-    const char *name; /* the beginning of lines; borrowed */
+    const char *name; /* prefix of each line; borrowed */
     char *about;      /* the mount point, and the batch job if there is one; owned */
     int fd;           /* the file, owned, or -1 */
-    bool foreground;  /* without a file: stderr instead of syslog */
-    atomic_int level; /* an enum mpiio_log_level; drops lines below it */
+    bool foreground;  /* log to stderr instead of syslog if there is no file */
+    atomic_int level; /* an enum mpiio_log_level; lower levels are discarded */
 };
 
 /*
- * Opens the log of the mount at mountpoint; path may be NULL. Several daemons may share a file and
- * syslog, so each line there has the mount point. Returns 0 or a negative errno.
+ * Opens the log of the mount at mountpoint. path may be NULL. Each line in a file or in syslog
+ * names the mount point, because several daemons may share them. Returns 0 or a negative errno.
  */
 int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
                 bool foreground, enum mpiio_log_level level);
@@ -32,7 +32,7 @@ static inline bool fs_log_takes(const struct fs_log *log, enum mpiio_log_level l
     return (int)level >= atomic_load_explicit(&log->level, memory_order_relaxed);
 }
 
-/* Writes one line if the log takes its level. Local, thread-safe. */
+/* Writes one line unless its level is lower than the log's. Thread-safe. */
 void fs_log_line(const struct fs_log *log, enum mpiio_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

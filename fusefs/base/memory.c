@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* The number behind a word at the beginning of a line; -1: there is none. */
+/* Returns the number after word at the beginning of a line of the file, or -1 if there is none. */
 static int64_t number_behind(const char *path, const char *word)
 {
     FILE *file = fopen(path, "re");
@@ -25,7 +25,9 @@ static int64_t number_behind(const char *path, const char *word)
     return number;
 }
 
-/* The least limit of a group and those that it is in, below the folder; most: there is none. */
+/*
+ * Returns the lowest limit of a group and its ancestors below the folder, but not more than most.
+ */
 static int64_t limit_of(const char *folder, const char *group, const char *name, int64_t most)
 {
     char at[PATH_MAX], path[3 * PATH_MAX];
@@ -46,7 +48,10 @@ static int64_t limit_of(const char *folder, const char *group, const char *name,
     return most;
 }
 
-/* A line of /proc/self/cgroup: number, controllers and the group's path, with colons between. */
+/*
+ * Applies a line of /proc/self/cgroup, which has the form NUMBER:CONTROLLERS:PATH. Returns the
+ * lower of most and the group's limit.
+ */
 static int64_t limit_of_line(const char *root, char *line, int64_t most)
 {
     char *rest = line, folder[PATH_MAX];

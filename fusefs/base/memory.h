@@ -6,17 +6,18 @@
 #include <stdint.h>
 
 /*
- * Bytes of memory that this process may come to have without swapping: what the kernel estimates to
- * be available, and no more than the limit of a control group that it is in, as jobs of batch
- * systems and containers are. 0: the kernel does not say. root: the folder with proc and sys, ""
- * but for tests. Local, thread-safe.
+ * Returns the number of bytes that this process can allocate without swapping: the kernel's
+ * estimate of available memory, capped by the limits of the process's control groups, which batch
+ * systems and containers set. Returns 0 if the kernel reports no estimate. root is the folder that
+ * contains proc and sys: "" except in tests. Thread-safe.
  */
 int64_t fs_free_memory(const char *root);
 
 /*
- * Memory for size bytes that requests are answered from, in pages of 2 MiB where the kernel gives
- * them: it looks up each 4 KiB of an answer, which took a fifth of the daemon's time more where
- * these were pages of their own. The caller's, for free(3); NULL without memory.
+ * Allocates a buffer of size bytes for the answers to requests, in pages of 2 MiB if the kernel
+ * provides them. The kernel looks up each page of an answer; with pages of 4 KiB, the lookups took
+ * an extra fifth of the daemon's time. Returns NULL if out of memory. The caller frees the buffer
+ * by free(3).
  */
 void *fs_buffer_new(size_t size);
 

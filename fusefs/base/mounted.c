@@ -14,10 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* For a daemon to tell its state, in ms. */
+/* The limit for a daemon to report its state, in ms. */
 #define STATE_WAIT 2000
 
-/* The kernel's number of the mount that a folder is the root of, or 0. Its daemon is not asked. */
+/* Returns the kernel's ID of the mount whose root the folder is, or 0. Does not ask the daemon. */
 static unsigned long long mount_of(int folder)
 {
     struct statx st;
@@ -29,7 +29,10 @@ static unsigned long long mount_of(int folder)
     return st.stx_mnt_id;
 }
 
-/* Whether a line of the kernel's table is that of a mount of ours, and whose that is. */
+/*
+ * Returns true if a line of mountinfo describes the mount with this ID and the mount is one of this
+ * program's. Sets *owner to the user who mounted.
+ */
 static bool is_ours(const char *line, unsigned long long mount, uid_t *owner)
 {
     static const char type[] = " - fuse.mpiio ";
@@ -58,10 +61,10 @@ static bool find_ours(unsigned long long mount, uid_t *owner)
     return found;
 }
 
-/* What a child answers; anything else, or nothing: neither. */
+/* The child's answers. Any other byte, or none, means that the mount is in neither state. */
 enum answer { DEGRADED = 'd', GONE = 'g' };
 
-/* The child's: says over the pipe what the daemon tells of itself. */
+/* Runs in the child: asks the daemon for its state, and writes the answer to the pipe. */
 static void ask_daemon(int folder, int pipe)
 {
     static const char wanted[] = "\"state\": \"degraded\",\n";
@@ -78,7 +81,7 @@ static void ask_daemon(int folder, int pipe)
     _exit(write(pipe, &answer, 1) == 1 ? 0 : 1);
 }
 
-/* A child asks: a daemon that does not answer lets go of it when it is killed, at the latest. */
+/* Asks the daemon from a child process, which can be killed if the daemon does not answer. */
 static char answer_of(int folder)
 {
     struct pollfd answered = {.events = POLLIN};

@@ -4,21 +4,21 @@
 
 #include <sys/types.h>
 
-/* What is mounted at a place already. */
+/* The kind of mount that a mount point has. */
 enum fs_mounted {
-    FS_MOUNTED_NOT, /* nothing, nothing of ours, or what its daemon has left behind */
+    FS_MOUNTED_NOT, /* no mount, a mount of another program, or one whose daemon has exited */
     FS_MOUNTED,
-    FS_MOUNTED_DEGRADED, /* a node of a cluster that has fallen apart */
+    FS_MOUNTED_DEGRADED, /* a node of a cluster that is no longer connected */
 };
 
 /*
- * Whether a mount of this program's is at the place, and in which state that is; 2 seconds at most,
- * also where its daemon does not answer. A mount of another user's is asked nothing. To be called
- * before the process has a lock that a child would need.
+ * Returns the state of this program's mount at the place. Takes at most 2 seconds, even if its
+ * daemon does not answer. Does not ask the daemon of another user's mount. Call it before the
+ * process holds a lock that a forked child would need.
  */
 enum fs_mounted fs_mounted_at(const char *place);
 
-/* The device of what is mounted at the place, as the kernel knows it: no daemon is asked. */
+/* Returns the device number of what is mounted at the place. The kernel answers, not the daemon. */
 dev_t fs_mounted_device(const char *place);
 
 #endif

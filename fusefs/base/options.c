@@ -29,7 +29,7 @@ enum {
     OPTION_PIECES
 };
 
-/* Options that libfuse and the kernel take as they are; with '=' those that have a value. */
+/* Options that are passed to libfuse and the kernel unchanged. A '=' marks those with a value. */
 static const char *const fuse_options[] = {
     "allow_other", "allow_root",   "auto_unmount", "default_permissions",
     "suid",        "nosuid",       "dev",          "nodev",
@@ -39,14 +39,14 @@ static const char *const fuse_options[] = {
     "defcontext=", "rootcontext=",
 };
 
-/* Options of fstab(5) that address mount(8), and options that have no effect here. */
+/* Options of fstab(5) that only concern mount(8), and options that have no effect here. */
 static const char *const ignored_options[] = {
     "defaults", "auto",     "noauto",     "nofail",     "_netdev",
     "user",     "nouser",   "users",      "owner",      "nogroup",
     "relatime", "diratime", "norelatime", "nodiratime", "io_uring=off",
 };
 
-/* Options that were removed, and what users of them can do. */
+/* Options that were removed, with advice for their users. */
 static const struct removed_option {
     const char *key, *advice;
 } removed_options[] = {
@@ -54,16 +54,16 @@ static const struct removed_option {
     {"slice_cache", "the mount option slice_cache was removed: copy the slice to /dev/shm instead"},
 };
 
-/* What the value of an option of our own is, and of what type its field. */
+/* The kind of value that an option takes, and the type of its field. */
 enum kind {
-    FLAG,   /* none: a bool becomes true */
-    CHOICE, /* one of the words of an enum, in its order */
-    MEMBER, /* none: an enum becomes low */
-    NUMBER, /* a number from low to high; an int64_t becomes it times unit */
-    SIZE,   /* a size from low to high; an int64_t */
-    ROOM,   /* the same, or "off": 0 */
-    PORTS,  /* a TCP port, or two with a hyphen between them; a struct mpiio_ports */
-    TEXT,   /* a text of low bytes or more; a new string */
+    FLAG,   /* no value; sets a bool to true */
+    CHOICE, /* one of several words; sets an enum to the word's index */
+    MEMBER, /* no value; sets an enum to low */
+    NUMBER, /* a number from low to high; sets an int64_t to the number times unit */
+    SIZE,   /* a size from low to high; sets an int64_t */
+    ROOM,   /* a SIZE, or "off", which means 0 */
+    PORTS,  /* a TCP port, or a range PORT-PORT; sets a struct mpiio_ports */
+    TEXT,   /* a string of at least low bytes; sets a new string */
 };
 
 static const struct mount_option {
@@ -71,8 +71,8 @@ static const struct mount_option {
     enum kind kind;
     size_t field; /* its offset in struct fs_options */
     int64_t low, high, unit;
-    const char *value; /* how --help calls it; of CHOICE, the words */
-    const char *needs; /* what is said of a wrong one */
+    const char *value; /* the value's name in --help; for CHOICE, the words */
+    const char *needs; /* the requirement that an error message states */
     const char *help;
 } mount_option_table[] = {
 #define FIELD(name) offsetof(struct fs_options, name)
@@ -173,7 +173,7 @@ static int usage(const struct fs_options *options, const char *what, const char 
     return -EINVAL;
 }
 
-/* A decimal number in [low, high], or -1. */
+/* Returns the value of a decimal number in [low, high], or -1. */
 static int64_t parse_number(const char *text, int64_t low, int64_t high)
 {
     char *end;
@@ -186,7 +186,7 @@ static int64_t parse_number(const char *text, int64_t low, int64_t high)
     return errno == 0 && *end == '\0' && value >= low && value <= high ? value : -1;
 }
 
-/* The value of "key=value" where option has that key ("key="), else NULL. */
+/* Returns the value of "key=value" if option begins with key, which includes the '='; else NULL. */
 static const char *value_of(const char *option, const char *key)
 {
     size_t length = strlen(key);
@@ -230,7 +230,7 @@ static int pass_on(struct fs_options *options, const char *option)
     return append(&options->fuse, option);
 }
 
-/* Makes *text a copy of value. */
+/* Replaces *text by a copy of value. Returns 0 or -ENOMEM. */
 static int keep_text(char **text, const char *value)
 {
     free(*text);
@@ -238,7 +238,7 @@ static int keep_text(char **text, const char *value)
     return *text != NULL ? 0 : -ENOMEM;
 }
 
-/* The place of word among words, which | parts, or -1. */
+/* Returns the index of word in words, which '|' separates, or -1. */
 static int choice(const char *words, const char *word)
 {
     size_t length = strlen(word);
@@ -266,7 +266,9 @@ static int parse_ports(const char *text, struct mpiio_ports *ports)
     return 0;
 }
 
-/* Puts value, where it has one, into the field of row. -EINVAL where it is not one of its values.
+/*
+ * Sets the field of row from value, if it takes one. Returns 0, -EINVAL for an invalid value, or
+ * -ENOMEM.
  */
 static int set(struct fs_options *options, const struct mount_option *row, const char *value)
 {
@@ -308,7 +310,7 @@ static int set(struct fs_options *options, const struct mount_option *row, const
     return error;
 }
 
-/* Takes an option of our own: 1 where option is none. */
+/* Applies one of this program's own options. Returns 1 if option is none of them. */
 static int own_option(struct fs_options *options, const char *option)
 {
     for (size_t i = 0; i < sizeof(mount_option_table) / sizeof(mount_option_table[0]); i++) {
@@ -328,7 +330,7 @@ static int own_option(struct fs_options *options, const char *option)
     return 1;
 }
 
-/* Refuses an option that is not known, with advice where it was removed. */
+/* Reports an unknown option, with advice if it was removed. */
 static int refuse(const struct fs_options *options, const char *option)
 {
     for (size_t i = 0; i < sizeof(removed_options) / sizeof(*removed_options); i++) {
@@ -430,7 +432,10 @@ static int command_option(struct fs_options *options, int key, char **argv)
     }
 }
 
-/* SPEC and MOUNTPOINT; with a view in shorthand FILE and MOUNTPOINT, or -f and MOUNTPOINT. */
+/*
+ * Takes SPEC and MOUNTPOINT. With a view in shorthand, takes FILE and MOUNTPOINT, or MOUNTPOINT
+ * alone if -f or --members replaces FILE.
+ */
 static int take_operands(struct fs_options *options, int count, char **operands)
 {
     bool no_spec = options->shorthand != NULL;
@@ -468,7 +473,7 @@ static int descriptor_of(const char *mountpoint)
     return number <= INT_MAX ? (int)number : -1;
 }
 
-/* Members in shorthand: with a view, or pieces, and no file. */
+/* Checks --members, which needs --view or --pieces and excludes -f. */
 static int take_members(struct fs_options *options)
 {
     if (options->pieces != NULL && options->members == NULL)

@@ -15,54 +15,54 @@
 /* The largest READ that libfuse 3.14 and the kernel agree on, in bytes. */
 #define FS_READ_MAX (1u << 20)
 
-/* The largest WRITE, likewise. */
+/* The largest WRITE that they agree on, in bytes. */
 #define FS_WRITE_MAX (1u << 20)
 
 enum fs_access {
-    FS_ACCESS_BEST, /* as the file may be opened */
+    FS_ACCESS_BEST, /* read-write if permitted, else read-only */
     FS_ACCESS_RO,
     FS_ACCESS_RW,
 };
 
 enum fs_cache {
-    FS_CACHE_AUTO, /* back where an engine stores for this daemon, else through */
+    FS_CACHE_AUTO, /* back if an engine stores for this daemon, else through */
     FS_CACHE_THROUGH,
     FS_CACHE_BACK,
 };
 
 enum fs_wish {
-    FS_WISH_AUTO, /* where it can be had */
+    FS_WISH_AUTO, /* on if possible */
     FS_WISH_OFF,
 };
 
-/* A part of the free memory on several nodes, none on one. */
+/* Chooses the size: a fraction of the free memory on several nodes, no pool on a single node. */
 #define FS_POOL_AUTO INT64_MAX
 
 /* The command line of mpiio-fused(8). Text is borrowed from argv unless marked as owned. */
 struct fs_options {
     const char *name;        /* the name that messages begin with */
-    const char *spec;        /* its path; for a shorthand, its name in messages */
-    const char *spec_digest; /* SHA-256 that its text must have, in hex; NULL: any */
+    const char *spec;        /* path of the spec; for a shorthand, its name in messages */
+    const char *spec_digest; /* SHA-256 that the spec's text must have, in hex; NULL: any */
     char *shorthand;         /* the view itself, instead of a spec; owned; NULL: none */
-    char *members;           /* the pattern of its members' names; owned; NULL: none */
-    char *pieces;            /* their places, in shorthand; owned; NULL: from the view, or a spec */
+    char *members;           /* the pattern of the members' names; owned; NULL: none */
+    char *pieces; /* the members' places, in shorthand; owned; NULL: from the view or a spec */
     const char *mountpoint;
     struct vs_overrides overrides; /* its array of defines is owned */
     bool foreground;
     bool help, version;
     enum fs_access access;
-    bool create;                           /* create the file if it is missing */
-    bool delete_on_close;                  /* remove the file when all nodes are unmounted */
-    bool sequential;                       /* the file is a FIFO or a character device */
-    char *missing;                         /* as in struct vs_overrides; owned; NULL: the spec's */
-    bool local;                            /* show this node's block of ranks only */
-    bool atomic;                           /* atomic mode, from the start */
-    bool append;                           /* shared pointers begin at the end */
-    bool unique;                           /* nobody else has the file open */
-    enum mpiio_narrow narrow;              /* integers that the file has no room for */
-    enum fs_wish passthrough;              /* of identity views */
-    bool direct;                           /* reads go past the page cache */
-    bool npy;                              /* slices are there with a NumPy header, too */
+    bool create;              /* create the file if it is missing */
+    bool delete_on_close;     /* remove the file when all nodes are unmounted */
+    bool sequential;          /* the file is a FIFO or a character device */
+    char *missing;            /* as in struct vs_overrides; owned; NULL: the spec's */
+    bool local;               /* show this node's block of ranks only */
+    bool atomic;              /* start in atomic mode */
+    bool append;              /* shared file pointers begin at the file's end */
+    bool unique;              /* no other program has the file open */
+    enum mpiio_narrow narrow; /* how integers that do not fit the file's type are handled */
+    enum fs_wish passthrough; /* FUSE passthrough of identity views */
+    bool direct;              /* reads bypass the page cache */
+    bool npy;                 /* provide each slice also with a NumPy header */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     int engine_fd; /* connection to the engine that started this daemon; -1: none */
@@ -70,25 +70,25 @@ struct fs_options {
     enum fs_cache cache;
     enum mpiio_coherence coherence; /* how the file's filesystem is treated */
     enum mpiio_store_mode store;
-    int64_t dirty_max;        /* bound of write-back, in bytes */
+    int64_t dirty_max;        /* limit of write-back, in bytes */
     int64_t pool;             /* size of the pool, in bytes; 0: none; or FS_POOL_AUTO */
-    int64_t flush_interval;   /* ms until dirty data is flushed; 0: not for its age */
+    int64_t flush_interval;   /* ms until dirty data is flushed; 0: age does not matter */
     int64_t peer_timeout;     /* ms until a silent node is declared failed */
     int64_t fanout;           /* the most nodes right below a node in the tree */
     int64_t threads;          /* the most worker threads, >= 1 */
     int64_t max_read;         /* the most bytes in a READ request */
-    struct mpiio_ports ports; /* where it listens for other nodes */
+    struct mpiio_ports ports; /* ports to listen on for other nodes */
     char *interface;          /* network interface between nodes; owned; NULL: any */
-    char *log;                /* log=FILE, owned; NULL: none */
-    char *pointers; /* the folder of the record of shared file pointers; NULL: the shared file's */
-    enum mpiio_log_level log_level; /* the lowest one that is logged */
+    char *log;                /* log file; owned; NULL: none */
+    char *pointers; /* folder of the record of shared file pointers; owned; NULL: the file's */
+    enum mpiio_log_level log_level; /* the lowest level that is logged */
     char *fuse; /* options for libfuse, separated by commas; owned; NULL: none */
 };
 
 /*
- * Reads the command line into options and checks it. Returns 0, or a negative errno after one
- * line on stderr: -EINVAL for wrong usage, -ENOMEM. fs_options_free is due in either case.
- * Not thread-safe (getopt).
+ * Parses the command line into options and checks it. On error, prints one line to stderr and
+ * returns a negative errno: -EINVAL for wrong usage, or -ENOMEM. The caller calls fs_options_free
+ * in either case. Not thread-safe (getopt).
  */
 int fs_options_parse(struct fs_options *options, int argc, char **argv);
 

@@ -8,19 +8,22 @@
 
 #include "core/base/thread.h"
 
-/* Wakes a worker from its wait for a request; it has no other use. */
+/* Interrupts a worker that waits for a request. The signal has no other use. */
 #define WAKE_SIGNAL SIGUSR1
-/* Between two calls to wake up, in ns: one may come just before the wait. */
+/* Pause between two wake-ups, in ns. Signals repeat because one may arrive just before the wait. */
 #define WAKE_PAUSE 10000000
 
 struct fs_worker {
     struct fs_worker *next; /* lock: the workers' */
     struct fs_workers *workers;
     pthread_t thread;
-    atomic_bool idle; /* waits for a request; may change where one has just come */
+    atomic_bool idle; /* waits for a request; may lag behind a request that has just arrived */
 };
 
-/* This thread is one of the workers. Others wait, too, some when no worker is left. */
+/*
+ * True in worker threads. Other threads call fs_workers_pause, too, some after the last worker has
+ * exited.
+ */
 static _Thread_local bool takes_requests;
 
 static void ignore_wake(int number)
@@ -30,8 +33,9 @@ static void ignore_wake(int number)
 
 static int start_worker(struct fs_workers *workers);
 
-/* Starts another thread if none is left for a request. If that fails, the others continue. Lock
-   held. */
+/*
+ * Starts another worker if none is idle. If that fails, the existing workers continue. Lock held.
+ */
 static void add_worker(struct fs_workers *workers)
 {
     assert(mpiio_is_held(&workers->lock));
@@ -100,7 +104,7 @@ static void leave_worker(struct fs_worker *worker, int got)
     pthread_mutex_unlock(&workers->lock);
 }
 
-/* A worker may have been started by a thread that takes no signals. */
+/* Unblocks the wake-up signal. The worker may inherit a mask that blocks it. */
 static void let_wake(void)
 {
     sigset_t wake;
@@ -132,7 +136,7 @@ static void *run_worker(void *data)
     return NULL;
 }
 
-/* Lock held. 0 or a negative errno. */
+/* Starts a worker. Lock held. Returns 0 or a negative errno. */
 static int start_worker(struct fs_workers *workers)
 {
     struct fs_worker *worker = calloc(1, sizeof(*worker));
@@ -177,7 +181,7 @@ void fs_workers_end(struct fs_workers *workers)
     pthread_mutex_unlock(&workers->lock);
 }
 
-/* Lock held. Those who work are left alone: a signal could cut short what they do. */
+/* Wakes idle workers only. A signal could interrupt the system calls of a busy one. Lock held. */
 static void wake_idle(struct fs_workers *workers)
 {
     assert(mpiio_is_held(&workers->lock));

@@ -6,9 +6,9 @@
 #include "core/store_members.h"
 #include "fusefs/kernel/sync.h"
 
-/* Changing atomic mode on this node, or on all of them together. */
+/* Changes atomic mode on this node, or on all nodes together. */
 
-/* For all nodes to agree, in ms. */
+/* The time limit for all nodes to agree, in ms. */
 #define CHANGE_TIMEOUT 30000
 
 static void set_mode(struct fs_session *session, bool on)
@@ -58,7 +58,7 @@ static void vote_later(struct fs_session *session, struct fs_job *job)
     vote(session, job);
 }
 
-/* The node that asked for it has waited for its own slices before. */
+/* Does not wait for releases during this node's own call, which has waited for them already. */
 void fs_atomic_on_prepare(void *data, uint64_t change, bool value)
 {
     struct fs_session *session = data;
@@ -94,7 +94,7 @@ static int change_here(struct fs_session *session, bool value)
     return error;
 }
 
-/* Other nodes may hold something, too: they store it in an epoch of their own. */
+/* Changes the mode on all nodes. First has all nodes store their data in an epoch of their own. */
 static int change_everywhere(struct fs_session *session, bool value)
 {
     int error = fs_flusher_wait(&session->flusher, true);

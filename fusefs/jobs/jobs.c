@@ -26,7 +26,7 @@ static void *work_apart(void *data)
     return NULL;
 }
 
-/* Lock held. False where there is no thread for it: the job is to wait for its turn. */
+/* Starts a thread for the job. Returns false if that fails; the job is then queued. Lock held. */
 static bool start_apart(struct fs_jobs *jobs, struct fs_job *job)
 {
     pthread_t thread;
@@ -65,7 +65,7 @@ void fs_jobs_stop(struct fs_jobs *jobs)
     fs_fifo_stop(&jobs->fifo);
 }
 
-/* Whether a job is to be done meanwhile. Lock held. */
+/* Returns true if the job's meanwhile function is to run now, during a call. Lock held. */
 static bool is_due(const void *data, const struct fs_task *task)
 {
     const struct fs_jobs *jobs = data;

@@ -11,81 +11,99 @@
 
 struct fs_session;
 
-/* A job's call to the peers that waits for all nodes, this one among them. */
+/*
+ * The kind of call to the peers that a job makes. Such a call waits for all nodes, including this
+ * one.
+ */
 enum fs_call { FS_CALL_NONE, FS_CALL_CHANGE, FS_CALL_UNMOUNT };
 
 /*
- * The thread for what all nodes do together and what takes time: unmounting, and changing the
- * atomicity. No handler of requests, and not the thread of the peers, may wait for that.
+ * The thread for slow operations of all nodes together: unmounting, and changing the atomicity.
+ * Neither a request handler nor the thread of the peers may wait for them.
  */
 struct fs_jobs {
     struct fs_session *session; /* borrowed */
-    struct fs_fifo fifo;        /* of jobs */
+    struct fs_fifo fifo;        /* the queue of jobs */
 
-    pthread_mutex_t lock; /* before the fifo's */
+    pthread_mutex_t lock; /* acquired before the fifo's lock */
     pthread_cond_t left;
     bool stop;         /* lock: lock */
-    int apart;         /* jobs with a thread of their own; lock: lock */
-    int calls;         /* jobs that call; lock: lock */
-    enum fs_call call; /* what one of them waits for; lock: lock */
-    bool unmounts;     /* this node is to be unmounted; lock: lock */
-    bool last;         /* the others were unmounted from here: it comes last; lock: lock */
-    char *unsaved;     /* what the last attempt to unmount all nodes left; lock: lock */
+    int apart;         /* number of jobs that run in threads of their own; lock: lock */
+    int calls;         /* number of jobs inside a call; lock: lock */
+    enum fs_call call; /* the highest kind of call that is active; lock: lock */
+    bool unmounts;     /* another node has asked this node to unmount; lock: lock */
+    bool last;         /* this node unmounted the others and comes last; lock: lock */
+    char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */
 };
 
 /*
- * What is to be done. What this node has to do for a call of its own cannot wait until that is
- * over: during one, of that kind or a later one, meanwhile is done instead.
+ * A job. While a call of this node waits for all nodes, the node's own part in that call cannot
+ * wait for the queue. So during a call of kind `during` or higher, meanwhile runs instead of run.
  */
 struct fs_job {
-    struct fs_task task;                                               /* the first member */
-    struct fs_jobs *jobs;                                              /* set by fs_jobs_run */
-    void (*run)(struct fs_session *session, struct fs_job *job);       /* does not free it */
-    void (*meanwhile)(struct fs_session *session, struct fs_job *job); /* the same; or NULL */
+    struct fs_task task;                                         /* must be the first member */
+    struct fs_jobs *jobs;                                        /* set by fs_jobs_run */
+    void (*run)(struct fs_session *session, struct fs_job *job); /* does not free job */
+    void (*meanwhile)(struct fs_session *session,
+                      struct fs_job *job); /* the same; NULL: run always */
     enum fs_call during;
-    bool apart;         /* has a thread of its own: it is not to wait for those before it */
-    fuse_req_t request; /* to be answered by run; or NULL */
+    bool apart;         /* runs in a thread of its own, without waiting for earlier jobs */
+    fuse_req_t request; /* the request that run answers; or NULL */
     void *data;
     uint64_t number;
     bool value;
 };
 
-/* Sets it up, without the fifo's thread; stop ends that, once all jobs are done. */
+/* Init does not start the fifo's thread. Stop waits for all jobs, and ends the thread. */
 void fs_jobs_init(struct fs_jobs *jobs, struct fs_session *session);
 void fs_jobs_stop(struct fs_jobs *jobs);
 void fs_jobs_free(struct fs_jobs *jobs);
 
 /*
- * Hands a copy of job over, or does what it is to do meanwhile. 0, or a negative errno, and then
- * nothing was. Thread-safe.
+ * Queues a copy of job, or calls its meanwhile function at once. Returns 0, or a negative errno if
+ * it did neither. Thread-safe.
  */
 int fs_jobs_run(struct fs_jobs *jobs, const struct fs_job *job);
 
-/* A job is about to call; FS_CALL_NONE: it has. What came before and is due meanwhile is done. */
+/*
+ * Announces that a job is about to make a call, or has finished it (FS_CALL_NONE). Runs the
+ * meanwhile functions of queued jobs that are due.
+ */
 void fs_jobs_call(struct fs_jobs *jobs, enum fs_call call);
 
-/* atomic_change.c: atomic mode, on or off, for this node, or for all of them together. */
+/* atomic_change.c: turns atomic mode on or off, on this node or on all of them together. */
 
-/* Before the mount serves: atomic mode is on. 0 or a negative errno: -EOPNOTSUPP without locks. */
+/*
+ * Turns atomic mode on before the mount serves. Returns 0 or a negative errno: -EOPNOTSUPP without
+ * locks.
+ */
 int fs_atomic_start(struct fs_session *session);
 
-/* Answers the request to set the mode to value, on all nodes. For fs_jobs_run. */
+/* Sets the mode to job->value on all nodes, and answers the request. For fs_jobs_run. */
 void fs_atomic_set(struct fs_session *session, struct fs_job *job);
 
-/* The peers' on_prepare and on_settled. */
+/* Implement the peers' events on_prepare and on_settled. */
 void fs_atomic_on_prepare(void *session, uint64_t change, bool value);
 void fs_atomic_on_settled(void *session, uint64_t change, bool value, bool committed);
 
-/* unmount.c: unmounting this node, and all of them. */
+/* unmount.c: unmounts this node, or all of them. */
 
-/* Answers the request to unmount all nodes, with value: whatever is lost. For fs_jobs_run. */
+/*
+ * Unmounts all nodes, and answers the request. With job->value it unmounts by force, even if data
+ * is lost. For fs_jobs_run.
+ */
 void fs_unmount_all(struct fs_session *session, struct fs_job *job);
 
-/* Returns a line about what the last attempt to unmount all nodes left unsaved, which the caller
-   frees; NULL if that is nothing. */
+/*
+ * Returns a line that describes the data that the last attempt to unmount all nodes left unsaved,
+ * or NULL if there is none. The caller frees it.
+ */
 char *fs_unmount_unsaved(struct fs_jobs *control);
 
-/* The peers' on_unmount: unmounts this node, if what it holds can be stored. */
+/*
+ * Implements the peers' event on_unmount: unmounts this node if its data can be stored, or by
+ * force.
+ */
 void fs_unmount_on_unmount(void *session, bool force);
 
 #endif

@@ -39,14 +39,17 @@ static int hold(struct fs_removal *removal, const char *path)
     return ENOMEM;
 }
 
-/* In a sticky folder only the owners of the file and of the folder may remove the file. */
+/*
+ * Returns true if the folder is sticky and this process may not remove the file. In a sticky folder
+ * only the owners of the file and of the folder may do so.
+ */
 static bool is_sticky_for_us(const struct stat *folder, const struct stat *file)
 {
     return (folder->st_mode & S_ISVTX) != 0 && geteuid() != folder->st_uid &&
            geteuid() != file->st_uid && !mpiio_capability_has(CAP_FOWNER);
 }
 
-/* Returns why the file can not be removed, NULL where it can. */
+/* Returns the reason why the file cannot be removed, or NULL. */
 static const char *why_not(const struct fs_removal *removal, int fd)
 {
     struct stat open, named, folder;
@@ -88,8 +91,8 @@ void fs_removal_free(struct fs_removal *removal)
 }
 
 /*
- * Of several nodes, the one that all are unmounted from: it comes last. Where each was unmounted
- * alone, node 0.
+ * Returns true if this node unmounts last. If all nodes were unmounted from one node, that node
+ * does. If each node was unmounted alone, node 0 takes that role.
  */
 static bool comes_last(struct fs_session *session)
 {
@@ -103,7 +106,7 @@ static bool comes_last(struct fs_session *session)
     return last || (session->cluster.node == 0 && !told);
 }
 
-/* Removes the file. Returns why it stays, NULL where it is gone. */
+/* Removes the file. Returns the reason if it stays, or NULL. */
 static const char *remove_file(const struct fs_session *session)
 {
     const struct fs_removal *removal = &session->removal;

@@ -16,20 +16,20 @@
 #include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
 
-/* Unmounting this node, and all of them. */
+/* Unmounts this node, or all of them. */
 
 extern char **environ;
 
-/* For all nodes to store what they hold and to unmount, in ms: as long as it takes. */
+/* The time limit for all nodes to store their data and to unmount, in ms. Practically unlimited. */
 #define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
-/* By force: so much longer than another node may take to store, in ms. */
+/* In a forced unmount, the time added to the limit within which another node stores, in ms. */
 #define FORCED_MARGIN 5000
-/* How often a mount that is in use is tried, 20 ms apart. */
+/* The number of attempts to unmount a busy mount, 20 ms apart. */
 #define BUSY_TRIES 100
 
 /*
- * As root the system call, else the program that may. 0, or -EBUSY and the like; -EINVAL where the
- * mount is there no more: what it was mounted on stays.
+ * Unmounts by the system call as root, else by fusermount3. Returns 0, -EBUSY or another negative
+ * errno, or -EINVAL if the mount is no longer there (a mount beneath it is left alone).
  */
 static int unmount(const struct fs_session *session, bool force)
 {
@@ -53,11 +53,11 @@ static int unmount(const struct fs_session *session, bool force)
     return status == 0 ? 0 : -EBUSY;
 }
 
-/* What keeps this node from being unmounted, for people. */
+/* Describes what keeps this node from being unmounted, for messages. */
 static void describe(struct fs_session *session, int error, char *text, size_t size)
 {
     if (error == -EBUSY || error == -EINVAL) {
-        /* It is no mount point any more: umount -l has taken it away. */
+        /* umount -l has detached the mount, so the mount point is no longer one. */
         snprintf(text, size, "%s: %s%s", session->mountpoint, strerror(EBUSY),
                  error == -EINVAL ? " (though unmounted lazily)" : "");
         return;
@@ -66,21 +66,21 @@ static void describe(struct fs_session *session, int error, char *text, size_t s
              strerror(-error), (long long)fs_unsaved(session));
 }
 
-/* Whether a job is to have all unmounted, from here too. */
+/* Returns true if the job unmounts all nodes. */
 static bool is_all(const void *data, const struct fs_task *task)
 {
     (void)data;
     return ((const struct fs_job *)task)->run == fs_unmount_all;
 }
 
-/* -EBUSY: to be tried again; 0: it has been unmounted; -EINPROGRESS: this node comes last. */
+/* Returns -EBUSY to try again, 0 if this node is unmounted, or -EINPROGRESS if it comes last. */
 static int why_busy(struct fs_session *session)
 {
     struct fs_jobs *jobs = &session->jobs;
     int why = -EBUSY;
 
     pthread_mutex_lock(&jobs->lock);
-    /* The kernel sends no more requests: it takes a while until jobs end, too. */
+    /* The kernel sends no more requests, although the jobs have not ended yet. */
     if (jobs->stop || atomic_load(&session->workers.stop))
         why = 0;
     else if (fs_fifo_has(&jobs->fifo, is_all, NULL))
@@ -90,8 +90,8 @@ static int why_busy(struct fs_session *session)
 }
 
 /*
- * Tries for a while where the mount is in use: it may be by an mpiio-umount that has just begun
- * here, or by its request that has just been answered.
+ * Unmounts, and retries for a while if the mount is busy. It may be in use by an mpiio-umount that
+ * has just started here, or whose request has just been answered.
  */
 static int unmount_idle(struct fs_session *session, bool force)
 {
@@ -125,7 +125,7 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
     if (error == 0 || job->value)
         error = unmount_idle(session, job->value);
     if (error == 0) {
-        /* Who still has files open is not waited for. */
+        /* Do not wait for processes that still have files open. */
         if (job->value)
             kill(getpid(), SIGTERM);
         return;
@@ -136,9 +136,9 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
 }
 
 /*
- * The node that all are to be unmounted from comes last: whoever asked there does the rest, when he
- * has the answer. What it holds is stored by then. Until it is unmounted it is one of the nodes,
- * as it must be if another one stays.
+ * Reports that this node unmounts last. The user unmounts it after the call has returned; its data
+ * is stored by then. Until then it remains one of the nodes, as it must if another node stays
+ * mounted.
  */
 static void say_last(struct fs_session *session, struct fs_job *job)
 {
