@@ -44,8 +44,7 @@ struct fs_job {
     struct fs_task task;                                         /* must be the first member */
     struct fs_jobs *jobs;                                        /* set by fs_jobs_run */
     void (*run)(struct fs_session *session, struct fs_job *job); /* does not free job */
-    void (*meanwhile)(struct fs_session *session,
-                      struct fs_job *job); /* the same; NULL: run always */
+    void (*meanwhile)(struct fs_session *session, struct fs_job *job); /* same; NULL: run */
     enum fs_call during;
     bool apart;         /* runs in a thread of its own, without waiting for earlier jobs */
     fuse_req_t request; /* the request that run answers; or NULL */

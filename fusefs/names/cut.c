@@ -18,7 +18,7 @@ void fs_cut_free(struct fs_cut *cut)
     pthread_mutex_destroy(&cut->lock);
 }
 
-/* The lock of the table is held, here and below. */
+/* The functions here and below require the lock of the table of slices. */
 static bool is_cut(const struct fs_handle *handle)
 {
     return fs_cut_mark(&handle->slice->cut) != FS_UNCUT;
@@ -30,9 +30,10 @@ static bool keeps(const struct fs_handle *handle)
 }
 
 /*
- * The kernel sends the release of a handle after close(2) has returned, but a flush before that. So
- * a program that writes after the keepers' close(2) finds an ordinary slice. A keeper that was
- * closed may still be open by a duplicate, so it takes part until its release.
+ * Returns true if gaps before writes of the handle must be filled. The kernel sends a flush before
+ * close(2) returns, but the release only afterwards. So once all handles that keep the cut have
+ * been closed, a program that writes finds an ordinary slice. A closed handle may still be open
+ * through a duplicated descriptor, so it takes part until its release.
  */
 static bool takes_part(const struct fs_handle *handle)
 {
@@ -118,7 +119,7 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
     return MPIIO_LOCKED(&slices->lock, takes_part(handle) && handle->slice->cut.unseen == 0);
 }
 
-/* A cut may start or end at any moment, so a mark that has changed is read again. */
+/* Retries with the new mark if a cut starts or ends meanwhile. */
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data)
 {
     int64_t mark;
@@ -153,7 +154,10 @@ int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *dat
     return error;
 }
 
-/* Makes a handle unseen, if it is its slice's only one for writing. The table's lock is held. */
+/*
+ * Makes a handle unseen if no other handle of its slice is open for writing. Returns false
+ * otherwise. The table's lock is held.
+ */
 static bool hide(struct fs_handle *handle)
 {
     struct fs_cut *cut = &handle->slice->cut;
@@ -174,7 +178,7 @@ int64_t fs_cut_hide(struct fs_slices *slices, struct fs_handle *handle)
     struct fs_cut *cut = &handle->slice->cut;
     int64_t mark;
 
-    pthread_mutex_lock(&cut->lock); /* excludes writes to a gap that is being filled */
+    pthread_mutex_lock(&cut->lock); /* excludes writes into a gap that is being filled */
     pthread_mutex_lock(&slices->lock);
     mark = fs_cut_mark(cut);
     if (mark != FS_UNCUT && !hide(handle))

@@ -7,13 +7,16 @@
 
 #include "core/base/thread.h"
 
-/* How long a release that may be under way is waited for, in ns: steps that double. */
+/* Pauses while a release may be in progress, in ns. Each is twice as long as the one before. */
 #define RELEASE_PAUSE     20000
 #define RELEASE_PAUSE_MAX 5000000
-/* And how often so long where the kernel was told that the slice is empty. */
+/* The number of further pauses if the slice is cut, so that the kernel believes it to be empty. */
 #define RELEASE_PAUSES 200
 
-/* The link to the handle that thread opened last, or to NULL. Lock held. */
+/*
+ * Returns the link to the handle that the thread opened last, or the link that ends the list. Lock
+ * held.
+ */
 static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
 {
     struct fs_handle **link = &slices->openers[(unsigned)thread % FS_OPENERS];
@@ -24,7 +27,7 @@ static struct fs_handle **find_opened(struct fs_slices *slices, pid_t thread)
     return link;
 }
 
-/* Forgets which thread opened the handle at link. Lock held. */
+/* Clears the opener of the handle at link. Lock held. */
 static void forget_opener(struct fs_handle **link)
 {
     struct fs_handle *handle = *link;
@@ -33,7 +36,10 @@ static void forget_opener(struct fs_handle **link)
     handle->opener = 0;
 }
 
-/* Remembers that thread opened the handle, and no longer what it opened before. Lock held. */
+/*
+ * Records that the thread opened the handle, in place of the handle that it opened before. Lock
+ * held.
+ */
 static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, pid_t thread)
 {
     struct fs_handle **link = find_opened(slices, thread);
@@ -47,7 +53,7 @@ static void remember_opener(struct fs_slices *slices, struct fs_handle *handle, 
     *link = handle;
 }
 
-/* Puts a slice among the open ones of its view. Lock held. */
+/* Adds a slice to the open slices of its view. Lock held. */
 static void begin_open(struct fs_slices *slices, struct fs_slice *slice)
 {
     struct fs_open *open = fs_slices_open(slices, slice);
@@ -60,7 +66,7 @@ static void begin_open(struct fs_slices *slices, struct fs_slice *slice)
     open->first = slice;
 }
 
-/* Takes a slice from the open ones of its view. Lock held. */
+/* Removes a slice from the open slices of its view. Lock held. */
 static void end_open(struct fs_slices *slices, struct fs_slice *slice)
 {
     struct fs_open *open = fs_slices_open(slices, slice);
@@ -72,7 +78,7 @@ static void end_open(struct fs_slices *slices, struct fs_slice *slice)
         slice->next_open->prev_open = slice->prev_open;
 }
 
-/* Lock held. */
+/* Removes a handle from its slice's counts, if it has joined. Lock held. */
 static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct fs_handle *handle)
 {
     assert(mpiio_is_held(&slices->lock));
@@ -174,8 +180,10 @@ bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *sli
     return MPIIO_LOCKED(&slices->lock, fs_slices_open(slices, slice)->read > (slice->readers > 0));
 }
 
-/* Counts the slices that fs_handle_readers lists; takes a reference to each of the first room. Lock
-   held. */
+/*
+ * Counts the slices that fs_handle_readers lists, and stores references to the first `room` of
+ * them. Lock held.
+ */
 static size_t collect_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                               struct fs_slice **list, size_t room)
 {
@@ -254,7 +262,10 @@ bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)
     return MPIIO_LOCKED(&slices->lock, slice->handles == 1);
 }
 
-/* Forgets that thread has just opened slice. Returns the handle; NULL: it had not. */
+/*
+ * Returns the handle if the thread has just opened the slice through it, and clears its opener.
+ * Otherwise returns NULL.
+ */
 static struct fs_handle *clear_opener(struct fs_slices *slices, struct fs_slice *slice,
                                       pid_t thread)
 {

@@ -19,51 +19,56 @@ struct fs_prefetch;
 
 #define FS_SHARED_CUT (-1)
 
-/* An open file: a slice, or a text of .mpiio as it was when it was opened. */
+/* An open file: a slice, or a file of .mpiio with its text at the time of the open. */
 struct fs_handle {
-    const struct fs_handle_ops *ops; /* what it does (fusefs/requests/handle_ops.h) */
+    const struct fs_handle_ops *ops; /* its operations (fusefs/requests/handle_ops.h) */
     struct fs_slice *slice;          /* a reference, or NULL */
 
     /*
-     * The file's version before this open. If the open had the kernel drop the slice's pages, then
-     * those that it holds afterwards are of this version or later; that it has dropped them is
-     * sure when the first read comes through this handle, which ends pending.
+     * The file's version before this open. If the open made the kernel invalidate the slice's
+     * pages, all pages that it has afterwards are of this version or later. The first read through
+     * this handle proves that the invalidation is complete, and clears pending.
      */
     struct fs_version version;
     atomic_bool pending;
 
     atomic_bool
-        unsynced; /* something was written through it since its last good fsync, or may be */
-    atomic_uint failed_syncs; /* of the mount's, those that were told here or were before that */
+        unsynced; /* data may have been written through it since its last successful fsync */
+    atomic_uint failed_syncs; /* the number of the mount's failed syncs that it has reported, or
+                                 that precede it */
 
-    bool reads;                /* opened for reading */
-    bool writes;               /* opened for writing */
-    bool drops_first;          /* the kernel sends the slice's dirty pages, and drops all, before
-                                  the open is answered */
-    bool direct;               /* past the slice's pages */
-    bool holds;                /* the kernel may hold what was written, or stored through a mapping;
-                                  set by fs_handle_holds */
-    bool fills;                /* it writes through pages, and counts in its slice's refills */
-    int backing;               /* the number of a file that the kernel uses itself; 0: none */
-    bool asks;                 /* passthrough.h counts it as a handle that asks the daemon */
-    bool past_daemon;          /* the kernel may write through it without a request */
-    uint64_t taker;            /* the contribution that takes etypes, or MPIIO_POINTERS_ANYBODY */
-    struct mpiio_share *share; /* of "ordered" */
-    unsigned rights;           /* granted through it (fusefs/kernel/grants.h); lock: the slices' */
-    uint32_t grant;            /* the grant's word at that time; lock: the slices' */
-    uint64_t nonce;            /* of the request for a grant that waits for drop */
-    unsigned drop;             /* of the slice's pages, which it waits for; lock: the slices' */
-    bool joined;               /* it counts in its slice; lock: the slices' */
-    bool flushed;              /* it was closed at least once; lock: the slices' */
-    struct fs_cut_part part;   /* in its slice's cuts */
+    bool reads;       /* opened for reading */
+    bool writes;      /* opened for writing */
+    bool drops_first; /* the kernel writes back and invalidates the slice's pages before the open is
+                         answered */
+    bool direct;      /* bypasses the slice's pages */
+    bool holds;       /* the kernel may hold dirty pages of it, by writes or a mapping; set by
+                         fs_handle_holds */
+    bool fills;       /* writes through pages; counted in its slice's refills */
+    int backing;      /* ID of the backing file that the kernel accesses directly; 0: none */
+    bool asks;        /* passthrough.h counts it as a handle that sends requests to the daemon */
+    bool past_daemon; /* the kernel may write through it without requests to the daemon */
+    uint64_t taker;   /* the contribution that takes etypes, or MPIIO_POINTERS_ANYBODY */
+    struct mpiio_share *share; /* its contribution, if it is in "ordered" */
+    unsigned rights; /* rights granted through it (fusefs/kernel/grants.h); lock: the slices' */
+    uint32_t grant;  /* the word of the grant when it was given; lock: the slices' */
+    uint64_t nonce;  /* nonce of the request for a grant that waits for drop */
+    unsigned drop;   /* number of the drop that it waits for; lock: the slices' */
+    bool joined;     /* it is counted in its slice; lock: the slices' */
+    bool flushed;    /* it was closed at least once; lock: the slices' */
+    struct fs_cut_part part; /* its part in its slice's cuts */
 
-    /* The thread that opened the handle and has not looked up its slice since: its number + 1,
-       because threads outside the daemon's PID namespace have the number 0; or 0 for none. And the
-       next such handle in its bucket. Lock: the slices'. */
+    /*
+     * The thread that opened the handle and has not looked up its slice since, as its number + 1; 0
+     * if none. The offset is needed because threads outside the daemon's PID namespace have the
+     * number 0. next_opened is the next such handle in its bucket. Lock: the slices'.
+     */
     pid_t opener;
     struct fs_handle *next_opened;
 
-    /* Of a shared one: where its last write ended, or FS_SHARED_CUT: it was as large as can be. */
+    /*
+     * For "shared": the end of its last write, or FS_SHARED_CUT if that write had the largest size.
+     */
     _Atomic int64_t last_write;
 
     struct fs_prefetch *prefetch; /* NULL: nothing is read ahead */
@@ -78,74 +83,75 @@ static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)
 }
 
 /*
- * Removes a handle, with its slice set, from the slice's open ones, if it has joined them. Returns
- * true if it was the only one open for writing. Thread-safe.
+ * Removes a handle from the open handles of its slice, if it has joined them. Returns true if it
+ * was the last one open for writing. Thread-safe.
  */
 bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle);
 
-/* Frees a handle, which has left, with all that it holds. Thread-safe. */
+/* Frees a handle, which has left its slice, and everything that it owns. Thread-safe. */
 void fs_handle_free(struct fs_slices *slices, struct fs_handle *handle);
 
 /*
- * Joins a handle, with its slice, reads and writes set, to the slice's open ones. inode is the
- * number that the kernel opened. Returns -ESTALE if the slice is open by another number; the kernel
- * then looks the name up again. Thread-safe.
+ * Adds a handle, with slice, reads and writes set, to the open handles of its slice. inode is the
+ * number that the kernel opened. Returns 0, or -ESTALE if the slice is open by another number; the
+ * kernel then looks the name up again. Thread-safe.
  */
 int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_t inode,
                    pid_t opener);
 
-/* Notes that the kernel may hold bytes written through a handle that has joined. Thread-safe. */
+/* Records that the kernel may hold dirty pages of a handle that has joined. Thread-safe. */
 void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle);
 
-/* Notes that one who has the handle open has closed it: perhaps the last one. Thread-safe. */
+/* Records that a descriptor of the handle was closed, perhaps the last one. Thread-safe. */
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
 
-/* True where the slice is open for reading, so that its pages may be filled. Thread-safe. */
+/* Returns true if the slice is open for reading, so that its pages may be filled. Thread-safe. */
 bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
 
 /*
- * Returns true if the slice is open for both reading and writing by one handle, so that a shared
- * mapping may store to the kernel's pages. Thread-safe.
+ * Returns true if one handle has the slice open for both reading and writing, so that a shared
+ * mapping may modify the kernel's pages. Thread-safe.
  */
 bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice);
 
 /*
- * True where the slice is open for writing through the kernel's pages, so that bytes which were
- * stored through a mapping may be there alone. Thread-safe.
+ * Returns true if the slice is open for writing through the kernel's pages, so that bytes stored
+ * through a mapping may exist only there. Thread-safe.
  */
 bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
 
-/* Returns true if the slice is open by one handle. Thread-safe. */
+/* Returns true if exactly one handle has the slice open. Thread-safe. */
 bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Returns true if another slice of the same view is open for reading. Thread-safe. */
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice);
 
 /*
- * Lists the slices open for reading, the given one among them, that may show its bytes, as
+ * Lists the slices open for reading that may show bytes of the given slice, including itself, as
  * fs_slices_related finds them. Sets *list to a new array with a reference to each; the caller
- * frees it by free(). Returns their number; NULL and 0 if there is none (or no memory).
- * Thread-safe.
+ * frees it by free(). Returns their number; sets NULL and returns 0 if there are none or memory is
+ * short. Thread-safe.
  */
 size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
                          struct fs_slice ***list);
 
 /*
- * The kernel does not wait for a release, so that one may still be under way, in another thread,
- * when a close(2) has returned and the next request comes. Waits a moment if a slice is open by
- * handles only that may have been closed for good; for about a second if it is cut. Calls
+ * Waits if a slice is open only by handles that may have been closed for good: about 10 ms, or
+ * about a second if the slice is cut. The kernel does not wait for a release. So after close(2) has
+ * returned, the next request may arrive while another thread still handles the release. Calls
  * waits(data, true) before a wait, and waits(data, false) after it. Thread-safe.
  */
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
                              void (*waits)(void *data, bool waits), void *data);
 
 /*
- * O_TRUNC reaches us as an open, and next, from the same thread, a truncation by name to 0. What
- * truncate(2) sends is the same, but it looks up the name before that.
+ * Tell O_TRUNC from truncate(2). For O_TRUNC, the kernel sends an open and then, from the same
+ * thread, a truncation by name to 0. For truncate(2) it sends the same truncation, but after a
+ * lookup of the name.
  *
- * fs_handle_looked_up notes that a thread looked up a slice. fs_handle_truncates returns the handle
- * that the thread has just opened with O_TRUNC, which stays open until the truncation is answered;
- * NULL if the truncation does not belong to an open. Both are thread-safe.
+ * fs_handle_looked_up records that a thread looked up a slice. fs_handle_truncates returns the
+ * handle that the thread has just opened with O_TRUNC, which stays open until the truncation is
+ * answered. It returns NULL if the truncation does not belong to an open. Both are thread-safe.
  */
 void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread);
 struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,

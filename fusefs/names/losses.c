@@ -7,27 +7,30 @@
 
 #include "core/base/thread.h"
 
-/* Parts that are kept in mind: a few MiB. */
+/* The maximum number of lost ranges in the list, which then takes a few MiB. */
 #define LOSSES_MAX 65536
-/* Bytes of them that are kept. */
+/* The maximum number of their bytes that are kept. */
 #define LOSSES_KEPT ((size_t)64 << 20)
 
 struct fs_loss {
-    struct fs_loss *next; /* an older one */
-    uint64_t number;      /* of those that were made */
+    struct fs_loss *next; /* the next older one */
+    uint64_t number;      /* sequence number, by age */
     uint64_t inode;
     int64_t start, end;
-    char *bytes; /* NULL: they are not kept */
+    char *bytes; /* NULL: the bytes are not kept */
 };
 
 void fs_losses_init(struct fs_losses *losses)
 {
     *losses = (struct fs_losses){.lock = PTHREAD_MUTEX_INITIALIZER};
-    /* Writers that keep coming do not keep what is lost from being stored. */
+    /* Prefers fs_losses_retry, so that a stream of writes cannot starve it. */
     mpiio_rwlock_init(&losses->storing);
 }
 
-/* Takes the part that link points to out of the list, and leaves its bytes alone. Lock held. */
+/*
+ * Removes the range that link points to from the list, and returns it. The caller owns its bytes.
+ * Lock held.
+ */
 static struct fs_loss take_loss(struct fs_losses *losses, struct fs_loss **link)
 {
     struct fs_loss *loss = *link;
@@ -64,7 +67,7 @@ void fs_losses_end_write(struct fs_losses *losses, bool begun)
         pthread_rwlock_unlock(&losses->storing);
 }
 
-/* A copy of bytes, or NULL if there is no room for it. Lock held. */
+/* Returns a copy of bytes, or NULL if the limit is reached or memory is short. Lock held. */
 static char *keep_bytes(const struct fs_losses *losses, const char *bytes, size_t length)
 {
     char *copy = NULL;
@@ -77,7 +80,10 @@ static char *keep_bytes(const struct fs_losses *losses, const char *bytes, size_
     return copy;
 }
 
-/* Lock held. Without room the bytes are not kept, or the part is counted only, and for good. */
+/*
+ * Adds a range to the list. Without memory for the bytes it records only the range; without memory
+ * for that it only counts the bytes, permanently. Lock held.
+ */
 static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end,
                    const char *bytes)
 {
@@ -110,7 +116,7 @@ static void insert(struct fs_losses *losses, uint64_t inode, int64_t start, int6
     atomic_fetch_add(&losses->count, 1);
 }
 
-/* Lock held. */
+/* Removes [start, end) from the ranges of the slice. Lock held. */
 static void subtract(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end)
 {
     struct fs_loss **link = &losses->first;
@@ -131,7 +137,7 @@ static void subtract(struct fs_losses *losses, uint64_t inode, int64_t start, in
             insert(losses, inode, end, old.end,
                    old.bytes != NULL ? old.bytes + (end - old.start) : NULL);
         free(old.bytes);
-        link = &losses->first; /* what is left lies outside: this ends */
+        link = &losses->first; /* the remaining parts lie outside the range, so the loop ends */
     }
 }
 
@@ -181,8 +187,8 @@ size_t fs_losses_overlay(struct fs_losses *losses, uint64_t inode, char *buffer,
 }
 
 /*
- * Stores a copy of a part, which may wait for room, and so for others who want the lock: it is let
- * go meanwhile. Returns true where all is stored. Lock held.
+ * Stores a copy of a range without the lock, because the store may wait for threads that need it.
+ * Returns true if all is stored. Lock held, but released during the store.
  */
 static bool store_part(struct fs_losses *losses, const struct fs_loss *loss, fs_losses_store *store,
                        void *data)
@@ -206,7 +212,7 @@ static bool store_part(struct fs_losses *losses, const struct fs_loss *loss, fs_
     return done == length;
 }
 
-/* Where the part with that number is, or the first one that is older. Lock held. */
+/* Returns the link to the range with that number, or to the next older one. Lock held. */
 static struct fs_loss **find_loss(struct fs_losses *losses, uint64_t number)
 {
     struct fs_loss **link = &losses->first;
@@ -236,7 +242,7 @@ void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *dat
             continue;
         if (stored)
             free(take_loss(losses, link).bytes);
-        else /* A part of it may be stored: it is the same there. */
+        else /* If part of the range is stored, storing the same bytes again is harmless. */
             link = &(*link)->next;
     }
     pthread_mutex_unlock(&losses->lock);

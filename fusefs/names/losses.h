@@ -9,63 +9,66 @@
 #include <stdint.h>
 
 /*
- * Parts of slices that the kernel held back and that could not be stored. The kernel tells those
- * who wrote them and forgets them; here their bytes are kept, up to a limit, to be read and to be
- * stored later, and where there is no room for them the parts are kept in mind. All functions are
- * thread-safe; offsets are slice offsets, errors are negative.
+ * Unwritten dirty pages: ranges of slices that the kernel held back and that could not be stored
+ * when it sent them. The kernel reports the error to the writers and discards the pages. Here their
+ * bytes are kept, up to a limit, to be read and to be stored later. Beyond the limit only the
+ * ranges are recorded. All functions are thread-safe. Offsets are slice offsets, errors are
+ * negative errnos.
  */
 struct fs_losses {
-    pthread_rwlock_t storing; /* held for writing while kept bytes are stored; before lock */
+    pthread_rwlock_t storing; /* held for writing during fs_losses_retry; acquired before lock */
     pthread_mutex_t lock;
-    struct fs_loss *first; /* no two overlap; lock: lock */
-    size_t kept;           /* bytes that are kept; lock: lock */
-    uint64_t made;         /* parts, so far; lock: lock */
-    uint64_t forgotten;    /* bytes that there was no room to keep in mind; lock: lock */
-    int error;             /* why, the last time; lock: lock */
-    atomic_int count;      /* of the list, to look at without the lock */
-    atomic_uint changes;   /* of the list, so far */
+    struct fs_loss *first; /* no two ranges overlap; lock: lock */
+    size_t kept;           /* number of bytes kept; lock: lock */
+    uint64_t made;         /* number of ranges made so far; lock: lock */
+    uint64_t forgotten;    /* bytes whose range could not be recorded; lock: lock */
+    int error;             /* the most recent error; lock: lock */
+    atomic_int count;      /* length of the list; read without the lock */
+    atomic_uint changes;   /* number of changes of the list */
 };
 
 void fs_losses_init(struct fs_losses *losses);
 void fs_losses_free(struct fs_losses *losses);
 
 /*
- * Around each write of slices that is not fs_losses_retry's, with what begin returned: the older
- * bytes that are kept are not stored over what it writes. It must not retry in between.
+ * Bracket each write to slices, except those by fs_losses_retry. They prevent older kept bytes from
+ * being stored over the new ones. begun is the result of begin. Do not call fs_losses_retry in
+ * between.
  */
 bool fs_losses_begin_write(struct fs_losses *losses);
 void fs_losses_end_write(struct fs_losses *losses, bool begun);
 
-/* length bytes at offset of the slice with that inode number cannot be stored: error says why. */
+/* Records that length bytes at offset of the slice with that inode number cannot be stored. */
 void fs_losses_add(struct fs_losses *losses, uint64_t inode, const char *bytes, size_t length,
                    int64_t offset, int error);
 
-/* Bytes [start, end) are stored now. Costs nothing where nothing is lost. */
+/* Records that bytes [start, end) are stored now. Costs nothing if there are no losses. */
 void fs_losses_remove(struct fs_losses *losses, uint64_t inode, int64_t start, int64_t end);
 
 /*
- * Puts what is kept of bytes [offset, offset + size) over the first got of them, which buffer
- * holds; with grow also what lies behind those, and zeros before it. Returns how many there are
- * then. The caller reads again if losses->changes is not what it was before it read the file.
+ * Copies the kept bytes of [offset, offset + size) over buffer, which holds the first got bytes of
+ * that range. With grow, also adds kept bytes beyond these, with zeros in between. Returns the
+ * number of valid bytes. The caller must read the file again if losses->changes has changed since
+ * before its read.
  */
 size_t fs_losses_overlay(struct fs_losses *losses, uint64_t inode, char *buffer, size_t got,
                          size_t size, int64_t offset, bool grow);
 
 /*
- * Stores bytes of the slice with that inode number: how many, from the first on; why not all is
- * put into error. Without the lock: it may wait for others who call anything here but begin and
- * retry.
+ * Stores bytes of the slice with that inode number. Returns the number of leading bytes that were
+ * stored; if not all, sets *error. Called without the lock: it may wait for threads that call any
+ * of these functions but begin and retry.
  */
 typedef size_t fs_losses_store(void *data, uint64_t inode, const char *bytes, size_t length,
                                int64_t offset, int *error);
 
-/* Has all that is kept stored, as far as that is possible now. Costs nothing without. */
+/* Tries to store all kept bytes. Costs nothing if there are no losses. */
 void fs_losses_retry(struct fs_losses *losses, fs_losses_store *store, void *data);
 
-/* The error of what is lost now of the slice with that inode number, or 0. */
+/* Returns the last error if bytes of the slice with that inode number are lost, or 0. */
 int fs_losses_error(struct fs_losses *losses, uint64_t inode);
 
-/* How many bytes are lost now; error is why, the last time, where there are any. */
+/* Returns the number of bytes that are lost now. Sets *error to the most recent error. */
 uint64_t fs_losses_bytes(struct fs_losses *losses, int *error);
 
 #endif

@@ -6,7 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
-/* The kernel drops pages by itself when it has read our answer: within so many ms. */
+/* The time within which the kernel drops pages after it has read an answer, in ms. */
 #define SOON 100
 
 void fs_refills_init(struct fs_refills *refills)
@@ -23,7 +23,7 @@ void fs_refills_free(struct fs_refills *refills)
     pthread_mutex_destroy(&refills->lock);
 }
 
-/* The pages that hold bytes of [offset, offset + length). */
+/* Returns the range of pages that hold bytes of [offset, offset + length). */
 static struct fs_refilled pages_of(int64_t offset, size_t length)
 {
     int64_t page = sysconf(_SC_PAGESIZE), end;
@@ -39,7 +39,7 @@ static bool meet(const struct fs_refilled *a, const struct fs_refilled *b)
     return a->start < b->end && b->start < a->end;
 }
 
-/* Grows a range to take in another. */
+/* Extends a range to include another. */
 static void take_in(struct fs_refilled *range, const struct fs_refilled *other)
 {
     if (other->start < range->start)
@@ -51,7 +51,10 @@ static void take_in(struct fs_refilled *range, const struct fs_refilled *other)
     range->unsure = true;
 }
 
-/* Adds a range to a list of FS_REFILLS_MAX; to the last one where that is full. */
+/*
+ * Adds a range to a list of FS_REFILLS_MAX entries. If the list is full, extends the last entry.
+ * Returns the new length.
+ */
 static size_t add_refilled(struct fs_refilled *list, size_t count, const struct fs_refilled *range)
 {
     assert(count <= FS_REFILLS_MAX);
@@ -64,7 +67,7 @@ static size_t add_refilled(struct fs_refilled *list, size_t count, const struct 
     return count + 1;
 }
 
-/* Forgets what the next write cannot have been under way with. Lock held. */
+/* Forgets the reads that cannot have overlapped with the next write. Lock held. */
 static void begin_window(struct fs_refills *refills, int64_t now)
 {
     bool dropping = refills->running > 0 || now < refills->expected;
@@ -110,7 +113,7 @@ bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now)
     return others;
 }
 
-/* A drop begins: its number. Lock held. */
+/* Counts a drop that begins, and returns its number. Lock held. */
 static uint64_t number_drop(struct fs_refills *refills)
 {
     assert(mpiio_is_held(&refills->lock));
@@ -129,9 +132,9 @@ void fs_refills_drop_begin(struct fs_refills *refills, struct fs_refilled *drop)
 }
 
 /*
- * Forgets pages that were read before the drop began, and are gone. Those that were read since may
- * be gone or not: they are unsure. again: takes them in; with an end of 0, there are none. Lock
- * held.
+ * Forgets pages that were read before the drop began, because they have been dropped. Pages that
+ * were read since may have been dropped or not: marks them unsure, and extends `again` to include
+ * them. If there are none, again->end is 0. Lock held.
  */
 static void forget_dropped(struct fs_refills *refills, const struct fs_refilled *drop,
                            struct fs_refilled *again)
@@ -223,7 +226,7 @@ bool fs_refills_stored(struct fs_refills *refills)
     return true;
 }
 
-/* The suspect pages of those written. Lock held. */
+/* Lists the suspect pages among the written ones. Returns their number. Lock held. */
 static size_t collect(const struct fs_refills *refills, const struct fs_refilled *written,
                       struct fs_refilled *list)
 {

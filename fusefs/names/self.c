@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Finding out for whom "self" stands. */
+/* Finds the rank of the process that looks up "self". */
 
-/* Where process managers put a process's rank in MPI_COMM_WORLD; the first that is set counts. */
+/* Variables in which process managers store a process's rank in MPI_COMM_WORLD, by priority. */
 static const char *const rank_variables[] = {
     "PMI_RANK=",
     "PMIX_RANK=",
@@ -18,10 +18,13 @@ static const char *const rank_variables[] = {
     "SLURM_PROCID=",
 };
 
-/* An environment may be as large as exec allows (a quarter of the stack limit); this is plenty. */
+/* The kernel limits an environment to a quarter of the stack limit. This limit is ample. */
 #define ENVIRONMENT_MAX ((size_t)16 << 20)
 
-/* The environment that a process was started with: strings, each with its zero, and one more. */
+/*
+ * Reads the initial environment of a process: strings that end with a zero byte, and one more zero
+ * at the end. Returns 0 or a negative errno. The caller frees *environment.
+ */
 static int read_environment(pid_t process, char **environment, size_t *length)
 {
     char path[64];
@@ -73,7 +76,7 @@ static const char *variable(const char *environment, size_t length, const char *
     return NULL;
 }
 
-/* The rank that the environment names, or -ENOENT where there is none below ranks. */
+/* Returns the rank that the environment contains, or -ENOENT if there is none in [0, ranks). */
 static int64_t rank_in(const char *environment, size_t length, int64_t ranks)
 {
     const char *value = NULL;
@@ -95,7 +98,7 @@ int64_t fs_self_rank(const struct fs_tree *tree, pid_t process)
     int64_t rank;
     int error = read_environment(process, &environment, &length);
 
-    if (error != 0) /* a process of another pid namespace has the number 0 here */
+    if (error != 0) /* a process of another PID namespace appears as number 0 */
         return error == -ESRCH ? -ENOENT : error;
     rank = rank_in(environment, length, tree->end);
     if (rank >= 0 && rank < tree->first)

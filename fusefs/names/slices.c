@@ -10,7 +10,9 @@
 
 #define IDLE_MAX 1024
 #define IDLE_MIN 16
-/* What unreferenced slices may take together, taking a compiled view for as long as the text. */
+/*
+ * The memory limit of unreferenced slices. A compiled view is assumed to be as large as the text.
+ */
 #define IDLE_BYTES ((size_t)8 << 20)
 
 int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct mpiio_store *store,
@@ -96,7 +98,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
         return error;
 
     pthread_mutex_lock(&slices->lock);
-    *slice = mpiio_lru_get(&slices->table, inode); /* another thread may have been faster */
+    *slice = mpiio_lru_get(&slices->table, inode); /* another thread may have added it meanwhile */
     if (*slice == NULL) {
         mpiio_lru_add(&slices->table, &made->entry);
         *slice = made;
@@ -170,7 +172,10 @@ struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *
     return &slices->open[fs_tree_node(slices->tree, slice->data).view];
 }
 
-/* The slice of the same rank with the NumPy header, or without it, if that is open. Lock held. */
+/*
+ * Returns the slice of the same rank with (or without) the NumPy header if it is open, else NULL.
+ * Lock held.
+ */
 static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slice *slice)
 {
     struct fs_node node = fs_tree_node(slices->tree, slice->inode);
@@ -200,12 +205,14 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
         next = open_twin(slices, slice);
     while (next == NULL && ++open <= slices->open + slices->tree->views)
         next = open == own && apart ? slice : open->first;
-    if (next == slice && slice->handles == 0) /* only its twin is open, or nothing of its rank */
+    if (next == slice && slice->handles == 0) /* only its twin is open, or no slice of its rank */
         return fs_slices_related(slices, slice, apart, slice);
     return next;
 }
 
-/* Takes references to those of all slices that are written to, up to room; counts all. Lock held.
+/*
+ * Takes references to the first `room` slices that are open for writing, and counts all of them.
+ * Lock held.
  */
 static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t room)
 {
@@ -219,7 +226,7 @@ static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t r
                 continue;
             if (count < room) {
                 assert(slice->entry.users > 0);
-                slice->entry.users++; /* not idle: its handles already count as users */
+                slice->entry.users++; /* its handles already count as users, so it is not idle */
                 list[count] = slice;
             }
             count++;

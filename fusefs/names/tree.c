@@ -9,21 +9,22 @@
 #define INODE_FOLDERS 16
 #define RANK_BITS     32
 #define NPY_BIT       ((uint64_t)1 << 31)
-/* What is in "ordered" has this bit. Below it are the view, which of these it is, the use, and the
-   rank. */
+/* Marks inode numbers of "ordered". The lower bits are, from the top: view, kind, use, and rank. */
 #define ORDERED_BIT  ((uint64_t)1 << 63)
 #define ORDERED_VIEW 51
 #define ORDERED_KIND 49
 #define ORDERED_USE  31
 #define ORDERED_USES (1u << (ORDERED_KIND - ORDERED_USE))
-/* The slices of the first view have numbers of so many bits; above them is room for rounds. */
+/*
+ * The width of the first view's inode numbers. The bits above hold the round of fs_tree_renumber.
+ */
 #define SINGLE_BITS 33
 
 static const char npy_suffix[] = ".npy";
 static const char shared_name[] = "shared";
 static const char ordered_name[] = "ordered";
 
-/* Which of them a number with ORDERED_BIT is of. */
+/* The kinds of nodes with ORDERED_BIT, by the number's kind bits. */
 static const enum fs_kind ordered_kinds[] = {FS_SLICE, FS_SELF, FS_ORDERED, FS_NONE};
 
 struct fixed_entry {
@@ -38,7 +39,7 @@ static const struct fixed_entry control_entries[] = {
 };
 #define CONTROL_ENTRIES ((int64_t)(sizeof(control_entries) / sizeof(*control_entries)))
 
-/* There is no "file", the last one, where it is assembled from members. */
+/* Returns the number of entries. An assembled file has no "file", which is the last entry. */
 static int64_t control_entry_count(const struct fs_tree *tree)
 {
     return CONTROL_ENTRIES - tree->whole;
@@ -125,7 +126,7 @@ bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view)
     return tree->ordered && has_shared(tree, view);
 }
 
-/* A number of what views have beside their slices of ranks. */
+/* Decodes the number of a view's folder, "self", "self.npy" or "shared". */
 static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
 {
     static const enum fs_kind kinds[] = {FS_FOLDER, FS_SELF, FS_SELF, FS_SLICE};
@@ -202,19 +203,19 @@ static bool holds_ranks(const struct fs_tree *tree, struct fs_node folder)
            (folder.kind == FS_ROOT && !tree->folders);
 }
 
-/* Whether they are there. */
+/* Returns true if the folder contains ranks at all. Of a sequential file, only "ordered" does. */
 static bool lists_ranks(const struct fs_tree *tree, struct fs_node folder)
 {
     return folder.kind == FS_ORDERED || !tree->sequential;
 }
 
-/* Whether its slices are there with a NumPy header, too. */
+/* Returns true if the folder also contains slices with a NumPy header. */
 static bool has_npy(const struct fs_tree *tree, struct fs_node folder)
 {
     return tree->npy && folder.kind != FS_ORDERED;
 }
 
-/* The rank that digits name, or -1. Leading zeros are right only in a number of full width. */
+/* Returns the rank that digits name, or -1. Leading zeros are valid only at full width. */
 static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
 {
     size_t length = strlen(digits);
@@ -254,7 +255,7 @@ static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folde
     return node;
 }
 
-/* What a view has at its shared file pointer. */
+/* Finds "shared" and "ordered" of a view. */
 static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node folder,
                                    const char *name)
 {
@@ -308,7 +309,7 @@ void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *n
              slice.npy ? npy_suffix : "");
 }
 
-/* Entries of a folder of ranks, or of view folders, from 0. */
+/* Returns entry number index, from 0, of a folder of ranks or of view folders. */
 static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index,
                          char *name, struct fs_node *node)
 {

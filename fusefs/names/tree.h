@@ -10,21 +10,23 @@
 #include "viewspec/spec.h"
 
 /*
- * The names of a mount and their inode numbers. All of it is computed from the spec's views and
- * number of ranks: a folder of a million ranks costs no memory. Immutable after fs_tree_init, so
- * every function is thread-safe.
+ * The names of a mount and their inode numbers. All are computed from the spec's views and number
+ * of ranks, so a folder of a million ranks costs no memory. The tree is immutable once the mount
+ * serves, so every function is thread-safe.
  *
- * An inode number says all that there is to know: small ones are the fixed nodes; a slice's is
- * (view + 1) * 2^32 + rank, and 2^31 more with its NumPy header; the folder, the "self", the
- * "self.npy" and the "shared" of view v are 16 + 4v, 17 + 4v, 18 + 4v and 19 + 4v. "whole", all
- * bytes of an assembled file, is the slice of rank 0 of one more view than the spec has. "shared",
- * what all ranks of a view see, behind a shared file pointer, is a slice, too. Numbers from 2^63 on
- * are those of "ordered" and of what is in it: each use of a rank there has one of its own, as the
- * kernel has but one writer of a number at a time, and a later round is not to keep an earlier one.
+ * An inode number identifies its node completely. Small numbers are the fixed nodes. A slice has
+ * (view + 1) * 2^32 + rank, plus 2^31 with its NumPy header. The folder, "self", "self.npy" and
+ * "shared" of view v have 16 + 4v, 17 + 4v, 18 + 4v and 19 + 4v. "whole", all bytes of an assembled
+ * file, is the slice of rank 0 of an additional view. "shared" is also a slice: all ranks of a view
+ * access it through a shared file pointer.
+ *
+ * Numbers from 2^63 on belong to "ordered" and its entries. There, each use of a rank has a number
+ * of its own: the kernel allows only one writer of an inode at a time, and a later round must not
+ * delay an earlier one.
  */
 enum fs_kind {
     FS_NONE,
-    FS_ROOT,    /* the mount point; holds the ranks where the spec has a single view */
+    FS_ROOT,    /* the mount point; contains the ranks if the spec has a single view */
     FS_CONTROL, /* .mpiio */
     FS_SPEC,    /* .mpiio/spec.json */
     FS_STATS,   /* .mpiio/stats.json */
@@ -39,10 +41,10 @@ struct fs_node {
     enum fs_kind kind;
     size_t view;  /* of a folder, self or slice */
     int64_t rank; /* of a slice */
-    bool npy;     /* of a self or slice: behind a NumPy header */
-    bool shared;  /* of a slice: it is "shared", and no rank's */
+    bool npy;     /* of a self or slice: with a NumPy header */
+    bool shared;  /* of a slice: it is "shared" and belongs to no rank */
     bool ordered; /* of a self or slice: it is in "ordered" */
-    unsigned use; /* of such a slice: tells apart those who have looked it up */
+    unsigned use; /* of a slice in "ordered": distinguishes its lookups */
 };
 
 struct fs_tree {
@@ -50,56 +52,57 @@ struct fs_tree {
     int64_t ranks;
     int64_t first, end; /* the ranks that are shown: [first, end) */
     size_t views;
-    bool folders;       /* the spec names its views: each has a folder */
-    bool npy;           /* each slice is there with a NumPy header, too */
+    bool folders;       /* the spec names its views, so each has a folder */
+    bool npy;           /* each slice also exists with a NumPy header */
     bool whole;         /* the file is assembled from members */
     int width;          /* digits of the largest rank */
-    const bool *shared; /* by view: it has a "shared"; borrowed. NULL: none has */
-    bool ordered;       /* each of those has an "ordered", too */
-    bool sequential;    /* and there is nothing else of a view */
+    const bool *shared; /* by view: it has a "shared"; borrowed; NULL: none */
+    bool ordered;       /* each view with a "shared" also has an "ordered" */
+    bool sequential;    /* the views have no other entries than these */
 };
 
-/* NAME_MAX and a zero: a spec with a longer view name is not mounted. */
+/* NAME_MAX and a zero byte. A spec with a longer view name cannot be mounted. */
 #define FS_NAME_SIZE 256
 
 void fs_tree_init(struct fs_tree *tree, const struct vs_spec *spec, bool npy);
 
-/* Shows no ranks but those of node: its block, where they are dealt to nodes in blocks. */
+/* Shows only the ranks of one node, if the ranks are distributed to the nodes in blocks. */
 void fs_tree_localize(struct fs_tree *tree, int node, int nodes);
 
 uint64_t fs_tree_inode(struct fs_node node);
 
 /*
- * Another number for the slice of inode, in a mount of one view: each round from 1 to 2^31 - 1
- * has its own.
+ * Returns another number for the slice of inode, in a mount with one view. Each round from 1 to
+ * 2^31 - 1 gives a different number.
  */
 uint64_t fs_tree_renumber(uint64_t inode, uint64_t round);
 
-/* The node of an inode number; kind FS_NONE where the mount has no such node. */
+/* Returns the node of an inode number, of kind FS_NONE if the mount has no such node. */
 struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
 
-/* Whether the node is the slice "whole". */
+/* Returns true if the node is the slice "whole". */
 bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node);
 
-/* Whether a view has an "ordered". */
+/* Returns true if the view has an "ordered". */
 bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view);
 
-/* The slice "shared" of a view. */
+/* Returns the node of the slice "shared" of a view. */
 struct fs_node fs_tree_shared(size_t view);
 
-/* True for the nodes that fs_tree_entry can list. */
+/* Returns true if fs_tree_entry can list the node. */
 bool fs_tree_is_folder(struct fs_node node);
 
 /*
- * The node called name in folder; kind FS_NONE where there is none. Ranks are found by their
- * padded and by their plain number. "shared" and "ordered" are found, and not listed: what reads
- * all of a folder would take what others are to get.
+ * Returns the node called name in folder, of kind FS_NONE if there is none. Ranks are found by
+ * their padded and by their plain number. "shared" and "ordered" are found but not listed, because
+ * a program that reads all files of a folder would take data meant for others.
  */
 struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name);
 
 /*
- * Entry number index (from 0: ".", "..", ...) of folder: fills name (FS_NAME_SIZE bytes) and node.
- * Those of kind FS_SELF are the last of a folder of ranks. Returns false behind the last. O(1).
+ * Returns entry number index (from 0: ".", "..", ...) of folder: fills name (FS_NAME_SIZE bytes)
+ * and node. Entries of kind FS_SELF come last in a folder of ranks. Returns false behind the last
+ * entry. Takes constant time.
  */
 bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,
                    struct fs_node *node);
@@ -108,8 +111,8 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name);
 
 /*
- * self.c: returns the rank of a process in MPI_COMM_WORLD, from its environment: -ENOENT without
- * one, or where the tree has none such.
+ * self.c: returns the rank of a process in MPI_COMM_WORLD, from its environment. Returns -ENOENT if
+ * the environment has none or the tree does not show it, or another negative errno.
  */
 int64_t fs_self_rank(const struct fs_tree *tree, pid_t process);
 

@@ -4,9 +4,9 @@
 #define SECOND_NS 1000000000
 
 /*
- * How long the clock of the file's times may stand still, in ns, doubled for good measure. Usual
- * ticks are up to 10 ms; a time without a fraction may come from a filesystem that has none (FAT
- * counts in steps of 2 s).
+ * Returns the time for which the filesystem's clock may stand still, in ns, doubled for safety.
+ * Usual ticks are up to 10 ms. A time without a fraction may come from a filesystem with coarse
+ * times (FAT counts in steps of 2 s).
  */
 static int64_t standstill(struct timespec time)
 {
@@ -17,7 +17,7 @@ static bool is_older(struct timespec time, struct timespec now)
 {
     int64_t seconds = (int64_t)now.tv_sec - time.tv_sec;
 
-    /* Much further apart the difference in ns would overflow. */
+    /* Avoid an overflow of the difference in ns. */
     if (seconds < -10 || seconds > 10)
         return seconds > 0;
     return seconds * SECOND_NS + now.tv_nsec - time.tv_nsec > standstill(time);

@@ -9,21 +9,21 @@ struct fs_durable {
     struct mpiio_store *store; /* borrowed */
     bool writes;               /* the store is open for writing */
     atomic_uint failed;        /* number of failed syncs of the file to its device */
-    atomic_int error;          /* the reason of the last one */
+    atomic_int error;          /* errno of the last one, negative */
 };
 
 /*
  * fs_sync_file calls fsync(2) on the file itself and returns 0 or a negative errno. fs_sync_failed
- * notes a failure for all handles that have written. fs_sync_file_noted does both.
+ * records a failure for all handles that have written. fs_sync_file_noted does both.
  */
 int fs_sync_file(struct fs_durable *durable, bool data_only);
 int fs_sync_file_noted(struct fs_durable *durable, bool data_only);
 void fs_sync_failed(struct fs_durable *durable, int error);
 
 /*
- * The kernel reports a failed store only once, to the first fsync, but each handle that has written
- * must report it. fs_sync_missed returns the error, if any, of an fsync for another handle that
- * this one has not reported yet. fs_sync_written notes a write through the handle.
+ * Make each handle that has written report a failed sync. The kernel reports it only once, to the
+ * first fsync. fs_sync_missed returns the error of a sync for another handle that this handle has
+ * not reported yet, or 0. fs_sync_written records a write through the handle.
  */
 int fs_sync_missed(struct fs_durable *durable, struct fs_handle *handle);
 void fs_sync_written(struct fs_durable *durable, struct fs_handle *handle);

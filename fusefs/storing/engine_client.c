@@ -21,9 +21,9 @@
 #include "durable.h"
 #include "fusefs/session.h"
 
-/* Watching over the engine. */
+/* Monitoring of the engine. */
 
-/* How often an engine that is at work is looked at, in ms. */
+/* The interval at which a working engine is checked, in ms. */
 #define WATCH_INTERVAL 1000
 
 void fs_watch_kill(const struct fs_cluster *cluster)
@@ -35,7 +35,7 @@ void fs_watch_kill(const struct fs_cluster *cluster)
         continue;
 }
 
-/* True where the engine's process is stopped, as by SIGSTOP. */
+/* Returns true if the engine's process is stopped, for example by SIGSTOP. */
 static bool engine_is_stopped(const struct fs_cluster *cluster)
 {
     char path[64], text[512] = "";
@@ -78,7 +78,7 @@ void fs_watch_progress(const struct fs_cluster *cluster, struct mpiio_progress *
         progress->waiting = false;
 }
 
-/* Talking to the engine. */
+/* Communication with the engine. */
 
 int fs_engine_cannot_talk(struct fs_session *session, int error)
 {
@@ -98,7 +98,9 @@ int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
     return error != 0 ? fs_engine_cannot_talk(session, error) : 0;
 }
 
-/* 0, or 1 after a line on stderr. */
+/*
+ * Finds the local address that the option interface names. Returns 0, or 1 after a line on stderr.
+ */
 static int find_interface(const struct fs_session *session, struct mpiio_local_address *local)
 {
     const char *interface = session->options->interface;
@@ -115,18 +117,18 @@ static int find_interface(const struct fs_session *session, struct mpiio_local_a
 }
 
 /*
- * Descriptors beside the connections of the tree and the pool: files, and
- * MPIIO_LISTENER_STRANGERS connections that have not proved themselves.
+ * Descriptors other than the connections of the tree and the pool: files, and up to
+ * MPIIO_LISTENER_STRANGERS connections that are not authenticated yet.
  */
 #define OTHER_DESCRIPTORS 128
-/* Pool connections for each other node: those that this node opens, and those that it accepts. */
+/* The pool's connections with each other node: outgoing and accepted ones. */
 #define POOL_CONNECTIONS (2 * MPIIO_LINES_MAX)
 
 /*
  * Raises the limit of descriptors for the connections of the tree and the pool. Sets *most to the
- * pool connections in each direction that there is room for; 0: unlimited. With fewer than needed,
- * this node reads more by itself. Returns 0, or 1 after a line on stderr if a node with
- * others below it has no room even for the tree.
+ * number of pool connections that the limit allows in each direction; 0: unlimited. With fewer than
+ * needed, this node reads more by itself. Returns 0, or 1 after a line on stderr if a node with
+ * others below it cannot have enough even for the tree.
  */
 static int make_room(const struct fs_session *session, unsigned *most)
 {
@@ -150,7 +152,7 @@ static int make_room(const struct fs_session *session, unsigned *most)
     return 1;
 }
 
-/* How this node and the others reach each other: 0, or 1 after a line on stderr. */
+/* Creates the network of this node. Returns 0, or 1 after a line on stderr. */
 static int make_net(struct fs_session *session)
 {
     struct mpiio_net_options options = {.node = session->cluster.node,
@@ -185,7 +187,7 @@ int fs_cluster_init(struct fs_session *session, int fd)
     cluster->nodes = (int)message.node.nodes;
     cluster->engine_pid = message.node.pid;
     cluster->engine = pidfd_open(message.node.pid, 0);
-    /* The process with that number is the engine as long as it is this one's parent. */
+    /* The PID is known to be the engine's as long as the engine is this process's parent. */
     if (cluster->engine < 0 || getppid() != message.node.pid)
         return fs_engine_cannot_talk(session, cluster->engine < 0 ? -errno : -ESRCH);
     return make_net(session);
@@ -193,8 +195,8 @@ int fs_cluster_init(struct fs_session *session, int fd)
 
 void fs_cluster_free(struct fs_cluster *cluster)
 {
-    mpiio_net_stop(cluster->net);     /* its threads may pass connections on to the peers */
-    mpiio_peers_free(cluster->peers); /* whose events may close it */
+    mpiio_net_stop(cluster->net);     /* its threads may pass connections to the peers */
+    mpiio_peers_free(cluster->peers); /* the peers' events may close the net */
     mpiio_net_free(cluster->net);
     mpiio_channel_free(cluster->channel);
     if (cluster->engine >= 0)
@@ -239,7 +241,9 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
     return epochs;
 }
 
-/* Hands blocks to the engine and gets their errors back. A negative errno: it cannot be talked to.
+/*
+ * Hands blocks to the engine, and waits for their errors. Returns a negative errno if communication
+ * fails.
  */
 static int exchange(struct fs_session *session, const struct mpiio_message_flush *flush,
                     const struct mpiio_flush_block *blocks, int32_t *errors, int *outcome)
@@ -263,7 +267,10 @@ static int exchange(struct fs_session *session, const struct mpiio_message_flush
     return mpiio_channel_receive_errors(cluster->channel, errors, flush->count);
 }
 
-/* What is dirty from now on is for the next epoch. */
+/*
+ * Freezes the dirty blocks, and lists them in flush and cluster->blocks. Bytes that become dirty
+ * later belong to the next epoch.
+ */
 static int freeze(struct fs_session *session, bool may_wait, struct mpiio_message_flush *flush)
 {
     const struct mpiio_frozen *frozen;
@@ -284,7 +291,7 @@ static int freeze(struct fs_session *session, bool may_wait, struct mpiio_messag
     return 0;
 }
 
-/* What became of the blocks, for write-back and for those who wait. */
+/* Sets stored from the errors of blocks, and replaces errors that write-back must not see. */
 static void take_errors(const struct mpiio_flush_block *list, uint32_t count, int32_t *errors,
                         struct fs_stored *stored)
 {
@@ -293,7 +300,7 @@ static void take_errors(const struct mpiio_flush_block *list, uint32_t count, in
             stored->left = true;
             continue;
         }
-        /* Else nobody would be told. */
+        /* -EAGAIN on a block that may not wait would be reported to no one. */
         if (errors[i] == -EAGAIN)
             errors[i] = -EIO;
         if (stored->blocks == 0)
@@ -302,8 +309,8 @@ static void take_errors(const struct mpiio_flush_block *list, uint32_t count, in
 }
 
 /*
- * Homes on other hosts store through their own clients, so this one's pages may be stale. If they
- * cannot be refreshed, the blocks stay dirty: reads would find older bytes.
+ * Refreshes this host's pages after an epoch, because homes on other hosts store through their own
+ * clients. If that fails, the blocks stay dirty; otherwise reads would return old bytes.
  */
 static void refresh_stored(struct fs_session *session, uint32_t count)
 {
@@ -326,18 +333,23 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
                      struct fs_stored *stored)
 {
     struct fs_cluster *cluster = &session->cluster;
-    /* A node reads from the file what it had dirty before: clients must not delay sending it. */
+    /*
+     * After the epoch a node reads its data from the file, so other clients must have sent theirs.
+     */
     struct mpiio_message_flush flush = {.epoch = epoch,
                                         .sync = sync || !mpiio_store_is_coherent(session->store)};
     int frozen_error = freeze(session, may_wait, &flush);
-    /* Without write-back the engine has no file; it syncs those members that it has written. */
+    /*
+     * Sync the file here if the engine does not. Without write-back the engine has no file, and of
+     * an assembled file it syncs only the members that it has written.
+     */
     bool here = session->cache == NULL || mpiio_store_has_members(session->store);
     int synced = here && sync ? fs_sync_file(&session->durable, false) : 0;
     int outcome = 0;
     int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
 
     *stored = (struct fs_stored){.blocks = frozen_error};
-    /* What is frozen stays so: this node will store it alone. */
+    /* The blocks stay frozen: this node will store them alone. */
     if (error != 0)
         fs_cluster_engine_lost(session, why_lost(error));
     if (error == 0 && frozen_error == 0 && session->cache != NULL) {
@@ -350,7 +362,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     return error;
 }
 
-/* The engine's end. */
+/* The end of the engine. */
 
 int fs_cluster_engine(struct fs_cluster *cluster)
 {

@@ -44,7 +44,7 @@ static void wake(struct fs_flusher *flusher)
 {
     const uint64_t one = 1;
 
-    /* It cannot fail but where it is awake already. */
+    /* The write fails only if the counter is full, and then the thread is awake. */
     if (write(flusher->wake, &one, sizeof(one)) < 0)
         return;
 }
@@ -120,9 +120,9 @@ bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs)
 }
 
 /*
- * Asks the other nodes for an epoch; after is the last one that is too early. Where there is none
- * to be had any more, whoever waits is answered when this node has stored by itself. Lock held: an
- * epoch that is over meanwhile would not find who waits for it.
+ * Asks the other nodes for an epoch. Sets *after to the last epoch that is too early. If no more
+ * epochs are possible, sets UINT64_MAX: waiters are answered when this node has stored by itself.
+ * The lock is held, so that an epoch cannot end before the caller has added its waiter.
  */
 static void ask_flush(struct fs_flusher *flusher, bool sync, uint64_t *after)
 {
@@ -203,10 +203,10 @@ void fs_flusher_go_alone(struct fs_flusher *flusher)
     wake(flusher);
 }
 
-/* Waiting. */
+/* Waiting for a flush. */
 
 struct flush_wait {
-    struct fs_waiter waiter; /* the first member */
+    struct fs_waiter waiter; /* must be the first member */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool over;
@@ -242,9 +242,11 @@ int fs_flusher_wait(struct fs_flusher *flusher, bool sync)
     return wait.error;
 }
 
-/* The thread. */
+/* The flusher's thread. */
 
-/* Takes the waiters that an epoch, with or without sync, is enough for. Lock held. */
+/*
+ * Removes and returns the waiters that are satisfied by an epoch, with or without sync. Lock held.
+ */
 static struct fs_waiter *take_waiters(struct fs_flusher *flusher, uint64_t epoch, bool sync)
 {
     struct fs_waiter *taken = NULL, **end = &taken, **link = &flusher->first;
@@ -287,9 +289,9 @@ static void answer(struct fs_flusher *flusher, struct fs_waiter *waiter,
 }
 
 /*
- * Ends a flush, which all nodes have finished: all that was taken for it is stored unless an error
- * says otherwise. A node's own part of an epoch may end while homes of other nodes' blocks are
- * still storing, so nothing is concluded from that (src/DESIGN.md, "The end of an epoch").
+ * Ends a flush that all nodes have finished. All data that was taken for it is stored unless there
+ * is an error. A node's own part of an epoch may end while homes still store its blocks, so that
+ * end proves nothing (src/DESIGN.md, "The end of an epoch").
  */
 static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
 {
@@ -297,7 +299,10 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     bool all = flushed.blocks == 0 && !flusher->stored.left;
     struct fs_waiter *waiter;
 
-    /* Before this node rests, so that no version of before the stores passes for one of after. */
+    /*
+     * Count the change before this node rests, so that no version from before the stores matches
+     * one from after them.
+     */
     atomic_fetch_add(&flusher->changes, 1);
     pthread_mutex_lock(&flusher->lock);
     assert(flusher->taken >= flusher->flushed && flusher->flushed >= flusher->synced);
@@ -310,15 +315,15 @@ static void conclude(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     pthread_mutex_unlock(&flusher->lock);
     if (epoch->sync && epoch->error != 0)
         fs_sync_failed(&flusher->session->durable, epoch->error);
-    /* What is still dirty is tried again when its time has come. */
+    /* Let the timer retry what is still dirty. */
     if (!all)
         atomic_store(&flusher->armed, true);
     answer(flusher, waiter, &flushed);
 }
 
 /*
- * Whether somebody on this node waits for the epoch. Whoever comes later, while it runs, waits for
- * the next one.
+ * Returns true if a waiter on this node needs the epoch. Waiters that arrive during the epoch wait
+ * for the next one.
  */
 static bool is_awaited(struct fs_flusher *flusher, uint64_t epoch)
 {
@@ -346,7 +351,7 @@ static void run_epoch(struct fs_flusher *flusher, const struct fs_epoch *epoch)
     mpiio_peers_epoch_done(session->cluster.peers, epoch->number, error);
 }
 
-/* Whether somebody waits for the device. Lock held. */
+/* Returns true if a waiter needs a sync to the device. Lock held. */
 static bool wants_sync(const struct fs_flusher *flusher)
 {
     const struct fs_waiter *waiter = flusher->first;
@@ -384,7 +389,7 @@ static void store_alone(struct fs_flusher *flusher)
     answer(flusher, waiter, &flushed);
 }
 
-/* What the thread has found to do. */
+/* The work that the thread has found. */
 struct work {
     bool alone, store, stop;
     struct fs_epoch begun, over;
@@ -410,7 +415,7 @@ static struct work look(struct fs_flusher *flusher, bool due)
     return work;
 }
 
-/* Waits for something to do, or until the time, in ms, has come; 0: there is none. */
+/* Waits for work, or until the deadline, in ms of mpiio_clock; 0: no deadline. */
 static void await_flush(struct fs_flusher *flusher, int64_t deadline)
 {
     struct fs_session *session = flusher->session;
@@ -422,12 +427,15 @@ static void await_flush(struct fs_flusher *flusher, int64_t deadline)
 
     if (poll(files, 2, timeout) > 0 && (files[1].revents & (POLLHUP | POLLERR)))
         fs_cluster_engine_lost(session, "its engine has ended");
-    /* Empties it; where nobody has called, the time has come. */
+    /* Reset the eventfd. The read fails if the deadline has passed without a wake-up. */
     if (read(flusher->wake, &count, sizeof(count)) < 0)
         return;
 }
 
-/* When something is to be stored that was written a while ago; deadline: the time so far. */
+/*
+ * Returns the time at which data must be flushed because of its age, or 0 if nothing is dirty.
+ * deadline is the previous result.
+ */
 static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
 {
     int64_t interval = flusher->session->options->flush_interval;
@@ -438,8 +446,8 @@ static int64_t set_timer(struct fs_flusher *flusher, int64_t deadline)
 }
 
 /*
- * True once the time has come and there is something to store; when it comes again, there is
- * perhaps nothing, and then it goes on no more.
+ * Returns true if the deadline has passed and dirty data exists; the timer then runs again. If
+ * there is none by then, the timer stops.
  */
 static bool is_due(struct fs_flusher *flusher, int64_t *deadline)
 {
@@ -470,7 +478,7 @@ static void *run_flusher(void *data)
         due = is_due(flusher, &deadline);
         flusher->aged = flusher->aged || due;
         found = look(flusher, due);
-        /* The end of one epoch and the beginning of the next may come together. */
+        /* The end of one epoch and the beginning of the next may arrive together. */
         if (found.over.due)
             conclude(flusher, &found.over);
         if (found.alone && found.store)

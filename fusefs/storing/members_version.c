@@ -9,8 +9,11 @@
 #include "core/store_members.h"
 #include "settling.h"
 
-/* For how long it is used, unless this mount writes, and how long at least until it is looked at
-   again for another node's sake, or as it had just been changed; in ms. */
+/*
+ * STAYS is the time for which a sample is used, unless this mount writes. REPEATS is the minimum
+ * age of a sample that is replaced because it has not settled, or because another node saw another
+ * version. Both in ms.
+ */
 #define STAYS   1000
 #define REPEATS 20
 
@@ -25,7 +28,7 @@ void fs_members_version_destroy(struct fs_members_version *self)
     pthread_mutex_destroy(&self->lock);
 }
 
-/* Looks at all members. Lock held. */
+/* Samples all members. Lock held. */
 static void sample(struct fs_members_version *self, struct mpiio_store *store)
 {
     struct timespec before, times[2];
@@ -37,7 +40,7 @@ static void sample(struct fs_members_version *self, struct mpiio_store *store)
     self->digest = mpiio_store_members_state(store, times);
     st.st_mtim = times[0];
     st.st_ctim = times[1];
-    st.st_size = (off_t)self->digest; /* tells versions apart as a size would */
+    st.st_size = (off_t)self->digest; /* distinguishes versions as a size would */
     self->version = fs_version_of(&st, before, 0);
     self->settled = false;
     self->unproved = true;
@@ -45,9 +48,9 @@ static void sample(struct fs_members_version *self, struct mpiio_store *store)
 }
 
 /*
- * Returns true if the writers of the version that has just been sampled have returned. Waits for
- * them, without the lock. Meanwhile another request may sample a later version, which then has a
- * result of its own. Lock held, but not meanwhile.
+ * Returns true if the writers of the version that was just sampled have returned. Waits for them
+ * without the lock. If another request samples a later version meanwhile, only the later result is
+ * kept. Lock held, but released during the wait.
  */
 static bool prove(struct fs_members_version *self, struct fs_settling *settling)
 {
@@ -66,7 +69,7 @@ static bool prove(struct fs_members_version *self, struct fs_settling *settling)
     return settled;
 }
 
-/* Lock held. */
+/* Returns true if the members must be sampled again. Lock held. */
 static bool is_due(struct fs_members_version *self, const struct mpiio_store *store,
                    const struct mpiio_pool_version *seen, uint64_t epoch, int64_t now)
 {

@@ -21,10 +21,10 @@
 #include "pool.h"
 #include "viewspec/members/members.h"
 
-/* For another daemon to be found, and for all to have joined, in ms. */
+/* The time limit for finding another daemon, and for all nodes to join, in ms. */
 #define JOIN_TIMEOUT 20000
 
-/* Sets a flag that fs_nodes_leave waits for. */
+/* Sets a flag for which fs_nodes_leave waits. */
 static void raise_flag(struct fs_cluster *cluster, bool *flag)
 {
     pthread_mutex_lock(&cluster->lock);
@@ -61,7 +61,10 @@ void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error)
     fs_flusher_end(&session->flusher, epoch, sync, error);
 }
 
-/* Until all are ready the engines have nothing to store, but are still to say why one is not. */
+/*
+ * Does not kill the engine before all nodes are ready. Until then engines store nothing, and one
+ * may still have to report why its node is not ready.
+ */
 void fs_nodes_on_degraded(void *data, int node, const char *host, const char *why)
 {
     struct fs_session *session = data;
@@ -107,8 +110,8 @@ static void log_await(void *data)
 }
 
 /*
- * Waits, before this node stores alone, until no other node's engine is in a store; for
- * peer_timeout at most. The engine of a failed node may still run (src/DESIGN.md, "The fence around
+ * Waits, before this node stores alone, until no other node's engine is in a store, but not longer
+ * than peer_timeout. The engine of a failed node may still run (src/DESIGN.md, "The fence around
  * stores").
  */
 static void await_stores(struct fs_session *session)
@@ -134,14 +137,17 @@ void fs_nodes_on_alone(void *data)
     struct fs_session *session = data;
 
     await_stores(session);
-    /* What engines have stored of members, and not synced, is this node's to be synced. */
+    /*
+     * Engines may have written members without a sync. Mark all as written, so that syncs of this
+     * node include them.
+     */
     if (mpiio_store_has_members(session->store))
         mpiio_store_wrote(session->store, 0, INT64_MAX);
     fs_flusher_go_alone(&session->flusher);
     raise_flag(&session->cluster, &session->cluster.alone);
 }
 
-/* The node that all were unmounted from may still be mounted, for a moment. */
+/* The node from which all were unmounted may remain mounted for a moment. It then stores alone. */
 void fs_nodes_on_end(void *data)
 {
     struct fs_session *session = data;
@@ -170,7 +176,7 @@ static int open_peers(struct fs_session *session, const struct mpiio_peers_event
     return mpiio_peers_open(&options, &session->cluster.peers);
 }
 
-/* Whether other nodes connect with this one: those below it, and those that ask its pool. */
+/* Returns true if other nodes connect to this one: the nodes below it, or users of its pool. */
 static bool is_asked(const struct fs_session *session)
 {
     const struct fs_cluster *cluster = &session->cluster;
@@ -179,7 +185,7 @@ static bool is_asked(const struct fs_session *session)
            (cluster->nodes > 1 && session->pool.pool != NULL);
 }
 
-/* Begins to listen. An exit status, 1 after a line on stderr. */
+/* Starts to listen. Returns an exit status, 1 after a line on stderr. */
 static int listen_for_others(struct fs_session *session)
 {
     const struct mpiio_ports *ports = &session->options->ports;
@@ -196,7 +202,7 @@ static int listen_for_others(struct fs_session *session)
     return error != 0 ? 1 : 0;
 }
 
-/* Joins the node above, and lets others join this one, and ask it. */
+/* Joins the node above, and then accepts connections of the tree and the pool. */
 static int join_peers(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -211,7 +217,7 @@ static int join_peers(struct fs_session *session)
     return error != 0 ? error : mpiio_net_start(cluster->net, &calls);
 }
 
-/* Learns where all nodes are, and what they share. */
+/* Receives the addresses of all nodes and the settings that they share. */
 static int meet_others(struct fs_session *session, const struct mpiio_message_peers *told)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -235,7 +241,7 @@ static int meet_others(struct fs_session *session, const struct mpiio_message_pe
     return error;
 }
 
-/* The spec's hints: the first of them, where there are more than a message holds. */
+/* Copies the spec's hints, at most as many as a message holds. */
 static void fill_hints(const struct vs_spec *spec, struct mpiio_hints *hints)
 {
     struct mpiio_hint hint;
@@ -245,7 +251,7 @@ static void fill_hints(const struct vs_spec *spec, struct mpiio_hints *hints)
         hints->hint[hints->count++] = hint;
 }
 
-/* 0: no memory. */
+/* Returns a hash of the spec, or 0 if out of memory. */
 static uint64_t hash_spec(const struct vs_spec *spec)
 {
     static const uint8_t no_key[16];
@@ -256,7 +262,7 @@ static uint64_t hash_spec(const struct vs_spec *spec)
     return hash;
 }
 
-/* Hands the members' spec over, in a memfd. 0 or a negative errno. */
+/* Passes the members' spec to the engine in a memfd. Returns 0 or a negative errno. */
 static int add_members(const struct fs_session *session, struct mpiio_message_hello *hello)
 {
     char *text;
@@ -279,7 +285,7 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     return put < 0 ? (int)put : 0;
 }
 
-/* Tells which file this daemon has open, for the engine to open no other one. */
+/* Adds the identity of the open file, so that the engine cannot open another one. */
 static int add_identity(const struct fs_session *session, struct mpiio_message_hello *hello)
 {
     struct stat st = {0};
@@ -329,7 +335,10 @@ static int say_hello(struct fs_session *session)
     return error;
 }
 
-/* For all that can be dirty at once: no epoch needs to ask for memory. */
+/*
+ * Allocates space for the largest number of dirty blocks, so that epochs need no memory. Returns an
+ * exit status.
+ */
 static int make_lists(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -372,7 +381,7 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     return 0;
 }
 
-/* Members of a JSON object; NULL without memory. */
+/* Returns the hints as members of a JSON object, or NULL if out of memory. */
 static char *hints_text(const struct mpiio_hints *hints)
 {
     char *text = NULL;
@@ -407,7 +416,7 @@ int fs_nodes_await_start(struct fs_session *session)
     on_start(cluster);
     cluster->hints = hints_text(&message.start);
     error = mpiio_peers_wait(cluster->peers, JOIN_TIMEOUT);
-    if (session->pool.pool == NULL) /* all connections of the tree are made */
+    if (session->pool.pool == NULL) /* all connections of the tree exist */
         mpiio_net_close(cluster->net);
     if (error != 0)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "the other nodes did not join");

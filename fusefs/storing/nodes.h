@@ -4,37 +4,40 @@
 
 #include "engine_client.h"
 
-/* This daemon as one of several nodes: meeting the others, what they say, and leaving them. */
+/* This daemon as one of several nodes: joining the others, handling their events, and leaving. */
 
 /*
- * Tells the engine what is to be stored where, and joins the other nodes; the file is open and its
- * write-back made. Returns an exit status, after a line on stderr where that is not 0 and it was
- * not the engine who does not go on.
+ * Describes the file and its storage to the engine, and joins the other nodes. The file must be
+ * open, and its write-back created. Returns an exit status: 0, or 1 after a line on stderr. If the
+ * engine quits, prints nothing.
  */
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events);
 
-/* This node is mounted: waits until all are. An exit status: 1: some node is not to be. */
+/*
+ * Reports that this node is mounted, and waits until all nodes are. Returns an exit status: 1 if a
+ * node cannot be mounted.
+ */
 int fs_nodes_await_start(struct fs_session *session);
 
-/* True from when a node, or an engine, is known to be dead. Thread-safe. */
+/* Returns true once the failure of a node or an engine is known. Thread-safe. */
 bool fs_nodes_is_degraded(struct fs_cluster *cluster);
 
-/* True where all nodes are unmounted, or there is one alone, which is. Thread-safe. */
+/* Returns true if all nodes are unmounted, or if this is a single node. Thread-safe. */
 bool fs_nodes_all_unmounted(struct fs_cluster *cluster);
 
 /*
- * This node is unmounted and holds no data but what waits for its turn in "ordered": stays a member
- * until all nodes are unmounted, or one dies. The flusher goes on running epochs meanwhile.
+ * Stays a member of the tree until all nodes are unmounted or one has failed. Call it when this
+ * node is unmounted and holds no data except contributions that wait for their turn in "ordered".
+ * The flusher continues to run epochs meanwhile.
  */
 void fs_nodes_leave(struct fs_session *session);
 
-/* Behind that: lets the engine end. */
+/* Lets the engine exit, after fs_nodes_leave. */
 void fs_nodes_quit(struct fs_session *session);
 
-/* What the other daemons have to say (peers.h), for the events of fs_nodes_meet; data: the session.
- */
+/* Implement the peers' events (peers.h), for fs_nodes_meet. data is the session. */
 void fs_nodes_on_progress(void *data, struct mpiio_progress *progress);
-void fs_nodes_on_lease(void *data, int64_t until); /* this node's engine may store until then */
+void fs_nodes_on_lease(void *data, int64_t until); /* until: when this engine's lease expires */
 void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line);
 void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync);
 void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error);

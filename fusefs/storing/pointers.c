@@ -93,7 +93,7 @@ static void tell_turn(void *data, size_t view, uint64_t turn, bool own)
         mpiio_ordered_turn(session->ordered, view, turn, own);
 }
 
-/* Logs where the file may lack what a dropped contribution took last. */
+/* Logs the place where the file may lack the last data of a dropped contribution. */
 static void log_dropped(void *data, size_t view, uint64_t share, int node, bool exited,
                         int64_t position)
 {
@@ -110,7 +110,7 @@ static void log_dropped(void *data, size_t view, uint64_t share, int node, bool 
 }
 
 /*
- * Sets the location of the record: the folder of the shared file, or that of the mount option
+ * Sets the location of the record: the folder of the shared file, or of the mount option
  * "pointers". Opens the folder now, because the mount may hide it later. Returns 0 or a negative
  * errno.
  */
@@ -139,7 +139,7 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
     return 0;
 }
 
-/* Disables "shared" and "ordered" on this node, and logs the reason. The mount goes on. */
+/* Disables "shared" and "ordered" on this node, and logs the reason. The mount continues. */
 static void do_without(struct fs_session *session, int error)
 {
     const char *reason = strerror(-error);

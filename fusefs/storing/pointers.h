@@ -17,20 +17,21 @@ struct fs_pointers {
     struct mpiio_pointers *pointers; /* NULL: there is no "shared" */
     bool *shared;                    /* by view: it has a "shared" */
     struct mpiio_record record;      /* on several nodes: the location of the record */
-    bool usable;                     /* mpiio_pointers_start may be called */
+    bool usable;                     /* the record, if needed, can be used */
 };
 
 /*
- * Sets up the pointers, and the names "shared" of the tree. The views must have been checked, and
- * the mode chosen. Returns 0 or a negative errno. The caller calls fs_pointers_free in either case.
+ * Creates the pointers and the tree's "shared" entries. The views must have been checked, and the
+ * mode chosen. Returns 0 or a negative errno. The caller calls fs_pointers_free in either case.
  */
 int fs_pointers_init(struct fs_session *session);
 void fs_pointers_free(struct fs_pointers *pointers);
 
 /*
- * On several nodes, before the mount is announced, node 0 creates the record, and sets mount to its
- * identity, or to zeros if that fails. Then each other node checks that it can use the record with
- * that identity. A node that cannot use it goes on without "shared", and logs the reason.
+ * Agree on the record, on several nodes, before the mount is announced. fs_pointers_offer, on node
+ * 0, creates the record and sets mount to its identity, or to zeros if that fails.
+ * fs_pointers_meet, on each other node, checks that the node can use the record with that identity.
+ * A node that cannot use it continues without "shared", and logs the reason.
  */
 void fs_pointers_offer(struct fs_session *session, uint8_t mount[MPIIO_RECORD_IDENTITY]);
 void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECORD_IDENTITY]);

@@ -11,14 +11,15 @@
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"
 
-/* Blocks without which a pool is none, and part of the free memory that it gets at most if nobody
-   says how much. */
+/*
+ * BLOCKS_MIN is the smallest useful pool. By default, the pool gets one PART-th of the free memory.
+ */
 #define BLOCKS_MIN 4
 #define PART       4
-/* Members that an assembled file has at most. */
+/* The maximum number of members of an assembled file that has a pool. */
 #define MEMBERS_MAX 16384
 
-/* All ranks see what this map shows. */
+/* Returns true if the map belongs to a view that all ranks share. */
 static bool is_common(const struct fs_session *session, const struct vs_map *map)
 {
     bool common = false;
@@ -29,8 +30,9 @@ static bool is_common(const struct fs_session *session, const struct vs_map *map
 }
 
 /*
- * What one rank has in long runs, one node reads by itself: its bytes would travel for nothing. On
- * one node nothing travels.
+ * Returns true if reads of the map should use the pool. Long runs of a single rank are read by its
+ * own node, because the transfer from a home would gain nothing. On a single node there are no
+ * transfers.
  */
 static bool is_shared(const struct fs_session *session, const struct vs_map *map)
 {
@@ -47,7 +49,10 @@ static bool read_runs(struct mpiio_reader *reader, const struct mpiio_transfer *
     return is_shared(self->session, transfer->map) && mpiio_pool_read(self->pool, transfer);
 }
 
-/* Another node sees the same of a file that is not being changed, here or there. */
+/*
+ * Returns false while the file is being changed, here or on another node. All nodes see the same
+ * version of an unchanged file.
+ */
 static bool look_at_version(void *data, const struct mpiio_pool_version *seen,
                             struct mpiio_pool_version *version)
 {
@@ -78,7 +83,7 @@ static int64_t read_file(void *data, void *buffer, size_t length, int64_t displa
     return mpiio_store_read_file(session->store, buffer, length, displacement);
 }
 
-/* How much memory it gets; 0: there is to be none. */
+/* Returns the pool's size in bytes, or 0 for no pool. */
 static int64_t choose_size(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
@@ -89,7 +94,10 @@ static int64_t choose_size(const struct fs_session *session)
     return size >= BLOCKS_MIN * MPIIO_POOL_BLOCK ? size : 0;
 }
 
-/* The times of a device do not tell of changes; those of very many members are not looked at. */
+/*
+ * Returns true if the file's version can be checked. The times of a device do not show its changes,
+ * and a very large number of members takes too long to check.
+ */
 static bool is_fit(const struct fs_session *session)
 {
     const struct vs_members *members = vs_spec_members(session->spec);

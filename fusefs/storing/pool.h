@@ -11,35 +11,41 @@
 struct fs_session;
 
 /*
- * The mount's part of the pool (pool/pool.h): what the shared file's version is, how much memory it
- * gets, and who the others are. Of a file that is being changed nothing is kept, nor while a flush
- * is under way: what is flushed is stored by homes, whose machines have it in their page caches,
- * and read from there into their pools.
+ * The mount's part of the pool (pool/pool.h): the version of the shared file, the pool's memory,
+ * and the other nodes. The pool keeps no data of a file that is being changed or flushed. Homes
+ * store the flushed blocks, so their machines have them in the page cache, from where they read
+ * them into the pool.
  */
 struct fs_pool {
-    struct mpiio_reader reader;        /* the first member */
+    struct mpiio_reader reader;        /* must be the first member */
     struct fs_session *session;        /* borrowed */
-    struct mpiio_pool *pool;           /* NULL: the mount has none */
-    struct fs_members_version members; /* of an assembled file; set up with the pool */
+    struct mpiio_pool *pool;           /* NULL: the mount has no pool */
+    struct fs_members_version members; /* of an assembled file; initialized with the pool */
 };
 
 /*
- * Sets it up as the options say; the store is open, and nobody reads it yet. 0 or a negative errno.
- * fs_pool_free is due in either case.
+ * Creates the pool that the options describe. The store must be open and not in use yet. Returns 0
+ * or a negative errno. The caller calls fs_pool_free in either case.
  */
 int fs_pool_init(struct fs_session *session);
 void fs_pool_free(struct fs_pool *pool);
 
-/* The cluster has met the other nodes, and knows the homes of blocks. 0 or a negative errno. */
+/*
+ * Connects the pool to the other nodes. Call it once the cluster knows the homes of blocks. Returns
+ * 0 or a negative errno.
+ */
 int fs_pool_meet(struct fs_session *session);
 
-/* Starts its threads, after any fork. 0 or a negative errno. */
+/* Starts the pool's threads, after any fork. Returns 0 or a negative errno. */
 int fs_pool_start(struct fs_pool *pool);
 
-/* What others have changed is to be seen from now on, by reads that begin now. Thread-safe. */
+/* Makes reads that begin after this call see changes made by others. Thread-safe. */
 void fs_pool_look_again(struct fs_pool *pool);
 
-/* The nodes are not together any more: all is read by this one. Does not wait; thread-safe. */
+/*
+ * Makes this node read everything by itself, because the nodes have separated. Does not wait.
+ * Thread-safe.
+ */
 void fs_pool_alone(struct fs_pool *pool);
 
 #endif

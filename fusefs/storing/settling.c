@@ -17,13 +17,13 @@
 #define PATIENCE 100
 
 /*
- * How long, in ns, a version must have been seen before it may settle if a server sets the times.
- * By then the server's clock has ticked, so that a later write leaves other times, and the pages
- * that are dropped after it need not be dropped again.
+ * The time for which a version must have existed before it may settle, in ns, if a server sets the
+ * times. By then the server's clock has ticked, so a later write leaves other times. Pages dropped
+ * after that write need not be dropped again.
  */
 #define STOOD ((MPIIO_FRESHNESS_AGE + 10) * INT64_C(1000000))
 
-/* Returns a copy to compare by size and times alone: without changes, and marked as settled. */
+/* Returns a copy for comparing size and times alone: without changes, and marked as settled. */
 static struct fs_version attributes(const struct fs_version *version)
 {
     struct fs_version only = *version;
@@ -35,7 +35,8 @@ static struct fs_version attributes(const struct fs_version *version)
 
 /*
  * Returns true if the times allow the version to settle. If another host sets them, this host's
- * clock cannot tell their age. Times without a fraction may come from a clock that counts seconds.
+ * clock cannot determine their age. Times without a fraction may come from a clock that counts
+ * seconds.
  */
 static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
 {
@@ -47,7 +48,7 @@ static bool may_settle(const struct fs_settling *self, const struct fs_version *
            (version->mtime.tv_nsec != 0 || version->ctime.tv_nsec != 0);
 }
 
-/* Lock held. */
+/* Returns true if the writers of version are known to have returned. Lock held. */
 static bool has_passed(const struct fs_settling *self, const struct fs_version *version)
 {
     assert(mpiio_is_held(&self->lock));
@@ -56,7 +57,7 @@ static bool has_passed(const struct fs_settling *self, const struct fs_version *
 
 /*
  * Waits until the writes that the sampled version shows have ended, so that data read after this
- * call contains them.
+ * call contains them. Returns 0 or a negative errno.
  */
 static int await_writers(struct mpiio_store *store)
 {
@@ -113,12 +114,15 @@ static bool begin_wait(struct fs_settling *self, const struct fs_version *versio
     return self->waiting;
 }
 
-/* Waits until the thread has finished with version, or time is up. */
+/*
+ * Waits until the thread has finished with version, or the time is up. Returns true if the writers
+ * have returned.
+ */
 static bool await_thread(struct fs_settling *self, const struct fs_version *version)
 {
     bool passed;
 
-    /* The writer may need this mount: another thread must be free to answer it. */
+    /* The writer may need this mount, so another worker must be free to answer it. */
     fs_workers_pause(self->workers);
     pthread_mutex_lock(&self->lock);
     while (self->waiting && fs_version_same(&self->wanted, version) &&
