@@ -15,7 +15,7 @@
 #define PARALLEL_WRITES  (UINT32_C(1) << 6) /* FOPEN_PARALLEL_DIRECT_WRITES */
 #define ALLOW_MMAP_FLAG2 (UINT32_C(1) << 4) /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36 */
 
-/* Fields to be added to the next answer to an OPEN; is_due is false if there are none. */
+/* Fields to add to this thread's next answer to an OPEN; is_due is false if there are none. */
 static _Thread_local bool is_due;
 static _Thread_local uint32_t next_flags;
 static _Thread_local int next_id;
@@ -28,7 +28,7 @@ void fs_open_answer_next(int backing, bool stream, bool parallel)
     is_due = next_flags != 0;
 }
 
-/* Completes an answer of this thread, which is on its way. */
+/* Adds these fields to an answer of this thread that is being sent. */
 static void complete_open(const struct iovec *parts, int count)
 {
     struct fuse_open_out answer;
@@ -43,7 +43,7 @@ static void complete_open(const struct iovec *parts, int count)
     is_due = false;
 }
 
-/* Of the flags of a request of the kernel's, INIT, the later 32; 0: it is none. */
+/* Returns the upper 32 flags of an INIT request, or 0 for other requests. */
 static uint32_t offered_flags(const void *request, size_t length)
 {
     const size_t start = sizeof(struct fuse_in_header);
@@ -92,7 +92,9 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
 
     fs_trace_end(&session->trace, parts, count);
     complete_open(parts, count);
-    /* The first answer is the one to INIT: nothing else comes before the kernel has it. */
+    /*
+     * The first answer is the answer to INIT, because the kernel sends no other request before it.
+     */
     if (atomic_load_explicit(&session->greeted, memory_order_relaxed) ||
         atomic_exchange(&session->greeted, true))
         return writev(fd, parts, count);

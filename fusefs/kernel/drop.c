@@ -8,20 +8,24 @@
 #include "core/base/clock.h"
 #include "core/base/probe.h"
 
-/* A drop that reads come into is repeated so often. */
+/* The number of times that a drop is repeated because of reads during it. */
 #define REPEATS 4
 /*
- * How long a write's answer waits for its pages, in ms. A page that the kernel keeps locked for the
- * write itself is not dropped before that, and one that may be has not much time.
+ * The time that the answer to a write waits for a drop of its pages, in ms. The second limit
+ * applies if the kernel may keep a page locked for this write: such a page cannot be dropped before
+ * the answer.
  */
 #define PATIENCE        2000
 #define PATIENCE_UNSURE 20
-/* How long for drops that are under way: one of them may wait for such a page, too. */
+/* The time to wait for other drops in progress, which may also wait for such a page. */
 #define PATIENCE_OTHERS 50
 
-/* Of pages that a write waits for: it is freed by the second of the writer and the dropper. */
+/*
+ * A drop of pages that a write waits for. The writer and the dropper both use it; the last one to
+ * finish frees it.
+ */
 struct drop {
-    struct fs_task task; /* the first member */
+    struct fs_task task; /* must be the first member */
     struct fs_slice *slice;
     fuse_ino_t inode;
     struct fs_refilled list[FS_REFILLS_MAX];
@@ -29,7 +33,7 @@ struct drop {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool over; /* the pages are dropped, or the writer has gone on; lock */
+    bool over; /* the pages are dropped, or the writer no longer waits; lock */
 };
 
 int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
@@ -48,7 +52,7 @@ int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t
         tries++;
         MPIIO_PROBE(pages_invalidated, inode, drop.start, all, error);
     } while (fs_refills_drop_end(&slice->refills, &drop, error != 0 || tries > REPEATS));
-    return error == -ENOENT ? 0 : error; /* then it holds nothing */
+    return error == -ENOENT ? 0 : error; /* the kernel has no pages of it */
 }
 
 static struct drop *new_drop(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode)
@@ -97,7 +101,10 @@ void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
     fs_fifo_init(&dropper->fifo, carry_out, dropper);
 }
 
-/* Waits until the pages are dropped, so many ms at most: false where they are not yet. */
+/*
+ * Waits up to patience ms until the pages are dropped. Returns false if they are not yet; the
+ * dropper then frees drop.
+ */
 static bool await_drop(struct drop *drop, int patience)
 {
     int64_t end = mpiio_clock() + patience;

@@ -16,7 +16,7 @@
 #include "fusefs/storing/durable.h"
 #include "overlaps.h"
 
-/* Describes the mount, and which file it shows. 0 or a negative errno. */
+/* Fills in the description of the mount and its file. Returns 0 or a negative errno. */
 static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
 {
     struct stat st;
@@ -68,23 +68,26 @@ bool fs_grants_are_on(const struct fs_session *session)
            !fs_passthrough_is_on(&session->passthrough);
 }
 
-/* Returns false where it is known that two ranks of the slice's view show the same byte: it is
-   known for every view that has a grant. */
+/*
+ * Returns false if two ranks of the slice's view are known to show the same byte. This has been
+ * computed for every view that has a grant.
+ */
 static bool is_apart(const struct fs_session *session, const struct fs_slice *slice)
 {
     return fs_overlaps_may_be_disjoint(&session->overlaps,
                                        fs_tree_node(&session->tree, slice->data).view);
 }
 
-/* Whether stores may wait in pages of the slice. Lock held. */
+/* Returns true if stores may wait in pages of the slice. Lock held. */
 static bool may_hold(const struct fs_slice *slice)
 {
     return atomic_load(&slice->paged) != FS_UNPAGED && slice->holders > 0;
 }
 
 /*
- * The rights that can be out on a slice now. Members are synced that the daemon wrote: those that
- * others write, it does not see. Lock held.
+ * Returns the rights that may be granted on a slice now. An assembled file is only granted for
+ * reading: the daemon syncs the members that it has written itself, and cannot see other writes.
+ * Lock held.
  */
 static uint32_t possible(struct fs_session *session, struct fs_slice *slice)
 {
@@ -101,7 +104,7 @@ static uint32_t possible(struct fs_session *session, struct fs_slice *slice)
     return rights;
 }
 
-/* Takes rights to a slice back from those who have them. Lock held. */
+/* Revokes rights on a slice from all who have them. Lock held. */
 static void take_back(struct fs_session *session, const struct fs_slice *slice, uint32_t rights)
 {
     _Atomic uint32_t *word;
@@ -140,7 +143,7 @@ void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
     pthread_mutex_unlock(&slices->lock);
 }
 
-/* Marks in the slice's word whether a program without a grant has it open. Lock held. */
+/* Records in the slice's word whether a handle without a grant has it open. Lock held. */
 static void mark_watched(struct fs_session *session, const struct fs_slice *slice)
 {
     _Atomic uint32_t *word;
@@ -168,8 +171,11 @@ void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
     pthread_mutex_unlock(&slices->lock);
 }
 
-/* Who has a grant past the page cache may be killed between a write and the look whether it still
-   holds: pages that were filled in between go. */
+/*
+ * Drops the pages of slices that may show bytes of this one. A program with a grant may be killed
+ * between a write past the page cache and its check that the grant still holds. Pages that were
+ * filled in between may then lack the bytes.
+ */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_slice **list;
@@ -213,8 +219,9 @@ void fs_grants_left(struct fs_session *session, struct fs_slice *slice)
 }
 
 /*
- * Gives the slice a word, or the word a new round where it gets a right back: who had that before,
- * and is writing now, is to find that it was taken away. Lock held. False: no word is free.
+ * Assigns a word to the slice. If the slice regains a right, begins a new round of its word, so
+ * that a program that had the right before, and is writing now, notices the revocation. Returns
+ * false if no word is free. Lock held.
  */
 static bool set_word(struct fs_grants *grants, struct fs_slice *slice, uint32_t rights)
 {
@@ -257,7 +264,7 @@ bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, 
     return drops;
 }
 
-/* Who asked for pages since then has made it another number. */
+/* If the kernel has read pages since then, the slice no longer has this drop's number. */
 void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle)
 {
     pthread_mutex_lock(&session->slices.lock);
@@ -266,7 +273,7 @@ void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle)
     pthread_mutex_unlock(&session->slices.lock);
 }
 
-/* What is in the way of any grant of the slice; NULL: nothing. */
+/* Returns the reason why the slice cannot be granted at all, or NULL. */
 static const char *find_obstacle(struct fs_session *session, const struct fs_slice *slice)
 {
     bool disjoint;
@@ -318,7 +325,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     fs_cut_granted(handle);
     mark_watched(session, slice);
     if ((handle->rights & MPIIO_GRANT_WRITE) != 0)
-        fs_sync_written(&session->durable, handle); /* the daemon does not see those writes */
+        fs_sync_written(&session->durable, handle); /* its writes are not seen here */
     request->slot = grants->slots++ % MPIIO_GRANT_SLOTS;
     mpiio_grant_put(grants->page, request->slot, request->nonce,
                     &(struct mpiio_grant){.word = slice->grant,

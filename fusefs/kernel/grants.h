@@ -13,67 +13,68 @@
 struct fs_session;
 
 /*
- * Grants (core/base/grant.h) by which programs read and write slices in the shared file, past this
- * daemon. What a slice shows stays what it would be without: a right to write is out only while the
- * kernel has no pages, of any open slice, that may show the bytes; one to read, only while no
- * store to such a page of this slice may wait in the kernel. Every page comes from a read or a
- * write of the kernel's: the first of them takes grants back.
+ * Grants (core/base/grant.h), by which programs read and write slices directly in the shared file,
+ * past this daemon. A slice shows the same bytes as without grants. For that, a right to write
+ * exists only while the kernel has no pages of any open slice that may show the bytes. A right to
+ * read exists only while no store to a page of this slice may wait in the kernel. Pages come from
+ * reads and writes of the kernel; the first of these revokes grants.
  */
 struct fs_grants {
-    struct mpiio_grant_page *page; /* NULL: nothing is granted */
-    int memory;                    /* the descriptor of the page */
+    struct mpiio_grant_page *page; /* NULL: the mount has no grants */
+    int memory;                    /* descriptor of the page */
     uint16_t spare[MPIIO_GRANT_WORDS];
-    unsigned spares; /* how many words of spare are free; lock: the slices', as of spare */
-    unsigned slots;  /* the number of slots used so far; lock: the slices' */
-    unsigned drops;  /* the number of the last one; lock: the slices' */
+    unsigned spares; /* number of free words in spare; both lock: the slices' */
+    unsigned slots;  /* number of slots used so far; lock: the slices' */
+    unsigned drops;  /* number of the last drop; lock: the slices' */
     _Atomic uint64_t given, taken_back;
 };
 
 /*
- * Prepares for grants, if such a mount can give any. session->device must be known. To be called in
- * the thread that serves, once it does.
+ * Enables grants if this kind of mount allows them. session->device must be known. Call it in the
+ * thread that serves, once it does.
  */
 void fs_grants_start(struct fs_session *session);
 
-/* Takes all back: nothing is served any more. */
+/* Revokes all grants, because the mount no longer serves. */
 void fs_grants_end(struct fs_session *session);
 
-/* False where no slice is granted, whatever is open: by how the mount was made. Thread-safe. */
+/* Returns false if the kind of mount rules out grants, whatever is open. Thread-safe. */
 bool fs_grants_are_on(const struct fs_session *session);
 
 /*
- * Returns true if requests of that user, as fuse_req_ctx reports it, may be granted: the user is
- * the daemon's own. Thread-safe.
+ * Returns true if the user, as fuse_req_ctx reports it, is the daemon's own. Others get no grants.
+ * Thread-safe.
  */
 bool fs_grants_is_user(uid_t user);
 
 /*
- * True where it is of use to have the kernel drop the slice's pages before fs_grants_ask: the
- * kernel kept them when one who is to write opened the slice, and nobody else is to read them. To
- * be called right before that. The handle then keeps the request's nonce. Thread-safe.
+ * Returns true if the kernel should drop the slice's pages before fs_grants_ask: the handle is to
+ * write, the kernel may have pages, and no other handle lacks a grant. Call it right before the
+ * drop. Keeps the request's nonce in the handle. Thread-safe.
  */
 bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce);
 
-/* The pages are dropped. Thread-safe. */
+/* Records that the pages have been dropped. Thread-safe. */
 void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle);
 
 /*
- * Grants the handle what is possible, in a slot of the page, and completes the request, whose nonce
- * is set. A user other than the daemon's learns only that the mount is another user's. Thread-safe.
+ * Grants the handle the rights that are possible, in a slot of the page, and completes the request,
+ * whose nonce is set. Another user than the daemon's learns only that the mount is another user's.
+ * Thread-safe.
  */
 void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t user,
                    struct mpiio_grant_request *request);
 
-/* Whether others than the handle have the slice open and the kernel has no pages. Thread-safe. */
+/* Returns true if other handles have the slice open and the kernel has no pages. Thread-safe. */
 bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handle);
 
 /*
- * The kernel will have pages of the slice: takes back what does not go with that. To be called
- * before the file is read for it. Thread-safe.
+ * Announces that the kernel will have pages of the slice, and revokes the conflicting rights. Call
+ * it before the file is read for these pages. Thread-safe.
  */
 void fs_grants_paged(struct fs_session *session, struct fs_slice *slice);
 
-/* The same before each request through the kernel's pages: costs nothing but the first time. */
+/* Calls fs_grants_paged if needed. Call it before each request through the kernel's pages. */
 static inline void fs_grants_page(struct fs_session *session, const struct fs_handle *handle)
 {
     if (!handle->direct &&
@@ -81,15 +82,18 @@ static inline void fs_grants_page(struct fs_session *session, const struct fs_ha
         fs_grants_paged(session, handle->slice);
 }
 
-/* A handle has joined the slice's open ones: stores may come through it. Thread-safe. */
+/*
+ * Call it after a handle has joined the slice's open handles, because stores may come through it.
+ * Thread-safe.
+ */
 void fs_grants_joined(struct fs_session *session, struct fs_handle *handle);
 
-/* A handle is about to leave them. Thread-safe. */
+/* Call it before a handle leaves them. Thread-safe. */
 void fs_grants_leave(struct fs_session *session, struct fs_handle *handle);
 
 /*
- * A handle has left the slice's open ones: clears MPIIO_GRANT_WATCHED if it was the last one
- * without a grant. Thread-safe.
+ * Call it after a handle has left them. Clears MPIIO_GRANT_WATCHED if it was the last one without a
+ * grant. Thread-safe.
  */
 void fs_grants_left(struct fs_session *session, struct fs_slice *slice);
 

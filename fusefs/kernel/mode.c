@@ -8,7 +8,7 @@
 #include "fusefs/kernel/sync.h"
 #include "fusefs/session.h"
 
-/* Shared. */
+/* Mode shared. */
 
 static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
 {
@@ -18,12 +18,14 @@ static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_i
 }
 
 /*
- * A handle that only writes goes past the page cache, which would cost a copy, and a request for
- * each page where records begin and end inside one. Above all, the kernel then has no page locked
- * for the write, so that the answer can wait until pages are dropped: those of other slices, and
- * those of this one if somebody reads it. It must not bypass stores of a shared mapping, which may
- * wait in the same page and would be sent with the page's old bytes around them. An append's offset
- * is known when it is done: pages would hold it where the kernel believes the end to be.
+ * Chooses direct_io. A handle that only writes bypasses the page cache, which would cost a copy,
+ * and a read for each page in which records begin or end. Above all, the kernel then locks no page
+ * for the write, so the answer can wait until pages are dropped: the pages of other slices, and of
+ * this one if it is being read.
+ *
+ * The handle must not bypass stores of a shared mapping. They may wait in the same page, and would
+ * be sent with the page's old bytes around them. An append bypasses the cache because its offset is
+ * unknown until it is done; its pages would be at the end that the kernel assumes.
  */
 static void open_shared(struct fs_session *session, const struct fs_handle *handle,
                         struct fuse_file_info *info)
@@ -57,7 +59,7 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
  * locked until the answer. Two such writers of overlapping slices would wait for each other, so the
  * answer does not wait for the drops.
  *
- * After a write past the page cache, also drops the slice's own pages if others read it. They may
+ * After a write past the page cache, also drops the slice's own pages if it is being read. They may
  * have been filled before the bytes were stored. A slice that is opened later fills its pages
  * later.
  */
@@ -67,7 +69,7 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + (int64_t)put - slice->header;
     int64_t start = offset > slice->header ? offset - slice->header : 0;
-    /* In atomic mode slices have pages only if they can be mapped in spite of direct_io. */
+    /* In atomic mode slices have pages only if they can be mapped despite direct_io. */
     bool paged = !fs_atomic_is_on(&session->atomic) || session->mode->maps_direct;
     bool others =
         paged && end > start && fs_overlaps_drop(&session->overlaps, slice, start, end - start) > 0;
@@ -80,7 +82,7 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
         fuse_reply_write(request, put);
 }
 
-/* Direct: like shared, but reads bypass the page cache, too, and the daemon reads ahead. */
+/* Mode direct: like shared, but reads bypass the page cache, too, and the daemon reads ahead. */
 
 static void open_direct(struct fs_session *session, const struct fs_handle *handle,
                         struct fuse_file_info *info)
@@ -96,9 +98,12 @@ static int refresh_direct(struct fs_session *session, fuse_req_t request, fuse_i
     return refresh_shared(session, request, inode, handle);
 }
 
-/* Unique. */
+/* Mode unique. */
 
-/* Gives a changed slice a new inode number, because the kernel keeps its own view of an old one. */
+/*
+ * Gives a changed slice a new inode number, because the kernel trusts its own size and times of a
+ * known inode.
+ */
 static int new_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
 {
     struct fs_version version = {0};
@@ -150,8 +155,11 @@ const struct fs_mode fs_mode_direct = {
     .wrote = wrote_shared,
 };
 
-/* A kernel that holds writes back would ask for attributes before each write; by name it asks all
-   the same, and gets a number that changes with the file, as listings do not tell it. */
+/*
+ * The timeout saves a request for attributes before each write of a kernel that holds writes back.
+ * The kernel still looks up names, and then gets the number that changes with the file. Listings do
+ * not report that number, so they list no attributes.
+ */
 const struct fs_mode fs_mode_unique = {
     .holds_writes = true,
     .timeout = 1.0,

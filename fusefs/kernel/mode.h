@@ -12,48 +12,52 @@
 struct fs_session;
 
 /*
- * What the kernel may keep of the slices of a mount, and what is done for it: chosen before the
- * mount serves. What a handle is, and the atomicity, which may change later, is asked beside that.
- * All functions are thread-safe.
+ * A caching mode: the rules for the kernel's cache of a mount's slices, and the daemon's part in
+ * keeping it valid. The mode is chosen before the mount serves. The kind of handle and the
+ * atomicity, which may change later, are checked separately. All functions are thread-safe.
  */
 struct fs_mode {
-    /* The kernel holds writes back: it knows the end of a slice, and where an append goes. */
+    /*
+     * The kernel holds writes back. It determines the end of a slice, and the offset of an append.
+     */
     bool holds_writes;
-    bool maps_direct;      /* slices that are open past the page cache can be mapped all the same */
-    bool lists_attributes; /* of the slices of a large folder */
-    double timeout;        /* of a slice's attributes, in s */
+    bool maps_direct;      /* slices can be mapped although they bypass the page cache */
+    bool lists_attributes; /* listings of large folders report attributes of slices */
+    double timeout;        /* validity of a slice's attributes, in s */
 
-    /* The inode number by which the kernel, which looks the slice up, is to know it. 0 or a
-       negative errno. */
+    /*
+     * Sets *inode to the inode number of a slice that the kernel looks up. Returns 0 or a negative
+     * errno.
+     */
     int (*number)(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode);
 
-    /* Sets keep_cache and direct_io for a handle that has joined its slice's. */
+    /* Sets keep_cache and direct_io for a handle that has joined the open handles of its slice. */
     void (*open)(struct fs_session *session, const struct fs_handle *handle,
                  struct fuse_file_info *info);
 
     /*
-     * Answers an fsync. Invalidates pages that may be older than the file, so that the reader then
-     * sees what others have stored, and returns 1: the notifier answers. Else returns 0 or a
-     * negative errno. Unique mode invalidates nothing.
+     * Completes an fsync. If pages may be older than the file, invalidates them, so that the reader
+     * sees what others have stored. Then returns 1: the notifier answers. Otherwise returns 0 or a
+     * negative errno, for the caller to answer. Unique mode invalidates nothing.
      */
     int (*refresh)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                    struct fs_handle *handle);
 
     /*
-     * Answers a write of put bytes at offset, which are stored: others see them from then on.
-     * direct: it came past the page cache.
+     * Answers a write of put bytes at offset. They are stored, so other readers must see them after
+     * the answer. direct is true if the write bypassed the page cache.
      */
     void (*wrote)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                   const struct fs_handle *handle, off_t offset, size_t put, bool direct);
 };
 
-/* Others may change what the kernel has pages of. */
+/* The file may change while the kernel has pages of it. */
 extern const struct fs_mode fs_mode_shared;
 
-/* The same, but slices are read past its pages. */
+/* Like shared, but reads bypass the page cache. */
 extern const struct fs_mode fs_mode_direct;
 
-/* The kernel is the only one to change slices, and holds writes back. */
+/* Only the kernel changes slices, and it holds writes back. */
 extern const struct fs_mode fs_mode_unique;
 
 #endif

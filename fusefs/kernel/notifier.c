@@ -7,16 +7,16 @@
 #include "fusefs/names/handle.h"
 
 struct fs_notice {
-    struct fs_task task;       /* the first member */
-    struct fs_slice *slice;    /* a reference; NULL: store all */
-    fuse_ino_t inode;          /* of the slice */
-    fuse_req_t request;        /* to be answered, or NULL */
-    struct fs_version version; /* with a request */
-    bool opens;                /* the request is an open of the slice, info its answer */
+    struct fs_task task;       /* must be the first member */
+    struct fs_slice *slice;    /* a reference; NULL: store everything */
+    fuse_ino_t inode;          /* the slice's number */
+    fuse_req_t request;        /* the request to answer, or NULL */
+    struct fs_version version; /* set with a request */
+    bool opens;                /* the request opens the slice; info is the answer */
     struct fuse_file_info info;
-    struct fs_handle *asker; /* the request asks for a grant; NULL: it does not */
-    off_t offset;            /* of the pages: 0: all */
-    size_t written;          /* the request is a write of so many bytes there; 0: it is none */
+    struct fs_handle *asker; /* handle whose request asks for a grant, or NULL */
+    off_t offset;            /* start of the pages; 0: all */
+    size_t written;          /* length of the write that request is; 0: it is no write */
 };
 
 static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
@@ -62,7 +62,7 @@ void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
     fs_fifo_init(&notifier->fifo, carry_out, notifier);
 }
 
-/* Takes over a notice, about a slice or NULL, or frees it. */
+/* Queues a copy of a notice, about slice or NULL. Returns 0 or a negative errno. */
 static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice,
                      const struct fs_notice *wanted)
 {

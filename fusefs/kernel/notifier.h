@@ -11,7 +11,7 @@
 
 struct fs_session;
 
-/* Calls to other modules after the kernel has answered a notification. */
+/* Callbacks to other modules after the kernel has answered a notification. */
 struct fs_notifier_calls {
     /* Answers an open that was handed to fs_notifier_open. */
     void (*opened)(struct fs_session *session, fuse_req_t request,
@@ -23,34 +23,35 @@ struct fs_notifier_calls {
 };
 
 /*
- * A thread that has the kernel drop the pages of a slice. The kernel waits there for reads in
- * flight, which other threads must be free to answer. So no request handler notifies the kernel
- * itself or waits for this thread. A handler hands an fsync over, and this thread answers it.
+ * The thread that makes the kernel drop the pages of a slice. The kernel waits there for reads in
+ * progress, which other threads must be free to answer. So no request handler notifies the kernel
+ * itself or waits for this thread. Instead, a handler passes the request, for example an fsync, and
+ * this thread answers it.
  */
 struct fs_notifier {
     struct fs_session *session; /* borrowed, as are the next two */
     struct fs_slices *slices;
     struct fs_dropper *dropper;
     struct fs_notifier_calls calls;
-    struct fs_fifo fifo; /* of notices; drained while others go on answering, or without a mount */
-    _Atomic uint64_t dropped; /* queued drops, for statistics */
+    struct fs_fifo fifo; /* notices; drained while workers still answer, or after the unmount */
+    _Atomic uint64_t dropped; /* number of queued drops, for statistics */
 };
 
-/* Initialises the notifier, without the fifo's thread. */
+/* Initializes the notifier without starting the fifo's thread. */
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
                       struct fs_dropper *dropper, struct fs_notifier_calls calls);
 
 /*
  * Queues a drop of all pages of slice, which the kernel knows by the number inode, and counts it.
- * References the slice until then. Returns false, and drops nothing, without memory or if the
- * notifier has ended. Thread-safe; does not wait.
+ * Keeps a reference to the slice until then. Returns false if memory is short or the notifier has
+ * ended. Thread-safe; does not wait.
  */
 bool fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode);
 
 /*
- * Queues the same drop, and answers request with success when the pages are dropped. version,
- * sampled before this call, then becomes that of the slice's pages. Returns 0, or a negative errno
- * if nothing was queued (-ENOTCONN: the notifier has ended). Thread-safe; does not wait.
+ * Queues the same drop, and answers request with success after it. version, sampled before this
+ * call, then becomes the version of the slice's pages. Returns 0, or a negative errno if nothing
+ * was queued (-ENOTCONN: the notifier has ended). Thread-safe; does not wait.
  */
 int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                         fuse_req_t request, const struct fs_version *version);
@@ -62,7 +63,8 @@ int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fu
 int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                      fuse_req_t request, const struct fuse_file_info *info);
 
-/* Like fs_notifier_refresh for request, which asks for a grant of the slice that handle has open.
+/*
+ * Like fs_notifier_refresh, for a request that asks for a grant of the slice that handle has open.
  */
 int fs_notifier_ask(struct fs_notifier *notifier, struct fs_handle *handle, fuse_ino_t inode,
                     fuse_req_t request);

@@ -16,7 +16,10 @@ size_t fs_npy_part(const struct fs_slice *slice, int64_t offset, size_t size)
     return (uint64_t)left < size ? (size_t)left : size;
 }
 
-/* The header of the slice while it has size bytes: new, the caller's to free(); else NULL. */
+/*
+ * Returns a new header for the slice with size bytes of data, which the caller frees by free();
+ * NULL if out of memory.
+ */
 static char *make_header(const struct fs_slice *slice, int64_t size)
 {
     char *header = malloc((size_t)slice->header);
@@ -41,7 +44,7 @@ int fs_npy_read(struct fs_slice *slice, char *buffer, size_t size, int64_t offse
     return 0;
 }
 
-/* Whether the header says that now: 1 or 0, or a negative errno. */
+/* Returns 1 if these bytes equal the current header's, 0 if not, or a negative errno. */
 static int says(const struct fs_slice *slice, int64_t now, const char *buffer, size_t size,
                 int64_t offset)
 {
@@ -70,7 +73,7 @@ int fs_npy_write(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_
         told = vs_npy_size(slice->npy, buffer);
     if (told < now)
         return told == -ENOMEM ? -ENOMEM : -EPERM;
-    fs_notifier_drop(notifier, slice, inode); /* the kernel's page differs from the header */
+    fs_notifier_drop(notifier, slice, inode); /* the kernel's page differs from the actual header */
     return 0;
 }
 

@@ -7,12 +7,15 @@
 #include "viewspec/map/cover.h"
 #include "fusefs/names/handle.h"
 
-/* Slices are compared with each other up to so many, and so many pieces: a fraction of a second. */
+/*
+ * Limits for the comparison of slices, which bound it to a fraction of a second: ranks, and steps
+ * of the search.
+ */
 #define DISJOINT_RANKS 16384
 #define COVER_STEPS    1000000
-#define APART_WORK     4000000 /* vs_view_facts: of all their views */
+#define APART_WORK     4000000 /* sum of the work of compiling the views (vs_view_facts) */
 
-/* What is known of a view. */
+/* The knowledge about a view's slices. */
 enum { UNKNOWN, DISJOINT, OVERLAPPING };
 
 static int compute_disjoint(const struct fs_tree *tree, size_t view, bool *disjoint)
@@ -63,7 +66,7 @@ bool fs_overlaps_may_be_disjoint(const struct fs_overlaps *overlaps, size_t view
     return atomic_load(&overlaps->known[view]) != OVERLAPPING;
 }
 
-/* Returns true where no other open slice of the same view shows bytes of this one. */
+/* Returns true if no other open slice of the same view shows bytes of this one. */
 static bool is_apart(struct fs_overlaps *overlaps, const struct fs_slice *slice)
 {
     bool disjoint;
@@ -75,7 +78,7 @@ static bool is_apart(struct fs_overlaps *overlaps, const struct fs_slice *slice)
            disjoint;
 }
 
-/* Whether other shows some of the bytes. What cannot be told counts as shown. */
+/* Returns true if other shows some of the bytes, or if that is unknown. */
 static bool shows(const struct fs_slice *slice, int64_t offset, int64_t length,
                   const struct fs_slice *other)
 {
@@ -91,7 +94,7 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
 
     count = fs_handle_readers(overlaps->slices, slice, is_apart(overlaps, slice), &list);
     for (size_t i = 0; i < count; i++) {
-        /* The number by which the kernel has it open is its own: only unique has others. */
+        /* The kernel knows the slice by its own number. Only mode unique uses others. */
         if (list[i] != slice && shows(slice, offset, length, list[i]))
             dropped += fs_notifier_drop(overlaps->notifier, list[i], list[i]->inode);
         fs_slices_put(overlaps->slices, list[i]);

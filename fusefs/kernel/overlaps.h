@@ -6,19 +6,20 @@
 #include "notifier.h"
 
 /*
- * Slices that show the same bytes of the file. They belong to other views, to other ranks if these
- * overlap, or to the same slice behind a NumPy header. To the kernel each is a separate file.
+ * Slices that show the same bytes of the file. They may belong to other views, to other ranks if
+ * these overlap, or be the same slice with a NumPy header. To the kernel each is a separate file.
  */
 struct fs_overlaps {
-    struct fs_slices *slices; /* borrowed, like notifier */
+    struct fs_slices *slices; /* borrowed, as is notifier */
     struct fs_notifier *notifier;
-    atomic_int *known; /* by view: zeros at first; owned */
+    atomic_int *known; /* by view: what is known; initially zeros; owned */
 };
 
 /*
- * Follows a write of the bytes [offset, offset + length) of a slice's data. Has the notifier drop
- * the pages of other slices that are open for reading and show some of them. Does not wait; the
- * notifier does later tasks after it. Returns the number of slices. Thread-safe.
+ * Makes the notifier drop the pages of other slices that are open for reading and show some of the
+ * bytes [offset, offset + length) of a slice's data. Call it after a write of these bytes. Does not
+ * wait; the notifier handles later notices after these drops. Returns the number of slices.
+ * Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length);
@@ -27,8 +28,9 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
 bool fs_overlaps_may_be_disjoint(const struct fs_overlaps *overlaps, size_t view);
 
 /*
- * Sets disjoint to true if no two slices of a view are found to hold the same byte of the file. The
- * search is bounded: a fraction of a second the first time. Returns 0 or -ENOMEM. Thread-safe.
+ * Sets *disjoint to true if no two slices of a view show the same byte of the file. If that is too
+ * costly to find out, sets false. The first search takes a fraction of a second at most. Returns 0
+ * or -ENOMEM. Thread-safe.
  */
 int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoint);
 

@@ -15,7 +15,7 @@
 
 /* Definitions of the kernel's protocol that linux/fuse.h lacks before 6.9. */
 #define PASSTHROUGH_FLAG2 (UINT32_C(1) << 5) /* FUSE_PASSTHROUGH, bit 37 */
-#define STACK_DEPTH       1                  /* the file lies on no filesystem that is stacked */
+#define STACK_DEPTH       1                  /* the file must not be on a stacked filesystem */
 
 struct backing_map {
     int32_t fd;
@@ -89,8 +89,10 @@ bool fs_passthrough_is_used(struct fs_passthrough *passthrough)
     return MPIIO_LOCKED(&passthrough->lock, passthrough->passed > 0);
 }
 
-/* Registers the shared file with the kernel, once; passthrough ends where the kernel refuses it.
-   The lock is held. */
+/*
+ * Registers the shared file with the kernel, once. If the kernel refuses it, turns passthrough off.
+ * Returns true if the file is registered. Lock held.
+ */
 static bool is_registered(struct fs_passthrough *passthrough, int kernel)
 {
     struct backing_map map = {.fd = mpiio_store_fd(passthrough->store)};

@@ -7,7 +7,7 @@
 #include "core/base/thread.h"
 #include "fusefs/base/options.h"
 
-/* So many parts of so many bytes are read ahead: two large pages. */
+/* The number and size of the parts that are read ahead. Together they fill two pages of 2 MiB. */
 #define PARTS     4
 #define PART_SIZE FS_READ_MAX
 
@@ -16,31 +16,31 @@ enum part_state { UNUSED, WANTED, FILLED };
 struct part {
     enum part_state state;
     off_t offset;
-    size_t length;   /* of what is there */
-    uint64_t stored; /* the counter's value when it was read */
-    char *bytes;     /* of the thread that reads, until it is filled */
+    size_t length;   /* length of the data in bytes */
+    uint64_t stored; /* value of all->stored when the part was read */
+    char *bytes;     /* used by the reading thread until the part is filled */
 };
 
 struct fs_prefetch {
-    struct fs_task task; /* put where parts are wanted; lock: the fifo's */
+    struct fs_task task; /* queued while parts are wanted; lock: the fifo's */
     struct fs_prefetchers *all;
     struct fs_fifo *fifo;
     struct fs_slice *slice; /* a reference */
     fs_slice_read *read;
 
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
     unsigned references;
-    bool working;             /* the task is put, which has a reference */
-    bool busy;                /* a request has taken bytes of a part */
-    off_t next;               /* behind the last request */
-    unsigned first;           /* of the parts, the one that next is in */
-    struct part parts[PARTS]; /* one behind the other from the first on */
-    uint64_t forgotten;       /* how often other parts were wanted than those that follow */
-    char *memory;             /* of the parts; NULL: none yet */
+    bool working;             /* the task is queued, and has a reference */
+    bool busy;                /* a request uses bytes of a part */
+    off_t next;               /* the end of the last request */
+    unsigned first;           /* index of the part that contains next */
+    struct part parts[PARTS]; /* consecutive, beginning with the first */
+    uint64_t forgotten;       /* number of times that the parts were discarded */
+    char *memory;             /* memory of the parts; NULL: not allocated yet */
 };
 
-/* The part that is to be read first, or NULL. Lock held. */
+/* Returns the first part that has not been read yet, or NULL. Lock held. */
 static struct part *next_wanted(struct fs_prefetch *prefetch)
 {
     assert(mpiio_is_held(&prefetch->lock));
@@ -53,7 +53,7 @@ static struct part *next_wanted(struct fs_prefetch *prefetch)
     return NULL;
 }
 
-/* Lock held, but for the time of the read. */
+/* Reads a part. Lock held, but released during the read. */
 static void fill_part(struct fs_prefetch *prefetch, struct part *part)
 {
     uint64_t forgotten = prefetch->forgotten;
@@ -72,7 +72,7 @@ static void fill_part(struct fs_prefetch *prefetch, struct part *part)
     pthread_cond_broadcast(&prefetch->changed);
 }
 
-/* Lock held; it is given back. */
+/* Drops a reference. Lock held; releases the lock. */
 static void put_locked(struct fs_prefetch *prefetch)
 {
     bool last = --prefetch->references == 0;
@@ -158,7 +158,10 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
     return prefetch;
 }
 
-/* Memory, unless as many have some as requests are served at once. Lock held. */
+/*
+ * Allocates the memory if needed. Returns false if too many handles have such memory already. Lock
+ * held.
+ */
 static bool has_memory(struct fs_prefetch *prefetch)
 {
     assert(mpiio_is_held(&prefetch->lock));
@@ -175,7 +178,7 @@ static bool has_memory(struct fs_prefetch *prefetch)
     return true;
 }
 
-/* No request has taken bytes. Lock held. */
+/* Discards all parts. No request may be using their bytes. Lock held. */
 static void forget(struct fs_prefetch *prefetch)
 {
     assert(mpiio_is_held(&prefetch->lock));
@@ -185,7 +188,7 @@ static void forget(struct fs_prefetch *prefetch)
     pthread_cond_broadcast(&prefetch->changed);
 }
 
-/* Has the parts that are wanted read. Lock held. */
+/* Queues the task that reads the wanted parts. Lock held. */
 static void go(struct fs_prefetch *prefetch)
 {
     assert(mpiio_is_held(&prefetch->lock));
@@ -193,14 +196,14 @@ static void go(struct fs_prefetch *prefetch)
         return;
     prefetch->working = true;
     prefetch->references++;
-    if (fs_fifo_put(prefetch->fifo, &prefetch->task) != 0) { /* the daemon ends */
+    if (fs_fifo_put(prefetch->fifo, &prefetch->task) != 0) { /* the daemon is stopping */
         prefetch->working = false;
         prefetch->references--;
         forget(prefetch);
     }
 }
 
-/* The parts from offset on are wanted. Lock held. */
+/* Replaces all parts by parts from offset on. Lock held. */
 static void want(struct fs_prefetch *prefetch, off_t offset)
 {
     assert(mpiio_is_held(&prefetch->lock));
@@ -213,7 +216,10 @@ static void want(struct fs_prefetch *prefetch, off_t offset)
     go(prefetch);
 }
 
-/* Where the first part is read through, one behind the last is wanted in its place. Lock held. */
+/*
+ * If the first part has been read completely, reuses it for the data after the last part. Lock
+ * held.
+ */
 static void go_on(struct fs_prefetch *prefetch, off_t next)
 {
     struct part *part = &prefetch->parts[prefetch->first];
@@ -227,7 +233,10 @@ static void go_on(struct fs_prefetch *prefetch, off_t next)
     go(prefetch);
 }
 
-/* Waits until the first part is there, and looks whether it has the bytes. Lock held. */
+/*
+ * Waits until the first part is filled. Returns the bytes if it contains them and they are current,
+ * else NULL. Lock held.
+ */
 static const char *find_part(struct fs_prefetch *prefetch, size_t size, off_t offset)
 {
     struct part *part = &prefetch->parts[prefetch->first];

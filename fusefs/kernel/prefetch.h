@@ -13,59 +13,61 @@
 
 struct fs_session;
 
-/* The most threads that read ahead. */
+/* The maximum number of threads that read ahead. */
 #define FS_PREFETCH_THREADS 4
 
 /*
- * Reads ahead for sequential readers of slices past the page cache (mount option direct). A thread
- * reads the next bytes while the kernel copies the last ones. No request is answered with bytes
- * that were read ahead before the last store through this mount.
+ * Reads ahead for sequential readers that bypass the page cache (mount option direct). A thread
+ * reads the next bytes while the kernel copies the previous ones. Bytes that were read ahead before
+ * the last store through this mount are never used.
  */
 struct fs_prefetchers {
-    struct fs_session *session; /* borrowed, as is slices */
+    struct fs_session *session; /* borrowed, like slices */
     struct fs_slices *slices;
-    unsigned most; /* bound of active */
+    unsigned most; /* limit of active */
     struct fs_fifo fifos[FS_PREFETCH_THREADS];
-    unsigned count;          /* of started threads; 0: nothing is read ahead */
-    atomic_uint turn;        /* moves with each handle */
-    atomic_uint active;      /* handles that have memory for reading ahead */
+    unsigned count;          /* number of started threads; 0: read-ahead is off */
+    atomic_uint turn;        /* distributes handles to the threads */
+    atomic_uint active;      /* handles that have memory for read-ahead */
     _Atomic uint64_t taken;  /* requests answered with bytes that were read ahead */
-    _Atomic uint64_t stored; /* moves at a store, and when others' stores must become visible */
+    _Atomic uint64_t stored; /* advances at each store, and when others' stores must be visible */
 };
 
-/* Starts the threads, for at most that many handles at a time. Returns 0 or a negative errno. The
-   caller calls fs_prefetch_stop in any case, once no request is under way. */
+/*
+ * Starts the threads. At most `most` handles read ahead at a time. Returns 0 or a negative errno.
+ * In any case the caller calls fs_prefetch_stop, once no request is in progress.
+ */
 int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
                       struct fs_slices *slices, unsigned most);
 void fs_prefetch_stop(struct fs_prefetchers *all);
 
-/* Outdates all bytes that were read ahead so far. Thread-safe, as are all functions below. */
+/* Invalidates all bytes that were read ahead so far. Thread-safe, as are all functions below. */
 static inline void fs_prefetch_outdate(struct fs_prefetchers *all)
 {
     atomic_fetch_add(&all->stored, 1);
 }
 
-/* What is read ahead for one handle. */
+/* The read-ahead state of one handle. */
 struct fs_prefetch;
 
-/* Returns a new one, with one reference, for a handle that has the slice open. NULL without memory.
- */
+/* Returns a new one, with one reference, for a handle of the slice; NULL if out of memory. */
 struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
                                     fs_slice_read *read);
 
-/* Gives the reference back. A read under way goes on. NULL is allowed. */
+/* Drops the reference. A read in progress continues. prefetch may be NULL. */
 void fs_prefetch_put(struct fs_prefetch *prefetch);
 
 /*
- * Returns the size bytes at offset if all of them were read ahead, else NULL; the caller then reads
- * them. Takes a reference, which fs_prefetch_done gives back. The bytes are valid until then, even
- * if the handle ends with the answer.
+ * Returns the size bytes at offset if all of them were read ahead; otherwise NULL, and the caller
+ * reads them. In either case takes a reference, which fs_prefetch_done drops. The bytes are valid
+ * until then, even if the handle is released with the answer.
  */
 const char *fs_prefetch_take(struct fs_prefetch *prefetch, size_t size, off_t offset);
 
 /*
- * Follows the answer to that request, with got bytes or a negative errno; taken: with the bytes of
- * fs_prefetch_take. If the request continues a sequence, begins to read the next bytes.
+ * Completes a request after its answer. got is the number of bytes or a negative errno. taken is
+ * true if fs_prefetch_take returned the bytes. If the request continues a sequence, starts to read
+ * the next bytes.
  */
 void fs_prefetch_done(struct fs_prefetch *prefetch, size_t size, off_t offset, ssize_t got,
                       bool taken);

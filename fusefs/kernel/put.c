@@ -41,11 +41,11 @@ ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *b
 }
 
 /*
- * Dirty pages that the kernel sends, and values of which parts are missing: stored when they come,
- * kept where they cannot be.
+ * Storing dirty pages from the kernel and partially written elements. Both are stored on arrival,
+ * or kept if that is impossible.
  */
 
-/* So many failures are logged: a full disk must not fill another with messages. */
+/* The number of failures that are logged: a full disk must not fill another one with messages. */
 #define LOGGED_LOSSES 100
 
 static void note_loss(struct fs_session *session, const struct fs_slice *slice, const char *bytes,
@@ -61,9 +61,9 @@ static void note_loss(struct fs_session *session, const struct fs_slice *slice, 
 }
 
 /*
- * Stores bytes that the kernel held back: how many, from the first on; why not all is put into
- * error. Behind the end of the slice there is nothing to store, and all counts as stored, unless
- * the kernel is the one who knows the end.
+ * Stores bytes that the kernel held back. Returns the number of leading bytes that were stored; if
+ * not all, sets *error. Bytes beyond the end of the slice count as stored, unless the kernel
+ * determines the end.
  */
 static size_t store_held(struct fs_session *session, struct fs_slice *slice, const char *bytes,
                          size_t length, int64_t offset, int *error)
@@ -144,8 +144,10 @@ int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
     return error;
 }
 
-/* The kernel's pages have what was given up, or was stored as another value: they go now, or else
- * when the slice is opened. */
+/*
+ * Invalidates the kernel's pages, which show bytes that were given up or stored as other values.
+ * They are dropped now, or when the slice is opened.
+ */
 static void drop_given_up(struct fs_session *session, struct fs_slice *slice)
 {
     const struct fs_version unknown = {.settled = false};

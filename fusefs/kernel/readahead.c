@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Undoes the \ooo of spaces, tabs, newlines and backslashes in proc(5)'s mountinfo, in place. */
+/* Decodes the escapes \ooo of mountinfo (proc(5)) in place: spaces, tabs, newlines, backslashes. */
 static void unescape(char *text)
 {
     char *out = text;
@@ -26,8 +26,8 @@ static void unescape(char *text)
 }
 
 /*
- * The device number of the mount on top at mountpoint, by the kernel's table: a stat of the mount
- * would wait for this very process.
+ * Finds the device number of the topmost mount at mountpoint in mountinfo. A stat of the mount
+ * would wait for this process itself.
  */
 static bool find_device(const char *mountpoint, unsigned *major, unsigned *minor)
 {

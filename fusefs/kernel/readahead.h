@@ -3,8 +3,8 @@
 #define FS_READAHEAD_H
 
 /*
- * Has the kernel read ahead in requests of full size, where this process may say so. Call it when
- * the mount serves: the answer to INIT sets the value back. Best effort.
+ * Makes the kernel read ahead in requests of full size, if this process has the permission. Call it
+ * when the mount serves, because the answer to INIT resets the value. Best effort.
  */
 void fs_readahead_raise(const char *mountpoint, unsigned bytes);
 

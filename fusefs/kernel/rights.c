@@ -16,12 +16,13 @@
 #include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
 
-/* More than any filesystem gives (XATTR_SIZE_MAX). */
+/* The maximum size of a list on any filesystem (XATTR_SIZE_MAX). */
 #define LIST_MAX 65536
 
 /*
- * 0 where the kernel can evaluate what the file has, -EACCES where only its server can. What lists
- * of several members allow together, none says.
+ * Returns 0 if the kernel can evaluate the file's access control list, or -EACCES if only the
+ * file's own filesystem can. The lists of several members cannot be combined, so any of them is
+ * refused.
  */
 static int check_list(const struct fs_rights *rights)
 {
@@ -36,7 +37,10 @@ static int check_list(const struct fs_rights *rights)
     return length >= 0 && mpiio_acl_is_mode(list, (size_t)length) ? 0 : -EACCES;
 }
 
-/* The spec may be a pipe, which has no list. */
+/*
+ * Reads the mode and the list of the spec. The spec may be a pipe, which has no list. Returns 0 or
+ * a negative errno.
+ */
 static int read_spec_list(struct fs_rights *rights)
 {
     ssize_t length;
@@ -44,7 +48,10 @@ static int read_spec_list(struct fs_rights *rights)
     if (rights->options->shorthand != NULL)
         return 0;
     if (rights->options->spec_digest != NULL) {
-        /* A spec that was made for this mount is the mounter's, whatever is at its path now. */
+        /*
+         * A spec that was generated for this mount belongs to the mounting user, whatever file is
+         * at its path now.
+         */
         rights->spec.st_mode = S_IFREG | 0600;
         rights->spec.st_uid = geteuid();
         rights->spec.st_gid = getegid();
@@ -62,7 +69,10 @@ static int read_spec_list(struct fs_rights *rights)
     return length < 0 ? 0 : mpiio_acl_limit(rights->spec_list, rights->spec_length, R_OK);
 }
 
-/* Rights of members are looked at whenever somebody is let in. */
+/*
+ * Refuses allow_other if there are too many members to check at each access, or if one has a list.
+ * Returns an exit status.
+ */
 static int check_members(const struct fs_rights *rights, const struct vs_members *members,
                          const char *file)
 {
@@ -88,8 +98,10 @@ static int check_members(const struct fs_rights *rights, const struct vs_members
     return 1;
 }
 
-/* Returns the number that stands for users (or groups) outside this process's user namespace, or -1
-   if there are none. map, such as /proc/self/uid_map, has the ranges inside. */
+/*
+ * Returns the number that represents users (or groups) outside this process's user namespace, or -1
+ * if there is none. map, such as /proc/self/uid_map, lists the ranges inside.
+ */
 static unsigned find_unmapped(const char *map, const char *overflow)
 {
     FILE *file = fopen(overflow, "re");
@@ -141,7 +153,7 @@ void fs_rights_free(struct fs_rights *rights)
 
 mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode)
 {
-    /* With a list that is not evaluated the bits of the group are not the group's. */
+    /* If the file has a list that is not evaluated, the group bits are not the group's rights. */
     return rights->for_others && !rights->evaluated ? mode & ~(mode_t)(S_IRWXG | S_IRWXO) : mode;
 }
 

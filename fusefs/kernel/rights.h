@@ -13,17 +13,17 @@ struct fs_options;
 struct mpiio_store;
 
 /*
- * The rights of users other than the mounting one (allow_other): they may do what the shared file
- * lets them do. The kernel decides, because it knows the caller's user, groups and capabilities. It
- * gets the owner, mode and POSIX access control list of a slice from the daemon. If it cannot
- * evaluate the list, nobody else gets access.
+ * The rights of users other than the mounting one (allow_other): the same as on the shared file.
+ * The kernel decides, because it knows the caller's user, groups and capabilities. It gets the
+ * owner, mode and POSIX access control list of a slice from the daemon. If it cannot evaluate the
+ * list, no other user gets access.
  */
 struct fs_rights {
     const struct fs_options *options; /* borrowed, like store */
     struct mpiio_store *store;
-    bool for_others; /* others have access; set before the mount serves, like all here */
+    bool for_others; /* other users have access; all fields are set before the mount serves */
     bool evaluated;  /* the kernel evaluates lists */
-    /* Owners outside the daemon's user namespace, which stat(2) shows as these; -1: none. */
+    /* The numbers by which stat(2) shows owners outside the daemon's user namespace; -1: none. */
     uid_t unmapped_user;
     gid_t unmapped_group;
 
@@ -42,11 +42,11 @@ int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
                    const struct vs_spec *spec, struct mpiio_store *store, const char *file);
 void fs_rights_free(struct fs_rights *rights);
 
-/* Returns the mode to report for a node that has that mode and, perhaps, a list. Thread-safe. */
+/* Returns the mode to report for a node that has that mode and possibly a list. Thread-safe. */
 mode_t fs_rights_mode(const struct fs_rights *rights, mode_t mode);
 
 /*
- * Sets the owner of a node to that of the file. If the owner is outside the daemon's user
+ * Sets the owner of a node to the owner of the file. If that owner is outside the daemon's user
  * namespace, sets the daemon's user or group, because the kernel refuses writes to nodes of unknown
  * owners. Thread-safe.
  */
@@ -57,8 +57,8 @@ void fs_rights_of_spec(const struct fs_rights *rights, const struct stat *file, 
 
 /*
  * Reads the access control list of a node as mpiio_acl_read does, limited to the bits of mode.
- * -EACCES if nobody can evaluate the file's list; -EOPNOTSUPP if the kernel does not ask in order
- * to evaluate it. Thread-safe.
+ * Returns -EACCES if the kernel cannot evaluate the file's list, or -EOPNOTSUPP if it does not
+ * evaluate lists at all. Thread-safe.
  */
 ssize_t fs_rights_list(const struct fs_rights *rights, struct fs_node node, unsigned mode,
                        void *list, size_t size);

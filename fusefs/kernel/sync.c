@@ -19,19 +19,22 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
     int error;
 
     error = mpiio_store_refresh(session->store);
-    fs_pool_look_again(&session->pool); /* after it: a reader may look at once */
-    /* Where the filesystem is not local, waiting would cost each call 50 ms. */
+    fs_pool_look_again(&session->pool); /* after the refresh, because a reader may look at once */
+    /* On a filesystem that is not local, waiting would cost each call 50 ms. */
     if (error == 0)
         error = fs_settling_sample(&session->settling, version,
                                    mpiio_store_is_coherent(session->store));
     version->changes = changes;
-    /* A flush that has ended meanwhile is a change that the attributes may not show yet. */
+    /* If a flush has ended meanwhile, the attributes may not show its changes yet. */
     if (changes != atomic_load(&session->flusher.changes))
         version->settled = false;
     return error;
 }
 
-/* Everything that was written through this node is on the device. Waits for other nodes. */
+/*
+ * Stores everything written through this node on the device. Waits for other nodes. Returns 0 or a
+ * negative errno.
+ */
 static int flush_all(struct fs_session *session)
 {
     struct fs_flusher *flusher = &session->flusher;
@@ -42,8 +45,8 @@ static int flush_all(struct fs_session *session)
 }
 
 /*
- * Whether the flusher has nothing to do for a waiter. In atomic mode what was written through a
- * handle is in the file, though not counted as flushed, which the times go by.
+ * Returns true if the waiter needs no flush. In atomic mode, data written through a handle is in
+ * the file already, although it is not counted as flushed. Times still go by that count.
  */
 static bool is_stored(struct fs_session *session, const struct fs_waiter *waiter)
 {
@@ -60,7 +63,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
     int error;
 
     if (waiter->handle != NULL) {
-        /* The client may delay sending written data: sync it, so that other hosts see it. */
+        /* The filesystem's client may delay sending data. Sync it, so that other hosts see it. */
         waiter->sync = waiter->sync || !mpiio_store_is_coherent(session->store);
         fs_store_lost(session);
         waiter->torn = fs_store_partial(session, waiter->handle->slice);
@@ -105,8 +108,8 @@ int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error
 }
 
 /*
- * Has the kernel send what it holds back of the slices, and settles them. Waits for it, and so for
- * other threads.
+ * Makes the kernel send the dirty pages of all slices open for writing, and stores their partial
+ * elements. Waits for requests that other threads answer. Returns 0 or a negative errno.
  */
 static int send_pages(struct fs_session *session)
 {
@@ -154,8 +157,10 @@ int64_t fs_unsaved(struct fs_session *session)
            ordered.waiting + ordered.lost;
 }
 
-/* In ms: how often a forced sync is looked at; and more than nodes take to notice what has become
-   of one. */
+/*
+ * The interval at which a forced sync is checked, in ms. The margin exceeds the time that nodes
+ * take to notice the failure of one; in ms.
+ */
 #define FORCED_INTERVAL 100
 #define FORCED_MARGIN   3000
 
@@ -201,7 +206,7 @@ static void forced_run(struct fs_session *session, struct fs_job *job)
         forced_free(forced);
 }
 
-/* Changes with whatever is stored. */
+/* Returns a number that changes whenever data is stored. */
 static uint64_t forced_progress(struct fs_session *session)
 {
     struct mpiio_progress engine = {0};
@@ -211,7 +216,7 @@ static uint64_t forced_progress(struct fs_session *session)
     return engine.count + fs_flusher_epochs(&session->flusher) - (uint64_t)fs_unsaved(session);
 }
 
-/* Waits until it is over, for a moment. */
+/* Waits briefly. Returns true if the sync has finished. */
 static bool forced_is_over(struct forced *forced)
 {
     bool over;
@@ -224,7 +229,7 @@ static bool forced_is_over(struct forced *forced)
     return over;
 }
 
-/* True once it is over, false where nothing has gone on for patience ms. */
+/* Waits for the sync. Returns false if there is no progress for patience ms. */
 static bool forced_wait(struct fs_session *session, struct forced *forced, int patience)
 {
     uint64_t before = forced_progress(session), now;

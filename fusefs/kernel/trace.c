@@ -12,14 +12,14 @@
 #include "fusefs/base/log.h"
 #include "fusefs/names/tree.h"
 
-/* A request that is not answered yet. */
+/* A request that has not been answered yet. */
 struct fs_traced {
-    struct fs_traced *next; /* in its bucket */
+    struct fs_traced *next; /* the next one in its bucket */
     uint64_t unique, inode;
     uint32_t opcode;
     bool has_offset, has_length;
     uint64_t offset, length;
-    int64_t begun; /* by microseconds() */
+    int64_t begun; /* time of arrival, by microseconds() */
 };
 
 /* Requests that the kernel sends to this filesystem, by their opcodes. */
@@ -93,13 +93,13 @@ void fs_trace_free(struct fs_trace *trace)
     pthread_mutex_destroy(&trace->lock);
 }
 
-/* The kernel gives requests even numbers. */
+/* Hashes a request's number. The kernel uses even numbers. */
 static struct fs_traced **bucket_of(struct fs_trace *trace, uint64_t unique)
 {
     return &trace->bucket[unique / 2 % FS_TRACE_BUCKETS];
 }
 
-/* Notes the byte range of a request; body: length bytes behind its header. */
+/* Records the byte range of a request. body has the length bytes after its header. */
 static void note_range(struct fs_traced *traced, const char *body, size_t length)
 {
     union {
@@ -161,7 +161,10 @@ void fs_trace_begin(struct fs_trace *trace, const void *request, size_t length)
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* Removes and returns the request with that number, for the caller to free(); NULL: not noted. */
+/*
+ * Removes and returns the request with that number, for the caller to free(). Returns NULL if it
+ * was not recorded.
+ */
 static struct fs_traced *take(struct fs_trace *trace, uint64_t unique)
 {
     struct fs_traced **link, *traced;
@@ -179,7 +182,9 @@ static struct fs_traced *take(struct fs_trace *trace, uint64_t unique)
     return traced;
 }
 
-/* Returns the bytes read or written, the offset that lseek found, or else 0; or a negative errno.
+/*
+ * Returns the number of bytes read or written, the offset that lseek found, or 0. For a failed
+ * request, returns its negative errno.
  */
 static int64_t result_of(uint32_t opcode, const struct fuse_out_header *header,
                          const struct iovec *parts, int count)
@@ -208,7 +213,7 @@ static int64_t result_of(uint32_t opcode, const struct fuse_out_header *header,
     return (int64_t)found;
 }
 
-/* Writes the path of an inode within the mount. */
+/* Writes the path of an inode, relative to the mount point, into text. */
 static void name_inode(const struct fs_tree *tree, uint64_t inode, char *text, size_t size)
 {
     static const char *const fixed[] = {[FS_ROOT] = "/",

@@ -24,8 +24,8 @@
  * the write is answered. Dropping such a page before the answer would be a deadlock. So a suspect
  * page may be waited for only if no drop came after it.
  *
- * Offsets are those of the inode. `now` is a time of mpiio_clock. All functions but init and free
- * are thread-safe. Only find waits.
+ * Offsets count from the inode's beginning. `now` is a time of mpiio_clock. All functions but init
+ * and free are thread-safe. Only find waits.
  */
 
 /* The number of ranges that are kept separately. Further ones extend the last. */

@@ -12,11 +12,11 @@ struct fs_read {
     struct fs_handle *handle;
     size_t size; /* at most FS_READ_MAX */
     off_t offset;
-    char *buffer; /* the thread's own, FS_READ_MAX bytes: it outlives the handle */
+    char *buffer; /* the thread's buffer, FS_READ_MAX bytes; it outlives the handle */
 
     /* The answer. */
-    const char *bytes;            /* buffer, or what was read ahead */
-    struct fs_prefetch *prefetch; /* fs_prefetch_done follows the answer; or NULL */
+    const char *bytes;            /* buffer, or bytes that were read ahead */
+    struct fs_prefetch *prefetch; /* to call fs_prefetch_done after the answer; or NULL */
     struct fs_slice *shrunk;      /* a reference to a slice whose pages must be dropped, or NULL */
 };
 
@@ -28,15 +28,15 @@ struct fs_write {
     struct fs_handle *handle;
     const char *buffer;
     size_t size;
-    off_t offset; /* the operation sets it to where the bytes went */
+    off_t offset; /* the operation sets it to the offset of the written bytes */
     int flags;    /* of the open file */
     bool mapped;  /* a dirty page of a mapping, which the kernel does not send again */
-    bool appends; /* to the end by the file's size, not by the kernel's */
+    bool appends; /* to the end of the slice by the file's size, not the kernel's */
 };
 
 /*
- * The operations of open files, one table for each kind of file. Functions return a negative errno
- * on failure and are thread-safe. The comments say what NULL means.
+ * The operations of open files, one table for each kind of file. On failure, functions return a
+ * negative errno. They are thread-safe. The comments explain the meaning of NULL.
  */
 struct fs_handle_ops {
     bool positionless; /* the file has no positions: each call begins at offset 0, and requests for
@@ -45,7 +45,9 @@ struct fs_handle_ops {
     bool unseen;       /* no slice shows the bytes yet when the write is answered */
     bool grantable;    /* mpiio-run may serve it from the shared file */
 
-    /* Sets up a zeroed handle, and info for the answer. If it fails, the caller frees the handle.
+    /*
+     * Initializes a zeroed handle, and info for the answer. If it fails, the caller frees the
+     * handle.
      */
     int (*open)(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                 struct fs_handle *handle, struct fuse_file_info *info);
@@ -53,11 +55,11 @@ struct fs_handle_ops {
     /* Undoes open; the caller then frees the handle. NULL: nothing to do. */
     void (*release)(struct fs_session *session, struct fs_handle *handle);
 
-    /* Return the number of bytes. read is never NULL. NULL write: EBADF. */
+    /* Return the number of bytes. read must not be NULL. NULL write: EBADF. */
     ssize_t (*read)(struct fs_read *read);
     ssize_t (*write)(struct fs_write *write);
 
-    /* SEEK_DATA and SEEK_HOLE, from an offset that is not negative. NULL: EINVAL. */
+    /* SEEK_DATA and SEEK_HOLE, from a nonnegative offset. NULL: EINVAL. */
     int64_t (*lseek)(struct fs_session *session, struct fs_handle *handle, off_t offset,
                      int whence);
 
@@ -65,30 +67,37 @@ struct fs_handle_ops {
     int (*fallocate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
                      off_t offset, off_t length);
 
-    /* Handles O_TRUNC, just after the open. May set told to the size to report to the kernel. NULL:
-       truncation has no effect. */
+    /*
+     * Handles O_TRUNC, just after the open. May set *told to the size to report to the kernel.
+     * NULL: truncation has no effect.
+     */
     int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
                     off_t *told);
 
-    /* Returns 1 if the waiter's done is called, now or later. NULL: nothing to do. */
+    /*
+     * Returns 1 if it has arranged that waiter->done is called, now or later. NULL: nothing to do.
+     */
     int (*fsync)(struct fs_session *session, struct fs_waiter *waiter);
 
-    /* Returns the answer to close(2), once all is stored; fs_flush_first sets torn. NULL: 0. */
+    /*
+     * Returns the answer to close(2), after all data has been stored. torn is set by
+     * fs_flush_first. NULL: 0.
+     */
     int (*flush)(struct fs_session *session, struct fs_handle *handle, int torn);
 };
 
 extern const struct fs_handle_ops fs_text_ops;        /* spec.json, stats.json */
 extern const struct fs_handle_ops fs_slice_ops;       /* slices, through the daemon */
-extern const struct fs_handle_ops fs_passthrough_ops; /* slices, by the kernel itself */
+extern const struct fs_handle_ops fs_passthrough_ops; /* slices, directly by the kernel */
 extern const struct fs_handle_ops fs_shared_ops;      /* "shared" */
 extern const struct fs_handle_ops fs_sequential_ops;  /* "shared" of a file without positions */
 extern const struct fs_handle_ops fs_ordered_ops;     /* "ordered" */
 
-/* slice.c: the operations of slices, which other kinds of files use. */
+/* slice.c: operations of slices that other kinds of files also use. */
 
 /*
  * Begins an open: finds the slice of inode, checks the flags of info, and adds the handle to the
- * slice's open ones. fs_slice_release undoes that; after a failure the caller must not call it.
+ * slice's open handles. fs_slice_release undoes that; after a failure the caller must not call it.
  */
 int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                   struct fs_handle *handle, struct fuse_file_info *info);

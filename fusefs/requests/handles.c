@@ -14,7 +14,7 @@
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 
-/* Requests about open files, each by the operation of its handle. */
+/* Requests on open files. Each calls the operation of its handle. */
 
 /* Undoes the open of a handle and frees it. */
 static void close_handle(struct fs_session *session, struct fs_handle *handle)
@@ -70,7 +70,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     int error;
 
     fs_count(session, FS_OPEN);
-    /* The mount serves by now, and a file inherits the readahead that is set when it opens. */
+    /* The mount serves by now. A file inherits the readahead setting when it is opened. */
     if (!atomic_exchange(&session->readahead, true))
         fs_readahead_raise(session->mountpoint, session->options->max_read);
     fs_listed_forget(session, inode);
@@ -83,7 +83,9 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
         fs_open_reply(session, request, info);
 }
 
-/* Sets buffer to this thread's own for reads. 0; -ENOMEM; -EINVAL if size does not fit. */
+/*
+ * Sets *buffer to this thread's read buffer. Returns 0, -ENOMEM, or -EINVAL if size is too large.
+ */
 static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 {
     *buffer = pthread_getspecific(session->buffer);
@@ -100,12 +102,13 @@ static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 }
 
 /*
- * Must follow the answer to the read. The kernel takes the slice's new end from a short answer, but
- * not if pages were dropped since the request: the reader would get the zeros.
+ * Drops the pages of a slice that has shrunk. Call it after the answer to the read. The kernel
+ * takes the new end of the slice from a short answer, but not if pages were dropped since the
+ * request. Then the reader would get the zeros.
  */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
-    /* If this fails without memory, the pages stay until the next open, which drops them. */
+    /* If memory is short, the pages stay until the next open, which drops them. */
     fs_notifier_drop(&session->notifier, slice, inode);
     fs_slices_put(&session->slices, slice);
 }
@@ -164,7 +167,7 @@ static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
 /*
  * Syncs a write past the page cache with O_DSYNC or O_SYNC. The kernel leaves that to the daemon;
  * for other writes it sends an fsync. Returns 1 if the request, which has written put bytes, is
- * answered later.
+ * answered later, 0 if no sync is needed, or a negative errno.
  */
 static int sync_direct(const struct fs_write *write, size_t put)
 {
@@ -216,7 +219,7 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
                       handle->direct && !write.mapped);
 }
 
-/* A kernel that holds writes uses its own size after -ENOSYS, and takes all bytes as data. */
+/* After -ENOSYS, a kernel that holds writes uses its own size, and treats all bytes as data. */
 static int64_t do_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
                         int whence)
 {

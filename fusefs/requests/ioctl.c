@@ -26,7 +26,10 @@ void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_ha
     answer(session, request, handle, handle->nonce);
 }
 
-/* Another user's request has no effect at all. */
+/*
+ * Returns true if the request is answered after a drop. Requests of other users have no effect at
+ * all.
+ */
 static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                            struct fs_handle *handle, uint64_t nonce)
 {
@@ -35,14 +38,14 @@ static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_
            fs_notifier_ask(&session->notifier, handle, inode, request) == 0;
 }
 
-/* The library of mpiio-run asks for the mark of a slice that was truncated, or tells it. */
+/* Answers the library of mpiio-run, which requests the mark of a truncated slice, or reports it. */
 static void exchange_mark(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
                           const void *told)
 {
     int64_t mark;
 
     memcpy(&mark, told, sizeof(mark));
-    fs_workers_pause(&session->workers); /* a gap may be being filled */
+    fs_workers_pause(&session->workers); /* it may wait while a gap is filled */
     if (mark < 0)
         mark = fs_cut_hide(&session->slices, handle);
     else
@@ -51,7 +54,10 @@ static void exchange_mark(struct fs_session *session, fuse_req_t request, struct
     fuse_reply_ioctl(request, 0, &mark, sizeof(mark));
 }
 
-/* mpiio-run's library asks for a grant; terminals and others ask what no slice knows. */
+/*
+ * Handles requests of mpiio-run's library. All other commands, such as those for terminals, fail
+ * with ENOTTY.
+ */
 void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argument,
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
               size_t out_size)

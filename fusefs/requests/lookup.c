@@ -15,22 +15,26 @@
 #include "ordered.h"
 #include "truncate.h"
 
-/* Names and attributes, and the link "self". */
+/* Lookup of names, attributes, and the link "self". */
 
-/* Names never change: s. */
+/* The validity of names, in s. Names never change. */
 #define NAMES_TIMEOUT 1e7
-/* Owners of folders and links follow the file's that late, in s. */
+/* The delay after which owners of folders and links follow the file's, in s. */
 #define OWNER_TIMEOUT 1.0
-/* As long the kernel goes by what it was told of a slice when a large folder was listed, in ms:
-   long enough for ls -l to come to the end of what it got at once. */
+/*
+ * The validity of attributes from the listing of a large folder, in ms. It lets ls -l process one
+ * answer to the end.
+ */
 #define LISTED_MS 100
-/* What programs that go by st_blksize read at once: a few runs ahead, and not a megabyte for each
-   number that is looked up. */
+/*
+ * The st_blksize of slices, the size at which some programs read: a few runs ahead, but not a
+ * megabyte for each number that is looked up.
+ */
 #define BLOCK_SIZE 131072
 
 /*
- * 512-byte units that the slice's data takes: its share of those that the file takes, so that
- * tools which look there see that a sparse file is sparse.
+ * Returns the number of 512-byte units of the slice's data: its proportional part of the file's
+ * units, so that tools recognize a sparse file.
  */
 static blkcnt_t share_of_blocks(int64_t size, const struct stat *file)
 {
@@ -57,7 +61,10 @@ static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
     return vs_view_slice_size(mpiio_slice_view(slice->slice), file->st_size);
 }
 
-/* The kernel is told. Of a slice that it believes to have another size it drops the pages. */
+/*
+ * Records the size that is reported to the kernel. If the kernel knows another size, it drops the
+ * slice's pages.
+ */
 static void note_size(struct fs_slice *slice, int64_t size)
 {
     int64_t known = atomic_exchange(&slice->known_size, size);
@@ -112,8 +119,8 @@ static int stats_length(struct fs_session *session, off_t *length)
 }
 
 /*
- * The mount point belongs to who mounted, and is writable to him: nothing can be made there, but
- * its attribute "atomicity" can be set.
+ * Fills in the attributes of the mount point. It belongs to the mounting user and is writable to
+ * that user only: nothing can be created in it, but its attribute "atomicity" can be set.
  */
 static void root_attributes(const struct fs_session *session, struct stat *st)
 {
@@ -123,7 +130,9 @@ static void root_attributes(const struct fs_session *session, struct stat *st)
     st->st_nlink = 3 + (session->tree.folders ? session->tree.views : 0);
 }
 
-/* Attributes of what is not a slice: the file's owner, the times of the mount. */
+/*
+ * Fills in the attributes of other nodes than slices: the file's owner, and the time of the mount.
+ */
 static int fixed_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
 {
     struct stat file;
@@ -174,7 +183,7 @@ static double attributes_timeout(const struct fs_session *session, struct fs_nod
     return node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
 
-/* What the kernel is told of a slice that it has looked up by name. */
+/* Sets the inode number of a slice that the kernel looks up by name. */
 static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_node node,
                          struct fuse_entry_param *entry)
 {
@@ -207,7 +216,7 @@ void fs_listed_forget(struct fs_session *session, fuse_ino_t inode)
 {
     int64_t listed = atomic_load_explicit(&session->listed, memory_order_relaxed);
 
-    /* Attributes alone: for that the kernel waits for nobody. */
+    /* Invalidate only attributes, because then the kernel does not wait for requests. */
     if (listed != 0 && mpiio_clock() <= listed)
         fuse_lowlevel_notify_inval_inode(session->fuse, inode, -1, 0);
 }
@@ -219,11 +228,11 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
     struct fs_node node = fs_tree_find(&session->tree, folder, name);
     int error = 0;
 
-    /* The kernel's limit is another one. What makes a name looks it up before. */
+    /* The kernel's limit is higher. Calls that create a name look it up first. */
     if (strlen(name) >= FS_NAME_SIZE)
         return -ENAMETOOLONG;
     *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
-    if (node.kind == FS_NONE) /* inode 0: the kernel keeps in mind that there is none */
+    if (node.kind == FS_NONE) /* inode 0: the kernel caches that the name does not exist */
         return 0;
     if (node.ordered)
         node.use = atomic_fetch_add(&session->ordered_uses, 1);
@@ -233,9 +242,11 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
         return -ENOENT;
     entry->ino = fs_tree_inode(node);
     entry->attr_timeout = attributes_timeout(session, node);
-    /* The kernel learns a new size from a lookup, but not from an open: with a lookup before each
-       open, calls that trust its size (sendfile) see what was appended before. And whether there
-       is a "self" depends on who asks. */
+    /*
+     * The kernel learns a new size from a lookup, but not from an open. With a lookup before each
+     * open, calls that trust its size (sendfile) see data that was appended before. Also, "self"
+     * exists only for some processes.
+     */
     if (node.kind == FS_SLICE || node.kind == FS_SELF)
         entry->entry_timeout = 0;
     if (node.kind == FS_SLICE)
@@ -275,7 +286,7 @@ void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
         fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 
-/* Owners and modes are not ours to change. */
+/* Returns -EPERM for a change of the owner or the mode, which belong to the shared file. */
 static int refusal(const struct stat *st, const struct stat *wanted, int which)
 {
     const mode_t bits = 07777;
@@ -289,13 +300,16 @@ static int refusal(const struct stat *st, const struct stat *wanted, int which)
     return 0;
 }
 
-/* truncate(2) of a slice that is not known to be open: other slices would lose bytes. */
+/*
+ * Handles truncate(2) of a slice that is not known to be open. It only grows, because otherwise
+ * other slices would lose bytes.
+ */
 static int resize(const struct fs_slice *slice, int64_t size)
 {
     return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
 }
 
-/* Truncation. Sets told where the kernel is to be told another size than the slice's. */
+/* Handles truncation. Sets *told if the kernel must be told another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
                     const struct fuse_file_info *info, off_t *told)
 {
@@ -340,7 +354,7 @@ static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
     struct stat st;
     int error = mpiio_store_set_times(session->store, waiter->times);
 
-    (void)flushed; /* what it says is told by a close */
+    (void)flushed; /* a close reports its errors */
     if (error == 0)
         error = attributes(session, node, &st);
     if (error != 0)
@@ -351,8 +365,8 @@ static void tell_times(struct fs_session *session, struct fs_waiter *waiter,
 }
 
 /*
- * What was written before must not move the times when it is stored: then they are set after that.
- * Returns 1 where the request is answered later.
+ * Sets times. Data that was written before must not change the times when it is stored, so it is
+ * stored first. Returns 1 if the request is answered later.
  */
 static int set_times(struct fs_session *session, fuse_req_t request, struct fs_node node,
                      const struct stat *wanted, int which)
@@ -373,7 +387,7 @@ static int set_times(struct fs_session *session, fuse_req_t request, struct fs_n
     return mpiio_store_set_times(session->store, waiter.times);
 }
 
-/* Returns 1 where the request is answered later. */
+/* Returns 1 if the request is answered later. */
 static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat *wanted, int which,
                       const struct fuse_file_info *info, struct stat *st)
 {
@@ -412,7 +426,10 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
         fuse_reply_attr(request, &st, attributes_timeout(session, node));
 }
 
-/* Comes only without default_permissions: then the kernel lets nobody in but the mounting user. */
+/*
+ * The kernel sends this request only without default_permissions. It then admits only the mounting
+ * user.
+ */
 void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
 {
     struct fs_session *session = fs_session_of(request);

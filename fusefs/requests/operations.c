@@ -5,12 +5,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* The table of operations, and the beginning of a session. */
+/* The table of operations, and the start of a session. */
 
 _Static_assert((int)FS_ROOT == FUSE_ROOT_ID, "the root's inode number is its kind");
 _Static_assert(sizeof(fuse_ino_t) == sizeof(uint64_t), "inode numbers hold a view and a rank");
 
-/* From here on the caller sees a mount: it is told, and gets its terminal back. */
+/*
+ * Redirects stdin, stdout and stderr, because the caller gets its terminal back once the mount is
+ * ready.
+ */
 static void become_silent(struct fs_session *session)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -27,11 +30,15 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
 {
     struct fs_session *session = userdata;
 
-    /* With this the kernel would ask for attributes before every read. A page is right until the
-       file's version changes, which open and fsync look at. */
+    /*
+     * With this flag the kernel would request attributes before every read. A page is valid until
+     * the file's version changes, which open and fsync check.
+     */
     connection->want &= ~(unsigned)FUSE_CAP_AUTO_INVAL_DATA;
-    /* With this an open with O_TRUNC would have the kernel take the slice for empty, and forget
-       what is stored through mappings of it. */
+    /*
+     * With this flag, the kernel would treat the slice as empty after an open with O_TRUNC, and
+     * would discard data stored through mappings of it.
+     */
     connection->want &= ~(unsigned)FUSE_CAP_ATOMIC_O_TRUNC;
     if (session->mode->holds_writes && (!(connection->capable & FUSE_CAP_WRITEBACK_CACHE) ||
                                         fs_passthrough_is_on(&session->passthrough)))
@@ -58,7 +65,7 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     }
 }
 
-/* Names are fixed. */
+/* Fails with EPERM, because names are fixed. */
 static void refuse(fuse_req_t request)
 {
     fs_count(fs_session_of(request), FS_OTHER);

@@ -7,19 +7,19 @@
 
 #include "fusefs/kernel/notifier.h"
 
-/* Folders. */
+/* Listing of folders. */
 
-/* More than the kernel asks for at once is not worth building. */
+/* The maximum size of an answer. The kernel does not request more at once. */
 #define READDIR_MAX ((size_t)1 << 17)
-/* Room for any entry with its attributes. */
+/* Upper limit for the size of an entry with its attributes. */
 #define ENTRY_MAX 512
-/* A folder of more slices than that is listed with their attributes. */
+/* Folders with more slices than this are listed with attributes. */
 #define LISTED_MIN 1000
 
 void fs_opendir(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     (void)inode;
-    /* The listing is the caller's own, so the kernel must not keep it for others. */
+    /* The listing depends on the caller, so the kernel must not cache it for others. */
     info->fh = fs_self_rank(&fs_session_of(request)->tree, fuse_req_ctx(request)->pid) >= 0;
     fuse_reply_open(request, info);
 }
@@ -32,8 +32,8 @@ static mode_t entry_type(struct fs_node node)
 }
 
 /*
- * Entries are told with their attributes only where they are so many that asking for each would
- * take long; elsewhere a slice's size and mode are never older than the question.
+ * Lists attributes only in folders that are so large that a request for each would take long. In
+ * other folders a slice's size and mode are never older than the request for them.
  */
 bool fs_lists_attributes(const struct fs_session *session)
 {
@@ -42,7 +42,7 @@ bool fs_lists_attributes(const struct fs_session *session)
     return session->mode->lists_attributes && tree->end - tree->first > LISTED_MIN;
 }
 
-/* A request for entries, and the answer. */
+/* A request for entries and its answer. */
 struct listing {
     fuse_req_t request;
     struct fs_session *session;
@@ -51,7 +51,7 @@ struct listing {
     size_t size, used;
 };
 
-/* Adds one entry, if there is room for it; next is the number of the one behind it. */
+/* Adds one entry. next is the number of the entry after it. Returns false if the buffer is full. */
 static bool add(struct listing *listing, struct fs_node node, const char *name, off_t next)
 {
     struct fuse_entry_param entry = {
@@ -62,7 +62,7 @@ static bool add(struct listing *listing, struct fs_node node, const char *name, 
     if (!listing->with_attributes) {
         length = fuse_add_direntry(listing->request, to, left, name, &entry.attr, next);
     } else {
-        /* Without attributes, also where they cannot be had, the kernel asks when it needs them. */
+        /* If the entry has no attributes, the kernel requests them when it needs them. */
         if (left >= ENTRY_MAX && node.kind == FS_SLICE)
             fs_listed_entry(listing->session, node, &entry);
         length = fuse_add_direntry_plus(listing->request, to, left, name, &entry, next);
@@ -74,8 +74,8 @@ static bool add(struct listing *listing, struct fs_node node, const char *name, 
 }
 
 /*
- * Adds entries from number index on. "self" and "self.npy" are the last entries, and there only for
- * a process that has a rank: ls -l or tar would stumble over it.
+ * Adds entries from number index on. "self" and "self.npy" are the last entries. They are listed
+ * only for a process that has a rank, because ls -l or tar would otherwise fail on them.
  */
 static void fill(struct listing *listing, struct fs_node folder, int64_t index, bool has_rank)
 {

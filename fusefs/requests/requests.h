@@ -5,14 +5,17 @@
 #include "fusefs/session.h"
 
 /*
- * The request handlers. As libfuse's low-level API has it, each answers its request exactly once: a
- * do_x makes the answer or returns a negative errno, and fs_x replies.
+ * The request handlers. As libfuse's low-level API requires, each answers its request exactly once.
+ * In each pair, do_x prepares the answer or returns a negative errno, and fs_x replies.
  */
 
 /* operations.c: the operations for fuse_session_new. */
 extern const struct fuse_lowlevel_ops fs_operations;
 
-/* handles.c: open files. Each finds the handle, calls its operation (handle_ops.h), replies. */
+/*
+ * handles.c: open files. Each handler finds the handle, calls its operation (handle_ops.h), and
+ * replies.
+ */
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
              struct fuse_file_info *info);
@@ -35,7 +38,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
               size_t out_size);
 
-/* Answers a request for a grant, upon which the kernel has dropped its pages. */
+/* Answers a request for a grant after the kernel has dropped its pages. */
 void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 /* lookup.c: names and attributes. */
@@ -48,13 +51,15 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode);
 void fs_readlink(fuse_req_t request, fuse_ino_t inode);
 
 /*
- * Fills in the attributes of a slice for a listing (fs_lists_attributes), or leaves entry as it is
- * if they are not known. Thread-safe.
+ * Fills in the attributes of a slice for a listing (fs_lists_attributes), or leaves entry unchanged
+ * if they are unknown. Thread-safe.
  */
 void fs_listed_entry(struct fs_session *session, struct fs_node node,
                      struct fuse_entry_param *entry);
 
-/* Has the kernel ask for the size of a slice that is opened just after it was listed. Thread-safe.
+/*
+ * Makes the kernel request the size of a slice that is opened just after it was listed.
+ * Thread-safe.
  */
 void fs_listed_forget(struct fs_session *session, fuse_ino_t inode);
 
@@ -67,8 +72,8 @@ void fs_readdirplus(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
 void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info);
 
 /*
- * Returns true if folders are listed with the attributes of each slice, by which the kernel goes
- * for a moment. Thread-safe.
+ * Returns true if listings include the attributes of each slice, which the kernel then caches for a
+ * moment. Thread-safe.
  */
 bool fs_lists_attributes(const struct fs_session *session);
 
@@ -79,7 +84,10 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
                  size_t size, int flags);
 void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name);
 
-/* stats.c: the present text of stats.json: new, the caller's to free(); NULL without memory. */
+/*
+ * stats.c: returns the current text of stats.json, which the caller frees by free(); NULL if out of
+ * memory.
+ */
 char *fs_stats_text(struct fs_session *session);
 
 #endif

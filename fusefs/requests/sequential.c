@@ -16,7 +16,7 @@
 #include "handle_ops.h"
 #include "viewspec/members/members.h"
 
-/* Who waits in a request, and may be told that its caller does not want to any more. */
+/* A wait inside a request, which the kernel may interrupt. */
 struct waiting {
     struct mpiio_stream *stream;
     struct mpiio_stream_waiter waiter;
@@ -50,7 +50,7 @@ static int refuse_options(const struct fs_session *session)
     return what != NULL ? refuse(session, what) : 0;
 }
 
-/* An empty file that has a descriptor, and no name. */
+/* Creates the store as an empty file with a descriptor but no name. */
 static int open_empty(struct fs_session *session)
 {
     char path[MPIIO_FD_LINK_SIZE];
@@ -158,7 +158,10 @@ static ssize_t sequential_read(struct fs_read *read)
     return got;
 }
 
-/* Writes whole etypes and returns their bytes. request: as in fs_sequential_place. */
+/*
+ * Writes whole etypes. Returns the number of bytes or a negative errno. request: as in
+ * fs_sequential_place.
+ */
 static ssize_t write_etypes(struct fs_session *session, fuse_req_t request, const char *buffer,
                             size_t size)
 {
@@ -166,7 +169,7 @@ static ssize_t write_etypes(struct fs_session *session, fuse_req_t request, cons
     struct waiting waiting;
     ssize_t put;
 
-    /* A call that goes on has its first part only. */
+    /* Only the first part of a call that continues takes effect. */
     if (size == FS_WRITE_MAX)
         size -= size % etype;
     if (size == 0 || size % etype != 0)

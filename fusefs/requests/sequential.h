@@ -9,26 +9,30 @@
 struct fs_session;
 
 /*
- * The mount option sequential (MPI_MODE_SEQUENTIAL, MPI 3.1, 13.2.1): the file is a FIFO or a
- * character device (pointers/stream.h), and a mount has "shared" and "ordered" alone. In the
- * store's place is an empty file in memory.
+ * The mount option sequential (MPI_MODE_SEQUENTIAL, MPI 3.1, 13.2.1). The file is a FIFO or a
+ * character device (pointers/stream.h), and the mount has only "shared" and "ordered". The store is
+ * an empty file in memory.
  */
 
 /*
- * Looks whether the options and the file go together, and makes the store. An exit status, after a
- * line on stderr where it is not 0.
+ * Checks that the options and the file are suitable, and creates the store. Returns an exit status:
+ * 0, or not 0 after a line on stderr.
  */
 int fs_sequential_prepare(struct fs_session *session);
 
-/* The same of the views, which are known now, and opens the file. Does nothing without the option.
+/*
+ * Checks the views, which are known by now, and opens the file. Does nothing without the option.
+ * Returns an exit status like fs_sequential_prepare.
  */
 int fs_sequential_open(struct fs_session *session);
 
-/* Nobody waits any more: the workers are to end. Thread-safe. */
+/* Ends all waits, because the workers are to end. Thread-safe. */
 void fs_sequential_stop(struct fs_session *session);
 
-/* Writes all of it, whole etypes. request: who may be interrupted, until something is written;
-   NULL: nobody. 0 or a negative errno. Thread-safe. */
+/*
+ * Writes all of the buffer, which holds whole etypes. Until something is written, request may be
+ * interrupted; NULL: no interruption. Returns 0 or a negative errno. Thread-safe.
+ */
 int fs_sequential_place(struct fs_session *session, fuse_req_t request, const char *buffer,
                         size_t size);
 

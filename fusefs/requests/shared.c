@@ -8,8 +8,9 @@
 #include "handle_ops.h"
 
 /*
- * Whether the call that a request of size bytes comes from may go on with another one: max is the
- * most that a request has, or up to a page less where the caller's memory begins within one.
+ * Returns true if the system call behind a request of size bytes may continue with another request.
+ * max is the maximum size of a request. If the caller's memory begins within a page, a request may
+ * be up to a page smaller.
  */
 static bool may_go_on(size_t size, int64_t max)
 {
@@ -41,16 +42,16 @@ int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
 }
 
 /*
- * The file has no position, and so the first request of a call is at 0. A WRITE that is elsewhere
- * goes on behind the last one: the same call with another part, if that one was as large as can be;
- * else splice(2), which counts by itself.
+ * Returns true if a WRITE continues a call. The file has no positions, so the first request of a
+ * call is at offset 0. A WRITE at another offset either continues a call whose last request had the
+ * largest size, or comes from splice(2), which counts offsets itself.
  */
 static bool goes_on(const struct fs_handle *handle, off_t offset)
 {
     return offset != 0 && atomic_load(&handle->last_write) != offset;
 }
 
-/* From etypes at position to bytes at *offset. */
+/* Converts a position and a number of etypes. Sets *offset, and returns the number of bytes. */
 static ssize_t place(int64_t position, int64_t etypes, int64_t etype, off_t *offset)
 {
     if (__builtin_mul_overflow(position, etype, offset))
@@ -81,7 +82,10 @@ static ssize_t shared_read(struct fs_read *read)
     return fs_slice_read_at(read);
 }
 
-/* How many etypes of a WRITE are to be written: a call that goes on has its first part only. */
+/*
+ * Returns the number of etypes of a WRITE to be written, or -EINVAL. Of a call that continues, only
+ * the first part takes effect.
+ */
 static int64_t count_etypes(const struct fs_write *write, int64_t etype)
 {
     bool full = may_go_on(write->size, FS_WRITE_MAX);
@@ -89,11 +93,13 @@ static int64_t count_etypes(const struct fs_write *write, int64_t etype)
 
     if (count == 0 || (!full && (int64_t)write->size % etype != 0))
         return -EINVAL;
-    /* An append's requests do not tell whether they are the first. */
+    /*
+     * Requests of an append do not show whether they continue a call. A short count ends the call.
+     */
     return full && write->appends && count > 1 ? count - 1 : count;
 }
 
-/* The etypes that the view has room for. */
+/* Returns the number of etypes that fit into the view. */
 static int64_t limit_of(const struct fs_slice *slice, int64_t etype)
 {
     const struct vs_view *view = mpiio_slice_view(slice->slice);
@@ -125,7 +131,7 @@ static ssize_t shared_write(struct fs_write *write)
     if (got < 0)
         return (ssize_t)got;
     write->size = (size_t)got;
-    write->appends = false; /* the pointer gives the offset */
+    write->appends = false; /* the pointer determines the offset */
     return fs_slice_write_at(write);
 }
 
@@ -156,7 +162,7 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
     return mpiio_pointers_set(session->pointers.pointers, node.view, position);
 }
 
-/* The shared file pointer orders writes, so the kernel need not. */
+/* The shared file pointer orders writes, so the kernel need not serialize them. */
 const struct fs_handle_ops fs_shared_ops = {
     .positionless = true,
     .parallel = true,

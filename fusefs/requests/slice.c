@@ -16,17 +16,19 @@
 #include "fusefs/storing/durable.h"
 #include "truncate.h"
 
-/* Open slices, through the daemon or passed through. */
+/* Open slices, by requests or passed through. */
 
-/* For functions of each read: one indirect call, by the table of operations, is enough. */
+/*
+ * For functions on the path of each read, where the indirect call of the operation is the only one.
+ */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /* Reading. */
 
 /*
- * Notices that the file was truncated: a read ended at end, and the kernel knows of a larger slice.
- * Its pages behind the end may be filled with zeros, and must go before the file grows again.
- * Returns a reference to the slice, or NULL if nothing is to be done.
+ * Detects that the file was truncated: a read ended at end, but the kernel knows a larger size. Its
+ * pages beyond the end may contain zeros, and must be dropped before the file grows again. Returns
+ * a reference to the slice, or NULL if nothing needs to be done.
  */
 static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *slice,
                                    int64_t wanted, int64_t end)
@@ -40,7 +42,7 @@ static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *
     return fs_slices_ref(&session->slices, slice);
 }
 
-/* Reads the file's bytes, and lays over them those that could not be stored in it. */
+/* Reads the file's bytes, and overlays the bytes that could not be stored in it. */
 static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_slice *slice,
                                         char *buffer, size_t size, off_t offset)
 {
@@ -65,7 +67,7 @@ static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_sl
     return got;
 }
 
-/* Reads bytes of a slice, its NumPy header included. Returns how many, or a negative errno. */
+/* Reads bytes of a slice, including its NumPy header. Returns their number or a negative errno. */
 static ALWAYS_INLINE ssize_t read_file(struct fs_session *session, struct fs_slice *slice,
                                        char *buffer, size_t size, off_t offset)
 {
@@ -84,7 +86,7 @@ static ALWAYS_INLINE ssize_t read_file(struct fs_session *session, struct fs_sli
     return got < 0 ? got : (ssize_t)head + got;
 }
 
-/* Reads for fs_prefetch_new. */
+/* Implements fs_slice_read for fs_prefetch_new. */
 static ssize_t read_ahead(struct fs_session *session, struct fs_slice *slice, char *buffer,
                           size_t size, off_t offset)
 {
@@ -132,7 +134,7 @@ ssize_t fs_slice_read_at(struct fs_read *read)
     return (ssize_t)read->size;
 }
 
-/* Counts all bytes as data, because those that the kernel may hold are not in the file yet. */
+/* Treats all bytes as data, because bytes that the kernel may hold are not in the file yet. */
 static int64_t seek_held(struct fs_slice *slice, int64_t start, int whence)
 {
     int64_t size = mpiio_slice_size(slice->slice);
@@ -164,15 +166,15 @@ static int64_t slice_lseek(struct fs_session *session, struct fs_handle *handle,
     start = offset < slice->header ? 0 : offset - slice->header;
     found = seek_slice(session, slice, start, whence);
     if (found == -ENXIO && offset < slice->header)
-        found = 0; /* nothing behind the header */
+        found = 0; /* no data after the header */
     return found < 0 ? found : found + slice->header;
 }
 
-/* Opening and closing. */
+/* Open and close. */
 
 /*
- * Returns true if the kernel may keep the slice's pages beside grants. Revokes grants before it
- * samples the file's version again, so that nobody writes past the kernel in between.
+ * Returns true if the kernel may keep the slice's pages in the presence of grants. Revokes grants
+ * before it samples the file's version again, so that no program writes past the kernel in between.
  */
 static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
 {
@@ -213,13 +215,14 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     handle->reads = (info->flags & O_ACCMODE) != O_WRONLY;
     handle->writes = (info->flags & O_ACCMODE) != O_RDONLY;
     error = check_access(session, handle->slice, info->flags);
-    /* The kernel sends what others have written before O_TRUNC cuts off what it has not sent. */
+    /* The kernel sends dirty pages of others before O_TRUNC discards those that it has not sent. */
     handle->drops_first = error == 0 && session->mode->holds_writes && handle->writes &&
                           fs_slices_is_written(&session->slices, handle->slice);
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
-    /* Later writers drop the pages of this slice, which is open now. The version shows earlier
-       writes. */
+    /*
+     * The slice is open now, so later writers drop its pages. The version includes earlier writes.
+     */
     if (error == 0)
         error = fs_version_now(session, &handle->version);
     if (error != 0)
@@ -229,7 +232,7 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     return error;
 }
 
-/* Chooses whether the kernel uses the shared file itself. */
+/* Decides whether the kernel accesses the shared file directly. */
 static void choose_passthrough(struct fs_session *session, struct fs_handle *handle,
                                struct fuse_file_info *info)
 {
@@ -240,16 +243,16 @@ static void choose_passthrough(struct fs_session *session, struct fs_handle *han
     handle->ops = &fs_passthrough_ops;
     handle->past_daemon = handle->writes;
     /*
-     * A slice does not ask for the alignment that the file's filesystem may ask of O_DIRECT. The
-     * kernel fails opens with both keep_cache and a backing file, for which it keeps no pages.
+     * A slice does not need the alignment that the file's filesystem may require for O_DIRECT. The
+     * kernel rejects opens with both keep_cache and a backing file, for which it has no pages.
      */
     info->direct_io = (info->flags & O_DIRECT) != 0;
     info->keep_cache = false;
 }
 
 /*
- * Chooses where the kernel takes the slice's bytes from: the shared file itself (passthrough), its
- * page cache, or the daemon at each call.
+ * Opens a slice. Decides whether the kernel takes its bytes from the shared file (passthrough),
+ * from its page cache, or from the daemon at each call.
  */
 static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                       struct fs_handle *handle, struct fuse_file_info *info)
@@ -277,8 +280,11 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
         handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_ahead);
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
-    /* If others write through the pages that the kernel must drop, it drops them before the answer,
-       not some time after it. fs_refills_opened notes the drop for writers who join before it. */
+    /*
+     * If others write through the pages that the kernel must drop, make it drop them before the
+     * answer, not some time after it. fs_refills_opened records the drop for writers that join
+     * before it.
+     */
     if (!handle->drops_first && !passed && !info->keep_cache)
         handle->drops_first =
             fs_refills_opened(&handle->slice->refills, handle->fills, mpiio_clock());
@@ -308,8 +314,8 @@ int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter)
 
 /*
  * Returns the error for a close. The kernel has sent the dirty pages of the slice before, and
- * reports their errors itself. The rest: a sync that failed for another handle, bytes of the slice
- * that are not stored yet, and elements whose value cannot be stored.
+ * reports their errors itself. Other errors are a failed sync for another handle, bytes of the
+ * slice that are not stored yet, and elements whose value cannot be stored.
  */
 int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn)
 {
@@ -325,9 +331,9 @@ int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int tor
 /* Writing. */
 
 /*
- * Appends at the end by the file's size, which may differ from the kernel's, and sets offset to it.
- * Handles that are opened with O_APPEND have no pages. If a handle got the flag later (fcntl) and
- * the two sizes differ, its pages hold the bytes at the wrong offset.
+ * Appends at the end by the file's size, which may differ from the kernel's, and sets *offset to
+ * it. Handles that are opened with O_APPEND have no pages. If a handle got the flag later (fcntl)
+ * and the two sizes differ, its pages hold the bytes at the wrong offset.
  */
 static ssize_t append(const struct fs_write *write, const char *buffer, size_t size, off_t *offset,
                       const struct mpiio_access *access)
@@ -347,7 +353,7 @@ static ssize_t append(const struct fs_write *write, const char *buffer, size_t s
     return put;
 }
 
-/* Writes at the offset that the program, or the kernel, has chosen. */
+/* Writes at the offset chosen by the program or the kernel. */
 static ssize_t put_at(const struct fs_write *write, const char *buffer, size_t size, off_t offset)
 {
     struct fs_session *session = write->session;
@@ -426,7 +432,10 @@ ssize_t fs_slice_write_at(struct fs_write *write)
     return put;
 }
 
-/* Fills the gap before end, so that what fallocate(2) adds to a truncated slice reads as zeros. */
+/*
+ * Fills the gap before end, so that the range which fallocate(2) adds to a truncated slice reads as
+ * zeros.
+ */
 static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
                        int64_t end)
 {
@@ -490,7 +499,7 @@ const struct fs_handle_ops fs_slice_ops = {
     .flush = fs_slice_flush,
 };
 
-/* The kernel reads and writes the shared file, except through descriptors with O_DIRECT. */
+/* The kernel accesses the shared file directly, except through descriptors with O_DIRECT. */
 const struct fs_handle_ops fs_passthrough_ops = {
     .grantable = true,
     .release = passthrough_release,

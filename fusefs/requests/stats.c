@@ -67,7 +67,7 @@ static void print_counters(struct fs_session *session, FILE *out)
             (unsigned long long)fs_losses_bytes(&session->losses, &error));
 }
 
-/* What waits to be stored on this node, and what became of what did. */
+/* Prints the dirty data of this node, and the results of its flushes. */
 static void print_cache(struct fs_session *session, FILE *out)
 {
     struct mpiio_cache_stats stats = {0};
@@ -121,7 +121,7 @@ static void print_peers(struct fs_cluster *cluster, FILE *out)
     fputs("]\n", out);
 }
 
-/* What this node did with the others. */
+/* Prints the state of the cluster and this node's counters of epochs. */
 static void print_cluster(struct fs_session *session, FILE *out)
 {
     struct fs_cluster *cluster = &session->cluster;
@@ -160,7 +160,7 @@ static void print_cluster(struct fs_session *session, FILE *out)
     fputs("  },\n", out);
 }
 
-/* The memory of all nodes, as this one uses it and gives to it. */
+/* Prints this node's use of the pool, and its service to others. */
 static void print_pool(struct fs_session *session, FILE *out)
 {
     struct mpiio_pool_stats stats;
@@ -184,7 +184,7 @@ static void print_pool(struct fs_session *session, FILE *out)
             (long long)stats.size);
 }
 
-/* What was taken from shared file pointers. */
+/* Prints the counters of shared file pointers. */
 static void print_pointers(struct fs_session *session, FILE *out)
 {
     struct mpiio_pointers_stats stats;
@@ -199,7 +199,7 @@ static void print_pointers(struct fs_session *session, FILE *out)
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
 }
 
-/* What ranks read and write in their order. */
+/* Prints the counters of "ordered". */
 static void print_ordered(struct fs_session *session, FILE *out)
 {
     struct mpiio_ordered_stats stats;
@@ -227,7 +227,7 @@ static void print_filesystem(struct fs_session *session, FILE *out)
             mpiio_coherence_name(mpiio_store_coherence(session->store)));
 }
 
-/* Prints how many requests were answered by reading ahead. */
+/* Prints the number of requests answered from read-ahead. */
 static void print_ahead(struct fs_session *session, FILE *out)
 {
     if (session->options->direct)
@@ -285,7 +285,7 @@ static int text_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     if (handle->text == NULL)
         return -ENOMEM;
     handle->length = strlen(handle->text);
-    info->direct_io = 1; /* the kernel's size is from another moment */
+    info->direct_io = 1; /* the kernel's size may be from another time */
     info->noflush = 1;
     return 0;
 }

@@ -15,18 +15,18 @@
 
 static const char zeros[ZEROS];
 
-/* A gap to be filled before a write, or by a truncation. */
+/* A gap to fill before a write or in a truncation. */
 struct gap {
     struct fs_session *session;
     fuse_ino_t inode;
     const struct fs_handle *handle;
-    bool resizes; /* it is for a truncation, during which the kernel sends no pages */
+    bool resizes; /* the gap belongs to a truncation, during which the kernel sends no pages */
 };
 
 /*
- * Returns true if zeros in a gap cannot hit what another program has written. Two slices that share
- * bytes have two marks, and so has one slice on two nodes. In a view that deals the file to ranks,
- * one program writes each rank's slice; the slice of a single rank is for all nodes.
+ * Returns true if zeros in a gap cannot overwrite data of another program. Two slices that share
+ * bytes have two marks, and so has one slice on two nodes. In a view that distributes the file to
+ * ranks, one program writes each rank's slice. The slice of a single rank is used by all nodes.
  */
 static bool has_one_mark(struct fs_session *session, const struct fs_slice *slice)
 {
@@ -39,8 +39,8 @@ static bool has_one_mark(struct fs_session *session, const struct fs_slice *slic
 }
 
 /*
- * Has the kernel drop its pages of [start, end) of slices that are open. It may keep the first page
- * of a write through pages, which starts at end, locked until the write is answered. The notifier
+ * Makes the kernel drop the pages of [start, end) of open slices. During a write through pages,
+ * which starts at end, the kernel may keep the first page locked until the answer. The notifier
  * drops that page a moment later.
  */
 static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
@@ -62,7 +62,10 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         fs_notifier_drop(&session->notifier, slice, gap->inode);
 }
 
-/* Fills a gap. Nothing is filled behind the slice's end, where the file grows with zeros. */
+/*
+ * Fills a gap with zeros. Beyond the slice's end nothing is filled, because the file grows with
+ * zeros.
+ */
 static int fill(void *data, int64_t start, int64_t end)
 {
     const struct gap *gap = data;
@@ -92,9 +95,9 @@ static int fill(void *data, int64_t start, int64_t end)
 }
 
 /*
- * Returns true if a kernel that holds writes back may see the file as empty, and extend it like any
- * other file. It then drops what others have mapped or have not sent yet, so the slice must have a
- * sole user.
+ * Returns true if a kernel that holds writes back may treat the file as empty, and extend it like
+ * any other file. The kernel then discards data that others have mapped or that it has not sent
+ * yet, so the slice must have a single user.
  */
 static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
 {
@@ -112,7 +115,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
         return 0;
     if (!session->mode->holds_writes) {
         fs_cut_start(&session->slices, handle);
-        /* Otherwise the program could map pages that were filled before, behind the next gap. */
+        /* Otherwise the program could map pages that were filled before, beyond the next gap. */
         if (handle->fills)
             fs_drop_range(&session->dropper, slice, inode, 0, 0, false);
     } else if (cuts_held(session, slice)) {
@@ -123,7 +126,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
     return 0;
 }
 
-/* Returns true if the slice is cut, and its size is the mark's. */
+/* Returns true if the slice is cut, and its size is given by the mark. */
 static bool follows_mark(struct fs_session *session, const struct fs_handle *handle)
 {
     if (fs_cut_mark(&handle->slice->cut) == FS_UNCUT)
