@@ -80,7 +80,7 @@ int64_t vs_map_displacement(const struct vs_map *map, int64_t position);
 /*
  * Returns the lowest position of the file's byte at displacement, or -1 if the view does not select
  * it: the inverse of vs_map_displacement. If tiles or blocks interleave, it takes one step for each
- * of those that do, or for each run of one of them if these are fewer. After VS_FIND_STEPS it
+ * interleaving one, or for each run of one of them if these are fewer. After VS_FIND_STEPS it
  * returns VS_FIND_GAVE_UP. Local, thread-safe.
  */
 int64_t vs_map_find(const struct vs_map *map, int64_t displacement);
@@ -88,7 +88,7 @@ int64_t vs_map_find(const struct vs_map *map, int64_t displacement);
 /* The search reached its limit before it had an answer. Negative, like -1 for "not found". */
 #define VS_FIND_GAVE_UP (-2)
 
-/* The limit of a search in steps, which are some tens of milliseconds. */
+/* The limit of a search in steps. So many take some tens of milliseconds. */
 #define VS_FIND_STEPS 1000000
 
 /* Like vs_map_find with a limit of *steps steps; subtracts the steps taken. */

@@ -17,8 +17,8 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, i
                  const struct vs_node *tile, const struct vs_map **map);
 
 /*
- * Builds the map of a tile in another order than the file's: that of order, whose extent is set.
- * etype_file and etype_memory are the bytes of an etype.
+ * Builds a map whose positions follow another order than the file's, which `order` describes (its
+ * extent must be set). etype_file and etype_memory are the bytes of an etype.
  */
 struct vs_map_source {
     int64_t displacement, extent, tiles;
@@ -35,7 +35,7 @@ const struct vs_order *vs_map_order(const struct vs_map *map);
 /* Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets. */
 const struct vs_map *vs_map_memory(const struct vs_map *map);
 
-/* The root of a map: all tiles, placed at the view's displacement. NULL: no data. */
+/* Returns the root of a map: all tiles, placed at the view's displacement. NULL: no data. */
 struct vs_map;
 const struct vs_node *vs_map_root(const struct vs_map *map);
 

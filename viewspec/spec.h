@@ -43,7 +43,7 @@ struct vs_user_datarep {
 typedef int vs_datarep_load(void *argument, const char *name, const char *library,
                             struct vs_user_datarep **datarep, char *why, size_t why_size);
 
-/* Values that override those of a spec's text. Strings are borrowed for the call only. */
+/* Values that replace parts of a spec's text. Strings are borrowed for the call only. */
 struct vs_overrides {
     const char *file;           /* -f FILE, taken as it is; NULL: the text's */
     int64_t ranks;              /* -n RANKS, 1 .. 2^31-1; 0: the text's */
@@ -185,7 +185,10 @@ struct vs_array {
     int64_t etypes;       /* etypes of data in an element */
 };
 
-/* Facts of a view, beside those of its map. Sizes are in bytes, text is borrowed from the view. */
+/*
+ * Properties of a view, in addition to the facts of its map. Sizes are in bytes. Text is borrowed
+ * from the view.
+ */
 struct vs_view_facts {
     enum vs_datarep datarep;
     const char *datarep_name; /* as in the spec */

@@ -9,7 +9,10 @@
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"
 
-/* The views of a spec: compiled for rank 0 when it is read, and for each rank that is asked for. */
+/*
+ * The views of a spec. Each is compiled for rank 0 when the spec is read, and for other ranks on
+ * demand.
+ */
 
 /* The work of compiling a view of any kind, in values. */
 #define VIEW_WORK 8

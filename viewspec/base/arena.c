@@ -48,7 +48,7 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
         arena->blocks = block;
         arena->bytes += sizeof(*block) + room;
         if (room - size < arena->left)
-            return block->data; /* the older block has more to give */
+            return block->data; /* the older block has more space left */
         arena->next = (char *)block->data;
         arena->left = room;
     }

@@ -21,7 +21,9 @@ struct vs_arena {
     int failure;
 };
 
-/* Returns size bytes, zeroed and aligned for any type; NULL if out of memory (noted in failure). */
+/*
+ * Returns size bytes, zeroed and aligned for any type; NULL if out of memory (recorded in failure).
+ */
 void *vs_arena_alloc(struct vs_arena *arena, size_t size);
 
 /* Allocates count elements of size bytes each; the product is checked. */

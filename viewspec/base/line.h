@@ -7,7 +7,7 @@
 
 /*
  * One line of text for a terminal or a log. Every message of a program passes through here, because
- * names, paths and answers of others may contain anything. Local, thread-safe.
+ * names, paths and answers from others may contain any bytes. Local, thread-safe.
  */
 
 /*

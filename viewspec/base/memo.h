@@ -4,8 +4,8 @@
 
 /*
  * Private to viewspec/: results by the address of an object. A type that a spec names may occur in
- * many places. A walk that memorises its results takes time in proportion to the length of the
- * spec, however much the spec describes.
+ * many places. A walk that memoizes its results takes time in proportion to the length of the spec,
+ * however much the spec describes.
  */
 
 #include <stdbool.h>

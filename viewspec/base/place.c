@@ -31,7 +31,10 @@ const struct vs_names vs_names_fields = {
     .give_count = "'on N'",
 };
 
-/* The text is valid JSON: only strings and the nesting of brackets matter. */
+/*
+ * The functions below skip parts of a text that is valid JSON, so only strings and the nesting of
+ * brackets matter.
+ */
 static const char *skip_space(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\n' || *at == '\r'))

@@ -36,7 +36,7 @@ struct vs_text {
     size_t length;
     const char *shorthand;        /* the text that the JSON was translated from; NULL: none */
     const struct vs_names *names; /* with shorthand; NULL: the caller gave no other values */
-    const char *pieces; /* with shorthand: the name of the value that has the members' views */
+    const char *pieces; /* with shorthand: the name of the value that contains the members' views */
     json_t *origins;    /* JSON pointer -> byte offset in shorthand; borrowed */
 };
 
@@ -49,14 +49,16 @@ struct vs_text {
 int vs_fail(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
             bool at_key, const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Fills error with the reason, without a place, unless it has an earlier error. Returns the code of
-   the error that it then has. */
+/*
+ * Fills error with the reason, without a place, unless it already has an error. Returns the code of
+ * the error that it then has.
+ */
 int vs_note(struct vs_error *error, int code, const char *source, const char *reason);
 
 /* Sets the line and column of the character at `at` in the text that begins at start. */
 void vs_place_at(struct vs_error *error, const char *start, const char *at);
 
-/* Notes an out-of-memory error. Returns -ENOMEM, or the code of an earlier error. */
+/* Records an out-of-memory error. Returns -ENOMEM, or the code of an earlier error. */
 int vs_fail_memory(struct vs_error *error, const struct vs_text *text);
 
 /* Copies the chain to arena; NULL if out of memory. */

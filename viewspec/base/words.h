@@ -12,8 +12,8 @@
 #include "place.h"
 
 /*
- * The position of a reader in a text. After an error, which is noted in error, the reader behaves
- * as at the end of the text: it finds nothing.
+ * The position of a reader in a text. After an error, which is recorded in error, the reader
+ * behaves as at the end of the text: it finds nothing.
  */
 struct vs_words {
     struct vs_text text; /* the text; its bytes end with a '\0' */
@@ -23,11 +23,13 @@ struct vs_words {
     struct vs_error *error;
 };
 
-/* Notes an error at a place in the text, unless there is one already. Returns the error's code. */
+/*
+ * Records an error at a place in the text, unless there is one already. Returns the error's code.
+ */
 int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Notes that `what` was expected here. Returns the error's code. */
+/* Records that `what` was expected here. Returns the error's code. */
 int vs_words_expected(struct vs_words *w, const char *what);
 
 /* Returns the next character that is not blank, without consuming it; '\0' at the end. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether ranks see the same bytes. Most ranks differ in the beginning of their tiles, which is
+ * Compares the bytes that ranks see. Most ranks differ in the beginning of their tiles, which is
  * compared first. For the others, the runs of one tile are compared.
  */
 #include "alike.h"
@@ -71,7 +71,7 @@ bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *st
            same_runs(vs_view_map(a), vs_view_map(b), steps);
 }
 
-/* Compares the view of a rank with that of rank 0. */
+/* Compares the view of a rank with rank 0's. */
 static bool rank_alike(const struct vs_spec *spec, size_t index, int64_t rank,
                        const struct vs_view *first, int64_t *steps)
 {

@@ -5,9 +5,9 @@
 #include "viewspec/spec.h"
 
 /*
- * Private to the tree: whether ranks see the same bytes of the file.
+ * Private to the tree: comparison of the bytes that ranks see.
  *
- * The limit of values and runs that a comparison examines: a fraction of a second.
+ * VS_ALIKE_STEPS limits the values and runs that a comparison examines, to a fraction of a second.
  */
 #define VS_ALIKE_STEPS 1000000
 

@@ -89,7 +89,10 @@ void vs_assembly_free(struct vs_assembly *assembly)
     free(assembly);
 }
 
-/* Returns how many bytes of the view lie below displacement, held or not. */
+/*
+ * Returns how many bytes of the view lie below displacement, including those that the member does
+ * not hold.
+ */
 static int64_t below(const struct member *member, int64_t displacement)
 {
     const struct vs_shape *tiles = member->tiles;
@@ -167,7 +170,10 @@ static int64_t tiles_of(const struct member *member)
     return vs_max(vs_ceil_div(member->bytes, member->tiles->child->size), 1);
 }
 
-/* Returns the end of a member whose view has an end, or the end of `arrays` whole arrays. */
+/*
+ * Returns the end of a member if it is complete: by its view, if that has an end, or by `arrays`
+ * whole arrays.
+ */
 static int64_t full_end(const struct member *member, int64_t arrays)
 {
     int64_t positions = member->bytes;
@@ -263,7 +269,9 @@ static void keep_list(struct vs_assembly *assembly, int level, struct list *slot
     assembly->entries[level] += list->count;
 }
 
-/* Finds the list of a block, or makes it from that of the next larger block. The lock is held. */
+/*
+ * Finds the list of a block, or makes it from the list of the next larger block. The lock is held.
+ */
 static int find_list(struct vs_assembly *assembly, int level, int64_t block,
                      const struct list **found)
 {

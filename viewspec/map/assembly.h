@@ -9,7 +9,7 @@
 #include "viewspec/spec.h"
 
 /*
- * The places of members in the whole that they are assembled to: which members hold a range of it,
+ * The places of members in the whole that is assembled from them: which members hold a range of it,
  * and at which positions. For viewspec/ and for code that assembles files. Not installed.
  *
  * Equal filetypes are stored once, so that a member costs 64 bytes. A query does not look at
@@ -97,9 +97,9 @@ int vs_assembly_parts(struct vs_assembly *assembly, int64_t start, int64_t end,
                       struct vs_assembly_part **parts, size_t *count);
 
 /*
- * Returns the first displacement at or behind start that is in a hole (with `hole`) or not in one.
- * A hole is a byte of no member. Returns the size of the whole if there is none below it. All bytes
- * behind the first data count as data if members overlap, or are too many to compute holes. Local,
+ * Returns the first displacement at or after start that is in a hole (with `hole`) or not in one. A
+ * hole is a byte of no member. Returns the size of the whole if there is none below it. If members
+ * overlap, or are too many to compute holes, all bytes after the first data count as data. Local,
  * thread-safe.
  */
 int64_t vs_assembly_seek(const struct vs_assembly *assembly, int64_t start, bool hole);

@@ -372,8 +372,8 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
 }
 
 /*
- * Lays the tiles of a rank over [0, length). In a stretch these are the tiles of the rank; in a
- * period, also those before its first one.
+ * Lays the tiles of a rank over [0, length): in a stretch only these tiles, in a period also
+ * imaginary ones before the first.
  */
 static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int64_t base,
                      int64_t length, struct vs_item *item)
@@ -408,7 +408,7 @@ static int lay_tiles(struct vs_cover *cover, const struct rank_tiles *rank, int6
 
 /*
  * Computes the base and the length of the window: a period, or the stretch of the ranks that end
- * and a period of the others. Returns -EOVERFLOW if it is too long.
+ * plus a period of the others. Returns -EOVERFLOW if it is too long.
  */
 static int find_window(const struct vs_cover *cover, int64_t *base, int64_t *length)
 {

@@ -13,11 +13,11 @@
  * filetypes may be complementary, so that together they tile the file).
  *
  * Tiled filetypes repeat, so the result is given for one period, the least common multiple of the
- * ranks' tile extents. It is the steady state behind the largest displacement, where the tiles of
+ * ranks' tile extents. It is the steady state beyond the largest displacement, where the tiles of
  * every rank have begun. If views end after some tiles, the result is given for a stretch of the
- * file: from the lowest byte of all ranks to the last byte of a view that ends, plus, if other
- * views go on, a period of these. Regular views are counted by their loops, however many tiles and
- * blocks they have.
+ * file: from the lowest byte of all ranks to the last byte of a view that ends, plus one period of
+ * the other views, if there are any. Regular views are counted by their loops, however many tiles
+ * and blocks they have.
  *
  * One thread at a time may use a cover. All functions are local.
  */

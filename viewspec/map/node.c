@@ -75,8 +75,9 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
 }
 
 /*
- * Makes one run of bytes that are adjacent and in order, however they were put together. A run of a
- * walk then consists of a few leaves per level of the tree, and never of all that a level repeats.
+ * Makes one run of bytes that are adjacent and in order, regardless of the loops that compose them.
+ * A run of a walk then consists of a few leaves for each level of the tree, not of everything that
+ * a level repeats.
  */
 static void merge_dense(struct vs_node *node)
 {
@@ -131,7 +132,7 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
     return node;
 }
 
-/* Adds the facts of `part`, which is next in typemap order, to those of node. */
+/* Adds the facts of `part`, which is next in typemap order, to node. */
 static void append_facts(struct vs_arena *arena, struct vs_node *node, const struct vs_node *part)
 {
     if (!node->size) {

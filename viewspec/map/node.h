@@ -55,8 +55,8 @@ struct vs_node {
 };
 
 /*
- * Constructors. Each returns a node in arena, normalised to the simplest kind, or NULL for no data.
- * Overflow of 64 bits and lack of memory are noted in the arena (arena->failure: -EOVERFLOW,
+ * Constructors. Each returns a node in arena, normalized to the simplest kind, or NULL for no data.
+ * Overflow of 64 bits and lack of memory are recorded in the arena (arena->failure: -EOVERFLOW,
  * -ENOMEM); the returned node must then not be used.
  */
 
@@ -85,7 +85,9 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
 const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
                                   const struct vs_node *const *children);
 
-/* Returns the last b with before[b] <= value, 0 <= b < count: the entry of BLOCKS or SEQ with it.
+/*
+ * Returns the last b with before[b] <= value, 0 <= b < count: the entry of BLOCKS or SEQ that
+ * contains value.
  */
 int64_t vs_node_entry(const int64_t *before, int64_t count, int64_t value);
 

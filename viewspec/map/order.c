@@ -141,7 +141,7 @@ static void pair_emit(struct pairing *p, const struct side *file, const struct s
 
 static void pair_places(struct pairing *p, struct place file, struct place memory, int64_t count);
 
-/* Pairs the elements of `times` steps, each of which moves by whole instances of both sides. */
+/* Pairs the elements of `times` steps. Each step moves by whole instances of both sides. */
 static void pair_loop(struct pairing *p, const struct side *file, const struct side *memory,
                       int64_t times, int64_t step)
 {
@@ -157,7 +157,7 @@ static void pair_loop(struct pairing *p, const struct side *file, const struct s
     p->kept = NULL;
 }
 
-/* Pairs the first of count elements, as many as possible at once. Returns how many. */
+/* Pairs the first of count elements, as many as possible at once. Returns their number. */
 static int64_t pair_some(struct pairing *p, const struct side *file, const struct side *memory,
                          int64_t count)
 {
@@ -204,11 +204,11 @@ static int pair_typemaps(struct vs_arena *arena, const struct vs_node *file,
 }
 
 /*
- * The algorithm. Pairs of the file and memory are brought into the order of memory: in
- * each piece the loop of the longest stride becomes the outermost, and pieces are sorted by their
- * beginning. Pieces that do not interleave follow each other. Pieces that lie in each other's gaps
- * are processed together if the same loop is around all of them, as in an array that is cut in
- * several dimensions. Otherwise the loops of the longest stride are unrolled.
+ * The algorithm. Pairs of the file and memory are brought into the order of memory: in each piece
+ * the loop of the longest stride becomes the outermost, and pieces are sorted by their beginning.
+ * Pieces that do not interleave follow each other. Pieces that lie in each other's gaps are
+ * processed together if the same loop is around all of them, as in an array that is cut in several
+ * dimensions. Otherwise the loops of the longest stride are unrolled.
  */
 
 struct ordering {

@@ -34,7 +34,7 @@ struct vs_order {
 };
 
 /*
- * Finds the order. Overflow is noted in arena. Returns 0, -ENOMEM, -EINVAL if two etypes overlap or
+ * Finds the order. Records overflow in arena. Returns 0, -ENOMEM, -EINVAL if two etypes overlap or
  * interleave in memory, or -E2BIG if more than VS_PIECES_MAX pieces are needed.
  */
 int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_order *order);

@@ -118,7 +118,10 @@ static int read_overlap(struct vs_spec *spec, struct vs_members *members, struct
     return 0;
 }
 
-/* Members have the bytes of the whole as they are: what they mean is said by views of it. */
+/*
+ * Refuses a data representation. Members hold the bytes of the whole unchanged; only views of the
+ * whole give them a meaning.
+ */
 static int refuse_datarep(const struct vs_spec *spec, const struct vs_place *place, json_t *view,
                           struct vs_error *error)
 {
@@ -204,7 +207,10 @@ int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *e
     return read_members(spec, members, error);
 }
 
-/* {"count": ..., "file": ..., "view": ...} from the spec that pieces were translated to. */
+/*
+ * Returns the object {"count": ..., "file": ..., "view": ...}, made from the spec that pieces were
+ * translated to.
+ */
 static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
 {
     json_t *ranks = json_object_get(pieces, "ranks");
@@ -309,7 +315,7 @@ json_t *vs_members_resolved(const struct vs_members *members)
     json_t *copy = json_copy(members->json), *names;
     int failed = json_object_set_new(copy, "count", json_integer(members->count));
 
-    /* Braces in the folder's name would count as those of the pattern. */
+    /* Braces in the folder's name would become part of the pattern. */
     if (members->pattern.text && !strchr(members->folder, '{')) {
         char *path = vs_path_from(members->folder, members->pattern.text);
 
@@ -391,6 +397,6 @@ struct vs_view *vs_members_whole(const struct vs_members *members)
     struct vs_error error = {0};
     struct vs_view *view = NULL;
 
-    /* It is the same for all, so that it was compiled with the spec. */
+    /* The view is the same for all members, so it was compiled with the spec. */
     return vs_spec_view(members->views, VS_MEMBER_WHOLE, 0, &view, &error) ? NULL : view;
 }

@@ -8,21 +8,25 @@
 #include "viewspec/spec.h"
 
 /*
- * What a spec says of the members of an assembled file: their names, where the data of each lies in
- * the whole, and where in its own file. For viewspec/ and those who assemble; not installed. All
- * functions are local and thread-safe; members are numbered from 0 to vs_members_count - 1.
+ * The members of an assembled file as a spec describes them: their names, and the place of each
+ * member's data in the whole and in its own file. For viewspec/ and for code that assembles files.
+ * Not installed. All functions are local and thread-safe. Members are numbered from 0 to
+ * vs_members_count - 1.
  */
 
-/* The most members that a file has. */
+/* The maximum number of members of a file. */
 #define VS_MEMBERS_MAX 1000000
 
 enum vs_overlap {
     VS_OVERLAP_ERROR,
-    VS_OVERLAP_FIRST, /* where several members hold a byte, the first one's counts */
+    VS_OVERLAP_FIRST, /* if several members hold a byte, the first one's counts */
     VS_OVERLAP_LAST,
 };
 
-/* The members that the spec's file is assembled from, or NULL: there is one file. Borrowed. */
+/*
+ * Returns the members that the spec's file is assembled from, borrowed. NULL: the file is not
+ * assembled.
+ */
 struct vs_members;
 const struct vs_members *vs_spec_members(const struct vs_spec *spec);
 
@@ -30,23 +34,30 @@ int64_t vs_members_count(const struct vs_members *members);
 
 enum vs_overlap vs_members_overlap(const struct vs_members *members);
 
-/* The path of a member, absolute where the spec's folder is. A new string; NULL without memory. */
+/*
+ * Returns the path of a member as a new string, absolute if the spec's folder is. NULL: out of
+ * memory.
+ */
 char *vs_members_file(const struct vs_members *members, int64_t member);
 
-/* Fills error with a reason, in the spec's text where the members' names stand. Returns code. */
+/* Fills error with a reason, and with the place of "members" in the spec's text. Returns code. */
 int vs_members_fail(const struct vs_members *members, int code, struct vs_error *error,
                     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /*
- * Where the data of a member lies in the whole, and in its own file. The new
- * reference is the caller's. 0, or a negative errno with error filled.
+ * vs_members_view gets the view that places a member's data in the whole. vs_members_local gets the
+ * view that places it in the member's own file. The caller owns the new reference. Both return 0,
+ * or a negative errno with error filled.
  */
 int vs_members_view(const struct vs_members *members, int64_t member, struct vs_view **view,
                     struct vs_error *error);
 int vs_members_local(const struct vs_members *members, int64_t member, struct vs_view **view,
                      struct vs_error *error);
 
-/* The view of all bytes, which the name "whole" stands for. A new reference, the caller's. */
+/*
+ * Returns the view of all bytes, which the name "whole" stands for. The caller owns the new
+ * reference.
+ */
 struct vs_view *vs_members_whole(const struct vs_members *members);
 
 /* missing.c: the values of bytes of the whole that no member holds, as a spec declares them. */
@@ -55,8 +66,8 @@ struct vs_view *vs_members_whole(const struct vs_members *members);
    short. */
 enum vs_missing {
     VS_MISSING_ERROR, /* the file is not assembled */
-    VS_MISSING_ZERO,  /* the byte is a hole */
-    VS_MISSING_VALUE, /* the byte is a hole, and holes read as vs_members_missing_value */
+    VS_MISSING_ZERO,  /* the byte is in a hole */
+    VS_MISSING_VALUE, /* the byte is in a hole, and holes read as vs_members_missing_value */
 };
 
 enum vs_missing vs_members_missing(const struct vs_members *members);
@@ -65,7 +76,7 @@ enum vs_missing vs_members_missing(const struct vs_members *members);
    NULL unless vs_members_missing is VS_MISSING_VALUE. */
 const char *vs_members_missing_value(const struct vs_members *members);
 
-/* The most bytes of a value that fills holes. */
+/* The maximum length of a value that fills holes, in bytes. */
 #define VS_FILL_BYTES 32
 
 /*
@@ -85,8 +96,9 @@ const struct vs_fill *vs_members_fills(const struct vs_members *members, size_t 
 int64_t vs_members_filled(const struct vs_members *members);
 
 /*
- * resolved.c: the text of a spec of the members alone, whose one rank sees all bytes: it assembles
- * the same file, wherever it is read. A new string, the caller's to free(); NULL without memory.
+ * resolved.c: returns the text of a spec of the members alone, whose single rank sees all bytes. It
+ * assembles the same file, regardless of where it is read. The caller frees the string by free().
+ * NULL: out of memory.
  */
 char *vs_members_spec(const struct vs_spec *spec);
 

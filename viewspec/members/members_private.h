@@ -33,8 +33,8 @@ struct vs_pattern {
 };
 
 /*
- * Reads text, which stands at place in the spec and must outlive the pattern. Returns 0, or a
- * negative errno with error filled.
+ * Reads text, which is at place in the spec and must outlive the pattern. Returns 0, or a negative
+ * errno with error filled.
  */
 int vs_pattern_read(struct vs_spec *spec, const struct vs_place *place, const char *text,
                     struct vs_pattern *pattern, struct vs_error *error);
@@ -56,7 +56,7 @@ char *vs_pattern_expand(const struct vs_pattern *pattern, int64_t member);
    -ENOMEM. */
 int vs_pattern_bind(const struct vs_pattern *pattern, json_t *let);
 
-/* What is compiled of members, in a spec of their own whose ranks they are. */
+/* The views that are compiled for members, in a nested spec whose ranks are the members. */
 enum { VS_MEMBER_VIEW, VS_MEMBER_LOCAL, VS_MEMBER_WHOLE, VS_MEMBER_VIEWS };
 
 struct vs_members {
@@ -66,38 +66,39 @@ struct vs_members {
     const char *missing_value; /* NULL unless missing is VS_MISSING_VALUE */
     struct vs_fill *fills;
     size_t fill_count;
-    char *folder;  /* that relative names count from */
-    json_t *json;  /* the object, borrowed from the spec */
+    char *folder;  /* base of relative names */
+    json_t *json;  /* the object "members", borrowed from the spec */
     json_t *none;  /* an empty object */
-    json_t *names; /* an array of them; NULL: there is a pattern */
+    json_t *names; /* an array of names; NULL: there is a pattern */
     struct vs_pattern pattern;
-    struct vs_text text; /* of the spec, for errors */
+    struct vs_text text; /* the spec's text, for errors */
     struct named_view named[VS_MEMBER_VIEWS];
-    struct vs_spec *views; /* these, compiled; owned by the spec */
+    struct vs_spec *views; /* the compiled views; owned by the spec */
 };
 
 /*
- * Reads "members" of spec, whose ranks and names are known, into spec->members, and their names in
- * short into spec->file; the views are not compiled. 0 or a negative errno, with error filled.
+ * Reads "members" of spec, whose ranks and names are known, into spec->members. Sets spec->file to
+ * a short form of the members' names. Does not compile the views. Returns 0 or a negative errno,
+ * with error filled.
  */
 int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *error);
 
 /*
- * The JSON of a spec with members, from shorthand: that of the views of the whole, and overrides'.
- * As vs_shorthand_translate.
+ * Translates shorthand to the JSON of a spec with members: text for the views of the whole, and the
+ * overrides for the members. Otherwise like vs_shorthand_translate.
  */
 json_t *vs_members_translate(const char *text, const struct vs_overrides *overrides,
                              json_t **places, struct vs_error *error);
 
 /*
- * Who sees what of an assembled file, where nothing is said: one view of all bytes is added to the
- * spec's JSON. False where there are no members, or no memory.
+ * Adds the default view to the JSON of a spec with members: one view of all bytes. Returns false if
+ * there are no members or memory is short.
  */
 bool vs_members_see_all(json_t *root);
 
 void vs_members_free(struct vs_members *members); /* NULL is allowed */
 
-/* The JSON of the members with absolute paths: a new reference; NULL without memory. */
+/* Returns the JSON of the members with absolute paths, a new reference. NULL: out of memory. */
 json_t *vs_members_resolved(const struct vs_members *members);
 
 /* missing.c: checks the text of an option, and sets "missing" of the object "members" to it.

@@ -10,10 +10,10 @@
 
 #include "viewspec/base/integer.h"
 
-/* The pattern of members' names: read, counted, expanded. */
+/* The pattern of members' names: reading, counting, expanding. */
 
 #define WIDTH_MAX  20
-#define NUMBER_MAX INT64_C(1000000000000000000) /* of 19 digits, far from overflow */
+#define NUMBER_MAX INT64_C(1000000000000000000) /* 19 digits, far from overflow */
 #define RANGE_MAX  256                          /* bytes of FIRST..LAST..STEP */
 
 /* {NAME}, {NAME:WIDTH}, {NAME=RANGE} or {NAME:WIDTH=RANGE} in a pattern. */

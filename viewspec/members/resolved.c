@@ -7,12 +7,12 @@
 #include "viewspec/text/pretty.h"
 #include "viewspec/spec_private.h"
 
-/* Prints a spec as it was resolved. */
+/* Prints a spec in its resolved form. */
 
 const char *const vs_spec_keys[] = {"viewspec", "file", "members", "header", "ranks",  "let",
                                     "types",    "view", "views",   "hints",  "atomic", NULL};
 
-/* What is printed of a spec. */
+/* Filters for the keys that are printed. */
 static bool is_anything(const char *key)
 {
     (void)key;
@@ -31,8 +31,8 @@ static bool is_of_members(const char *key)
 }
 
 /*
- * What a name of "let" stands for: its value where that is the same for all ranks, and for all
- * members, where there are any; else the expression. A new reference.
+ * Returns the value of a name of "let" if it is the same for all ranks and members, else its
+ * expression. A new reference.
  */
 static json_t *resolve(const struct vs_spec *spec, size_t i)
 {

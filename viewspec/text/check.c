@@ -38,8 +38,7 @@ static const char *syntax_other_format(const struct vs_text *text)
                              : "not a spec: a spec begins with '{' (-f names the shared file)";
 }
 
-/* Returns the comma in front of the bracket that the parser did not expect; NULL if there is none.
- */
+/* Returns the comma before the bracket that the parser did not expect, or NULL if there is none. */
 static const char *syntax_comma_before(const struct vs_text *text, const json_error_t *json)
 {
     const char *c = text->bytes + json->position, *token = strstr(json->text, " near '");

@@ -8,8 +8,9 @@
 #include "viewspec/base/place.h"
 #include "viewspec/spec.h"
 
-/* Private to viewspec/: checks of a spec's text: of its JSON, of every object, and of the nodes
-   that were built from it. */
+/*
+ * Private to viewspec/: checks of a spec's JSON, of its objects, and of the nodes built from them.
+ */
 
 /*
  * Fills error with the reason why jansson could not parse a text, and the position. The text ends
@@ -25,7 +26,7 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
 int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
                   json_t *object, const char *const *keys);
 
-/* Notes the failure of arena, if there is one. Returns 0 or a negative errno. */
+/* Records the failure of arena, if there is one. Returns 0 or a negative errno. */
 int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
                    const struct vs_place *place);
 
@@ -35,8 +36,8 @@ int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *er
 
 /*
  * header.c: checks the parts of the header and makes the names of their files absolute, relative to
- * folder. If overrides set a data representation, they belong to another file, whose header is not
- * known: the header is then dropped. Returns 0 or a negative errno, with error filled.
+ * folder. Drops the header if overrides set a data representation, because they then belong to
+ * another file, whose header is unknown. Returns 0 or a negative errno, with error filled.
  */
 int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
                      const struct vs_overrides *overrides, struct vs_error *error);

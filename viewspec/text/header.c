@@ -22,7 +22,7 @@ static bool read_sum(const json_t *value, uint32_t *sum)
     return true;
 }
 
-/* Checks a number of bytes that may be absent and is `least` at least. */
+/* Checks a number of bytes. It may be absent, and otherwise must be `least` or more. */
 static int check_bytes(const struct vs_text *text, const struct vs_place *up, json_t *part,
                        const char *key, int64_t least, struct vs_error *error)
 {
@@ -88,7 +88,7 @@ int vs_header_settle(const struct vs_text *text, json_t *root, const char *folde
         if (settle_part(text, &entry, part, folder, error))
             return error->code;
     }
-    /* Another representation means another file, whose header is not known. */
+    /* Another representation means another file, whose header is unknown. */
     if (overrides->datarep && parts)
         json_object_del(root, "header");
     return 0;

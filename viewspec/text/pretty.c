@@ -43,7 +43,10 @@ static int use_room(const char *bytes, size_t length, void *argument)
     return 0;
 }
 
-/* Stops when the room is used up, so that a long value costs no more than a line. */
+/*
+ * Returns true if json fits into room characters. Stops when the room is used up, so that a long
+ * value costs no more than a line.
+ */
 static bool fits(const json_t *json, size_t room)
 {
     return json_dump_callback(json, use_room, &room, JSON_ENCODE_ANY) == 0;
@@ -69,8 +72,7 @@ static void write_key(struct text *text, const char *key, json_t *value, int dep
     write_value(text, value, depth, text->length - before);
 }
 
-/* Writes a value behind depth levels of indentation and `used` characters; a comma may follow it.
- */
+/* Writes a value after depth levels of indentation and `used` characters. A comma may follow it. */
 static void write_value(struct text *text, json_t *json, int depth, size_t used)
 {
     size_t left = used + 2 * (size_t)depth + 1;

@@ -7,8 +7,8 @@
 /* Private to viewspec/. */
 
 /*
- * Formats JSON for people: a value that fits on a line is put on one. The caller frees the string
- * by free(). NULL: out of memory. Local, thread-safe.
+ * Formats JSON for people: a value that fits on a line is written on one. The caller frees the
+ * string by free(). NULL: out of memory. Local, thread-safe.
  */
 char *vs_pretty(json_t *json);
 

@@ -10,7 +10,9 @@
 
 /* Integer expressions (viewspec(5), INTEGERS). */
 
-/* Looks up a name. Returns 0; -ENOENT: no such name; -EINVAL: an error already noted. */
+/*
+ * Looks up a name. Returns 0, -ENOENT if the name is unknown, or -EINVAL after recording an error.
+ */
 typedef int expr_lookup(void *context, const char *name, int64_t *value);
 
 #define EXPR_NESTING_MAX 64
@@ -209,9 +211,9 @@ static int64_t expr_sum(struct expr *p)
 }
 
 /*
- * Evaluates text with 64-bit checked arithmetic; / and % round towards minus infinity. Returns 0,
- * or -EINVAL with the reason in `reason` (size bytes). The reason is left empty if lookup has noted
- * an error of its own.
+ * Evaluates text with checked 64-bit arithmetic; / and % round towards minus infinity. Returns 0,
+ * or -EINVAL with the reason in `reason` (size bytes). The reason is empty if lookup has recorded
+ * an error.
  */
 static int expr_evaluate(const char *text, expr_lookup *lookup, void *context, int64_t *result,
                          char *reason, size_t size)
@@ -232,7 +234,7 @@ static int expr_evaluate(const char *text, expr_lookup *lookup, void *context, i
 
 struct lookup {
     struct vs_scope *scope;
-    size_t visible; /* number of bindings that may be used: those before the present one */
+    size_t visible; /* number of bindings that may be used: those before the current one */
 };
 
 static int scope_look_up(void *context, const char *name, int64_t *value)

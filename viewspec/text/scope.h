@@ -41,15 +41,15 @@ struct vs_scope {
 };
 
 /*
- * Computes the unknown bindings, in order. If strict, the first error is noted and returned (a
+ * Computes the unknown bindings, in order. If strict, records and returns the first error (a
  * negative errno). Otherwise bindings that are wrong, or that need a rank or ranks not known yet,
- * remain unknown; nothing is noted, and 0 is returned.
+ * remain unknown; nothing is recorded, and 0 is returned.
  */
 int vs_scope_settle(struct vs_scope *scope, bool strict);
 
 /*
- * Evaluates value, a JSON integer or a string expression. Errors are noted with text and place.
- * Returns 0 or a negative errno.
+ * Evaluates value, a JSON integer or a string expression. Returns 0, or a negative errno after
+ * recording an error with text and place.
  */
 int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
                      const struct vs_place *place, json_t *value, int64_t *result);

@@ -45,8 +45,10 @@ static void put_place(struct reader *r, const char *at, const char *pointer)
     put(r, r->places, pointer, json_integer(at - r->words.text.bytes));
 }
 
-/* Reads an integer as JSON: a number, or a string if it is an expression. pointer is its place
-   below the form; NULL: the caller notes it. */
+/*
+ * Reads an integer as JSON: a number, or a string if it is an expression. pointer is its place
+ * below the form; NULL: the caller records it.
+ */
 static json_t *integer(struct reader *r, const char *pointer)
 {
     vs_words_peek(&r->words);
@@ -162,7 +164,7 @@ static void read_darray(struct reader *r)
     bool wanted = true;
 
     list_member(r, "gsizes");
-    put(r, r->form, "psizes", json_null()); /* keeps the place in the order; set by settle_grid */
+    put(r, r->form, "psizes", json_null()); /* keeps the order of the keys; set by settle_grid */
     vs_words_peek(&r->words);
     put_place(r, r->words.at, "/distribs");
     put_place(r, r->words.at, "/dargs");

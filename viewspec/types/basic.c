@@ -5,7 +5,7 @@
 
 #include "viewspec/basic.h"
 
-/* The compiler's long double: its native bytes, and whether it has x87's format. */
+/* The size of the compiler's long double, and whether it has the x87 format. */
 #if LDBL_MANT_DIG == 64
 #define LONG_DOUBLE 16
 #define IS_X87      1

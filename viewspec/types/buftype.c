@@ -8,7 +8,10 @@
 #include "viewspec/text/check.h"
 #include "viewspec/map/order.h"
 
-/* Returns an etype of one byte at the origin. Types are built again from it to find the origins. */
+/*
+ * Returns an etype of one byte at the origin. Types are built from it a second time to find the
+ * origins of their etypes.
+ */
 static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *etype)
 {
     struct vs_type origin = vs_type_unit(arena, etype);
@@ -16,7 +19,7 @@ static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *e
     return origin;
 }
 
-/* Notes the failure of the arena or the scope, if there is one. */
+/* Records the failure of the arena or the scope, if there is one. Returns its code or 0. */
 static int check_buftype(const struct vs_buftype_source *from, const struct vs_place *place)
 {
     struct vs_error *error = from->source->scope->error;
@@ -104,7 +107,7 @@ static int64_t end_in_memory(const struct vs_both *both)
     return both->memory->hi - 1 + both->memory_etype->hi;
 }
 
-/* Makes one tile of all tiles if they lie in each other's gaps in memory. */
+/* Unites all tiles to one if they lie in each other's gaps in memory. */
 static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *tile,
                        struct vs_both *both)
 {
@@ -152,8 +155,9 @@ static int find_order(const struct vs_buftype_source *from, const struct vs_plac
     return check_buftype(from, place);
 }
 
-/* Returns the array that a buftype is, if its only gaps in memory are those of the array; else
- * NULL. */
+/*
+ * Returns the array that a buftype forms in memory, or NULL if it has other gaps than the array's.
+ */
 static const struct vs_array *array_in_memory(struct vs_arena *arena, const struct vs_type *type,
                                               int64_t etype_size)
 {
@@ -202,7 +206,7 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
     return find_order(from, place, &both, tile);
 }
 
-/* Returns the rank's part as an array of its own, in one order or the other. */
+/* Returns the rank's part as an array of its own, in C or Fortran order. */
 static const struct vs_array *local_array(struct vs_arena *arena, const struct vs_array *part,
                                           bool fortran)
 {

@@ -32,21 +32,21 @@ struct vs_buftype_source {
 struct vs_tile {
     const struct vs_node *node; /* in the file's order */
     int64_t extent, tiles;      /* INT64_MAX tiles: without end */
-    bool ordered;               /* it has an order of its own, which is in order */
+    bool ordered;               /* the slice has an order of its own, `order` */
     struct vs_order order;
-    const struct vs_array *memory; /* the array that the tile is in the slice; NULL: none */
+    const struct vs_array *memory; /* the array that a tile of the slice forms; NULL: none */
 };
 
 /*
  * Finds the order of a tile, given the filetype and the number of tiles, and fills in the rest.
- * Tiles that interleave in memory become one tile. Changes nothing if the view has neither key.
- * Errors are noted in the scope's error. Returns 0 or the code of the error.
+ * Unites tiles that interleave in memory to one tile. Changes nothing if the view has neither key.
+ * Returns 0, or the code of an error, which is recorded in the scope.
  */
 int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile);
 
 /* A tile of a slice. All pointers are borrowed. */
 struct vs_slice_tile {
-    int64_t etypes; /* of data */
+    int64_t etypes; /* number of etypes with data */
     const struct vs_view_facts *facts;
     const struct vs_order *order; /* NULL: the slice has no gaps */
 };

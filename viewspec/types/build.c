@@ -316,8 +316,8 @@ static void check_grid(const struct site *site, int64_t n, const int64_t *psizes
 }
 
 /*
- * Makes the dealing for rank 0. NULL unless the elements are the same for all ranks and have their
- * data inside their extent.
+ * Makes the distribution over the ranks, for rank 0. Returns NULL unless the elements are the same
+ * for all ranks and have their data inside their extent.
  */
 static struct vs_dealing *dealing_of(const struct vs_builder *b, int64_t n,
                                      const struct vs_type *old)
@@ -348,7 +348,7 @@ static struct vs_type make_darray(const struct site *site)
     old = old_type(site);
     if (!failed(b))
         check_grid(site, n, psizes);
-    /* The grid of processes is row-major whatever the order of the array (MPI 3.1, 4.1.4). */
+    /* The grid of processes is row-major regardless of the order of the array (MPI 3.1, 4.1.4). */
     dealing = dealing_of(b, n, &old);
     for (int64_t d = n - 1; d >= 0 && !failed(b); d--) {
         struct vs_part *part = part_at(parts, n, d, fortran);
@@ -379,7 +379,7 @@ static struct vs_type make_dup(const struct site *site)
     return old_type(site);
 }
 
-/* Deals blocks to the ranks in rank order, over size elements. */
+/* Distributes blocks to the ranks in rank order, over size elements. */
 static struct vs_type deal(const struct site *site, int64_t size, int64_t length)
 {
     struct vs_builder *b = site->b;
@@ -519,8 +519,8 @@ json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
 }
 
 /*
- * Returns true if json is how the spec writes the etype. This compares them in full, so for a named
- * type it is done once, when its definition is built.
+ * Returns true if json is the etype as the spec writes it. The comparison covers all of json, so
+ * for a named type it is done only once, when its definition is built.
  */
 static bool is_etype(const struct vs_builder *b, json_t *json)
 {

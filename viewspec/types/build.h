@@ -12,8 +12,8 @@
 #include "type.h"
 
 /*
- * Builds the types of one view for one rank. Errors are noted in scope->error. After an error, or
- * if arena->failure is set, the returned types must not be used.
+ * Builds the types of one view for one rank. Errors are recorded in scope->error. After an error,
+ * or if arena->failure is set, the returned types must not be used.
  */
 struct vs_builder {
     struct vs_arena *arena;
@@ -41,13 +41,13 @@ struct vs_builder {
 struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
                              const struct vs_place *place);
 
-/* Frees the builder's memory. The types stay valid, as they are in the arena. */
+/* Frees the builder's memory. The types stay valid, because they are in the arena. */
 void vs_builder_free(struct vs_builder *builder);
 
 /* Follows the names of named types and returns the definition of a TYPE. */
 json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
 
-/* Notes an error of the value at place and returns its code. */
+/* Records an error of the value at place and returns its code. */
 #define vs_build_fail(builder, place, ...)                                                         \
     vs_fail((builder)->scope->error, (builder)->text, (place), false, __VA_ARGS__)
 

@@ -11,12 +11,15 @@
 #include "viewspec/map_private.h"
 #include "viewspec/npy.h"
 
-/* A dtype longer than this becomes void: nested types may have any length when written out. */
+/*
+ * The length above which a dtype becomes void. Nested types can be arbitrarily long when written
+ * out.
+ */
 #define DESCR_MAX ((size_t)1 << 20)
 /* NumPy 1's limit for dimensions. The bytes of an item are limited as well. */
 #define DIMENSIONS_MAX 32
 #define ITEM_MAX       INT32_MAX
-/* The room that numpy.save reserves for the dimension that may grow, in digits. */
+/* The space that numpy.save reserves for the dimension that may grow, in digits. */
 #define GROWING_DIGITS 21
 #define ALIGNMENT      64
 
@@ -88,7 +91,7 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
         put_basic(text, one->basic);
         return;
     }
-    /* Stops when the text no longer fits: the rest may be of any length. */
+    /* Stop when the text no longer fits, because the rest may be arbitrarily long. */
     for (int64_t i = 0; i < one->record->count && text->length < text->size; i++) {
         const struct vs_repeat *part = &one->record->parts[i];
         put(text, "%s('f%lld', ", i ? ", " : "[", (long long)i);
@@ -146,7 +149,9 @@ static bool order_matters(const struct shape *shape)
     return run > 1;
 }
 
-/* Computes the shape of the local array in `tiles` tiles; false if it exceeds NumPy's dimensions.
+/*
+ * Computes the shape of the local array in `tiles` tiles. Returns false if it has too many
+ * dimensions for NumPy.
  */
 static bool local_shape(const struct vs_npy *npy, int64_t tiles, struct shape *shape)
 {
@@ -180,8 +185,8 @@ static bool is_empty(const struct vs_array *array)
 }
 
 /*
- * Returns the bytes of a tile that is a local array. -1 if it is no array, exceeds the size of a
- * slice, or the view ends before the first tile.
+ * Returns the size of a tile that is a local array, in bytes. Returns -1 if it is no array or
+ * exceeds the size of a slice, or if the view ends before the first tile.
  */
 static int64_t tile_size(const struct vs_npy *npy)
 {
@@ -219,7 +224,10 @@ static size_t prefix(size_t length)
     return MAGIC_LENGTH + 2 + (length - MAGIC_LENGTH - 4 <= UINT16_MAX ? 2 : 4);
 }
 
-/* Returns the length of a header with that shape: numpy.save's if saved, else the least. */
+/*
+ * Returns the length of a header with that shape: the length that numpy.save writes if saved, else
+ * the minimum.
+ */
 static size_t header_length(const struct vs_npy *npy, const struct shape *shape, bool saved)
 {
     struct text text = {0};

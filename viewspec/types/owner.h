@@ -26,8 +26,8 @@ struct vs_owner {
  * or -E2BIG if a slice overlaps itself so much that the search reaches its limit.
  *
  * The views of the ranks are compiled one after the other. A view that is common to all ranks is
- * compiled once. If ranks differ only by what a darray, scatter, hpf_block or hpf_cyclic deals to
- * them, only the view of the rank that the byte is dealt to is compiled.
+ * compiled once. If ranks differ only by the distribution of a darray, scatter, hpf_block or
+ * hpf_cyclic, only the view of the rank that the byte is assigned to is compiled.
  */
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error);

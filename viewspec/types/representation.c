@@ -40,7 +40,9 @@ static struct vs_representation *find_loaded(struct vs_representation *list, con
     return list;
 }
 
-/* Returns the non-empty string under key of the object at place; NULL with the error noted. */
+/*
+ * Returns the non-empty string under key of the object at place, or NULL after recording an error.
+ */
 static const char *text_member(const struct vs_source *source, json_t *object, const char *key,
                                const struct vs_place *place)
 {
@@ -58,7 +60,10 @@ static const char *text_member(const struct vs_source *source, json_t *object, c
     return error->code ? NULL : text;
 }
 
-/* Checks the object and replaces the library's path in it by an absolute one. */
+/*
+ * Checks the object, and replaces the library's path in it by an absolute one. Returns 0 or a
+ * negative errno.
+ */
 static int read_object(const struct vs_source *source, json_t *object, const char *folder,
                        const struct vs_place *place)
 {
@@ -84,7 +89,7 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
     return failed ? vs_fail_memory(error, source->text) : 0;
 }
 
-/* Makes a representation. The name and the path are in the same allocation, behind the struct. */
+/* Makes a representation. The name and the path are in the same allocation, after the struct. */
 static struct vs_representation *make(const char *name, const char *library)
 {
     size_t name_size = strlen(name) + 1, library_size = strlen(library) + 1;

@@ -27,17 +27,17 @@ struct vs_representation {
 struct vs_source;
 
 /*
- * Overrides the representation of a VIEW and its per_rank entries by overrides->datarep, if there
- * is one. Returns 0 or a negative errno, noted in the scope.
+ * Replaces the representation of a VIEW and its per_rank entries by overrides->datarep, if there is
+ * one. Returns 0, or a negative errno after recording the error in the scope.
  */
 int vs_representation_override(const struct vs_source *source,
                                const struct vs_overrides *overrides);
 
 /*
- * Loads the user-defined representations in a VIEW and its per_rank entries. The path of a library
- * becomes absolute in the JSON, relative to folder. A representation is loaded unless it is in
- * *list. The caller owns the references in *list, also after an error. Returns 0 or a negative
- * errno, noted in the scope.
+ * Loads the user-defined representations in a VIEW and its per_rank entries, unless they are in
+ * *list already. Makes the path of each library absolute in the JSON, relative to folder. The
+ * caller owns the references in *list, also after an error. Returns 0, or a negative errno after
+ * recording the error in the scope.
  */
 int vs_representations_load(const struct vs_source *source, const char *folder,
                             const struct vs_overrides *overrides, struct vs_representation **list);
@@ -45,8 +45,8 @@ int vs_representations_load(const struct vs_source *source, const char *folder,
 void vs_representations_free(struct vs_representation *list);
 
 /*
- * Returns the representation of a "datarep" (NULL: absent) at place. User-defined ones are looked
- * up in the source's list. A new reference, or NULL with the error noted.
+ * Returns a new reference to the representation of a "datarep" (NULL: absent) at place.
+ * User-defined ones are looked up in the source's list. Returns NULL after recording an error.
  */
 struct vs_representation *vs_representation_find(const struct vs_source *source,
                                                  const json_t *value, const struct vs_place *place);

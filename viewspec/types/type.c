@@ -42,7 +42,7 @@ static bool repeat_is_same(const struct vs_repeat *a, const struct vs_repeat *b)
     return a->basic == b->basic && a->record == b->record;
 }
 
-/* Removes entries of list without data, and merges neighbours. Returns how many are left. */
+/* Removes entries of list without data, and merges neighbors. Returns the number that is left. */
 static int64_t repeat_merge(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
 {
     int64_t n = 0;
@@ -237,7 +237,10 @@ struct vs_type vs_type_resized(struct vs_arena *arena, int64_t lb, int64_t exten
     return type;
 }
 
-/* Makes the blocks of one dimension: whole ones, then the one that the edge of the array cuts. */
+/*
+ * Makes the blocks of one dimension: first the complete ones, then the block that the array's edge
+ * cuts.
+ */
 static const struct vs_node *part_node(struct vs_arena *arena, const struct vs_part *part,
                                        int64_t extent, const struct vs_node *inner)
 {
@@ -282,7 +285,7 @@ struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64
     part.count = whole > place ? (whole - place - 1) / places + 1 : 0;
     if (whole % places == place)
         part.rest = rest;
-    /* Only bytes inside of size count; a block that the place does not own may lie behind 2^63. */
+    /* Only bytes inside of size count. A block that the place does not own may lie beyond 2^63. */
     if (part.count || part.rest)
         part.start = place * part.length;
     if (part.count > 1 || (part.count && part.rest))

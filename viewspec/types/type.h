@@ -11,15 +11,15 @@
 #include "representation.h"
 #include "viewspec/spec.h"
 
-/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1), their elements, and how they are dealt. */
+/* Private to viewspec/: MPI datatypes (MPI 3.1, 4.1), their elements, and their distribution. */
 
 /*
- * A dealing: how a darray, scatter, hpf_block or hpf_cyclic deals the elements of an
- * array to the ranks. If nothing else in a view depends on the rank, the owner of a byte can be
- * computed without searching the ranks.
+ * A dealing: the distribution of the elements of an array to the ranks by a darray, scatter,
+ * hpf_block or hpf_cyclic. If nothing else in a view depends on the rank, the owner of a byte can
+ * be computed without searching the ranks.
  */
 
-/* One dimension: blocks of length elements are dealt to the places in turn. */
+/* One dimension: blocks of length elements are distributed cyclically to the places. */
 struct vs_deal {
     int64_t size, length, places; /* each 1 or more */
     int64_t weight;               /* ranks from one place to the next */
@@ -57,7 +57,7 @@ struct vs_repeat {
 };
 
 /*
- * Parts that follow each other. Neighbours differ, so that a record has elements of at least two
+ * Parts that follow each other. Neighbors differ, so that a record has elements of at least two
  * basic types.
  */
 struct vs_record {
@@ -67,7 +67,7 @@ struct vs_record {
         *file; /* bytes before part i; count + 1 entries, the last is the total */
 };
 
-/* Overflow and lack of memory are noted in arena; the results must then not be used. */
+/* Overflow and lack of memory are recorded in arena; the results must then not be used. */
 
 /* Returns count times old. Both products, count * old in bytes, are checked. */
 struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count,
@@ -81,19 +81,20 @@ struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs
  * are bytes in the file's representation. Passed by value; the loops are in an arena.
  */
 struct vs_type {
-    const struct vs_node *node;       /* NULL: no data */
-    int64_t lb, ub;                   /* MPI 3.1, 4.1.7; extent = ub - lb */
-    bool bounded;                     /* lb and ub come from markers (resized, subarray, darray) */
-    bool empty;                       /* an empty typemap: neither data nor markers, no bounds */
-    int align;                        /* strictest alignment of its basic types */
-    struct vs_repeat elements;        /* its basic types; none if it is made of etypes */
-    bool identical;                   /* the file's bytes are the native ones */
-    const struct vs_array *array;     /* the array that the type is exactly a part of; NULL: none */
-    const struct vs_array *part;      /* the same, whatever the bounds of the type are */
-    const struct vs_dealing *dealing; /* the dealing that gives the rank exactly this; NULL: none */
+    const struct vs_node *node;   /* NULL: no data */
+    int64_t lb, ub;               /* MPI 3.1, 4.1.7; extent = ub - lb */
+    bool bounded;                 /* lb and ub come from markers (resized, subarray, darray) */
+    bool empty;                   /* an empty typemap: neither data nor markers, no bounds */
+    int align;                    /* strictest alignment of its basic types */
+    struct vs_repeat elements;    /* its basic types; none if it is made of etypes */
+    bool identical;               /* the file's bytes are the native ones */
+    const struct vs_array *array; /* the array that the type is exactly a part of; NULL: none */
+    const struct vs_array *part;  /* as array, but regardless of the type's bounds */
+    const struct vs_dealing
+        *dealing; /* the distribution that gives the rank exactly this; NULL: none */
 };
 
-/* Returns the extent of type; overflow is noted in arena. */
+/* Returns the extent of type. Overflow is recorded in arena. */
 int64_t vs_type_extent(struct vs_arena *arena, const struct vs_type *type);
 
 /* Makes a basic type. It is not aligned in a representation with other sizes. Its size is not 0. */
@@ -133,8 +134,8 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
 
 /*
  * Returns the part of size elements that process `place` of `places` owns if blocks of length are
- * dealt cyclically. size and length are at least 1, place is less than places. start or stride is 0
- * if there is no block to begin or to follow.
+ * distributed cyclically. size and length are at least 1, place is less than places. start or
+ * stride is 0 if there is no block to begin or to follow.
  */
 struct vs_part vs_part_cyclic(int64_t size, int64_t length, int64_t place, int64_t places);
 

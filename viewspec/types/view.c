@@ -471,7 +471,8 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     return 0;
 }
 
-/* Returns how many positions of a tile belong to etypes before the first one that ends behind room.
+/*
+ * Returns how many positions of a tile belong to etypes before the first one that ends beyond room.
  */
 static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_node *etype,
                                  int64_t room)
@@ -485,7 +486,10 @@ static int64_t positions_in_tile(const struct vs_node *tile, const struct vs_nod
            VS_FIRST(i, 0, tile->size / etype->size, vs_node_seek(tile, i * etype->size) >= late);
 }
 
-/* Returns the same in the slice's order: before the first etype, in that order, behind room. */
+/*
+ * Returns the same in the slice's order: the positions before the first etype that ends beyond
+ * room.
+ */
 static int64_t ordered_in_tile(const struct vs_order *order, const struct vs_node *etype,
                                int64_t room)
 {

@@ -15,7 +15,7 @@
 /* Returns the basic types of one etype, and its sizes. Borrowed from the view. */
 const struct vs_repeat *vs_view_elements(const struct vs_view *view);
 
-/* Returns how the filetype is dealt to the ranks, or NULL. Borrowed from the view. */
+/* Returns the distribution of the filetype to the ranks, or NULL. Borrowed from the view. */
 const struct vs_dealing *vs_view_dealing(const struct vs_view *view);
 
 /*
@@ -34,13 +34,14 @@ struct vs_source {
     json_t *view;                              /* the VIEW object */
     const struct vs_place *place;              /* the place of view */
     struct vs_representation *representations; /* user-defined ones: the spec's list */
-    bool by_file;            /* the slice has the file's order, whatever the view says */
-    struct vs_types *shared; /* types shared by an earlier rank, or NULL */
+    bool by_file;                              /* use the file's order, regardless of the view's */
+    struct vs_types *shared;                   /* types shared by an earlier rank, or NULL */
 };
 
 /*
  * Compiles the view. Sets *types, if types is not NULL, to a new reference to types that other
- * ranks may share, or to NULL. Returns 0 or a negative errno, noted in scope->error.
+ * ranks may share, or to NULL. Returns 0, or a negative errno after recording the error in
+ * scope->error.
  */
 int vs_view_compile(const struct vs_source *source, struct vs_view **view, struct vs_types **types);
 
