@@ -41,7 +41,7 @@ struct vs_record;
 struct vs_element_frame {
     const struct vs_record *record;
     int64_t part; /* the current part of the record */
-    int64_t left; /* instances of that part behind the current one */
+    int64_t left; /* instances of that part after the current one */
 };
 
 /*
@@ -50,7 +50,7 @@ struct vs_element_frame {
  */
 struct vs_element_cursor {
     struct vs_elements run; /* the next elements, up to the end of the current part */
-    int64_t end;            /* slice offset behind the last byte of the range */
+    int64_t end;            /* slice offset after the last byte of the range */
     int depth;
     struct vs_element_frame frames[VS_ELEMENT_DEPTH];
 };
@@ -73,13 +73,13 @@ bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run)
 
 /*
  * Gets the element that holds the byte at position, as a run of one. Returns false if position is
- * negative or behind the last etype that fits 64 bits. O(depth * log(width)). Local.
+ * negative or after the last etype that fits 64 bits. O(depth * log(width)). Local.
  */
 bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_elements *run);
 
 /*
- * Returns the slice offset of position. That is the offset of its element, plus the offset of the
- * byte in the element if the element has the same size in the file. Local.
+ * Returns the slice offset of position: the offset of its element, plus the offset of the byte in
+ * the element if the element has the same size in the file. Local.
  */
 int64_t vs_elements_offset(const struct vs_view *view, int64_t position);
 

@@ -62,7 +62,7 @@ struct vs_map_facts {
     int64_t
         tile_runs;  /* upper bound of the runs in a tile: adjacent ones of different loops count */
     int64_t first;  /* displacement of the lowest byte of tile 0 */
-    int64_t end;    /* displacement behind the highest byte of tile 0 */
+    int64_t end;    /* displacement after the highest byte of tile 0 */
     int64_t limit;  /* number of positions: those with displacements below 2^63-1 */
     bool monotonic; /* the starts of etypes never decrease in slice order (MPI 3.1, 13.3) */
     bool disjoint;  /* displacements increase, so that no byte has two positions; false: unknown */
@@ -88,14 +88,14 @@ int64_t vs_map_find(const struct vs_map *map, int64_t displacement);
 /* The search reached its limit before it had an answer. Negative, like -1 for "not found". */
 #define VS_FIND_GAVE_UP (-2)
 
-/* The limit of a search in steps. So many take some tens of milliseconds. */
+/* The limit of a search in steps, which take some tens of milliseconds. */
 #define VS_FIND_STEPS 1000000
 
 /* Like vs_map_find with a limit of *steps steps; subtracts the steps taken. */
 int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64_t *steps);
 
 /*
- * Returns the first position, in slice order, whose displacement is at or behind the given one, or
+ * Returns the first position, in slice order, whose displacement is at or after the given one, or
  * facts->limit if there is none. It takes O(width) steps at a list of different types that overlap.
  * Local, thread-safe.
  */

@@ -225,7 +225,7 @@ const struct vs_map *vs_view_gaps(const struct vs_view *view);
 
 /*
  * vs_view_offset returns the slice offset of a packed offset below the end of the last tile.
- * vs_view_packed returns the packed offset of the first byte at or behind a slice offset.
+ * vs_view_packed returns the packed offset of the first byte at or after a slice offset.
  * vs_view_end returns the length of a slice that holds the first `packed` bytes without gaps: up to
  * the last of them, or to the end of the tile that they complete. All in bytes. Local, thread-safe.
  */

@@ -31,7 +31,8 @@ bool fs_atomic_is_on(const struct fs_atomic *atomic)
 }
 
 /*
- * Waits until no change of the mode is under way. Other nodes may have to agree to one. Lock held.
+ * Waits until no change of the mode is in progress. Other nodes may have to agree to one. Lock
+ * held.
  */
 static void await_change(struct fs_atomic *atomic)
 {

@@ -70,7 +70,7 @@ int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, int64_t base, bool wri
 /*
  * Close blocks opens of slices until open_door settles the change of that number. UINT64_MAX stands
  * for a change of this node alone. Close returns 0, or -EBUSY if a slice is open or another change
- * is under way. It ignores a change that is already settled.
+ * is in progress. It ignores a change that is already settled.
  */
 int fs_atomic_close_door(struct fs_atomic *atomic, uint64_t change);
 void fs_atomic_open_door(struct fs_atomic *atomic, uint64_t change);

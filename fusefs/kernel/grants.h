@@ -38,7 +38,7 @@ void fs_grants_start(struct fs_session *session);
 /* Revokes all grants, because the mount no longer serves. */
 void fs_grants_end(struct fs_session *session);
 
-/* Returns false if the kind of mount rules out grants, whatever is open. Thread-safe. */
+/* Returns false if the kind of mount rules out grants for all slices. Thread-safe. */
 bool fs_grants_are_on(const struct fs_session *session);
 
 /*

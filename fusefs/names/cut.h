@@ -92,8 +92,8 @@ bool fs_cut_takes_part(struct fs_slices *slices, const struct fs_handle *handle)
 int fs_cut_reach(struct fs_cut *cut, int64_t start, int64_t end, fs_cut_fill *fill, void *data);
 
 /*
- * Implements ftruncate(2): moves the mark to size, in either direction. Otherwise like
- * fs_cut_reach, and a slice that is not cut keeps no mark. Thread-safe.
+ * Implements ftruncate(2): moves the mark to size, in either direction. Does nothing if the slice
+ * is not cut. Otherwise like fs_cut_reach. Thread-safe.
  */
 int fs_cut_resize(struct fs_cut *cut, int64_t size, fs_cut_fill *fill, void *data);
 

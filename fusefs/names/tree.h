@@ -101,7 +101,7 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 
 /*
  * Returns entry number index (from 0: ".", "..", ...) of folder: fills name (FS_NAME_SIZE bytes)
- * and node. Entries of kind FS_SELF come last in a folder of ranks. Returns false behind the last
+ * and node. Entries of kind FS_SELF come last in a folder of ranks. Returns false after the last
  * entry. Takes constant time.
  */
 bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,

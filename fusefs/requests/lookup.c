@@ -309,7 +309,7 @@ static int resize(const struct fs_slice *slice, int64_t size)
     return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
 }
 
-/* Handles truncation. Sets *told if the kernel must be told another size than the slice's. */
+/* Handles truncation. Sets *told if the kernel must get another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
                     const struct fuse_file_info *info, off_t *told)
 {

@@ -14,8 +14,8 @@
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events);
 
 /*
- * Reports that this node is mounted, and waits until all nodes are. Returns an exit status: 1 if a
- * node cannot be mounted.
+ * Reports that this node is mounted, and waits until all nodes are. Returns an exit status: 0, or 1
+ * if the mount does not start.
  */
 int fs_nodes_await_start(struct fs_session *session);
 

@@ -33,7 +33,7 @@ struct member {
     int64_t bytes; /* positions that it holds */
     int64_t limit; /* positions that its view has */
     bool is_array; /* the filetype is a part of an array */
-    int64_t end;   /* displacement behind the last byte that it holds; 0: none */
+    int64_t end;   /* displacement after the last byte that it holds; 0: none */
 };
 
 /* The members that hold bytes of a block, ascending. */
@@ -171,8 +171,8 @@ static int64_t tiles_of(const struct member *member)
 }
 
 /*
- * Returns the end of a member if it is complete: by its view, if that has an end, or by `arrays`
- * whole arrays.
+ * Returns the end that a complete member would have: the end of its view, or of `arrays` whole
+ * arrays. If it has neither, returns the end of its data.
  */
 static int64_t full_end(const struct member *member, int64_t arrays)
 {

@@ -165,7 +165,7 @@ static int add_cells(struct walk *walk, struct pieces *pieces, const struct vs_i
 
 /*
  * Finds the range in which an item shows the same bytes in every cell. A loop that is not clipped
- * extends by the gap before its first and behind its last iteration.
+ * extends by the gap before its first and after its last iteration.
  */
 static void steady_places(const struct vs_item *item, int64_t cell, int64_t *begin, int64_t *end)
 {

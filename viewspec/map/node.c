@@ -367,7 +367,7 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
     }
 }
 
-/* Returns the first of count instances, stride apart, with a byte at or behind target, or count. */
+/* Returns the first of count instances, stride apart, with a byte at or after target, or count. */
 static int64_t first_instance(const struct vs_node *child, int64_t count, int64_t stride,
                               int64_t target)
 {
@@ -390,7 +390,7 @@ static int64_t end_of_block(const struct vs_node *node, int64_t block)
                        : node->displacements[block] + last * node->stride + node->child->hi;
 }
 
-/* Returns the first block with a byte at or behind target. */
+/* Returns the first block with a byte at or after target. */
 static int64_t first_block(const struct vs_node *node, int64_t target)
 {
     return VS_FIRST(i, 0, node->count, end_of_block(node, i) > target);

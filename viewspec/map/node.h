@@ -40,7 +40,7 @@ struct vs_node {
     bool disjoint;  /* monotonic, and no byte occurs twice */
     int64_t base;
     int64_t size;   /* data bytes, > 0 */
-    int64_t lo, hi; /* lowest byte, and the byte behind the highest */
+    int64_t lo, hi; /* lowest byte, and the byte after the highest */
     int64_t runs;   /* leaf runs, adjacent ones of different leaves not merged; saturates */
     struct vs_starts starts;
     int64_t count;                /* LOOP: instances; BLOCKS: blocks; SEQ: children */

@@ -81,17 +81,16 @@ struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs
  * are bytes in the file's representation. Passed by value; the loops are in an arena.
  */
 struct vs_type {
-    const struct vs_node *node;   /* NULL: no data */
-    int64_t lb, ub;               /* MPI 3.1, 4.1.7; extent = ub - lb */
-    bool bounded;                 /* lb and ub come from markers (resized, subarray, darray) */
-    bool empty;                   /* an empty typemap: neither data nor markers, no bounds */
-    int align;                    /* strictest alignment of its basic types */
-    struct vs_repeat elements;    /* its basic types; none if it is made of etypes */
-    bool identical;               /* the file's bytes are the native ones */
-    const struct vs_array *array; /* the array that the type is exactly a part of; NULL: none */
-    const struct vs_array *part;  /* as array, but regardless of the type's bounds */
-    const struct vs_dealing
-        *dealing; /* the distribution that gives the rank exactly this; NULL: none */
+    const struct vs_node *node;       /* NULL: no data */
+    int64_t lb, ub;                   /* MPI 3.1, 4.1.7; extent = ub - lb */
+    bool bounded;                     /* lb and ub come from markers (resized, subarray, darray) */
+    bool empty;                       /* an empty typemap: neither data nor markers, no bounds */
+    int align;                        /* strictest alignment of its basic types */
+    struct vs_repeat elements;        /* its basic types; none if it is made of etypes */
+    bool identical;                   /* the file's bytes are the native ones */
+    const struct vs_array *array;     /* the array that the type is exactly a part of; NULL: none */
+    const struct vs_array *part;      /* as array, but regardless of the type's bounds */
+    const struct vs_dealing *dealing; /* the exact distribution of the rank's part; NULL: none */
 };
 
 /* Returns the extent of type. Overflow is recorded in arena. */
