@@ -8,7 +8,7 @@
 enum fs_mounted {
     FS_MOUNTED_NOT, /* no mount, a mount of another program, or one whose daemon has exited */
     FS_MOUNTED,
-    FS_MOUNTED_DEGRADED, /* a node of a cluster that is no longer connected */
+    FS_MOUNTED_DEGRADED, /* one node of a degraded cluster */
 };
 
 /*

@@ -12,8 +12,8 @@
 #define REPEATS 4
 /*
  * The time that the answer to a write waits for a drop of its pages, in ms. The second limit
- * applies if the kernel may keep a page locked for this write: such a page cannot be dropped before
- * the answer.
+ * applies if the kernel may keep a page locked for this write: such a page cannot be invalidated
+ * before the answer.
  */
 #define PATIENCE        2000
 #define PATIENCE_UNSURE 20
@@ -33,7 +33,7 @@ struct drop {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool over; /* the pages are dropped, or the writer no longer waits; lock */
+    bool over; /* the pages are invalidated, or the writer no longer waits; lock */
 };
 
 int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
@@ -102,7 +102,7 @@ void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
 }
 
 /*
- * Waits up to patience ms until the pages are dropped. Returns false if they are not yet; the
+ * Waits up to patience ms until the pages are invalidated. Returns false if they are not yet; the
  * dropper then frees drop.
  */
 static bool await_drop(struct drop *drop, int patience)

@@ -172,9 +172,9 @@ void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
 }
 
 /*
- * Drops the pages of slices that may show bytes of this one. A program with a grant may be killed
- * between a write past the page cache and its check that the grant still holds. Pages that were
- * filled in between may then lack the bytes.
+ * Invalidates the pages of slices that may show bytes of this one. A program with a grant may be
+ * killed between a write past the page cache and its check that the grant still holds. Pages that
+ * were filled in between may then lack the bytes.
  */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice)
 {

@@ -48,13 +48,13 @@ bool fs_grants_are_on(const struct fs_session *session);
 bool fs_grants_is_user(uid_t user);
 
 /*
- * Returns true if the kernel should drop the slice's pages before fs_grants_ask: the handle is to
- * write, the kernel may have pages, and no other handle lacks a grant. Call it right before the
- * drop. Keeps the request's nonce in the handle. Thread-safe.
+ * Returns true if the kernel should invalidate the slice's pages before fs_grants_ask: the handle
+ * is to write, the kernel may have pages, and no other handle lacks a grant. Call it right before
+ * the drop. Keeps the request's nonce in the handle. Thread-safe.
  */
 bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce);
 
-/* Records that the pages have been dropped. Thread-safe. */
+/* Records that the pages have been invalidated. Thread-safe. */
 void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle);
 
 /*

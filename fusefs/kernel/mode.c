@@ -20,8 +20,8 @@ static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_i
 /*
  * Chooses direct_io. A handle that only writes bypasses the page cache, which would cost a copy,
  * and a read for each page in which records begin or end. Above all, the kernel then locks no page
- * for the write, so the answer can wait until pages are dropped: the pages of other slices, and of
- * this one if it is being read.
+ * for the write, so the answer can wait until pages are invalidated: the pages of other slices, and
+ * of this one if it is being read.
  *
  * The handle must not bypass stores of a shared mapping. They may wait in the same page, and would
  * be sent with the page's old bytes around them. An append bypasses the cache because its offset is
@@ -54,14 +54,14 @@ static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_i
 }
 
 /*
- * Drops the pages of other slices that show the written bytes. The answer to a write past the page
- * cache waits for that. During a write through pages the kernel keeps the pages of the request
+ * Invalidates the pages of other slices that show the written bytes. The answer to a write past the
+ * page cache waits for that. During a write through pages the kernel keeps the pages of the request
  * locked until the answer. Two such writers of overlapping slices would wait for each other, so the
  * answer does not wait for the drops.
  *
- * After a write past the page cache, also drops the slice's own pages if it is being read. They may
- * have been filled before the bytes were stored. A slice that is opened later fills its pages
- * later.
+ * After a write past the page cache, also invalidates the slice's own pages if it is being read.
+ * They may have been filled before the bytes were stored. A slice that is opened later fills its
+ * pages later.
  */
 static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                          const struct fs_handle *handle, off_t offset, size_t put, bool direct)

@@ -16,17 +16,17 @@ struct fs_notifier_calls {
     /* Answers an open that was handed to fs_notifier_open. */
     void (*opened)(struct fs_session *session, fuse_req_t request,
                    const struct fuse_file_info *info);
-    /* Answers a request for a grant, after the kernel has dropped the slice's pages. */
+    /* Answers a request for a grant, after the kernel has invalidated the slice's pages. */
     void (*asked)(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
     /* Stores everything. Returns 0 or a negative errno. */
     int (*sync_all)(struct fs_session *session);
 };
 
 /*
- * The thread that makes the kernel drop the pages of a slice. The kernel waits there for reads in
- * progress, which other threads must be free to answer. So no request handler notifies the kernel
- * itself or waits for this thread. Instead, a handler passes the request, for example an fsync, and
- * this thread answers it.
+ * The thread that makes the kernel invalidate the pages of a slice. The kernel waits there for
+ * reads in progress, which other threads must be free to answer. So no request handler notifies the
+ * kernel itself or waits for this thread. Instead, a handler passes the request, for example an
+ * fsync, and this thread answers it.
  */
 struct fs_notifier {
     struct fs_session *session; /* borrowed, as are the next two */

@@ -16,10 +16,10 @@ struct fs_overlaps {
 };
 
 /*
- * Makes the notifier drop the pages of other slices that are open for reading and show some of the
- * bytes [offset, offset + length) of a slice's data. Call it after a write of these bytes. Does not
- * wait; the notifier handles later notices after these drops. Returns the number of slices.
- * Thread-safe.
+ * Makes the notifier invalidate the pages of other slices that are open for reading and show some
+ * of the bytes [offset, offset + length) of a slice's data. Call it after a write of these bytes.
+ * Does not wait; the notifier handles later notices after these drops. Returns the number of
+ * slices. Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length);

@@ -146,7 +146,7 @@ int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
 
 /*
  * Invalidates the kernel's pages, which show bytes that were given up or stored as other values.
- * They are dropped now, or when the slice is opened.
+ * This happens now, or when the slice is opened.
  */
 static void drop_given_up(struct fs_session *session, struct fs_slice *slice)
 {

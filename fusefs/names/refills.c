@@ -6,7 +6,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
-/* The time within which the kernel drops pages after it has read an answer, in ms. */
+/* The time within which the kernel invalidates pages after it has read an answer, in ms. */
 #define SOON 100
 
 void fs_refills_init(struct fs_refills *refills)
@@ -132,9 +132,9 @@ void fs_refills_drop_begin(struct fs_refills *refills, struct fs_refilled *drop)
 }
 
 /*
- * Forgets pages that were read before the drop began, because they have been dropped. Pages that
- * were read since may have been dropped or not: marks them unsure, and extends `again` to include
- * them. If there are none, again->end is 0. Lock held.
+ * Forgets pages that were read before the drop began, because they have been invalidated. Pages
+ * that were read since may have been invalidated or not: marks them unsure, and extends `again` to
+ * include them. If there are none, again->end is 0. Lock held.
  */
 static void forget_dropped(struct fs_refills *refills, const struct fs_refilled *drop,
                            struct fs_refilled *again)

@@ -10,19 +10,19 @@
 
 /*
  * Stale pages of a slice (refills). The kernel copies the bytes of a write into its pages, unlocks
- * the pages that are up to date, and then sends the write. If these pages are dropped meanwhile and
- * read again before the bytes are stored, they lack the bytes. They would stay stale until
- * something else drops them. This module finds such pages, and they are dropped once more before
- * the write is answered (fusefs/kernel/drop.h).
+ * the pages that are up to date, and then sends the write. If these pages are invalidated meanwhile
+ * and read again before the bytes are stored, they lack the bytes. They would stay stale until
+ * something else invalidates them. This module finds such pages, and they are invalidated once more
+ * before the write is answered (fusefs/kernel/drop.h).
  *
  * The kernel sends one write of an inode at a time. It copies the bytes of the next write after it
  * has received the answer to the previous one. Between two answers, a page is suspect from a read
- * that follows a drop until the end of a later drop. While nothing is dropped, no reads are
+ * that follows a drop until the end of a later drop. While nothing is invalidated, no reads are
  * recorded, and the cost is one atomic load.
  *
  * If a drop removes a page before the copy, the page is not up to date. It then stays locked until
- * the write is answered. Dropping such a page before the answer would be a deadlock. So a suspect
- * page may be waited for only if no drop came after it.
+ * the write is answered. Invalidating such a page before the answer would be a deadlock. So a
+ * suspect page may be waited for only if no drop came after it.
  *
  * Offsets count from the inode's beginning. `now` is a time of mpiio_clock. All functions but init
  * and free are thread-safe. Only find waits.
@@ -55,7 +55,7 @@ struct fs_refills {
     unsigned writers; /* number of handles open for writing through the kernel's pages; lock */
     unsigned running; /* drops in progress; lock */
     uint64_t drops;   /* drops begun so far; lock */
-    int64_t expected; /* time until which the kernel may drop pages by itself; lock */
+    int64_t expected; /* time until which the kernel may invalidate pages by itself; lock */
     bool stored;      /* the bytes of the current write are stored, so later reads see them; lock */
     struct fs_refill *reading;               /* recorded reads in progress; lock */
     struct fs_refilled done[FS_REFILLS_MAX]; /* answered reads that are suspect; lock */
@@ -72,10 +72,10 @@ void fs_refills_join(struct fs_refills *refills, int64_t now);
 void fs_refills_leave(struct fs_refills *refills);
 
 /*
- * Announces an open of the slice at which the kernel is to drop its pages. own is 1 if the opener
- * has joined, else 0. Returns true if others have joined: the caller then drops the pages before it
- * answers. Otherwise the kernel drops them soon after the answer, and reads are recorded if a
- * writer joins in between. The opener itself writes only after that drop.
+ * Announces an open of the slice at which the kernel is to invalidate its pages. own is 1 if the
+ * opener has joined, else 0. Returns true if others have joined: the caller then invalidates the
+ * pages before it answers. Otherwise the kernel invalidates them soon after the answer, and reads
+ * are recorded if a writer joins in between. The opener itself writes only after that drop.
  */
 bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now);
 
@@ -87,7 +87,10 @@ bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now);
 void fs_refills_drop_begin(struct fs_refills *refills, struct fs_refilled *drop);
 bool fs_refills_drop_end(struct fs_refills *refills, struct fs_refilled *drop, bool last);
 
-/* Announces an answer that may make the kernel drop the slice's pages, soon and without notice. */
+/*
+ * Announces an answer that may make the kernel invalidate the slice's pages, soon and without
+ * notice.
+ */
 void fs_refills_drop_expected(struct fs_refills *refills, int64_t now);
 
 /*
@@ -105,10 +108,10 @@ void fs_refills_read_end(struct fs_refills *refills, struct fs_refill *read);
 bool fs_refills_stored(struct fs_refills *refills);
 
 /*
- * Finds the pages of a write that must be dropped before it is answered. Writes their ranges into
- * list (FS_REFILLS_MAX entries), and returns their number. Waits for drops in progress, which may
- * reduce the number, but only until limit, a time of mpiio_clock. Sets *sure if none of the pages
- * can be locked by the kernel for this write.
+ * Finds the pages of a write that must be invalidated before it is answered. Writes their ranges
+ * into list (FS_REFILLS_MAX entries), and returns their number. Waits for drops in progress, which
+ * may reduce the number, but only until limit, a time of mpiio_clock. Sets *sure if none of the
+ * pages can be locked by the kernel for this write.
  */
 size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length, int64_t now,
                        int64_t limit, struct fs_refilled *list, bool *sure);

@@ -17,7 +17,7 @@ struct fs_read {
     /* The answer. */
     const char *bytes;            /* buffer, or bytes that were read ahead */
     struct fs_prefetch *prefetch; /* to call fs_prefetch_done after the answer; or NULL */
-    struct fs_slice *shrunk;      /* a reference to a slice whose pages must be dropped, or NULL */
+    struct fs_slice *shrunk; /* a reference to a slice whose pages must be invalidated, or NULL */
 };
 
 /* A WRITE request. */

@@ -102,13 +102,13 @@ static int read_buffer(struct fs_session *session, size_t size, char **buffer)
 }
 
 /*
- * Drops the pages of a slice that has shrunk. Call it after the answer to the read. The kernel
- * takes the new end of the slice from a short answer, but not if pages were dropped since the
- * request. Then the reader would get the zeros.
+ * Invalidates the pages of a slice that has shrunk. Call it after the answer to the read. The
+ * kernel takes the new end of the slice from a short answer, but not if pages were invalidated
+ * since the request. Then the reader would get the zeros.
  */
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
-    /* If memory is short, the pages stay until the next open, which drops them. */
+    /* If memory is short, the pages stay until the next open, which invalidates them. */
     fs_notifier_drop(&session->notifier, slice, inode);
     fs_slices_put(&session->slices, slice);
 }

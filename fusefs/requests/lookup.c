@@ -62,8 +62,8 @@ static int64_t slice_size(struct fs_session *session, struct fs_slice *slice,
 }
 
 /*
- * Records the size that is reported to the kernel. If the kernel knows another size, it drops the
- * slice's pages.
+ * Records the size that is reported to the kernel. If the kernel knows another size, it invalidates
+ * the slice's pages.
  */
 static void note_size(struct fs_slice *slice, int64_t size)
 {

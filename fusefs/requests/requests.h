@@ -38,7 +38,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
               size_t out_size);
 
-/* Answers a request for a grant after the kernel has dropped its pages. */
+/* Answers a request for a grant after the kernel has invalidated its pages. */
 void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 /* lookup.c: names and attributes. */

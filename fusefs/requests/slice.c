@@ -27,8 +27,8 @@
 
 /*
  * Detects that the file was truncated: a read ended at end, but the kernel knows a larger size. Its
- * pages beyond the end may contain zeros, and must be dropped before the file grows again. Returns
- * a reference to the slice, or NULL if nothing needs to be done.
+ * pages beyond the end may contain zeros, and must be invalidated before the file grows again.
+ * Returns a reference to the slice, or NULL if nothing needs to be done.
  */
 static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *slice,
                                    int64_t wanted, int64_t end)
@@ -221,7 +221,8 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
     /*
-     * The slice is open now, so later writers drop its pages. The version includes earlier writes.
+     * The slice is open now, so later writers invalidate its pages. The version includes earlier
+     * writes.
      */
     if (error == 0)
         error = fs_version_now(session, &handle->version);
@@ -281,9 +282,9 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
     /*
-     * If others write through the pages that the kernel must drop, make it drop them before the
-     * answer, not some time after it. fs_refills_opened records the drop for writers that join
-     * before it.
+     * If others write through the pages that the kernel must invalidate, make it invalidate them
+     * before the answer, not some time after it. fs_refills_opened records the drop for writers
+     * that join before it.
      */
     if (!handle->drops_first && !passed && !info->keep_cache)
         handle->drops_first =

@@ -39,9 +39,9 @@ static bool has_one_mark(struct fs_session *session, const struct fs_slice *slic
 }
 
 /*
- * Makes the kernel drop the pages of [start, end) of open slices. During a write through pages,
- * which starts at end, the kernel may keep the first page locked until the answer. The notifier
- * drops that page a moment later.
+ * Makes the kernel invalidate the pages of [start, end) of open slices. During a write through
+ * pages, which starts at end, the kernel may keep the first page locked until the answer. The
+ * notifier invalidates that page a moment later.
  */
 static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
 {

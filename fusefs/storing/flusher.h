@@ -61,9 +61,9 @@ struct fs_epoch {
 
 /*
  * The thread that stores the data of write-back. It does so in epochs with the other nodes. It
- * stores by itself if there are no other nodes, or after they have separated. It wakes up for
- * waiters, when dirty_max is reached, and when data has been dirty for flush_interval. It never
- * waits for the kernel, and so not for any request.
+ * stores by itself on a single node, and after another node has failed. It wakes up for waiters,
+ * when dirty_max is reached, and when data has been dirty for flush_interval. It never waits for
+ * the kernel, and so not for any request.
  */
 struct fs_flusher {
     struct fs_session *session; /* borrowed */

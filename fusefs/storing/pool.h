@@ -43,7 +43,7 @@ int fs_pool_start(struct fs_pool *pool);
 void fs_pool_look_again(struct fs_pool *pool);
 
 /*
- * Makes this node read everything by itself, because the nodes have separated. Does not wait.
+ * Makes this node read everything by itself, because another node has failed. Does not wait.
  * Thread-safe.
  */
 void fs_pool_alone(struct fs_pool *pool);

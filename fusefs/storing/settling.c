@@ -18,8 +18,8 @@
 
 /*
  * The time for which a version must have existed before it may settle, in ns, if a server sets the
- * times. By then the server's clock has ticked, so a later write leaves other times. Pages dropped
- * after that write need not be dropped again.
+ * times. By then the server's clock has ticked, so a later write leaves other times. Pages
+ * invalidated after that write need not be invalidated again.
  */
 #define STOOD ((MPIIO_FRESHNESS_AGE + 10) * INT64_C(1000000))
 
