@@ -30,7 +30,7 @@ struct fs_jobs {
     bool stop;         /* lock: lock */
     int apart;         /* number of jobs that run in threads of their own; lock: lock */
     int calls;         /* number of jobs inside a call; lock: lock */
-    enum fs_call call; /* the latest kind of call that is active; lock: lock */
+    enum fs_call call; /* the highest kind while calls are active; lock: lock */
     bool unmounts;     /* another node has asked this node to unmount; lock: lock */
     bool last;         /* this node unmounted the others and comes last; lock: lock */
     char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */

@@ -32,8 +32,7 @@ struct fs_handle {
     struct fs_version version;
     atomic_bool pending;
 
-    atomic_bool
-        unsynced; /* data may have been written through it since its last successful fsync */
+    atomic_bool unsynced;     /* possibly written through since its last successful fsync */
     atomic_uint failed_syncs; /* the number of the mount's failed syncs that it has reported, or
                                  that precede it */
 

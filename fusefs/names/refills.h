@@ -43,7 +43,7 @@ struct fs_refill {
     struct fs_refill *next;
     struct fs_refilled range;
     bool noted;   /* it is in the list of reads in progress */
-    bool suspect; /* no write was answered since it began; lock: the refills' */
+    bool suspect; /* it may lack the bytes of the current write; lock: the refills' */
 };
 
 struct fs_refills {
