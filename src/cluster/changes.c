@@ -4,8 +4,9 @@
 #include <errno.h>
 
 /*
- * Changes: prepared by all, then settled one way or the other by all, then the next one's turn. A
- * node passes one on at a time, for itself and those below in turn. The thread's.
+ * Changes: all nodes prepare a change, then all commit it or all abort it. Then the next change
+ * begins. A node passes on one change at a time, and takes its peers in turn, itself included.
+ * Called by the thread only.
  */
 
 static void say_result(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t call,
@@ -36,7 +37,8 @@ void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_fra
     mpiio_branch_broadcast(peers, frame);
 }
 
-/* The next one's: here at node 0, elsewhere further up, with the time that is left for it. */
+/* Begins the change that a peer asks for: here if this is node 0, else at the node above, with
+   the time that is left for it. */
 static void begin_change(struct mpiio_peers *peers, struct mpiio_peer *peer, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -60,7 +62,7 @@ static void begin_change(struct mpiio_peers *peers, struct mpiio_peer *peer, int
 static void begin_next(struct mpiio_peers *peers)
 {
     struct mpiio_rounds *self = &peers->rounds;
-    int first = self->change_peer + 1; /* everybody's turn comes */
+    int first = self->change_peer + 1; /* round robin */
     int64_t now = mpiio_clock();
 
     for (int i = 0; i < peers->peers && !self->changing; i++) {
@@ -98,7 +100,7 @@ void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
     begin_next(peers);
 }
 
-/* At node 0: all have agreed, or one has not. */
+/* At node 0: settles the change once all nodes have agreed, or one has refused. */
 static void decide(struct mpiio_peers *peers, int status)
 {
     struct mpiio_rounds *self = &peers->rounds;

@@ -49,9 +49,9 @@ void mpiio_connection_flush(struct mpiio_connection *link)
             mpiio_queue_drop(&link->out, (size_t)sent);
             atomic_fetch_add(&link->sent, (uint64_t)sent);
         } else if (errno == EPIPE || errno == ECONNRESET) {
-            /* The other end is closed. What it sent last must be read first, so the reader
-               fails. The kernel reports a reset only once; the reader then sees the end of the
-               stream. */
+            /* The peer has closed the connection. Its last bytes must be read first, so the
+               failure is left to the reader. The kernel reports a reset only once. The reader
+               then sees the end of the stream. */
             link->reset = link->reset || errno == ECONNRESET;
             mpiio_queue_free(&link->out);
         } else if (errno == EAGAIN || errno == EWOULDBLOCK) {

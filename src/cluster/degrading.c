@@ -20,7 +20,7 @@ static bool is_head(const struct mpiio_peers *peers)
     return peers->above == NULL || peers->above->link.fd < 0;
 }
 
-/* A frame that tells of a death, or of what may be one. */
+/* Makes a frame that reports a failed node or engine. */
 static struct mpiio_peer_frame death(enum mpiio_peer_frame_type type, int node, const char *host,
                                      const char *why)
 {
@@ -46,8 +46,8 @@ static bool has_ended(const struct mpiio_peers *peers, const struct mpiio_peer *
 
 /*
  * Delays going on alone after the loss of a peer, because nodes on its side may not know of the
- * failure yet. They notice within settle, unless they are cut off or frozen. The leases of those
- * end before the promise does that this node has given to the peer.
+ * failure yet. They notice within settle, unless they are cut off or frozen. In that case their
+ * leases end before the promise that this node has given to the peer.
  */
 static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *peer)
 {
@@ -68,7 +68,7 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
     if (peers->status.state != MPIIO_PEERS_TOGETHER)
         return;
     mpiio_roster_set_degraded(peers, node, host, why);
-    /* To the dead one too: it may be alive, and must know first of all. */
+    /* Also to the failed node: it may be alive, and must be fenced first of all. */
     mpiio_branch_broadcast(peers, &frame);
     mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
     self->go_before = now + peers->timeout + (is_head(peers) ? 0 : peers->settle);
@@ -79,10 +79,11 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
 void mpiio_degrading_go(struct mpiio_peers *peers)
 {
     mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_GO});
-    peers->rounds.go_after = INT64_MAX; /* said once */
+    peers->rounds.go_after = INT64_MAX; /* sent once */
 }
 
-/* Tells the node above, or lets all go, where it is time to. */
+/* Reports to the node above that all nodes below are fenced, or lets them go on alone, once it
+   is time. */
 static void try_to_go(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -109,7 +110,7 @@ void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *pee
     try_to_go(peers, mpiio_clock());
 }
 
-/* A node below dies in the course of it: those below that one are to notice. */
+/* Handles the loss of a node below while degrading. The nodes below that one get time to notice. */
 static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_roster_close(peers, peer);
@@ -118,13 +119,14 @@ static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
     try_to_go(peers, mpiio_clock());
 }
 
-/* Fences this node. Must precede closing its only connection, because the other side concludes from
-   the end of that one that this node is fenced (has_ended). */
+/* Fences this node. Call it before its only connection is closed, because the other side
+   concludes from the end of that connection that this node is fenced (has_ended). */
 static void fence_self(struct mpiio_peers *peers)
 {
     const struct mpiio_peers_status *status = &peers->status;
 
-    /* First what this node has told itself before: the others may have obeyed it already. */
+    /* First handle the frames that this node has sent to itself: other nodes may have acted on
+       them already. */
     peers->inbox_failed |= mpiio_member_receive(peers) != 0;
     mpiio_member_degrade(peers, status->dead, status->dead_host, status->why);
 }
@@ -167,8 +169,9 @@ void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why)
 }
 
 /*
- * Engines also end because another node's has been killed, which did not hear this one: then that
- * node is not heard either, though not for long enough yet.
+ * Adds the silent peers to why. An engine also exits if another node's engine was killed because
+ * that node did not hear this one. Then this node does not hear that node either, but the silence
+ * is still shorter than peer_timeout.
  */
 static void add_silent(struct mpiio_peers *peers, char *why, size_t size)
 {

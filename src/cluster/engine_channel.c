@@ -9,16 +9,16 @@
 
 #include "net/wire.h"
 
-/* The last block of a file of 2^63-1 bytes, in blocks of 1 MiB. */
+/* The number of the last block of a file of 2^63-1 bytes. */
 #define BLOCK_LAST (INT64_MAX >> 20)
 
-/* The longest entry of a list, in a message. */
+/* The size of the longest list entry in a message. */
 #define ENTRY_BYTES 13
 
 struct mpiio_channel {
     int fd;
     uint8_t sent[MPIIO_MESSAGE_MAX];
-    uint8_t received[MPIIO_MESSAGE_MAX + 1]; /* one more shows that a message was too long */
+    uint8_t received[MPIIO_MESSAGE_MAX + 1]; /* the extra byte detects a message that is too long */
 };
 
 int mpiio_channel_new(int fd, struct mpiio_channel **channel)
@@ -127,7 +127,7 @@ static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *
     mpiio_wire_u64(wire, &counters->left_blocks);
 }
 
-/* A message: its type and then its fields in order. */
+/* Encodes or decodes a message: its type, then its fields in order. */
 static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
 {
     uint8_t type = (uint8_t)message->type;
@@ -166,7 +166,7 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
     case MPIIO_MESSAGE_READY:
     case MPIIO_MESSAGE_QUIT:
         break;
-    default: /* what there is not, and the parts of lists where none is expected */
+    default: /* unknown types, and parts of lists where none is expected */
         mpiio_wire_expect(wire, false);
         break;
     }
@@ -192,7 +192,7 @@ static void code_byte(struct mpiio_wire *wire, void *entry)
     mpiio_wire_u8(wire, entry);
 }
 
-/* A list is sent in parts: messages of a type of its own with as many entries as fit. */
+/* A list is sent in parts: messages of a separate type, each with as many entries as fit. */
 struct list {
     enum mpiio_message_type type;
     size_t size; /* of an entry in memory */
@@ -204,10 +204,10 @@ static const struct list block_list = {MPIIO_MESSAGE_BLOCKS, sizeof(struct mpiio
 static const struct list text_list = {MPIIO_MESSAGE_TEXTS, 1, code_byte};
 static const struct list error_list = {MPIIO_MESSAGE_ERRORS, sizeof(int32_t), code_error};
 
-/* Descriptors that come with a message, at most. */
+/* The maximum number of descriptors that come with a message. */
 #define DESCRIPTORS 2
 
-/* Sends the message written in wire, and count descriptors with it. */
+/* Sends the message encoded in wire, with count descriptors. */
 static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire,
                     const int *descriptors, size_t count)
 {
@@ -252,7 +252,7 @@ int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message
     return transmit(channel, &wire, descriptors, count);
 }
 
-/* Sends the message, and count entries behind it. */
+/* Sends the message, followed by count entries. */
 static int send_list(struct mpiio_channel *channel, const struct mpiio_message *message,
                      const struct list *list, const void *entries, uint32_t count)
 {
@@ -302,7 +302,8 @@ int mpiio_channel_send_result(struct mpiio_channel *channel,
     return send_list(channel, &message, &error_list, errors, result->count);
 }
 
-/* The first descriptors that came with a message, and -1 for the rest. Others are closed. */
+/* Returns the first descriptors that came with a message, and -1 for the rest. Closes all
+   others. */
 static void take_descriptors(struct msghdr *header, int descriptors[DESCRIPTORS])
 {
     size_t taken = 0;
@@ -333,7 +334,7 @@ static void close_all(const int descriptors[DESCRIPTORS])
             close(descriptors[i]);
 }
 
-/* Receives one message of any type. The descriptors that came with it, or -1, are the caller's. */
+/* Receives one message of any type. The caller owns the descriptors that came with it. -1: none. */
 static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
                    int descriptors[DESCRIPTORS])
 {
@@ -375,7 +376,8 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
     code_message(&wire, message);
     hello = message->type == MPIIO_MESSAGE_HELLO;
     assembled = hello && message->hello.assembled;
-    /* HELLO brings the memory and the members, and nothing else brings a descriptor. */
+    /* HELLO brings the memory, and the members if there are any. No other message brings a
+       descriptor. */
     if (!mpiio_wire_complete(&wire) || hello != (descriptors[0] >= 0) ||
         assembled != (descriptors[1] >= 0)) {
         close_all(descriptors);

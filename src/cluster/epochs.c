@@ -8,8 +8,8 @@
 #include "viewspec/base/line.h"
 
 /*
- * Epochs: one at a time; what is asked for meanwhile is the next. Node 0 begins and ends them. The
- * thread's.
+ * Epochs: one at a time. Requests that arrive during an epoch are for the next one. Node 0 begins
+ * and ends epochs. Called by the thread only.
  */
 
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
@@ -24,7 +24,7 @@ void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame
     mpiio_branch_broadcast(peers, frame);
 }
 
-/* At node 0. */
+/* At node 0: begins the next epoch if one is requested and none is under way. */
 static void begin_wanted(struct mpiio_peers *peers)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -37,7 +37,7 @@ static void begin_wanted(struct mpiio_peers *peers)
     mpiio_epochs_begin(peers, &frame);
 }
 
-/* Elsewhere than at node 0, what was asked for already is not passed on again. */
+/* Nodes other than node 0 do not pass on a request twice. */
 void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -119,8 +119,8 @@ static void note_own(struct mpiio_peers *peers)
     mpiio_stall_add(&self->stall, &node);
 }
 
-/* True if all that are not through with the epoch wait; sum: who, and what changes if one does not.
- */
+/* Returns true if all nodes that have not finished the epoch wait. Sets *stall to the waiting
+   nodes, and *count to a sum that changes when one of them makes progress. */
 static bool all_wait(const struct mpiio_peers *peers, struct mpiio_stall *stall, uint64_t *count)
 {
     stall->count = 0;
@@ -155,7 +155,8 @@ void mpiio_epochs_beat(struct mpiio_peers *peers)
     mpiio_branch_pass_on(peers, &frame);
 }
 
-/* The names of hosts that node 0 knows: its own, and those right below it. */
+/* Returns the name of a host that node 0 knows: its own, or that of a node directly below. NULL:
+   unknown. */
 static const char *find_host(void *data, uint32_t node)
 {
     const struct mpiio_peers *peers = data;
@@ -163,7 +164,7 @@ static const char *find_host(void *data, uint32_t node)
     return node < (uint32_t)peers->peers ? peers->peer[node]->host : NULL;
 }
 
-/* host has room for any. */
+/* Copies the name of a node to host, which has MPIIO_HOST_MAX + 1 bytes. */
 static void find_name(struct mpiio_peers *peers, const struct mpiio_stall *stall, int node,
                       char *host)
 {

@@ -46,13 +46,15 @@ void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, cons
     mpiio_joining_on_joined(peers, peer, false);
 }
 
-/* One that has left again, when it was not known above yet, is dead. */
+/* Handles READY: all nodes have joined. A peer that has left since then, before the node above
+   knew it, counts as failed. */
 int mpiio_joining_ready(struct mpiio_peers *peers)
 {
     for (int i = 0; i < peers->peers; i++)
         if (peers->peer[i] == NULL)
             return -EPROTO;
-    /* First of all here: the others may have something to say as soon as they know. */
+    /* This node changes its state first, because the others may send frames as soon as they get
+       READY. */
     mpiio_roster_set_together(peers);
     peers->beat = 0;
     for (int i = 1; i < peers->peers; i++)
@@ -70,7 +72,7 @@ int mpiio_joining_ready(struct mpiio_peers *peers)
 /* ms between two rounds through the addresses of the node above. */
 #define DIAL_PAUSE 50
 
-/* Takes the one off that has waited longest. NULL: there is none. */
+/* Removes the arrival that has waited longest. Returns NULL if there is none. */
 static struct mpiio_arrival *take_arrival(struct mpiio_peers *peers)
 {
     struct mpiio_arrival *arrival;
@@ -88,17 +90,18 @@ static int check_arrival(const struct mpiio_peers *peers, const struct mpiio_joi
 {
     if (join->node == 0 || mpiio_tree_above((int)join->node, peers->fanout) != peers->node)
         return -EINVAL;
-    /* All are there: it was heard too late. */
+    /* All nodes have joined already. */
     return peers->status.state == MPIIO_PEERS_JOINING ? 0 : -ENOTCONN;
 }
 
-/* Lets a node join that may: it is one of those below from now on. */
+/* Adds a node that may join to the nodes below. */
 static void adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, const struct mpiio_join *join)
 {
     int node = (int)join->node;
     struct mpiio_peer *before = peers->peer[node - peers->fanout * peers->node];
 
-    /* It tries again where it did not get our welcome in time: the new connection counts. */
+    /* A node that did not get the welcome in time tries again. The new connection replaces the
+       old one. */
     if (before != NULL) {
         mpiio_joining_on_joined(peers, before, false);
         mpiio_roster_bury(peers, before);
@@ -106,7 +109,7 @@ static void adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, const stru
     mpiio_roster_adopt(peers, peer, node, join->host);
 }
 
-/* Answers. A node that is not answered, as there is no memory, tries again. */
+/* Answers an arrival. Without memory it closes the connection, and the node tries again. */
 static void answer(struct mpiio_peers *peers, struct mpiio_arrival *arrival)
 {
     struct mpiio_welcome welcome = {.status = check_arrival(peers, &arrival->join),
@@ -151,7 +154,7 @@ void mpiio_greet_end(struct mpiio_peers *peers)
     }
 }
 
-/* Joins once. */
+/* Makes one attempt to join. */
 static int join(struct mpiio_peers *peers, int64_t end)
 {
     int above = mpiio_tree_above(peers->node, peers->fanout);
@@ -181,7 +184,7 @@ static int join(struct mpiio_peers *peers, int64_t end)
     return 0;
 }
 
-/* Returns true for an error that another attempt cannot change. */
+/* Returns true for an error that another attempt would not change. */
 static bool is_final(int error)
 {
     return error == -EACCES || error == -EINVAL || error == -EPROTONOSUPPORT ||

@@ -5,9 +5,9 @@
 
 #include "viewspec/base/line.h"
 
-/* Frames that arrive, and which part handles them. */
+/* Dispatches incoming frames to the parts that handle them. */
 
-/* A frame from below that is due. */
+/* Handles a frame from below that is due. */
 static int work(struct mpiio_peers *peers, struct mpiio_peer *peer,
                 const struct mpiio_peer_frame *frame)
 {
@@ -83,7 +83,7 @@ static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *
         mpiio_changes_result(peers, frame);
 }
 
-/* A frame from above that is due. */
+/* Handles a frame from above that is due. */
 static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     switch (frame->type) {
@@ -140,7 +140,8 @@ int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bo
     struct mpiio_peer_frame frame;
     int got = 0;
 
-    /* A process that was stopped finds all in one go: what it missed, and that it is dead. */
+    /* A process that was stopped reads everything at once: the frames that it missed, and the
+       one that declares it failed. */
     lost = lost || mpiio_member_is_fenced_by(queue);
     while (peers->leaving == MPIIO_PEERS_JOINING && (got = mpiio_queue_next(queue, &frame)) == 1) {
         int error = lost && mpiio_member_begins_work(frame.type) ? 0 : hear(peers, &frame);

@@ -70,7 +70,7 @@ bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
     return true;
 }
 
-/* The member, which follows node 0. */
+/* The member: this node in its role of following node 0. */
 
 void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why)
 {
@@ -92,7 +92,8 @@ void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host,
 static void on_epoch(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     peers->member.epoch = frame->number;
-    /* Before the event: a request made from now on may already be too late for this epoch. */
+    /* Set this before the event, because a request made from now on may be too late for this
+       epoch. */
     pthread_mutex_lock(&peers->lock);
     peers->status.begun = frame->number;
     peers->asked = peers->asked_sync = false;
@@ -128,7 +129,7 @@ static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *
     struct mpiio_call *call = &peers->call;
 
     pthread_mutex_lock(&peers->lock);
-    /* The result of a call that was given up is for nobody. */
+    /* Drop the result of a call that has timed out. */
     if (call->busy && !call->done && call->number == frame->number) {
         call->done = true;
         call->status = frame->status;
@@ -159,7 +160,7 @@ static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame
     mpiio_member_degrade(peers, (int)frame->node, frame->host, why);
 }
 
-/* A frame that is due. */
+/* Handles a frame that is due. */
 static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     switch (frame->type) {
@@ -197,7 +198,7 @@ static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame
     }
 }
 
-/* The state as the daemon knows it: this node may have been told of a death already. */
+/* Returns the state as the daemon knows it. The member may have handled DEGRADED already. */
 static enum mpiio_peers_state known_state(const struct mpiio_peers *peers)
 {
     if (peers->status.state == MPIIO_PEERS_JOINING)

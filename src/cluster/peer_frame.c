@@ -9,8 +9,8 @@
 #include "net/wire.h"
 
 /*
- * The fields of each type in their order: e number, r echo, n node, t time, s status, f flag,
- * k count, h host, x text. One table for both ways.
+ * The fields of each type in order: e number, r echo, n node, t time, s status, f flag, k count, h
+ * host, x text. Encoding and decoding use the same table.
  */
 static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = "ert",
@@ -38,7 +38,7 @@ static const char *const fields_of[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_GO] = "",
 };
 
-/* A number below 2^31. */
+/* Encodes or decodes a number below 2^31. */
 static void code_number(struct mpiio_wire *wire, uint32_t *number)
 {
     mpiio_wire_u32(wire, number);
@@ -148,15 +148,17 @@ enum {
     FINAL = 1 << MPIIO_PEERS_ALONE | 1 << MPIIO_PEERS_ENDED | 1 << MPIIO_PEERS_STOPPED,
 };
 
-/* The states in which a frame is due at its receiver, and in which it comes too late. */
+/* The states in which the receiver acts on a frame, and those in which the frame is too late. */
 struct rule {
     unsigned int due, late;
 };
 
-/* Once all have joined a node may say anything at any time, as it may not know better yet. */
+/* Once all nodes have joined, any frame from below is allowed in any state, because its sender
+   may not know the current state yet. */
 static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
-    /* A frame that withdraws this after all nodes have joined is a failure. */
+    /* If a node leaves after all have joined, LOST reports that. A JOINED that withdraws an
+       earlier one is then ignored. */
     [MPIIO_JOINED] = {JOINING, TOGETHER | DEGRADING | FINAL},
     [MPIIO_ASK] = {TOGETHER, DEGRADING | FINAL},
     [MPIIO_DONE] = {TOGETHER, DEGRADING | FINAL},
@@ -172,7 +174,7 @@ static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_FENCED] = {DEGRADING, TOGETHER | FINAL},
 };
 
-/* A node is degraded as soon as it knows of a death; what was said before that comes too late. */
+/* A node degrades as soon as it learns of a failure. Frames sent before that are too late. */
 static const struct rule from_above[MPIIO_PEER_FRAME_TYPES] = {
     [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
     [MPIIO_READY] = {JOINING, 0},

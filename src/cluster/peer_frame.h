@@ -10,9 +10,10 @@
 #include "peers.h"
 
 /*
- * Frames: the messages between two daemons after the handshake (net/handshake.h). A frame is its
- * length (32 bits, all of it), its type (8 bits) and the fields of that type, integers with the
- * highest byte first. What does not decode to exactly these fields, each in its range, is no frame.
+ * Frames: the messages between two daemons after the handshake (net/handshake.h). A frame consists
+ * of its length (32 bits; it includes the length itself), its type (8 bits) and the fields of that
+ * type. Integers are big-endian. Bytes that do not decode to exactly these fields, each in its
+ * range, are not a frame.
  */
 #define MPIIO_PEER_FRAME_MAX  65536 /* bytes of a frame */
 #define MPIIO_PEER_FRAME_HEAD 5
@@ -20,38 +21,39 @@
 
 enum mpiio_peer_frame_type {
     /*
-     * Both ways; number: when, for the sender; echo; time: for so long after what is echoed came,
-     * nobody on the sender's side of the connection takes anybody for dead.
+     * In both directions. number: the sender's clock; echo: the number of the last beat received;
+     * time: a promise. No node on the sender's side of the connection declares any node failed for
+     * that time after the echoed beat arrived.
      */
     MPIIO_BEAT = 1,
 
     /*
-     * Up, to the node that decides: of the sender and all that are below it, where it is not said
-     * otherwise. node: the first that has failed, where status is not 0.
+     * Upwards, to the node that decides. A frame speaks for the sender and all nodes below it,
+     * unless stated otherwise. node: the first one that has failed, if status is not 0.
      */
-    MPIIO_JOINED,      /* flag: all are there; else one has left */
+    MPIIO_JOINED,      /* flag: all have joined; else one has left */
     MPIIO_ASK,         /* flag: with sync */
     MPIIO_DONE,        /* number: the epoch; status, node */
     MPIIO_CHANGE,      /* number: of the call; flag: the value; time: to decide within */
-    MPIIO_VOTE,        /* number: of the change; status: where not 0, of the first to refuse */
+    MPIIO_VOTE,        /* number: of the change; status: 0, or the errno of the first to refuse */
     MPIIO_SETTLED,     /* number: of the change */
     MPIIO_UNMOUNT_ALL, /* number: of the call; flag: force */
-    MPIIO_UNMOUNTED,   /* status, node; flag: all are; text: what is unsaved, a line a node */
-    MPIIO_GOODBYE,     /* the sender is unmounted, and stays; flag: all are */
-    MPIIO_LOST,        /* node, host: it is dead, or its engine is; text: why */
+    MPIIO_UNMOUNTED,   /* status, node; flag: all are; text: unsaved data, one line per node */
+    MPIIO_GOODBYE,     /* the sender is unmounted, and stays a member; flag: all are */
+    MPIIO_LOST,        /* node, host: it or its engine has failed; text: why */
     MPIIO_PROGRESS,    /* number: the epoch; flag: all wait; count; text: stall.h */
-    MPIIO_FENCED,      /* the engines are gone */
+    MPIIO_FENCED,      /* all engines have exited */
 
-    /* Down, from the node that decides to all. */
+    /* Downwards, from the node that decides to all. */
     MPIIO_READY,    /* all nodes have joined */
     MPIIO_EPOCH,    /* number, flag: with sync */
     MPIIO_FINISHED, /* number, flag: with sync, status */
     MPIIO_PREPARE,  /* number: of the change; flag: the value */
-    MPIIO_SETTLE,   /* number: of the change; flag: it counts */
-    MPIIO_RESULT,   /* to those who called; number: of the call; flag: to unmount; status, text */
+    MPIIO_SETTLE,   /* number: of the change; flag: commit */
+    MPIIO_RESULT,   /* to the callers; number: of the call; flag: of unmounting; status, text */
     MPIIO_UNMOUNT,  /* flag: force */
     MPIIO_END,      /* all are unmounted */
-    MPIIO_DEGRADED, /* node: the dead one; host, text: why */
+    MPIIO_DEGRADED, /* node: the failed one; host, text: why */
     MPIIO_GO,       /* each goes on alone */
     MPIIO_PEER_FRAME_TYPES
 };
@@ -65,26 +67,26 @@ struct mpiio_peer_frame {
     uint32_t time;  /* ms, at most INT32_MAX */
     int32_t status; /* 0 or a negative errno, -4095 at least */
     bool flag;
-    uint64_t count;                /* changes when an engine has come further */
+    uint64_t count;                /* changes when an engine makes progress */
     char host[MPIIO_HOST_MAX + 1]; /* not empty, one clean line (viewspec/base/line.h) */
     const char *text;              /* borrowed, not terminated */
     uint32_t text_size;            /* at most MPIIO_PEER_TEXT_MAX */
 };
 
-/* Writes frame to bytes, MPIIO_PEER_FRAME_MAX of them. Returns how many it takes. Local. */
+/* Encodes a frame to bytes, MPIIO_PEER_FRAME_MAX of them. Returns its length. Local. */
 size_t mpiio_peer_frame_encode(const struct mpiio_peer_frame *frame, uint8_t *bytes);
 
 /*
- * Decodes the frame that size bytes begin with. Returns its length, 0 where it is not complete, or
- * -EPROTO. frame->text points into bytes. Local.
+ * Decodes the first frame of bytes. Returns its length, 0 if it is incomplete, or -EPROTO.
+ * frame->text points into bytes. Local.
  */
 ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_peer_frame *frame);
 
-/* The effect of a frame that arrives, upwards or downwards, after a node has joined. */
+/* The effect of a frame that arrives from below or above after a node has joined. */
 
 enum mpiio_frame_rule {
-    MPIIO_FRAME_WRONG, /* it may never come now: the other side is not what it should be */
-    MPIIO_FRAME_LATE,  /* it was said before its sender knew better: of no effect */
+    MPIIO_FRAME_WRONG, /* not allowed in this state: the peer violates the protocol */
+    MPIIO_FRAME_LATE,  /* its sender did not know the current state yet: ignored */
     MPIIO_FRAME_DUE,
 };
 

@@ -136,14 +136,14 @@ int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status)
         peers, &(struct mpiio_peer_frame){.type = MPIIO_VOTE, .number = change, .status = status});
 }
 
-/* With lock held: why a call cannot go on. */
+/* Returns the error of a call that cannot continue. With lock held. */
 static int call_error(const struct mpiio_peers *peers)
 {
     assert(mpiio_is_held(&peers->lock));
     return peers->status.state == MPIIO_PEERS_TOGETHER ? -ETIMEDOUT : -ENOTCONN;
 }
 
-/* With lock held: sends a call, and waits for its result. */
+/* Sends a call and waits for its result. With lock held. */
 static int carry_out(struct mpiio_peers *peers, struct mpiio_peer_frame *frame, int64_t end,
                      char **text)
 {
@@ -209,7 +209,7 @@ int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, 
     return call(peers, &frame, timeout, unsaved);
 }
 
-/* Says that this node is unmounted, or why not. */
+/* Reports that this node is unmounted, or the error that prevented it. */
 static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     int error;
@@ -221,7 +221,7 @@ static int say_unmounted(struct mpiio_peers *peers, const struct mpiio_peer_fram
     return error;
 }
 
-/* Borrows a line for a frame, cut where it is too long. */
+/* Borrows a line for a frame. Cuts it if it is too long. */
 static void set_text(struct mpiio_peer_frame *frame, const char *text)
 {
     frame->text = text;
@@ -268,7 +268,8 @@ static const char *describe(const struct mpiio_peer *peer)
     return peer->unmounted ? "unmounted" : "connected";
 }
 
-/* With lock held. The one above, where there is one, and then those below. */
+/* Returns the peer of an index: the node above if there is one, then those below. With lock
+   held. */
 static const struct mpiio_peer *neighbour(const struct mpiio_peers *peers, int index, int *node)
 {
     if (peers->node == 0)

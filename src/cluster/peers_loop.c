@@ -8,7 +8,7 @@
 /* The thread that serves the connections of a node. */
 
 #define EVENTS 64
-/* ms to let the others read the last word before the connections are closed. */
+/* ms in which the peers can read the last frames before the connections are closed */
 #define LINGER 500
 
 static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
@@ -45,7 +45,7 @@ static void handle(struct mpiio_peers *peers, const struct epoll_event *events, 
     mpiio_greet(peers);
 }
 
-/* Reads what still comes, until the end. False: it has come. */
+/* Reads and drops what still arrives. Returns false once the stream has ended. */
 static bool outlast(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     if (peer == NULL || peer->link.fd < 0)
@@ -64,7 +64,7 @@ static void shut(struct mpiio_peer *peer)
         shutdown(peer->link.fd, SHUT_WR);
 }
 
-/* Lets the last word arrive: closing at once could make a peer lose what it has not read. */
+/* Lets the last frames arrive: closing at once could make a peer lose data that it has not read. */
 static void linger(struct mpiio_peers *peers)
 {
     struct epoll_event events[EVENTS];

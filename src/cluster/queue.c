@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for size bytes more behind the end. */
+/* Makes room for size more bytes after the end. */
 static int reserve(struct mpiio_queue *queue, size_t size)
 {
     size_t held = mpiio_queue_size(queue);

@@ -5,7 +5,7 @@
 
 #include "core/base/clock.h"
 
-/* Until when the first of the peers promises, which that is, and until when the next one does. */
+/* The peer whose promise ends first, when it ends, and when the next one ends. */
 struct least {
     const struct mpiio_peer *peer; /* NULL: there is none */
     int64_t first, second;
@@ -34,7 +34,8 @@ static struct least find_least(const struct mpiio_peers *peers)
     return least;
 }
 
-/* Nodes that are still to come would be forgotten, as one that is lost, and may act by now. */
+/* Returns true if this node may promise anything: all nodes have joined and none below is lost.
+   A node that has not joined yet, or is lost, gives no promise, and may act at any time. */
 static bool knows_all(const struct mpiio_peers *peers)
 {
     return peers->status.state == MPIIO_PEERS_TOGETHER && !peers->rounds.bereft;

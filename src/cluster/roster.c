@@ -13,7 +13,8 @@
 #include "tree.h"
 #include "viewspec/base/line.h"
 
-/* ms: between heartbeats, and for others to notice what this node has noticed; at most. */
+/* ms, maximum: between heartbeats, and for other nodes to notice a failure that this node has
+   noticed. */
 #define INTERVAL 1000
 #define SETTLE   2000
 /* Bytes of the frames that a node may send to others, and to itself, between two turns without
@@ -42,7 +43,7 @@ void mpiio_roster_wake(struct mpiio_peers *peers)
 {
     const uint64_t one = 1;
 
-    /* It cannot fail but where it is awake already. */
+    /* This can only fail if the counter is full, and then the thread is awake. */
     if (write(peers->wake, &one, sizeof(one)) < 0)
         return;
 }
@@ -99,7 +100,7 @@ void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *
 
 int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner)
 {
-    /* Edges: what there is is always read, and sent, to the end. */
+    /* Edge-triggered: all available bytes are always read, and queued bytes sent, until EAGAIN. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET,
                                 .data.ptr = owner};
 
@@ -183,7 +184,8 @@ static void set_host(struct mpiio_peers *peers, const char *host)
     vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
 }
 
-/* A frame that cannot be sent would be awaited for ever, so the memory is reserved. */
+/* Reserves memory in advance, because other nodes would wait forever for a frame that cannot be
+   sent. */
 static int reserve(struct mpiio_queue *queue, size_t size)
 {
     queue->bytes = malloc(size);

@@ -9,8 +9,8 @@
 #include "peers.h"
 #include "stall.h"
 
-/* The peers of a node: the connection with each, the state of each, and what the node waits for.
-   The functions that change it, and the loop, call these. */
+/* The state of a node: its peers and their connections, and the answers that it waits for. All
+   sources that change it, and the loop, share these functions. */
 
 /* The answers that a node waits for, from each node below it and from itself. An answer stands for
    a node and all nodes below it. */
@@ -25,38 +25,39 @@ enum mpiio_awaited {
 struct mpiio_peer {
     struct mpiio_connection link; /* fd -1: closed, or the node itself */
     int node;
-    char host[MPIIO_HOST_MAX + 1]; /* lock: lock */
-    bool connected;                /* has joined, and its connection is open; lock: lock */
-    bool unmounted;                /* the node is; lock: lock */
-    struct mpiio_peer *next;       /* in the list of the dead */
+    char host[MPIIO_HOST_MAX + 1]; /* guarded by lock */
+    bool connected;                /* has joined, and its connection is open; guarded by lock */
+    bool unmounted;                /* the node is unmounted; guarded by lock */
+    struct mpiio_peer *next;       /* in the list of dead peers */
 
-    uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has come */
-    int64_t beaten_at; /* when that came, mpiio_lease_clock */
-    int64_t promised;  /* its promise: no node on its side goes on alone before; likewise */
-    int64_t given;     /* the promise to it: none on this node's side does before; likewise */
+    uint64_t beaten;   /* the number of its last beat, to be echoed; 0: none has arrived */
+    int64_t beaten_at; /* when that beat arrived, mpiio_lease_clock */
+    /* its promise: no node on its side goes on alone before; mpiio_lease_clock */
+    int64_t promised;
+    int64_t given;     /* the promise to it: no node on this side goes on alone before; likewise */
     bool beat_awaited; /* it has not answered the last beat */
 
     /* The node and all nodes below it. */
     bool complete;        /* all have joined */
-    bool all_unmounted;   /* all are */
+    bool all_unmounted;   /* all are unmounted */
     unsigned int awaited; /* a set of mpiio_awaited */
-    uint64_t stall_epoch; /* what follows is about this epoch; 0: nothing has come yet */
-    uint64_t stall_count; /* changes when an engine has come further */
-    bool stall_waits;     /* all wait that are not through with it */
+    uint64_t stall_epoch; /* the epoch of the following fields; 0: nothing has arrived yet */
+    uint64_t stall_count; /* changes when an engine makes progress */
+    bool stall_waits;     /* all that have not finished the epoch wait */
     struct mpiio_stall stall;
-    bool wants_change; /* one asked for a change that was not begun yet */
+    bool wants_change; /* a node there asks for a change that has not begun yet */
     bool change_value;
     uint64_t change_call;
     int64_t change_expires;
-    bool wants_unmount; /* one asked for all to be unmounted */
+    bool wants_unmount; /* a node there asks for all to be unmounted */
     uint64_t unmount_call;
-    uint64_t unmount_ask; /* the call by which this node has passed that on */
+    uint64_t unmount_ask; /* the call by which this node passed that request up */
 };
 
 /* Answers that are collected from this node and those below it. */
 struct mpiio_round {
     uint64_t number;
-    int missing; /* 0: nothing is under way */
+    int missing; /* 0: none is under way */
     int status;  /* of the failed node with the lowest number, or 0 */
     uint32_t failed_node;
 };
@@ -69,45 +70,45 @@ struct mpiio_arrival {
     STAILQ_ENTRY(mpiio_arrival) others;
 };
 
-/* The rounds of this node and those below it. For the thread. */
+/* The rounds of this node and those below it. Used by the thread only. */
 struct mpiio_rounds {
-    int missing; /* of the node's peers, those that are not complete */
+    int missing; /* number of the node's peers that are not complete */
     bool ending; /* all nodes know that all are unmounted */
     struct mpiio_round epoch, change, unmount, fenced;
 
     bool epoch_sync;
-    bool asked, asked_sync;   /* since the last epoch began; elsewhere than at node 0 */
-    bool wanted, wanted_sync; /* of the next epoch; what follows is at node 0 */
-    int64_t moved;            /* when the epoch came further last */
+    bool asked, asked_sync;   /* requested since the last epoch began; not at node 0 */
+    bool wanted, wanted_sync; /* at node 0: the next epoch is requested */
+    int64_t moved;            /* when the epoch last made progress */
 
-    bool settling;   /* all know the outcome of change, but not all have answered */
-    bool voted;      /* what they answered is passed on */
-    int change_peer; /* for whom a change is under way here, or was last: its index */
-    bool changing;   /* it is */
+    bool settling;   /* all know the outcome of the change, but not all have confirmed it */
+    bool voted;      /* the merged vote was sent up */
+    int change_peer; /* index of the peer whose change is under way, or was last */
+    bool changing;   /* a change of change_peer is under way */
     uint64_t change_call;
     int64_t change_expires;
 
-    bool force;             /* of unmount */
-    uint64_t unmount_asked; /* the last call that was passed on */
-    bool asked_unmount;     /* and not answered yet */
+    bool force;             /* of the current unmounting */
+    uint64_t unmount_asked; /* the last call that was passed up */
+    bool asked_unmount;     /* that call is not answered yet */
     bool asked_force;
     char *unsaved; /* owned; grows to MPIIO_PEER_TEXT_MAX at most */
     size_t unsaved_size;
 
-    bool bereft;                 /* a node below is lost, and the one above knows it */
-    bool fenced_said;            /* all that live are fenced, and that is passed on */
-    int64_t go_after, go_before; /* when all may go on alone at the earliest and latest */
+    bool bereft;                 /* a node below is lost, and the node above was informed */
+    bool fenced_said;            /* all live nodes here are fenced, and this was sent up */
+    int64_t go_after, go_before; /* the earliest and the latest time for all to go on alone */
 };
 
 /* The state of this node's own part. Used by the thread only. */
 struct mpiio_member {
     bool degraded;   /* on_degraded was called */
     uint64_t epoch;  /* the epoch that this node has not finished, or 0 */
-    uint64_t change; /* that was prepared and is not settled, or 0 */
+    uint64_t change; /* the change that is prepared but not settled, or 0 */
     bool change_value;
 };
 
-/* A call that waits for its result. lock: lock. */
+/* A call that waits for its result. Guarded by lock. */
 struct mpiio_call {
     bool busy, done;
     uint64_t number;
@@ -118,75 +119,79 @@ struct mpiio_call {
 struct mpiio_peers {
     int node, nodes, fanout;
     int64_t timeout, interval,
-        settle; /* ms: of silence, between heartbeats, for others to notice */
+        settle; /* ms: peer_timeout; between heartbeats; for other nodes to notice a failure */
     char host[MPIIO_HOST_MAX + 1];
     struct mpiio_net *net; /* borrowed */
     struct mpiio_peers_events events;
     void *data;
 
-    struct mpiio_peer **peer; /* this node, and those below it by number; NULL: has not joined */
+    struct mpiio_peer **peer; /* this node, and those below it by number; NULL: not joined yet */
     int peers;
-    struct mpiio_peer *above; /* NULL: nobody, at node 0, and before this node has joined */
+    struct mpiio_peer *above; /* NULL: none, at node 0 and before this node has joined */
     int poll, wake;           /* descriptors */
     pthread_t thread;
-    bool started; /* the thread is */
+    bool started; /* the thread was started */
 
-    /* For the thread. */
+    /* Used by the thread only. */
     struct mpiio_rounds rounds;
     struct mpiio_member member;
-    struct mpiio_queue sending;     /* what was in the outbox */
-    struct mpiio_queue inbox;       /* what this node tells itself */
-    bool inbox_failed;              /* something is missing in it */
-    struct mpiio_peer *dead;        /* to be freed once no event can name them */
-    enum mpiio_peers_state leaving; /* JOINING: not; else the final state */
-    bool broken;                    /* some link may have an error */
-    int64_t absence;                /* ms that this process was away for, to be logged */
-    int64_t looked, attentive; /* when last, and since when, this process looked at its links */
-    int64_t beat;              /* when heartbeats are due at the latest */
-    bool beat_heard;           /* one has come from above, and is to go on to those below */
-    bool beat_answer;          /* and is to be answered when they have answered */
-    int64_t beaten;            /* when those below were sent the last, mpiio_lease_clock */
-    int beats_awaited;         /* so many of them have not answered it */
-    bool beat_open;            /* what is due when all have is not done yet */
-    bool hurried;              /* at node 0: the first beat was followed by the second at once */
+    struct mpiio_queue sending;     /* frames taken from the outbox */
+    struct mpiio_queue inbox;       /* frames that this node sends to itself */
+    bool inbox_failed;              /* a frame of the inbox was lost */
+    struct mpiio_peer *dead;        /* to be freed once no epoll event can refer to them */
+    enum mpiio_peers_state leaving; /* JOINING: this node stays; else the final state */
+    bool broken;                    /* some connection may have failed */
+    int64_t absence;                /* ms for which this process did not run, to be logged */
+    /* when this process last checked its connections, and since when without a pause */
+    int64_t looked, attentive;
+    int64_t beat;     /* when the next heartbeats are due at the latest */
+    bool beat_heard;  /* a heartbeat has come from above, and must go on to those below */
+    bool beat_answer; /* and it must be answered once those below have answered */
+    /* when those below were sent the last heartbeat, mpiio_lease_clock */
+    int64_t beaten;
+    int beats_awaited; /* how many of them have not answered it */
+    bool beat_open;    /* the work that is due when all have answered is not done yet */
+    bool hurried;      /* at node 0: the second heartbeat followed the first one at once */
 
     pthread_mutex_t lock; /* never held during a callback or a system call that may block */
     pthread_cond_t changed;
-    struct mpiio_queue outbox;             /* what this node has to say; lock: lock */
-    STAILQ_HEAD(, mpiio_arrival) arrivals; /* in their order; lock: lock */
-    struct mpiio_peers_status status;      /* lock: lock; written by the thread */
-    bool asked, asked_sync;                /* since the last epoch began; lock: lock */
-    bool gone;                             /* this node is unmounted; lock: lock */
-    struct mpiio_call call;                /* lock: lock */
-    bool stop, ended;                      /* lock: lock */
+    struct mpiio_queue outbox;             /* frames of this node for the thread; guarded by lock */
+    STAILQ_HEAD(, mpiio_arrival) arrivals; /* in order of arrival; guarded by lock */
+    struct mpiio_peers_status status;      /* guarded by lock; written by the thread */
+    /* requested since the last epoch began; guarded by lock */
+    bool asked, asked_sync;
+    bool gone;              /* this node is unmounted; guarded by lock */
+    struct mpiio_call call; /* guarded by lock */
+    bool stop, ended;       /* guarded by lock */
 };
 
-/* A node without a thread or a connection. 0 or a negative errno, then NULL. */
+/* Creates the state of a node without a thread or a connection. Returns 0, or a negative errno
+   and sets *peers to NULL. */
 int mpiio_roster_create(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
 
 /* Closes and frees everything. No thread may use it. */
 void mpiio_roster_free(struct mpiio_peers *peers);
 
-/* Before the thread is started: ms of silence after which a peer is dead, and what follows of it.
- */
+/* Sets the ms of silence after which a peer is declared failed, and the intervals that depend on
+   it. Call it before the thread is started. */
 void mpiio_roster_set_timeout(struct mpiio_peers *peers, int64_t timeout);
 
-/* From any thread. */
+/* The following functions may be called from any thread. */
 
 /* Writes a line to the log. */
 void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
 
-/* The same, about a node that was not let join. */
+/* Logs that a connection was refused. */
 void mpiio_roster_log_refusal(struct mpiio_peers *peers, int error);
 
 /*
- * Says something for this node itself, which goes up from here: -ENOTCONN unless the state is
- * TOGETHER, or DEGRADING and it is FENCED.
+ * Queues a frame of this node itself, to be handled here and passed up. Returns -ENOTCONN unless
+ * the state is TOGETHER, or DEGRADING and the frame is FENCED.
  */
 int mpiio_roster_tell(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
-/* The same with lock held; mpiio_roster_wake has the thread look at what there is to do. */
+/* The same with lock held. mpiio_roster_wake wakes the thread to handle its queues. */
 int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_roster_wake(struct mpiio_peers *peers);
 
@@ -194,19 +199,20 @@ void mpiio_roster_wake(struct mpiio_peers *peers);
 
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state);
 
-/* All have joined. */
+/* Sets the state to TOGETHER: all nodes have joined. */
 void mpiio_roster_set_together(struct mpiio_peers *peers);
 
-/* Sets the state to DEGRADING, and who is dead and why, the first time. */
+/* The first time, sets the state to DEGRADING, and records the failed node and why it was
+   declared failed. */
 void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *host,
                                const char *why);
 
-/* Begins to look at a descriptor; its events come with owner. 0 or a negative errno. */
+/* Adds a descriptor to the poll set. Its events carry owner. Returns 0 or a negative errno. */
 int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 
 /*
- * A peer has joined, or is the node itself, or the one above: it may be seen by other threads from
- * now on.
+ * Adds a peer that has joined, the node above, or this node itself. From now on other threads may
+ * see the peer.
  */
 void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int node,
                         const char *host);
@@ -214,36 +220,39 @@ void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int 
 /* Closes a peer's connection. */
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
-/* Closes, and frees as soon as no event can name it. */
+/* Closes a peer's connection, removes the peer, and frees it once no epoll event can refer to
+   it. */
 void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 /*
- * A node and those that are below it, as the one above sees them: as one. What comes from above
- * goes on to all of them; what they answer is collected, and goes up when it is complete. The
- * thread's.
+ * A branch: a node and all nodes below it, which the node above sees as one. Frames from above go
+ * to all of them. Their answers are collected, and go up once they are complete. Called by the
+ * thread only.
  */
 
-/* It is this node itself, or its connection is open. NULL is allowed: false. */
+/* Returns true if the peer is this node itself, or its connection is open. NULL is allowed:
+   false. */
 bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer *peer);
 
-/* To a node below, or to this one itself. */
+/* Sends a frame to a node below, or to this node itself. */
 void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
                       const struct mpiio_peer_frame *frame);
 
-/* To all that live. */
+/* Sends a frame to this node and all live nodes below. */
 void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
-/* To the node above. Of no effect where there is none. */
+/* Sends a frame to the node above. Does nothing if there is none. */
 void mpiio_branch_pass_on(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /*
- * Begins to wait for an answer of each. One whose connection has ended will not give it, and what
- * is waited for is never complete: all but MPIIO_AWAIT_FENCED, for which those that live count.
+ * Begins to wait for an answer of each peer. A peer whose connection has ended will not answer, so
+ * the round never completes. Only MPIIO_AWAIT_FENCED waits for live peers alone.
  */
 void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
                          enum mpiio_awaited what);
 
-/* Takes an answer, if it was awaited: true. status: 0, or a negative errno of node. */
+/* Records an answer. Returns false if it was not awaited. status: 0, or a negative errno of
+   node. */
 bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
                          enum mpiio_awaited what, int status, uint32_t node);
 
@@ -265,25 +274,26 @@ int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bo
    all. */
 void mpiio_joining_look(struct mpiio_peers *peers);
 
-/* JOINED, from a node below. */
+/* Handles JOINED, from a node below. */
 void mpiio_joining_on_joined(struct mpiio_peers *peers, struct mpiio_peer *peer, bool complete);
 
 /* Handles the loss of a connection to a node below before all nodes have joined. The node may come
    back. */
 void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why);
 
-/* READY, from above: 0, or -EPROTO where this node has not said that all below it are there. */
+/* Handles READY, from above. Returns 0, or -EPROTO if a node directly below has not joined. */
 int mpiio_joining_ready(struct mpiio_peers *peers);
 
-/* How others join this node, and this one the node above. The thread's, unless it is said. */
+/* How other nodes join this one, and how this one joins the node above. Called by the thread
+   only, unless stated otherwise. */
 
-/* Answers those that ask to join, and takes those that may. */
+/* Answers all arrivals, and adds the nodes that may join. */
 void mpiio_greet(struct mpiio_peers *peers);
 
-/* Closes the connections of those that still ask to join. Call when peers->ended is set. */
+/* Closes the remaining arrivals. Call when peers->ended is set. */
 void mpiio_greet_end(struct mpiio_peers *peers);
 
-/* Joins the node above within timeout ms. Blocks; before the thread is started. */
+/* Joins the node above within timeout ms. Blocks. Call it before the thread is started. */
 int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 
 /* The reactions of each node, also of node 0, to frames. Called by the thread only. */
@@ -295,35 +305,39 @@ int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 int mpiio_member_receive(struct mpiio_peers *peers);
 
 /*
- * Fences this node, the first time. Its engine goes first, before anything else is done or said: it
- * must not write over what daemons store once they are alone.
+ * Fences this node, the first time. It kills the engine before it does or sends anything else: the
+ * engine must not overwrite what daemons store once they are alone.
  */
 void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why);
 
-/* True if a frame in queue says that this node must be fenced. */
+/* Returns true if a frame in queue says that this node must be fenced. */
 bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue);
 
-/* A frame that begins new work. */
+/* Returns true for a frame that begins new work. */
 bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
 
 /*
- * The lease by which this node's engine stores. The thread's.
+ * The lease under which this node's engine stores. Called by the thread only.
  *
- * What counts is not when a peer's words are read, which may have waited while this process was
- * stopped, but what they answer: a peer that echoes a heartbeat had heard it, and takes its sender
- * for dead only when it has heard nothing for peer_timeout from then on. As all act when one does,
- * a peer promises more than that: for how long after the heartbeat came nobody on its side of the
- * connection, which is all that it is connected with but the one it tells, takes anybody for dead.
- * So a lease runs out before anybody at all does. Clocks are not compared: a promise is a time from
- * when something was sent, by the clock of who sent it, and from when it came, by that of who got
- * it; and that is later. A promise is kept when a connection ends, too (await_fencing).
+ * The time at which a heartbeat is read does not count, because this process may have been stopped
+ * before. What counts is the heartbeat that it echoes. The peer has received that one, and declares
+ * its sender failed only if it hears nothing for peer_timeout from then on. All nodes act when one
+ * declares a failure. So a peer promises more: for a given time after the echoed heartbeat arrived,
+ * no node on its side of the connection declares any node failed. That side is everything it is
+ * connected with, except the receiver of the promise. So a lease ends before any node declares a
+ * failure.
+ *
+ * Clocks of two nodes are never compared. The promise is a duration. The peer counts it from the
+ * arrival of the echoed heartbeat, and this node from the time at which it sent that heartbeat,
+ * which is earlier. A promise also holds after the connection has ended (await_fencing).
  */
 
 /* Sends a heartbeat to each node below, or to the one above. */
 void mpiio_renewal_beat_below(struct mpiio_peers *peers);
 void mpiio_renewal_beat_above(struct mpiio_peers *peers);
 
-/* A peer's heartbeat has come. 0, or -EPROTO: it echoes what was never sent. */
+/* Handles a peer's heartbeat. Returns 0, or -EPROTO if it echoes a heartbeat that was never
+   sent. */
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame);
 
@@ -333,38 +347,39 @@ void mpiio_renewal_revoke(struct mpiio_peers *peers);
 
 /* Turns of the loop: turn.c. Called by the thread only. */
 
-/* All that must be connected before the first turn is. */
+/* Call once all required connections exist, before the first turn. */
 void mpiio_turn_begin(struct mpiio_peers *peers);
 
-/* When the process has looked at its connections, and before what has come is heard. */
+/* Call after the process has waited for its connections, and before it handles frames. */
 void mpiio_turn_look(struct mpiio_peers *peers);
 
-/* Takes what is complete in peer->link.in. */
+/* Handles the complete frames in peer->link.in. */
 void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
-/* Does what is due. False: this node leaves, and mpiio_turn_end is due. */
+/* Does all due work. Returns false if this node leaves; then call mpiio_turn_end. */
 bool mpiio_turn(struct mpiio_peers *peers);
 
-/* When the next turn is due at the latest, mpiio_clock. */
+/* Returns the latest time for the next turn, mpiio_clock. */
 int64_t mpiio_turn_next(const struct mpiio_peers *peers);
 
-/* Closes all connections, and tells the daemon that it is alone, or that it is the end. */
+/* Closes all connections, and reports to the daemon that it is alone or that all are unmounted. */
 void mpiio_turn_end(struct mpiio_peers *peers);
 
 /* Epochs: epochs.c. Called by the thread only. */
 
-/* From below, or of this node: ASK, DONE and PROGRESS. */
+/* Handle frames from below, or from this node: ASK, DONE and PROGRESS. */
 void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync);
 void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame);
 int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
                              const struct mpiio_peer_frame *frame); /* 0 or -EPROTO */
 
-/* From above: EPOCH and FINISHED. */
+/* Handle frames from above: EPOCH and FINISHED. */
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
-/* With each heartbeat: notes how far this node's engine has come; tells the node above of all. */
+/* With each heartbeat: records the progress of this node's engine, and sends the progress of the
+   branch to the node above. */
 void mpiio_epochs_beat(struct mpiio_peers *peers);
 
 /* At node 0: returns true if all engines in an epoch have waited for peer_timeout without progress.
@@ -375,60 +390,62 @@ bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, cha
 
 /* Changes: changes.c. Called by the thread only. */
 
-/* From below, or of this node: CHANGE, VOTE and SETTLED. */
+/* Handle frames from below, or from this node: CHANGE, VOTE and SETTLED. */
 void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
                              const struct mpiio_peer_frame *frame);
 void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number,
                            int status);
 void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number);
 
-/* From above: PREPARE, SETTLE, and the RESULT of a change. */
+/* Handle frames from above: PREPARE, SETTLE, and the RESULT of a change. */
 void mpiio_changes_prepare(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
-/* At node 0: gives a change up that is not agreed to in time; when that is, at most before. */
+/* tick: at node 0, aborts a change that was not agreed on in time. next: returns when that is
+   due, or before if that is earlier. */
 void mpiio_changes_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
 
 /* Degrading: degrading.c. Called by the thread only. */
 
-/* Begins to degrade: at node 0, or after its message that a node has failed. */
+/* Begins to degrade: at the head of a tree that has detected a failure, or after DEGRADED from
+   above. */
 void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why);
 
-/* From below, or of this node: LOST and FENCED. */
+/* Handle frames from below, or from this node: LOST and FENCED. */
 void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
-/* From above: GO. */
+/* Handles a frame from above: GO. */
 void mpiio_degrading_go(struct mpiio_peers *peers);
 
-/* A connection has failed, or is silent: to a node below, or to the one above. */
+/* Handle a connection that has failed or is silent: to a node below, or to the one above. */
 void mpiio_degrading_lost_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
                                 const char *why);
 void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why);
 
-/* Does what time has come for; when that is, at most before. */
+/* tick: does the work that is due. next: returns when work is due, or before if that is earlier. */
 void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before);
 
 /* Unmounting: unmounting.c. Called by the thread only. */
 
-/* From below, or of this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
+/* Handle frames from below, or from this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
 void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
                              const struct mpiio_peer_frame *frame);
 void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
                                    const struct mpiio_peer_frame *frame);
 void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *peer, bool all);
 
-/* From above: UNMOUNT, the RESULT of asking for it, and END. */
+/* Handle frames from above: UNMOUNT, the RESULT of UNMOUNT_ALL, and END. */
 void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force);
 void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_unmounting_end(struct mpiio_peers *peers);
 
 /* The thread that serves the connections of a node (peers.h). */
 
-/* The thread's work: for pthread_create. */
+/* Runs the thread's loop. For pthread_create. */
 void *mpiio_peers_run(void *peers);
 
 #endif

@@ -10,7 +10,7 @@
 #include "viewspec/base/line.h"
 #include "net/wire.h"
 
-/* The number of pairs of nodes that one line names. */
+/* The maximum number of pairs of nodes that one line names. */
 #define PAIRS 16
 
 void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *node)
@@ -181,7 +181,7 @@ static void say(struct search *search, uint32_t a, const char *what, uint32_t b,
         search->length += (size_t)length;
         return;
     }
-    /* The first is always there, if only in part. */
+    /* The first pair is always kept, even if it is cut. */
     if (search->length != 0)
         *at = '\0';
     search->more = true;

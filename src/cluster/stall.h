@@ -10,15 +10,15 @@
 
 /*
  * Diagnosis of an epoch that makes no progress: which node does not reach which, derived from the
- * states that all engines report. Exchanges have the same order on all nodes. If a node waits for
- * another one that has reached the same exchange or a later one, the message that it waits for was
- * sent and has not arrived. If the other one has not reached the exchange, both wait for the same
- * cause.  So the nodes that are furthest behind show the cause. Nodes on the way to node 0 forward
- * only the states of those: every other node is as far, or has finished the epoch.  All functions
- * are local.
+ * states that all engines report. All nodes do their exchanges in the same order. If a node waits
+ * for another one that has reached the same exchange or a later one, the message that it waits for
+ * was sent and has not arrived. If the other one has not reached the exchange, both wait for the
+ * same cause. So the nodes that are furthest behind show the cause. Nodes on the way to node 0
+ * forward only the states of those: every other node is as far, or has finished the epoch. All
+ * functions are local.
  */
 
-#define MPIIO_STALL_HOST  63 /* characters of a host's name at most: the rest is cut off */
+#define MPIIO_STALL_HOST  63 /* maximum length of a host name; the rest is cut off */
 #define MPIIO_STALL_NODES 8
 
 /* A node whose engine waits for others. */
@@ -35,10 +35,10 @@ struct mpiio_stall {
     struct mpiio_stall_node nodes[MPIIO_STALL_NODES];
 };
 
-/* Adds a node. Where there is no room, one that has come furthest is dropped. */
+/* Adds a node. If the list is full, a node that has come furthest is dropped. */
 void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *node);
 
-/* Adds those of another. */
+/* Adds the nodes of another list. */
 void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *other);
 
 /* Encode to at most MPIIO_STALL_BYTES, and return the number of bytes; decode, and return 0 or
@@ -48,7 +48,7 @@ void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *othe
 size_t mpiio_stall_encode(const struct mpiio_stall *stall, uint8_t *bytes);
 int mpiio_stall_decode(const void *bytes, size_t size, struct mpiio_stall *stall);
 
-/* The text for people has fewer bytes than this. */
+/* The maximum size of the text in bytes. */
 #define MPIIO_STALL_TEXT 256
 
 /*

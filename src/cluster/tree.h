@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * How the nodes of a mount are connected: a tree with node 0 at its root, in which each node has up
- * to fanout others below it, numbered level by level. All functions are local and
- * thread-safe; node < nodes.
+ * The connections of a mount's nodes: a tree with node 0 at its root, in which each node has up to
+ * fanout nodes below it, numbered level by level. All functions are local and thread-safe; node <
+ * nodes.
  */
-#define MPIIO_TREE_FANOUT 16 /* where none is given */
+#define MPIIO_TREE_FANOUT 16 /* the default */
 
-/* The node that node, which is not 0, is connected with above it. */
+/* Returns the node above a node that is not 0. */
 static inline int mpiio_tree_above(int node, int fanout)
 {
     return (node - 1) / fanout;

@@ -24,9 +24,9 @@ static void lose(struct mpiio_peers *peers, struct mpiio_peer *peer, const char 
 {
     bool joining = peers->status.state == MPIIO_PEERS_JOINING;
 
-    if (peers->leaving != MPIIO_PEERS_JOINING) /* all others leave, too */
+    if (peers->leaving != MPIIO_PEERS_JOINING) /* the others leave, too */
         return;
-    if (peers->rounds.ending) /* as it should */
+    if (peers->rounds.ending) /* as expected */
         mpiio_roster_close(peers, peer);
     else if (joining && peer == peers->above) {
         mpiio_roster_log(peers, MPIIO_LOG_ERROR, "node %d (%s) is lost before all have joined: %s",
@@ -47,7 +47,7 @@ static void lose_if_broken(struct mpiio_peers *peers, struct mpiio_peer *peer)
 
     if (peer == NULL || peer->link.fd < 0 || peer->link.error == 0)
         return;
-    /* Reset: its process ended without having read all. */
+    /* A reset means that the peer's process ended without having read everything. */
     if (peer->link.error == -ENOTCONN || peer->link.error == -ECONNRESET)
         snprintf(why, sizeof(why), "its connection has ended");
     else if (peer->link.error == -EPROTO)
@@ -71,8 +71,9 @@ static void lose_broken(struct mpiio_peers *peers)
     }
 }
 
-/* A node that was not running must not count the silence of its peers meanwhile. It may have been
-   stopped anywhere, so this is called before each check of their silence. */
+/* Detects that this node was not running: then the silence of its peers in the meantime must not
+   count. The process may have been stopped at any point, so this is called before each check for
+   silence. */
 static void note_absence(struct mpiio_peers *peers, int64_t now)
 {
     int64_t gap = now - peers->looked;
@@ -107,8 +108,8 @@ static void lose_silent(struct mpiio_peers *peers, int64_t now)
 }
 
 /*
- * At node 0: an epoch in which some do not reach each other ends. Nobody is dead: but those who do
- * not reach each other cannot store together.
+ * At node 0: degrades if some nodes do not reach each other in an epoch. None of them has failed,
+ * but they cannot store together.
  */
 static void end_stall(struct mpiio_peers *peers, int64_t now)
 {
@@ -128,10 +129,10 @@ static void answer_beat(struct mpiio_peers *peers)
 }
 
 /*
- * Heartbeats go down from node 0, from each to those below it at once, and back as soon as those
- * have answered: so what they promise each other is as new far from node 0 as it is near. Where
- * none comes from above, or somebody below does not answer, nobody is kept waiting: the others
- * must not take this node for dead.
+ * Sends heartbeats. They go down from node 0: each node forwards a heartbeat at once, and answers
+ * it as soon as the nodes below have answered. So promises are as fresh far from node 0 as near it.
+ * If none comes from above, or a node below does not answer, this node sends its own heartbeats
+ * anyway: the others must not declare it failed.
  */
 static void beat(struct mpiio_peers *peers, int64_t now)
 {
@@ -152,7 +153,7 @@ static void beat(struct mpiio_peers *peers, int64_t now)
     lose_silent(peers, now);
 }
 
-/* Those below have answered the last heartbeat: so the node above is answered. */
+/* Answers the node above once all nodes below have answered the last heartbeat. */
 static void be_answered(struct mpiio_peers *peers)
 {
     if (peers->beats_awaited != 0 || !peers->beat_open)
@@ -161,7 +162,7 @@ static void be_answered(struct mpiio_peers *peers)
     if (peers->beat_answer)
         answer_beat(peers);
     mpiio_renewal_update(peers);
-    /* At once, so that nobody waits for his first lease until the next is due. */
+    /* Send the second heartbeat at once, so that no node waits an interval for its first lease. */
     if (peers->node == 0 && !peers->hurried && peers->status.state == MPIIO_PEERS_TOGETHER) {
         peers->hurried = true;
         peers->beat = 0;
@@ -196,8 +197,8 @@ static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
         mpiio_hearing_below(peers, peers->peer[0], &frame);
 }
 
-/* There was no memory for a frame to this node. It can no longer take part, and can only ask its
-   daemon to go on alone. */
+/* Handles the lack of memory for a frame to this node. The node can no longer take part, and can
+   only ask its daemon to go on alone. */
 static void give_up(struct mpiio_peers *peers)
 {
     const char *why = strerror(ENOMEM);
@@ -215,7 +216,8 @@ static void give_up(struct mpiio_peers *peers)
         peers->leaving = MPIIO_PEERS_ALONE;
 }
 
-/* Carries over what this node's own threads, and it to itself, have said, until all is said. */
+/* Handles the frames of this node's other threads, and those that it sends to itself, until both
+   queues are empty. */
 static void exchange(struct mpiio_peers *peers)
 {
     struct mpiio_queue *outbox = &peers->sending, empty;

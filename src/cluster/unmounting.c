@@ -8,7 +8,8 @@
 
 #include "viewspec/base/line.h"
 
-/* Unmounting: all who are mounted, together or one by one; then it is the end. The thread's. */
+/* Unmounting: all nodes that are mounted, together or one by one. When all are unmounted, the
+   peers end. Called by the thread only. */
 
 static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
@@ -17,7 +18,7 @@ static void set_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer)
     pthread_mutex_unlock(&peers->lock);
 }
 
-/* This node and all below it are unmounted. */
+/* Returns true if this node and all below it are unmounted. */
 static bool all_unmounted(const struct mpiio_peers *peers)
 {
     for (int i = 0; i < peers->peers; i++)
@@ -51,7 +52,8 @@ void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_
     }
 }
 
-/* Once nobody is awaited: tells the node above, or those who asked, and all if it is the end. */
+/* Once all answers have arrived: reports the result to the node above, or at node 0 to the
+   callers. If all nodes are unmounted, node 0 ends the peers. */
 static void finish_unmounting(struct mpiio_peers *peers)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -74,7 +76,7 @@ static void finish_unmounting(struct mpiio_peers *peers)
         mpiio_unmounting_end(peers);
 }
 
-/* Has those unmounted that are awaited. */
+/* Sends UNMOUNT to all peers whose answer is awaited. */
 static void say_unmount(struct mpiio_peers *peers)
 {
     const struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNT, .flag = peers->rounds.force};
@@ -89,7 +91,7 @@ void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
-    if (self->unmount.missing != 0) { /* it takes part in what is under way */
+    if (self->unmount.missing != 0) { /* the request joins the current round */
         bool more = force && !self->force;
 
         self->force = self->force || force;
@@ -107,8 +109,8 @@ void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force)
 }
 
 /*
- * Elsewhere than at node 0 it is passed on, unless that has been done, with as much force, and was
- * not answered yet.
+ * At node 0, begins the unmounting. Other nodes pass the request up, unless one with the same force
+ * is still unanswered.
  */
 void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
                              const struct mpiio_peer_frame *frame)
@@ -132,7 +134,8 @@ void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,
     peer->unmount_ask = self->unmount_asked;
 }
 
-/* Adds lines; what is too much, or finds no memory, is left out. */
+/* Adds lines about unsaved data. Leaves out lines that are too long, or for which there is no
+   memory. */
 static void add_unsaved(struct mpiio_rounds *self, const char *lines, size_t size)
 {
     char *grown;
@@ -147,7 +150,7 @@ static void add_unsaved(struct mpiio_rounds *self, const char *lines, size_t siz
     self->unsaved_size += size;
 }
 
-/* Adds a line about what this node itself has not saved. */
+/* Adds a line about this node's own unsaved data. */
 static void add_own(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     char text[1024], line[sizeof(text) + MPIIO_HOST_MAX + 3];
@@ -157,7 +160,7 @@ static void add_own(struct mpiio_peers *peers, const struct mpiio_peer_frame *fr
                 (size_t)snprintf(line, sizeof(line), "%s: %s\n", peers->host, text));
 }
 
-/* One that is to come last, by itself, has not failed. */
+/* A node that unmounts itself last has not failed (-EINPROGRESS). */
 void mpiio_unmounting_on_unmounted(struct mpiio_peers *peers, struct mpiio_peer *peer,
                                    const struct mpiio_peer_frame *frame)
 {

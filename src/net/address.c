@@ -20,7 +20,7 @@
 /* The number of joins that may arrive at once. The kernel may have a lower limit. */
 #define BACKLOG 4096
 
-/* The port is at the same place in both families. */
+/* Returns the port of an address. It is at the same offset in both families. */
 static in_port_t *port_of(struct sockaddr_storage *address)
 {
     return &((struct sockaddr_in *)address)->sin_port;
@@ -47,7 +47,7 @@ static int listen_at_port(struct sockaddr_storage *address, socklen_t size, int 
     return error;
 }
 
-/* Listens at the first port that is free, and sets it in address. */
+/* Listens at the first free port, and stores it in address. */
 static int try_listen(struct sockaddr_storage *address, socklen_t size,
                       const struct mpiio_ports *ports)
 {
@@ -62,7 +62,8 @@ static int try_listen(struct sockaddr_storage *address, socklen_t size,
     return fd;
 }
 
-/* Addresses that another machine can use: a link-local one has no meaning there. */
+/* Returns true for an address that other machines can use. Link-local addresses are not valid on
+   other machines. */
 static bool useful(const struct ifaddrs *entry, int family, bool loopback)
 {
     if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != family ||
@@ -72,7 +73,7 @@ static bool useful(const struct ifaddrs *entry, int family, bool loopback)
            !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr);
 }
 
-/* Writes all addresses of a family; returns how many. */
+/* Writes all addresses of a family. Returns their number. */
 static int print_family(FILE *out, const struct ifaddrs *all, int family, bool loopback, int port)
 {
     char text[INET6_ADDRSTRLEN];
@@ -179,7 +180,8 @@ int mpiio_address_listen(const struct mpiio_local_address *local, const struct m
     return error;
 }
 
-/* Reads "IP:PORT" or "[IP6]:PORT", changing text. Returns the size of the address, 0: none. */
+/* Parses "IP:PORT" or "[IP6]:PORT". Modifies text. Returns the size of the address, or 0 if the
+   text is invalid. */
 static socklen_t parse_address(char *text, struct sockaddr_storage *address)
 {
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)address;
@@ -234,7 +236,7 @@ static int finish_connecting(int fd, int timeout)
     return error != 0 ? error : -refused;
 }
 
-/* The address that a connection comes from; its port is chosen when it connects. */
+/* Binds a socket to the local address. The kernel chooses the port when the socket connects. */
 static int bind_to(const struct mpiio_local_address *local, int fd)
 {
     const int late = 1;
@@ -282,11 +284,11 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
     return error;
 }
 
-/* The address that a daemon is bound to. */
+/* The address that a daemon binds to. */
 
 _Static_assert(sizeof(struct sockaddr_in6) <= MPIIO_LOCAL_ADDRESS_MAX, "no room for an address");
 
-/* A filter of addresses: an interface by its name, or addresses that begin with these bits. */
+/* A filter of addresses: an interface name, or a network prefix. */
 struct wanted {
     const char *interface; /* NULL: any */
     int family;            /* AF_UNSPEC: any */
@@ -294,7 +296,7 @@ struct wanted {
     int bits;
 };
 
-/* The length of a network's prefix; -1: it is none. */
+/* Parses the length of a network prefix. Returns -1 if it is invalid. */
 static int parse_bits(const char *text, int most)
 {
     char *end;

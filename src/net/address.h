@@ -6,9 +6,9 @@
 
 #define MPIIO_LOCAL_ADDRESS_MAX 28
 
-/* The address that sockets are bound to: one of this machine with port 0, as the bytes of a
-   sockaddr_in or sockaddr_in6. size 0: all addresses. (<sys/socket.h> has names that many sources
-   use.) */
+/* The address that sockets are bound to: an address of this machine with port 0, as the bytes of
+   a sockaddr_in or sockaddr_in6. size 0: all addresses. (This header does not include
+   <sys/socket.h>, because other sources use the names that it defines.) */
 struct mpiio_local_address {
     unsigned char address[MPIIO_LOCAL_ADDRESS_MAX];
     unsigned size;
@@ -29,23 +29,23 @@ struct mpiio_ports {
 };
 
 /*
- * Listens on a local address, on the first free one of ports. Sets *fd to the socket (non-blocking,
- * close-on-exec) and *addresses to a list for mpiio_address_dial (malloc'd); the caller owns both.
- * Returns 0 or a negative errno: -EADDRINUSE if no port is free.
+ * Listens on a local address, on the first free port of ports. Sets *fd to the socket
+ * (non-blocking, close-on-exec) and *addresses to a list for mpiio_address_dial (malloc'd). The
+ * caller owns both. Returns 0 or a negative errno: -EADDRINUSE if no port is free.
  */
 int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
                          int *fd, char **addresses);
 
 /*
- * Connects from a local address to one of a list "IP:PORT [IP6]:PORT ...", and moves *addresses
- * behind it.
- * Returns a non-blocking socket that is closed on exec, or a negative errno: -ENOENT when
- * the list is at its end, -EINVAL for what is no address, -ETIMEDOUT after timeout ms.
+ * Connects from a local address to the first address of a list "IP:PORT [IP6]:PORT ...", and moves
+ * *addresses past it. Returns a non-blocking, close-on-exec socket, or a negative errno: -ENOENT at
+ * the end of the list, -EINVAL if the address is malformed, -ETIMEDOUT after timeout ms.
  */
 int mpiio_address_dial(const struct mpiio_local_address *local, const char **addresses,
                        int timeout);
 
-/* Waits up to timeout ms for events of poll(2) on fd. 0, -ETIMEDOUT or another negative errno. */
+/* Waits up to timeout ms for events of poll(2) on fd. Returns 0, -ETIMEDOUT or another negative
+   errno. */
 int mpiio_address_wait(int fd, short events, int64_t timeout);
 
 #endif

@@ -25,7 +25,7 @@ uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size)
     return le64toh(word);
 }
 
-/* The offset of each message in the handshake, and of the proof at the end of the last two. */
+/* The offset of each message in the handshake, and the size of the proof that ends the last two. */
 #define JOIN_AT     MPIIO_HELLO_BYTES
 #define WELCOME_AT  (JOIN_AT + MPIIO_JOIN_BYTES)
 #define END         (WELCOME_AT + MPIIO_WELCOME_BYTES)
@@ -33,7 +33,7 @@ uint64_t mpiio_siphash(const uint8_t key[16], const void *bytes, size_t size)
 
 _Static_assert(END == sizeof(((struct mpiio_handshake *)0)->said), "the messages' sizes");
 
-/* A message of a version that has another one's number is not looked into. */
+/* Checks the protocol's version. The rest of a message is decoded only if the version matches. */
 static int check_protocol(const uint8_t *message)
 {
     struct mpiio_wire wire = {.from = message, .size = sizeof(uint64_t)};
@@ -45,7 +45,7 @@ static int check_protocol(const uint8_t *message)
     return protocol >> 32 == MPIIO_PROTOCOL >> 32 ? -EPROTONOSUPPORT : -EPROTO;
 }
 
-/* Writes the protocol and a nonce, which HELLO and JOIN begin with. */
+/* Writes the protocol and a nonce, with which HELLO and JOIN begin. */
 static void write_head(struct mpiio_wire *wire)
 {
     uint64_t protocol = MPIIO_PROTOCOL;
@@ -84,7 +84,7 @@ static void code_welcome(struct mpiio_wire *wire, struct mpiio_welcome *welcome)
     mpiio_wire_expect(wire, welcome->time <= INT32_MAX);
 }
 
-/* Makes the proof of the message that ends at end of what was said. */
+/* Computes the proof of the message that ends at offset end of the handshake. */
 static void make_proof(const struct mpiio_handshake *handshake, size_t end,
                        const uint8_t token[MPIIO_TOKEN_BYTES], uint8_t proof[PROOF_BYTES])
 {
@@ -146,7 +146,7 @@ int mpiio_handshake_answer(int fd, struct mpiio_handshake *handshake,
     return mpiio_talk_send(fd, handshake->said + WELCOME_AT, MPIIO_WELCOME_BYTES, 0);
 }
 
-/* ms until end, 0 at least. */
+/* Returns the ms until end, at least 0. */
 static int time_to(int64_t end)
 {
     int64_t left = end - mpiio_clock();
@@ -154,7 +154,7 @@ static int time_to(int64_t end)
     return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Receives all of a message until end, however it comes in. */
+/* Receives a whole message before end. It may arrive in parts. */
 static int receive_message(int fd, void *message, int size, int64_t end)
 {
     int error;

@@ -41,7 +41,7 @@ enum mpiio_purpose {
 struct mpiio_join {
     enum mpiio_purpose purpose;
     uint32_t node, nodes;          /* the sender's number, and its number of nodes; node < nodes */
-    uint32_t to;                   /* the number of the node that it means; < nodes */
+    uint32_t to;                   /* number of the intended receiver; < nodes */
     char host[MPIIO_HOST_MAX + 1]; /* the sender's host, one clean line; may be "" */
 };
 

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 
-/* ms until there is a connection. */
+/* The maximum time for one connection attempt, in ms. */
 #define CONNECT 3000
 
 int mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_net *net,
@@ -24,7 +24,7 @@ int mpiio_lines_init(struct mpiio_lines *lines, const struct mpiio_net *net,
     return 0;
 }
 
-/* Closes a node's line. The lock is held. */
+/* Closes a node's line. With the lock held. */
 static void drop_line(struct mpiio_lines *lines, struct mpiio_lines_node *other,
                       struct mpiio_line *line)
 {
@@ -62,14 +62,15 @@ void mpiio_lines_end(struct mpiio_lines *lines)
     pthread_mutex_unlock(&lines->lock);
 }
 
-/* Leaves a node alone that did not answer. The lock is held. */
+/* Blocks requests to a node that did not answer, for net's timeout. With the lock held. */
 static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other)
 {
     assert(mpiio_is_held(&lines->lock));
     other->rests = mpiio_clock() + lines->net->options.timeout;
 }
 
-/* Closes the line that was unused for longest, if there are too many. False: all are in use. */
+/* If there are too many lines, closes the one that was idle longest. Returns false if all are in
+   use. */
 static bool make_room(struct mpiio_lines *lines)
 {
     unsigned most = lines->net->options.most;
@@ -99,7 +100,7 @@ static int dial(const struct mpiio_lines *lines, int number, int64_t end)
                              &welcome);
 }
 
-/* Makes a line. The lock is held, but for the time that it takes. */
+/* Makes a line. With the lock held, which is released while connecting. */
 static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number, int64_t end)
 {
     struct mpiio_lines_node *other = &lines->others[number];
@@ -133,7 +134,7 @@ static struct mpiio_line *connect_to(struct mpiio_lines *lines, int number, int6
     return NULL;
 }
 
-/* Returns true if the other side has closed a connection that nobody used. */
+/* Returns true if the other side has closed an idle connection. */
 static bool has_ended(const struct mpiio_line *line)
 {
     char byte;
@@ -142,7 +143,7 @@ static bool has_ended(const struct mpiio_line *line)
     return got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* Takes a line that nobody uses, and closes those that have ended. */
+/* Takes an idle line, and closes idle lines that have ended. */
 static struct mpiio_line *find_unused(struct mpiio_lines *lines, struct mpiio_lines_node *other)
 {
     struct mpiio_line *next;

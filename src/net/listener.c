@@ -13,24 +13,25 @@
 #include "core/base/thread.h"
 #include "talk.h"
 
-/* ms between attempts to accept connections when room, descriptors or memory were lacking, and
+/* ms between attempts to accept connections after a lack of room, descriptors or memory, and
    between checks of the strangers' age. */
 #define PAUSE 100
-/* ms after which a thread looks for strangers in any case. */
+/* ms after which a thread checks for strangers in any case. */
 #define IDLE 10000
 /* ms after which a stranger may be closed if others wait, and is closed in any case. */
 #define GRACE    1000
 #define PATIENCE 5000
 
-/* A connection that another node has made. */
+/* A connection that another node has made: the server side of it. */
 struct mpiio_caller {
     int fd;
-    int64_t since; /* by mpiio_clock: when it was accepted, or served last; lock: the listener's */
-    bool known;    /* it has proved itself; lock: the listener's */
-    bool busy;     /* it is being served; lock: the listener's */
-    bool ended;    /* it was shut down, and is not counted; lock: the listener's */
+    /* mpiio_clock: when it was accepted, or served last; guarded by the listener's lock */
+    int64_t since;
+    bool known; /* it has proved itself; guarded by the listener's lock */
+    bool busy;  /* it is being served; guarded by the listener's lock */
+    bool ended; /* it was shut down, and is not counted; guarded by the listener's lock */
     struct mpiio_handshake *handshake; /* owned; NULL: the handshake is complete */
-    TAILQ_ENTRY(mpiio_caller) others;  /* lock: the listener's */
+    TAILQ_ENTRY(mpiio_caller) others;  /* guarded by the listener's lock */
 };
 
 /* The data of a thread. */
@@ -48,7 +49,7 @@ void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, u
     pthread_mutex_init(&listener->lock, NULL);
 }
 
-/* Has one thread be told when there is something to read, once: then it must be watched again. */
+/* Wakes one thread, once, when fd becomes readable. Afterwards fd must be watched again. */
 static int watch(struct mpiio_listener *listener, int fd, void *owner, int how)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.ptr = owner};
@@ -86,7 +87,7 @@ static void count_caller(struct mpiio_listener *listener, const struct mpiio_cal
 }
 
 /* Shuts down the first idle caller of a list, if it was accepted or served before that time. A
-   thread then finds the connection at its end and frees it. */
+   thread then reads the end of the connection and frees the caller. */
 static void drop_oldest(struct mpiio_listener *listener, struct mpiio_callers *list, int64_t before)
 {
     struct mpiio_caller *caller;
@@ -140,7 +141,7 @@ static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
     free_caller(caller);
 }
 
-/* Makes a caller of a connection. NULL: there is no memory. */
+/* Makes a caller from a connection. Returns NULL if memory is exhausted. */
 static struct mpiio_caller *make_caller(int fd)
 {
     struct mpiio_caller *caller = calloc(1, sizeof(*caller));
@@ -195,7 +196,8 @@ static void set_waiting(struct mpiio_listener *listener, bool waiting)
     pthread_mutex_unlock(&listener->lock);
 }
 
-/* Accepts all that there is room for. What is left is tried again after each event, or PAUSE. */
+/* Accepts connections while there is room. The rest is accepted after the next event, or after
+   PAUSE. */
 static void accept_all(struct mpiio_listener *listener)
 {
     bool room;
@@ -214,7 +216,8 @@ static void accept_all(struct mpiio_listener *listener)
         set_waiting(listener, true);
 }
 
-/* Drops a stranger that has had its time, and accepts what was left, unless another thread does. */
+/* Drops a stranger whose time is over. Accepts connections that wait, unless another thread does
+   that. */
 static void look_after_strangers(struct mpiio_listener *listener)
 {
     bool waiting;
@@ -228,8 +231,9 @@ static void look_after_strangers(struct mpiio_listener *listener)
         accept_all(listener);
 }
 
-/* Returns the timeout of epoll_wait in ms. A thread that has begun to sleep before there was a
-   stranger may be the only one that is free. */
+/* Returns the timeout of epoll_wait in ms. A thread that has no strangers to check still wakes
+   after IDLE: it may be the only free thread, and a stranger may have come since it went to
+   sleep. */
 static int time_to_look(struct mpiio_listener *listener)
 {
     bool soon = MPIIO_LOCKED(&listener->lock, listener->waiting || listener->stranger_count > 0);
@@ -250,7 +254,7 @@ static int check_join(const struct mpiio_listener *listener, const struct mpiio_
     return meant ? 0 : -EOPNOTSUPP;
 }
 
-/* Passes a connection on to the tree. */
+/* Passes a connection to the tree. */
 static void pass_on(struct mpiio_listener *listener, struct mpiio_caller *caller,
                     const struct mpiio_join *join)
 {
@@ -299,8 +303,8 @@ static void tell_refusal(struct mpiio_listener *listener, int error)
         listener->calls.refused(listener->calls.tree, error);
 }
 
-/* Receives a stranger's JOIN, which has arrived completely unless the connection has ended. Returns
-   true if the caller is to be served from now on; else it was passed on or freed. */
+/* Receives a stranger's JOIN, which has arrived completely unless the connection has ended.
+   Returns true if the caller is served from now on. Otherwise it was passed on or freed. */
 static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     const int any = 1;
@@ -346,8 +350,8 @@ static void set_busy(struct mpiio_listener *listener, struct mpiio_caller *calle
     pthread_mutex_unlock(&listener->lock);
 }
 
-/* Lets the next event of a connection wake a thread. The lock orders this thread's accesses to the
-   caller before those of the thread that wakes up. */
+/* Re-arms a connection, so that its next event wakes a thread. The lock orders this thread's
+   accesses to the caller before those of the thread that wakes up. */
 static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     int error;
@@ -355,7 +359,7 @@ static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *ca
     pthread_mutex_lock(&listener->lock);
     caller->busy = false;
     caller->since = mpiio_clock();
-    if (caller->known) { /* the one that was served least recently comes first */
+    if (caller->known) { /* keeps the list in order of the last service */
         TAILQ_REMOVE(&listener->served, caller, others);
         TAILQ_INSERT_TAIL(&listener->served, caller, others);
     }
@@ -378,7 +382,7 @@ static void hear(const struct worker *worker, struct mpiio_caller *caller)
 
     if (!is_known(listener, caller)) {
         if (!hear_stranger(listener, caller))
-            return; /* it is another one's now, or gone */
+            return; /* passed on or freed */
     } else if (!serve(worker, caller)) {
         forget(listener, caller);
         return;
@@ -452,7 +456,7 @@ void mpiio_listener_end(struct mpiio_listener *listener)
     if (listener->listens >= 0)
         shutdown(listener->listens, SHUT_RDWR);
     pthread_mutex_unlock(&listener->lock);
-    /* It cannot fail but where they are awake already. */
+    /* This can only fail if the counter is full, and then the threads are awake. */
     if (listener->wake >= 0 && write(listener->wake, &one, sizeof(one)) < 0)
         return;
 }

@@ -10,8 +10,8 @@
 
 #include "handshake.h"
 
-/* The most threads of a listener, and the most strangers: connections that have not proved
-   themselves yet. */
+/* The maximum number of threads of a listener, and of strangers: connections that have not
+   proved themselves yet. */
 #define MPIIO_LISTENER_THREADS   4
 #define MPIIO_LISTENER_STRANGERS 64
 
@@ -32,23 +32,25 @@ struct mpiio_listener_calls {
     void *tree; /* the argument of both */
 
     /*
-     * Receives a request that has begun to arrive on fd, and answers it. desk is memory of this
-     * thread. Returns false if the listener is to close fd. NULL: nothing is served (-EOPNOTSUPP).
+     * Receives a request that has begun to arrive on fd, and answers it. desk is memory of the
+     * calling thread. Returns false to have the listener close fd. NULL: nothing is served
+     * (-EOPNOTSUPP).
      */
     bool (*serve)(void *pool, void *desk, int fd);
-    void *pool;  /* its argument */
+    void *pool;  /* the argument of serve */
     int threads; /* number of threads, from 1 to MPIIO_LISTENER_THREADS */
-    size_t desk; /* bytes of memory for each thread, uninitialised */
+    size_t desk; /* bytes of memory for each thread, uninitialized */
 };
 
 /*
  * Accepts connections of other nodes' daemons on one port, verifies that they know the token
  * (handshake.h), and passes each on by its purpose.
  *
- * No thread waits for a stranger, and a stranger has no effect. It is closed after 5 s, or after
- * 1 s if there are MPIIO_LISTENER_STRANGERS of them while more wait in the kernel. The threads
- * sleep until data arrives; while there are strangers, they wake up every 100 ms, else every 10 s.
- * If more than most connections are served, the idle one that was served least recently is closed.
+ * No thread waits for a stranger, and a stranger has no effect. A stranger is closed after 5 s, or
+ * after 1 s if there are MPIIO_LISTENER_STRANGERS of them while more wait in the kernel. The
+ * threads sleep until data arrives. They wake up every 100 ms while there are strangers, else every
+ * 10 s. If more than most connections are served, the idle one that was served least recently is
+ * closed.
  */
 struct mpiio_listener {
     struct mpiio_listener_calls calls;
@@ -61,31 +63,32 @@ struct mpiio_listener {
     pthread_t thread[MPIIO_LISTENER_THREADS];
 
     pthread_mutex_t lock;
-    bool over;    /* closed; lock: lock, also for the members below */
+    bool over;    /* closed; guarded by lock, as all members below */
     bool waiting; /* connections wait in the kernel because there is no room */
-    int64_t told; /* when a refusal was reported last, by mpiio_clock */
+    int64_t told; /* mpiio_clock: when a refusal was reported last */
     struct mpiio_callers strangers,
-        served;                            /* in the order in which they were accepted, or served */
+        /* in the order in which they were accepted, or last served */
+        served;
     unsigned stranger_count, served_count; /* without those that were shut down */
 };
 
-/* Initialises the listener of a node, without a socket. */
+/* Initializes the listener of a node, without a socket. */
 void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, unsigned most);
 
 /* Takes ownership of fd, a listening socket, also on failure. Returns 0 or a negative errno. */
 int mpiio_listener_open(struct mpiio_listener *listener, int fd);
 
-/* Starts the threads; token and calls are copied. Call once, after any fork. Returns 0 or a
-   negative errno; then some threads may run. Does nothing without a socket. */
+/* Starts the threads. Copies token and calls. Call once, after any fork. Returns 0 or a negative
+   errno. After an error some threads may run. Does nothing without a socket. */
 int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MPIIO_TOKEN_BYTES],
                          const struct mpiio_listener_calls *calls);
 
 /* Shuts down the socket and all connections except those that the join callback owns. Returns at
-   once. Thread-safe; may be repeated. */
+   once. Thread-safe; may be called repeatedly. */
 void mpiio_listener_end(struct mpiio_listener *listener);
 
-/* Ends as mpiio_listener_end, and joins the threads: no callback runs afterwards. May be repeated.
- */
+/* Ends as mpiio_listener_end, and joins the threads: no callback runs afterwards. May be called
+   repeatedly. */
 void mpiio_listener_stop(struct mpiio_listener *listener);
 
 /* Stops, closes all descriptors and frees. */

@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "talk.h"
 
-/* ms for one address to be connected, and for whoever is there to answer. */
+/* ms, maximum: for one connection attempt, and for the handshake that follows. */
 #define DIAL_TIME  1000
 #define SHAKE_TIME 5000
 
@@ -74,7 +74,7 @@ int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *ca
     return mpiio_listener_start(&net->listener, net->token, calls);
 }
 
-/* Returns true if the address that is the first word at text is one of this node's own. */
+/* Returns true if the first word of text is one of this node's own addresses. */
 static bool is_own(const struct mpiio_net *net, const char *text)
 {
     size_t length = strcspn(text, " ");
@@ -90,13 +90,14 @@ static bool is_own(const struct mpiio_net *net, const char *text)
     return false;
 }
 
-/* Returns true for an error that a daemon's answer gives: the node's own, or another daemon's. */
+/* Returns true for an error that comes from a daemon's answer, be it the intended node or
+   another one. */
 static bool is_answer(int error)
 {
     return error == -EACCES || error == -EINVAL || error == -EPROTONOSUPPORT;
 }
 
-/* Connects with the address that *at begins with, and moves it behind that. */
+/* Connects to the first address of *at, and moves *at past it. */
 static int try_address(const struct mpiio_net *net, const char **at, const struct mpiio_join *join,
                        int64_t end, struct mpiio_welcome *welcome)
 {
@@ -133,7 +134,7 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
         at += strspn(at, " ");
         if (*at == '\0')
             return failure != 0 ? failure : error;
-        if (is_own(net, at)) { /* which the other machine has, too */
+        if (is_own(net, at)) { /* this address would reach this machine */
             at += strcspn(at, " ");
             continue;
         }
@@ -142,7 +143,8 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
             return got;
         if (is_answer(got))
             error = got;
-        else if (got != -ECONNREFUSED) /* the node itself may be there, and answer later */
+        /* the node itself may be at this address, and answer later */
+        else if (got != -ECONNREFUSED)
             failure = got;
     }
     return failure != 0 ? failure : -ETIMEDOUT;

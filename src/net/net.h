@@ -21,8 +21,9 @@ struct mpiio_net_options {
     int node, nodes;                  /* this node's number, and the number of all nodes */
     struct mpiio_local_address local; /* the address to listen on and to connect from */
     struct mpiio_ports ports;         /* the ports to listen on: the first free one */
-    int timeout;   /* ms to wait for a free line, and not to ask a node that has failed (lines.h) */
-    unsigned most; /* pool connections, accepted ones and lines each; 0: unlimited */
+    /* ms to wait for a free line, and to send no requests to a failed node (lines.h) */
+    int timeout;
+    unsigned most; /* maximum of pool connections: of accepted ones, and of lines; 0: unlimited */
 };
 
 struct mpiio_net {
@@ -34,8 +35,8 @@ struct mpiio_net {
     struct mpiio_listener listener;
 };
 
-/* Creates a node with a random token, without addresses of others. Returns 0, or a negative errno
-   and sets *net to NULL. Free with mpiio_net_free. */
+/* Creates the network of a node with a random token and no addresses of other nodes. Returns 0,
+   or a negative errno and sets *net to NULL. Free with mpiio_net_free. */
 int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **net);
 
 /*
@@ -45,9 +46,9 @@ int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **ne
 int mpiio_net_listen(struct mpiio_net *net);
 
 /*
- * Copies node 0's token and the addresses of all nodes. These are strings in the order of the
- * nodes, each with its zero byte, size bytes in all. Call once, before mpiio_net_start. Returns 0,
- * -ENOMEM, or -EPROTO if there are not as many strings as nodes.
+ * Copies node 0's token and the addresses of all nodes: strings in node order, each with its
+ * terminating zero, size bytes in total. Call once, before mpiio_net_start. Returns 0, -ENOMEM, or
+ * -EPROTO if the number of strings is not the number of nodes.
  */
 int mpiio_net_meet(struct mpiio_net *net, const uint8_t token[MPIIO_TOKEN_BYTES],
                    const char *addresses, size_t size);
@@ -75,12 +76,12 @@ int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *ca
 int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose purpose,
                       const char *host, int64_t end, struct mpiio_welcome *welcome);
 
-/* Stops listening and ends the connections that are served or not proved yet. Returns at once.
-   Thread-safe; may be repeated. */
+/* Stops listening and ends the connections that are served or have not proved themselves.
+   Returns at once. Thread-safe; may be called repeatedly. */
 void mpiio_net_close(struct mpiio_net *net);
 
-/* Closes as mpiio_net_close, and joins the threads: no callback runs afterwards. NULL is allowed;
-   may be repeated. */
+/* Closes as mpiio_net_close, and joins the threads: no callback runs afterwards. NULL is
+   allowed. May be called repeatedly. */
 void mpiio_net_stop(struct mpiio_net *net);
 
 /* Stops and frees. NULL is allowed. */

@@ -10,8 +10,8 @@
 
 #include "address.h"
 
-/* Handles errno of a failed send or recv, and waits if the socket was not ready. Returns 0 if the
-   call is to be repeated, else a negative errno. */
+/* Handles the errno of a failed send or recv. Waits if the socket was not ready. Returns 0 if
+   the call should be repeated, else a negative errno. */
 static int go_on(int fd, short events, int timeout)
 {
     if (errno == EINTR)

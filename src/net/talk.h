@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Sends or receives all of size bytes over a connected non-blocking socket. The other end may take
- * timeout ms for each step forward. Returns 0; -ENOTCONN where it has closed; -ETIMEDOUT; or
- * another negative errno. Fails at once on a socket that another thread has shut down. Thread-safe
- * for different sockets.
+ * Sends or receives exactly size bytes over a connected non-blocking socket. Waits up to timeout ms
+ * each time that the socket is not ready. Returns 0; -ENOTCONN if the peer has closed the
+ * connection; -ETIMEDOUT; or another negative errno. Fails at once on a socket that another thread
+ * has shut down. Thread-safe for different sockets.
  */
 int mpiio_talk_send(int fd, const void *bytes, size_t size, int timeout);
 int mpiio_talk_receive(int fd, void *bytes, size_t size, int timeout);

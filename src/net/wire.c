@@ -4,7 +4,7 @@
 #include <endian.h>
 #include <string.h>
 
-/* Goes on by size bytes, where there are as many. */
+/* Advances by size bytes. Fails if the message has fewer. */
 static bool advance(struct mpiio_wire *wire, size_t size)
 {
     wire->failed = wire->failed || size > wire->size - wire->at;

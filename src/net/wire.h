@@ -7,47 +7,47 @@
 #include <stdint.h>
 
 /*
- * Fields as bytes, for all that daemons and engines tell each other. Integers have their highest
- * byte first. Each function goes both ways: it appends a field to a message that is written, or
- * takes it off one that is read, so that the fields of a message are listed once.
+ * The codec of all messages of daemons and engines. Integers are big-endian. Each function works in
+ * both directions: it appends a field to a message that is written, or removes it from one that is
+ * read. So the fields of a message are listed once.
  *
- * A failure stays: nothing is written or taken behind it, and fields that are read are zero or
- * empty. Local, thread-safe for different messages.
+ * Failures are sticky: after one, nothing is written or read, and fields that are read are zero or
+ * empty. Local. Thread-safe for different messages.
  */
 struct mpiio_wire {
-    uint8_t *to;         /* the message that is written; NULL: it is read */
-    const uint8_t *from; /* the message that is read */
-    size_t size;         /* of the message that is read; of the room for one that is written */
-    size_t at;           /* bytes that are written or taken; <= size */
-    bool failed;         /* what is written does not fit; what is read is too short, or wrong */
+    uint8_t *to;         /* the message being written; NULL: reading */
+    const uint8_t *from; /* the message being read */
+    size_t size;         /* size of the message being read, or of the buffer being written */
+    size_t at;           /* bytes written or read so far; <= size */
+    bool failed;         /* writing: does not fit; reading: too short or invalid */
 };
 
-/* The bytes as they are. */
+/* Raw bytes. */
 void mpiio_wire_bytes(struct mpiio_wire *wire, void *bytes, size_t size);
 
 void mpiio_wire_u8(struct mpiio_wire *wire, uint8_t *value);
 void mpiio_wire_u32(struct mpiio_wire *wire, uint32_t *value);
 void mpiio_wire_u64(struct mpiio_wire *wire, uint64_t *value);
 
-/* 0 or 1 in 8 bits; what is read must be one of them. */
+/* A boolean in 8 bits. Reading fails if the value is neither 0 nor 1. */
 void mpiio_wire_flag(struct mpiio_wire *wire, bool *value);
 
-/* 0 or a negative errno, -4095 at least, as a positive number of 32 bits. */
+/* 0 or a negative errno >= -4095, encoded as its absolute value in 32 bits. */
 void mpiio_wire_errno(struct mpiio_wire *wire, int32_t *value);
 
-/* A 32-bit size, and as many bytes. Those that are read are borrowed from the message. */
+/* A 32-bit size and that number of bytes. Bytes that are read point into the message. */
 void mpiio_wire_string(struct mpiio_wire *wire, const char **bytes, uint32_t *size);
 
-/* A string that ends with its only zero byte, which counts. Longer ones than most bytes fail. */
+/* A string with its terminating zero, which counts. Fails if it has more than most bytes. */
 void mpiio_wire_text(struct mpiio_wire *wire, const char **text, size_t most);
 
-/* Fails if a message that is read is not right. */
+/* When reading, fails unless the condition holds. */
 static inline void mpiio_wire_expect(struct mpiio_wire *wire, bool right)
 {
     wire->failed = wire->failed || (wire->to == NULL && !right);
 }
 
-/* True if all of a message was read, and was right. */
+/* Returns true if the whole message was read without a failure. */
 static inline bool mpiio_wire_complete(const struct mpiio_wire *wire)
 {
     return !wire->failed && wire->at == wire->size;

@@ -7,7 +7,8 @@
 
 /* Streams of requests. */
 
-/* Positions by which a request may be off from where the one before it ended. */
+/* The maximum distance, in positions, of a request from the end of its stream's previous
+   request. */
 #define NEARLY ((int64_t)2 << 20)
 
 void mpiio_pool_streams_init(struct mpiio_pool_streams *streams)
@@ -21,7 +22,7 @@ void mpiio_pool_streams_destroy(struct mpiio_pool_streams *streams)
     pthread_mutex_destroy(&streams->lock);
 }
 
-/* Lock held. */
+/* With lock held. */
 static struct mpiio_pool_stream *find_stream(struct mpiio_pool_streams *streams,
                                              const struct vs_map *map, int64_t position)
 {
@@ -49,7 +50,7 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
         stream = &streams->stream[streams->turn++ % MPIIO_POOL_STREAMS];
         *stream = (struct mpiio_pool_stream){.map = map, .told = position};
     }
-    if (position == 0) /* from the beginning again */
+    if (position == 0) /* the stream starts again */
         stream->next = stream->told = 0;
     if (position + length > stream->next)
         stream->next = position + length;
@@ -57,7 +58,7 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
     return goes_on;
 }
 
-/* The first position behind the block of the one given; -1: there is none. */
+/* Returns the first position after the block that contains a position, or -1 if there is none. */
 static int64_t behind_block(const struct mpiio_pool_streams *streams, const struct vs_map *map,
                             int64_t position, int64_t *block)
 {
@@ -103,7 +104,7 @@ size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct
 
 /* Reading ahead. */
 
-/* ms after which memory that nobody uses is given back. */
+/* ms after which memory that is not used is freed. */
 #define IDLE 300000
 
 void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory)
@@ -116,7 +117,7 @@ void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_mem
     pthread_cond_init(&ahead->changed, NULL);
 }
 
-/* Waits, with lock held, and gives back memory when it was long. */
+/* Waits for a wanted block. Frees idle memory after a long wait. With lock held. */
 static void await_block(struct mpiio_pool_ahead *ahead)
 {
     assert(mpiio_is_held(&ahead->lock));
@@ -127,7 +128,7 @@ static void await_block(struct mpiio_pool_ahead *ahead)
     pthread_mutex_lock(&ahead->lock);
 }
 
-/* Waits for a block that is wanted. Returns false once no more will be. */
+/* Waits for a wanted block. Returns false once the threads must stop. */
 static bool next(struct mpiio_pool_ahead *ahead, int64_t *number)
 {
     bool found;

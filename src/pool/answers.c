@@ -4,7 +4,7 @@
 #include "frame.h"
 #include "net/talk.h"
 
-/* Buffers of a thread that answers. */
+/* The buffers of an answering thread. */
 struct desk {
     uint8_t request[MPIIO_POOL_REQUEST_MAX];
     union mpiio_pool_list list;
@@ -16,7 +16,7 @@ size_t mpiio_pool_answers_desk(void)
     return sizeof(struct desk);
 }
 
-/* Packs what is asked for, if it is there: how many bytes, or -1. */
+/* Packs the requested bytes. Returns their number, or -1 if they are not available. */
 static int64_t fetch(struct mpiio_pool_memory *memory, struct desk *desk,
                      const struct mpiio_pool_request *request)
 {
@@ -25,7 +25,7 @@ static int64_t fetch(struct mpiio_pool_memory *memory, struct desk *desk,
     struct mpiio_pool_block *block;
     bool fresh;
 
-    /* This node must see the same version of the file as the other one. */
+    /* Both nodes must see the same version of the file. */
     if (!memory->file.look(memory->file.data, &request->version, &version) ||
         !mpiio_pool_version_same(&version, &request->version))
         return -1;
@@ -55,7 +55,7 @@ static bool answer(struct mpiio_pool_answers *self, struct desk *desk, int fd,
     head =
         (struct mpiio_pool_answer){.there = bytes >= 0, .bytes = bytes > 0 ? (uint32_t)bytes : 0};
     mpiio_pool_answer_encode(&head, (uint8_t *)desk->answer);
-    /* Before it is sent: who has got it may look. */
+    /* Count before sending: the receiver may read the statistics as soon as it has the answer. */
     atomic_fetch_add(&self->sent_bytes, head.bytes);
     return mpiio_talk_send(fd, desk->answer, MPIIO_POOL_ANSWER_BYTES + head.bytes, self->timeout) ==
            0;

@@ -10,7 +10,7 @@
 #include "ahead.h"
 #include "memory.h"
 
-/* A home: answers what other nodes ask it for, as net/listener.h has it. */
+/* The server side of a home: answers requests of other nodes. */
 struct mpiio_pool_answers {
     struct mpiio_pool_memory *memory; /* borrowed */
     struct mpiio_pool_ahead *ahead;   /* borrowed */
@@ -18,7 +18,8 @@ struct mpiio_pool_answers {
     _Atomic uint64_t sent_bytes;
 };
 
-/* Bytes of a thread's desk, and what it does with a request: data are the answers. */
+/* The size of a thread's desk, and the serve callback of a listener (net/listener.h). data is
+   the struct mpiio_pool_answers. */
 size_t mpiio_pool_answers_desk(void);
 bool mpiio_pool_answers_serve(void *data, void *memory, int fd);
 

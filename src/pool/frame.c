@@ -27,7 +27,7 @@ bool mpiio_pool_answer_decode(const uint8_t *bytes, struct mpiio_pool_answer *an
     return mpiio_wire_complete(&wire);
 }
 
-/* All of a request but the size before it and the list behind it. */
+/* A request without its leading size and its list. */
 static void code_head(struct mpiio_wire *wire, struct mpiio_pool_request *request)
 {
     mpiio_wire_flag(wire, &request->ahead);

@@ -52,7 +52,7 @@ bool mpiio_pool_version_same(const struct mpiio_pool_version *a, const struct mp
            memcmp(a->times, b->times, sizeof(a->times)) == 0;
 }
 
-/* The rest but get, put and has is called with the lock held. */
+/* The following functions except get, put and has are called with the lock held. */
 
 static void keep_unused(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block)
 {
@@ -82,7 +82,7 @@ static void let_go(struct mpiio_pool_memory *memory, struct mpiio_pool_block *bl
         keep_unused(memory, block);
 }
 
-/* Drops what nobody uses, the oldest first: false where all are used. */
+/* Drops the least recently used block that has no users. Returns false if all are in use. */
 static bool make_room(struct mpiio_pool_memory *memory)
 {
     struct mpiio_pool_block *block = mpiio_lru_evict(&memory->listed, 0);
@@ -112,7 +112,7 @@ static struct mpiio_pool_block *new_block(size_t size)
     return block;
 }
 
-/* A block for that number, to be filled by the caller, who has a reference. */
+/* Adds a block of that number. The caller holds a reference and must fill the block. */
 static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int64_t number,
                                           const struct mpiio_pool_version *version)
 {
@@ -139,7 +139,8 @@ static struct mpiio_pool_block *add_block(struct mpiio_pool_memory *memory, int6
     return block;
 }
 
-/* Waits until it is filled or has failed. It has a reference, which goes where it is not there. */
+/* Adds a reference to a block and waits until the block is filled. If that fails, releases the
+   reference and returns NULL. */
 static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
                                             struct mpiio_pool_block *block)
 {
@@ -154,7 +155,7 @@ static struct mpiio_pool_block *await_block(struct mpiio_pool_memory *memory,
     return NULL;
 }
 
-/* Lock held, but for the time of the read. */
+/* Reads a new block. With the lock held, which is released while reading. */
 static struct mpiio_pool_block *fill_block(struct mpiio_pool_memory *memory,
                                            struct mpiio_pool_block *block)
 {

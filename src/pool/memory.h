@@ -9,31 +9,31 @@
 
 #include "core/base/lru.h"
 
-/* The blocks of the file that a node keeps in memory for the pool. A block belongs to one version
-   of the file. The first caller that wants a block has it read, and others wait for that. If there
-   is no room, the least recently used block is dropped. */
+/* The blocks of the file that a node keeps in memory for the pool. A block belongs to one
+   version of the file. The first caller that requests a block reads it, and others wait for
+   that. If there is no room, the least recently used block is dropped. */
 
-/* Bytes of a block, at most and at least: a power of two. All of a block has one home. */
+/* The maximum and minimum size of a block in bytes. It is a power of two. A block has one home. */
 #define MPIIO_POOL_BLOCK     ((int64_t)4 << 20)
 #define MPIIO_POOL_BLOCK_MIN ((int64_t)1 << 20)
 
-/* Distinguishes two states of the file, on all nodes. */
+/* Identifies a state of the file on all nodes. */
 struct mpiio_pool_version {
     int64_t size;
-    int64_t times[4]; /* seconds and nanoseconds of its modification and its change */
-    uint64_t epoch;   /* flushes of all nodes that are over */
+    int64_t times[4]; /* seconds and nanoseconds of mtime and ctime */
+    uint64_t epoch;   /* number of flushes of all nodes that have finished */
 };
 
-/* The file, for its owner to look at and to read. Thread-safe. */
+/* Access to the file. Thread-safe. */
 struct mpiio_pool_file {
     /*
-     * The version now; seen is that of another node, NULL: of none, which may show that this one
-     * has to look again. False where the file is not to be kept, as it is being changed: then the
-     * same version could be seen again after another change.
+     * Sets *version to the current version. seen is the version that another node has reported, or
+     * NULL: if it is newer, this node must refresh its attributes. Returns false if the file must
+     * not be cached because it is being changed: another change might leave the same version.
      */
     bool (*look)(void *data, const struct mpiio_pool_version *seen,
                  struct mpiio_pool_version *version);
-    /* Reads all length bytes, like pread(2). Returns how many there are, or a negative errno. */
+    /* Reads length bytes, like pread(2). Returns the number of bytes read, or a negative errno. */
     int64_t (*read)(void *data, void *buffer, size_t length, int64_t displacement);
     void *data;
 };
@@ -41,32 +41,33 @@ struct mpiio_pool_file {
 enum mpiio_pool_state { MPIIO_POOL_FILLING, MPIIO_POOL_READY, MPIIO_POOL_FAILED };
 
 struct mpiio_pool_block {
-    struct mpiio_lru_entry entry; /* lock: the memory's, also for all members but the next four */
-    char *bytes;                  /* read-only for holders of a reference */
-    size_t size;                  /* bytes mapped: a whole block */
-    int64_t number;               /* the block begins at number * size */
-    int64_t length;               /* fewer bytes than a whole block at the file's end */
+    /* guarded by the memory's lock, as all members except the next four */
+    struct mpiio_lru_entry entry;
+    char *bytes;    /* read-only for holders of a reference */
+    size_t size;    /* bytes mapped: the size of a whole block */
+    int64_t number; /* the block begins at number * size */
+    int64_t length; /* shorter than a whole block at the end of the file */
     struct mpiio_pool_version version;
     enum mpiio_pool_state state;
-    bool listed;                   /* can be found; false: freed with its last reference */
-    struct mpiio_pool_block *next; /* among the unused ones */
+    bool listed;                   /* can be found; false: freed with the last reference */
+    struct mpiio_pool_block *next; /* in the list of unused blocks */
 };
 
 struct mpiio_pool_memory {
     struct mpiio_pool_file file;
-    int64_t size; /* bytes of a whole block */
-    int64_t most; /* blocks */
+    int64_t size; /* size of a whole block in bytes */
+    int64_t most; /* maximum number of blocks */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;  /* a block has been read, or could not be */
-    int64_t used;            /* time of the last request for a block, by mpiio_clock */
-    int64_t count;           /* blocks that have memory */
+    pthread_cond_t changed;  /* a block was read, or reading it has failed */
+    int64_t used;            /* mpiio_clock: time of the last request for a block */
+    int64_t count;           /* number of blocks that have memory */
     struct mpiio_lru listed; /* by number */
     struct mpiio_pool_block *unused;
     uint64_t hits, blocks, storage_bytes;
 };
 
-/* Initialises a memory of at most bytes bytes, with blocks of MPIIO_POOL_BLOCK. */
+/* Initializes a memory of up to bytes bytes, with blocks of MPIIO_POOL_BLOCK. */
 void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio_pool_file *file,
                             int64_t bytes);
 
@@ -74,25 +75,26 @@ void mpiio_pool_memory_init(struct mpiio_pool_memory *memory, const struct mpiio
  */
 void mpiio_pool_memory_set_size(struct mpiio_pool_memory *memory, int64_t size);
 
-/* No block may be referenced. */
+/* Frees. No block may be referenced. */
 void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);
 
-/* The rest is thread-safe. */
+/* The following functions are thread-safe. */
 
 /*
- * A reference to a block of that version, which was looked at just now: what was changed since
- * then may be in it or not. Waits while it is read; *fresh: by this call. NULL where there is no
- * room, or the file did not give what the version promises.
+ * Returns a reference to a block of the file's version, which the caller has just obtained. Later
+ * changes of the file may or may not be visible. Waits while the block is read. Sets *fresh to true
+ * if this call has read it. Returns NULL if there is no room, or if the file has fewer bytes than
+ * the version says. Release with mpiio_pool_memory_put.
  */
 struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory, int64_t number,
                                                const struct mpiio_pool_version *version,
                                                bool *fresh);
 void mpiio_pool_memory_put(struct mpiio_pool_memory *memory, struct mpiio_pool_block *block);
 
-/* Gives back the memory of blocks, if none was asked for in the last idle ms. */
+/* Frees the memory of unused blocks if no block was requested in the last idle ms. */
 void mpiio_pool_memory_trim(struct mpiio_pool_memory *memory, int64_t idle);
 
-/* A block of that version is there, or is being read. */
+/* Returns true if a block of that version is in memory or being read. */
 bool mpiio_pool_memory_has(struct mpiio_pool_memory *memory, int64_t number,
                            const struct mpiio_pool_version *version);
 

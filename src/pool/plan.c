@@ -9,7 +9,7 @@
 
 struct making {
     struct mpiio_pool_plan *plan;
-    char *taken; /* behind the last byte that is in the plan */
+    char *taken; /* after the last planned byte */
 };
 
 static int64_t magnitude(int64_t value)
@@ -39,7 +39,8 @@ static void add_to_plan(struct mpiio_pool_plan *plan, const struct mpiio_batch_p
     portion->bytes += (uint32_t)(part->length * part->count);
 }
 
-/* If the last part ends in the piece where this one begins, the piece counts once. */
+/* Counts the pieces that the parts touch. A piece in which one part ends and the next begins
+   counts once. */
 static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block_walk *walk)
 {
     int64_t last = -1;
@@ -53,7 +54,7 @@ static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block
     }
 }
 
-/* The blocks of a walk are parts of ours. */
+/* Adds the parts of one walk block to the plan. A pool block consists of whole walk blocks. */
 static bool visit(struct mpiio_block_walk *walk)
 {
     struct making *making = walk->argument;
@@ -88,8 +89,8 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
     return (size_t)(making.taken - transfer->buffer);
 }
 
-/* Dense: half of the pieces of the blocks are touched. One block is not counted, as the first and
-   the last one may be wanted in part. */
+/* Returns true if at least half of the pieces of the blocks are touched. One block is not
+   counted, because the first and the last block may be requested in part. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
 {
     return plan->touched >=

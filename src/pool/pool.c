@@ -15,15 +15,16 @@
 #include "net/talk.h"
 #include "plan.h"
 
-/* Blocks that each home reads ahead of a stream, and all together. */
+/* The number of blocks that one home, and all homes together, read ahead of a stream. */
 #define DEPTH     2
 #define DEPTH_ALL 32
-/* The most adjacent blocks of MPIIO_BLOCK_SIZE at one home: all readers of a longer region would
-   ask the same home at once. A single stretch may be longer. */
+/* The maximum number of adjacent blocks of MPIIO_BLOCK_SIZE at one home. In a longer region all
+   readers would send requests to the same home at once. A single stretch may be longer. */
 #define STRETCH_MOST 16
-/* Threads that answer as a home. */
+/* The number of threads that answer requests as a home. */
 #define THREADS 4
-/* Bytes of requests that a home may have to answer at once: less than connections hold back. */
+/* The maximum size, in bytes, of the unanswered requests to one home. They must fit in the
+   socket buffers, because a home does not read requests while it sends an answer. */
 #define UNANSWERED ((size_t)32 << 10)
 
 struct mpiio_pool {
@@ -38,15 +39,15 @@ struct mpiio_pool {
     _Atomic uint64_t received_bytes, served, passed;
 };
 
-/* The requests of a round to one home, over one line, and their progress. Portions are indices into
-   the plan. */
+/* The requests of a round to one home, over one line, and their progress. Block ranges
+   (portions) are indices into the plan. */
 struct exchange {
     int home;
-    struct mpiio_line *line; /* NULL: none, or given back */
-    int asked;               /* the portion to ask for next; -1: none */
+    struct mpiio_line *line; /* NULL: none, or returned */
+    int asked;               /* the portion to request next; -1: none */
     int answered;            /* the portion to be answered next; -1: none */
     int last;                /* the home's last portion */
-    size_t unanswered;       /* bytes of requests that were sent and not answered */
+    size_t unanswered;       /* bytes of requests that were sent but not answered */
 };
 
 /* A round of a read: a plan, and the homes of its portions. */
@@ -87,8 +88,7 @@ void mpiio_pool_free(struct mpiio_pool *pool)
     free(pool);
 }
 
-/* Returns the largest block size, in bytes, that divides a stretch, so that no block has two homes.
- */
+/* Returns the largest block size, in bytes, that divides a stretch. So no block has two homes. */
 static int64_t choose_block(const struct mpiio_homes *homes)
 {
     int64_t size = MPIIO_POOL_BLOCK;
@@ -165,7 +165,7 @@ static struct exchange *add_exchange(struct round *round, int home, int portion)
     return &round->exchange[at];
 }
 
-/* Deals the portions to their homes. */
+/* Assigns the portions to their homes. */
 static void deal(struct round *round)
 {
     round->exchanges = 0;
@@ -182,7 +182,7 @@ static void deal(struct round *round)
     }
 }
 
-/* Fetches a range of a block whose home is this node. */
+/* Copies a block range whose home is this node. */
 static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
 {
     struct mpiio_pool_memory *memory = &round->pool->memory;
@@ -199,7 +199,7 @@ static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
         mpiio_pool_memory_put(memory, block);
 }
 
-/* Asks for portions of a home's, as many as may be unanswered, and one at least. */
+/* Requests portions from a home: at least one, and as many as may be unanswered. */
 static int ask_home(struct round *round, struct exchange *exchange)
 {
     int error = 0;
@@ -222,7 +222,7 @@ static int ask_home(struct round *round, struct exchange *exchange)
     return error;
 }
 
-/* Takes one answer: 0, or a negative errno where nothing more is to be expected of the line. */
+/* Receives one answer. Returns 0, or a negative errno if the line is no longer usable. */
 static int take_answer(struct round *round, struct exchange *exchange)
 {
     const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->answered];
@@ -243,7 +243,7 @@ static int take_answer(struct round *round, struct exchange *exchange)
     if (answer.there && error == 0)
         atomic_fetch_add(&round->pool->received_bytes, portion->bytes);
     exchange->answered = round->follows[exchange->answered];
-    /* All that was asked before this one is answered, too. */
+    /* All requests that were sent have been answered. */
     if (exchange->answered == exchange->asked)
         exchange->unanswered = 0;
     return error;
@@ -257,8 +257,8 @@ static void end_exchange(struct round *round, struct exchange *exchange, int err
 }
 
 /*
- * Takes a line to each other home. As all rounds take them in the order of the homes, no two wait
- * for each other's lines.
+ * Takes a line to each other home. All rounds take lines in the order of the homes, so they cannot
+ * deadlock.
  */
 static void take_lines(struct round *round)
 {
@@ -282,7 +282,7 @@ static void begin_exchange(struct round *round, struct exchange *exchange)
         end_exchange(round, exchange, error);
 }
 
-/* Takes all answers that are due. Asks for no more once the round has failed. */
+/* Receives all outstanding answers. Sends no more requests once the round has failed. */
 static void finish_exchange(struct round *round, struct exchange *exchange)
 {
     int error = 0;
@@ -303,7 +303,8 @@ static void say(const struct mpiio_pool_options *options, bool waits)
         options->wait(options->data, waits);
 }
 
-/* Asks the others first, reads what this node is home of meanwhile, and takes their answers. */
+/* Sends requests to the other homes, reads the blocks of this node meanwhile, and receives the
+   answers. */
 static bool run_round(struct round *round)
 {
     int own = own_number(round->pool);
@@ -346,7 +347,7 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
                                     pool->options.timeout));
 }
 
-/* Tells homes what will be wanted behind a request that is one of a sequence. */
+/* Requests read-ahead of the blocks that follow a request of a stream. */
 static void tell_all(struct mpiio_pool *pool, const struct mpiio_transfer *transfer)
 {
     int64_t blocks[DEPTH_ALL], own[MPIIO_POOL_AHEAD_MAX];

@@ -13,53 +13,55 @@
 
 /*
  * The pool: the file in the memory of all nodes. Each block of the file has a home (see
- * mpiio_pool_meet). The home reads the whole block from storage once, for all nodes, keeps it while
- * there is room, and answers with the packed bytes that a node asks for. Nodes use TCP connections
- * that are made when they are first needed (net/lines.h), not MPI: TCP reports at once that a
- * process at the other end has died, and a waiting thread sleeps in the kernel.
+ * mpiio_pool_meet). The home reads the whole block from storage once, for all nodes, and keeps it
+ * while there is room. It answers a request with the packed bytes that the requesting node needs.
+ * Nodes use TCP connections that are made when they are first needed (net/lines.h), not MPI: TCP
+ * reports at once that the process at the other end has died, and a waiting thread sleeps in the
+ * kernel.
  *
- * The pool is never needed: whatever it cannot do, be it that a home is dead, slow, or sees another
- * version of the file, the caller does by itself. Every wait is bounded, but for a read of
+ * The pool is optional. If it cannot serve a read, the caller reads the file: for example if a home
+ * is dead or slow, or sees another version of the file. Every wait is bounded, except for reads of
  * the file itself.
  *
- * Short pieces here and there are read by who asks for them. What is dense, or goes on where the
- * last request of the same map ended, is read through the pool; for the latter homes read ahead.
+ * The requesting node reads short, scattered pieces itself. Dense requests, and requests that
+ * continue the previous one of the same map, go through the pool. For the latter, homes read ahead.
  */
 struct mpiio_pool;
 
 struct mpiio_pool_options {
     struct mpiio_pool_file file;
-    int64_t size;                /* of the memory to use, in bytes; two blocks at least */
-    const struct mpiio_net *net; /* by which it asks other nodes; borrowed; NULL: there are none */
-    int timeout; /* ms for which another node may not answer, or take what it is sent */
-    /* Called with true by who begins to wait for other nodes, and with false behind; may be NULL.
-     */
+    int64_t size; /* bytes of memory to use; at least two blocks */
+    /* the connections to other nodes; borrowed; NULL: there are none */
+    const struct mpiio_net *net;
+    int timeout; /* ms; the maximum time without progress of another node */
+    /* Called with true before a thread waits for other nodes, and with false afterwards. May be
+       NULL. */
     void (*wait)(void *data, bool waits);
-    void *data; /* its */
+    void *data; /* the argument of wait */
 };
 
-/* The numbers so far; bytes are those of answers, packed. */
+/* Counters since the start. Bytes of answers are packed bytes. */
 struct mpiio_pool_stats {
-    int64_t size, held;      /* bytes of memory: at most, and now */
-    uint64_t hits;           /* requests answered by a block that was there, for any node */
-    uint64_t blocks;         /* that were read from storage */
-    uint64_t ahead;          /* of those, before anybody asked */
-    uint64_t storage_bytes;  /* in those */
-    uint64_t sent_bytes;     /* to other nodes */
-    uint64_t received_bytes; /* from them */
-    uint64_t served;         /* reads of this node that were answered by the pool */
-    uint64_t passed;         /* and those that it was asked for and were not */
+    int64_t size, held;      /* bytes of memory: maximum, and in use */
+    uint64_t hits;           /* requests, of any node, for a block that was in memory */
+    uint64_t blocks;         /* blocks read from storage */
+    uint64_t ahead;          /* the part of blocks that was read ahead */
+    uint64_t storage_bytes;  /* bytes read from storage */
+    uint64_t sent_bytes;     /* bytes of answers to other nodes */
+    uint64_t received_bytes; /* bytes of answers from other nodes */
+    uint64_t served;         /* reads of this node that the pool has served */
+    uint64_t passed;         /* reads of this node that the pool has left to the caller */
 };
 
-/* Makes an empty pool, without a thread. 0 or a negative errno. */
+/* Creates an empty pool, without threads. Returns 0 or a negative errno. */
 int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool **pool);
 
 /*
- * Sets the homes of blocks, and from them the block size. A block's home is the node that stores
- * it in a flush, so that it reads what was just stored from its page cache. If the stripes give
- * fewer homes than nodes, or more than 16 MiB in a row to one home, the pool assigns the stretches
- * to all nodes in turn instead. Call at most once, before the first read; homes is copied. Returns
- * 0 or -ENOMEM.
+ * Sets the homes of blocks, and from them the block size. The home of a block is the node that
+ * stores it in a flush. So the home finds recently stored data in its page cache. If the stripes
+ * give fewer homes than nodes, or more than 16 MiB in a row to one home, the pool assigns the
+ * stretches to all nodes in turn instead. Call at most once, before the first read. homes is
+ * copied. Returns 0 or -ENOMEM.
  */
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
 
@@ -67,11 +69,11 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
    outlive the listener's threads. */
 void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls);
 
-/* Starts its threads, after any fork. 0 or a negative errno. */
+/* Starts the threads. Call after any fork. Returns 0 or a negative errno. */
 int mpiio_pool_start(struct mpiio_pool *pool);
 
-/* Stops asking other nodes: reads of blocks with other homes are left to the caller. Returns at
-   once. Thread-safe; may be repeated. */
+/* Stops requests to other nodes: the caller must read blocks with other homes itself. Returns at
+   once. Thread-safe; may be called repeatedly. */
 void mpiio_pool_alone(struct mpiio_pool *pool);
 
 /* Like the function of struct mpiio_reader (core/file/source.h). Thread-safe. */
@@ -80,7 +82,7 @@ bool mpiio_pool_read(struct mpiio_pool *pool, const struct mpiio_transfer *trans
 /* Thread-safe. */
 void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stats);
 
-/* Ends the threads and frees; nobody may be in a read. NULL is allowed. */
+/* Stops the threads and frees. No read may be in progress. NULL is allowed. */
 void mpiio_pool_free(struct mpiio_pool *pool);
 
 #endif
