@@ -18,9 +18,9 @@ int64_t mpiio_clock_us(void);
 bool mpiio_wait_until_us(pthread_cond_t *condition, pthread_mutex_t *lock, int64_t end);
 
 /*
- * A heartbeat lease: the time until which a node's engine may store. It is in the memory that the
- * engine shares with its daemon (slots.h). The daemon renews the lease as long as it knows that the
- * other nodes count this one among them (peers.h), and revokes it before it ends the engine. The
+ * A heartbeat lease: the time until which a node's engine may store. It lies in the memory that the
+ * engine shares with its daemon (slots.h). The daemon renews the lease while it knows that the
+ * other nodes regard this node as alive (peers.h), and revokes it before it ends the engine. The
  * clock runs while a process is stopped and while the machine sleeps. All functions are thread-safe
  * and async-signal-safe.
  */

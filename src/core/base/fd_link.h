@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-/* Long enough for the number of any descriptor. */
+/* Enough bytes for the path of any descriptor. */
 #define MPIIO_FD_LINK_SIZE 32
 
 /*
- * Writes a path that leads to the file of a descriptor, whatever its name leads to by now. To open
- * the path makes an open file description of its own, also of a descriptor from O_PATH.
- * Thread-safe.
+ * Writes a path that leads to a descriptor's file, even if the file's name now leads to another
+ * one. Opening the path creates a new open file description, also if the descriptor was opened with
+ * O_PATH. Thread-safe.
  */
 static inline void mpiio_fd_link(int fd, char link[MPIIO_FD_LINK_SIZE])
 {
@@ -20,8 +20,8 @@ static inline void mpiio_fd_link(int fd, char link[MPIIO_FD_LINK_SIZE])
 }
 
 /*
- * Opens a descriptor's file again, whatever its name leads to by now, with flags as open(2) takes
- * them and O_CLOEXEC. The new open file description has its own position and locks. Returns a
+ * Opens a descriptor's file again, even if its name now leads to another file, with the flags of
+ * open(2) and O_CLOEXEC. The new open file description has its own position and locks. Returns a
  * descriptor, which the caller closes, or a negative errno. Thread-safe.
  */
 static inline int mpiio_fd_reopen(int fd, int flags)

@@ -4,7 +4,7 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
-/* Types that linux/magic.h does not have. */
+/* Magic numbers that linux/magic.h lacks. */
 #define BCACHEFS_MAGIC 0xca451a4e
 #define BEEGFS_MAGIC   0x19830326
 #define EXFAT_MAGIC    0x2011bab0
@@ -43,12 +43,12 @@ static const struct mpiio_filesystem filesystems[] = {
     {SQUASHFS_MAGIC, "SquashFS", LOCAL, true, false, false},
     {UDF_SUPER_MAGIC, "UDF", LOCAL, true, false, false},
     {ZFS_MAGIC, "ZFS", LOCAL, true, false, false},
-    /* Their locks keep the pages of all clients the same. */
+    /* Distributed locks keep the page caches of all clients coherent. */
     {GFS2_MAGIC, "GFS2", LOCAL, false, false, false},
     {GPFS_MAGIC, "GPFS", LOCAL, false, false, false},
     {LUSTRE_MAGIC, "Lustre", LOCAL, false, false, false},
     {OCFS2_SUPER_MAGIC, "OCFS2", LOCAL, false, false, false},
-    /* Their clients have caches of their own. */
+    /* Each client has its own cache. */
     {AFS_SUPER_MAGIC, "AFS", OPENS, false, false, false},
     {BEEGFS_MAGIC, "BeeGFS", OPENS, false, false, false},
     {CEPH_SUPER_MAGIC, "CephFS", OPENS, false, false, false},

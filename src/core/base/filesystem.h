@@ -10,23 +10,23 @@
  * The values are in the order of the mount option "coherence".
  */
 enum mpiio_coherence {
-    MPIIO_COHERENCE_AUTO,          /* as the type of the filesystem says */
-    MPIIO_COHERENCE_LOCAL,         /* all see the same pages, those of mappings included */
+    MPIIO_COHERENCE_AUTO,          /* determined by the type of filesystem */
+    MPIIO_COHERENCE_LOCAL,         /* all see the same pages, including mapped ones */
     MPIIO_COHERENCE_CLOSE_TO_OPEN, /* opening a file shows what others closed before */
-    MPIIO_COHERENCE_NONE,          /* each host may keep what it has read for as long as it likes */
+    MPIIO_COHERENCE_NONE,          /* each host may keep what it has read indefinitely */
 };
 
-/* A type of filesystem, and what is assumed of it. */
+/* A type of filesystem and its assumed properties. */
 struct mpiio_filesystem {
     uint32_t type;    /* f_type of statfs(2); 0: any unknown type */
     const char *name; /* as users know it */
     enum mpiio_coherence coherence;
     bool one_machine;    /* no other machine has it mounted */
     bool exact_size;     /* lseek(2) returns the current size without asking a server */
-    bool has_inode_lock; /* writers can be waited for (await_writers in file.h) */
+    bool has_inode_lock; /* inode lock shows active writers (await_writers in file.h) */
 };
 
-/* Returns the type of filesystem that a path, or an open file, is on. Never NULL. Thread-safe. */
+/* Returns the type of filesystem of a path, or of an open file. Never NULL. Thread-safe. */
 const struct mpiio_filesystem *mpiio_filesystem_at(const char *path);
 const struct mpiio_filesystem *mpiio_filesystem_of(int fd);
 

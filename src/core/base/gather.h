@@ -30,7 +30,7 @@ void mpiio_gather(void *destination, const void *source, size_t length, size_t c
 void mpiio_scatter(void *destination, const void *source, size_t length, size_t count,
                    ptrdiff_t stride);
 
-/* Runs in columns and rows. */
+/* Runs in a grid of columns and rows. */
 struct mpiio_gather_grid {
     size_t length;          /* of a run, in bytes */
     size_t columns, rows;   /* of runs */

@@ -13,10 +13,10 @@
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
 
 /*
- * The kernel clears page->daemon when this thread ends (set_robust_list(2)). A thread has one
- * robust list, and this one replaces glibc's. So this thread, from then on, must not lock a robust
- * mutex (PTHREAD_MUTEX_ROBUST): nobody would learn that it ended with the mutex. There is none in
- * this program.
+ * The kernel clears page->daemon when this thread ends (set_robust_list(2)). A thread has only one
+ * robust list, and this one replaces glibc's. So from now on this thread must not lock a robust
+ * mutex (PTHREAD_MUTEX_ROBUST): if it ended while it held the mutex, no other thread would notice.
+ * This program has no robust mutex.
  */
 static struct robust_list entry;
 static struct robust_list_head robust = {.list = {.next = &entry}};
@@ -30,7 +30,7 @@ static void name_thread(struct mpiio_grant_page *page)
         atomic_store(&page->daemon, 0);
 }
 
-/* Seals the memory, so that nobody else can write to it. */
+/* Seals the memory, so that only the existing mapping can write to it. */
 static bool seal_memory(int memory)
 {
     return fcntl(memory, F_ADD_SEALS, SEALS) == 0;
@@ -73,8 +73,8 @@ struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mo
     return page;
 }
 
-/* Opens the memory. The path may lead to any file of another user's process: files of other names
-   are not opened, and opening the rest does not block. */
+/* Opens the memory. The path may lead to any file of another user's process. Files of other
+   names are not opened, and opening a file does not block. */
 static int open_memory(int process, int memory)
 {
     static const char name[] = "/memfd:" MPIIO_GRANT_MEMORY;

@@ -30,20 +30,20 @@
 #define MPIIO_GRANT_READ  1U
 #define MPIIO_GRANT_WRITE 2U
 #define MPIIO_GRANT_BOTH  3U
-/* Set in a word while a program without a grant has the slice open, and so may have it mapped. */
+/* Set in a word while a program without a grant has the slice open, and so may have mapped it. */
 #define MPIIO_GRANT_WATCHED 4U
 #define MPIIO_GRANT_FLAGS   7U
-#define MPIIO_GRANT_ROUND   8U /* the step of a word when rights come back to it */
+#define MPIIO_GRANT_ROUND   8U /* the step of a word when rights are granted again */
 #define MPIIO_GRANT_WORDS   4096
 #define MPIIO_GRANT_SLOTS   4096
 
 #define MPIIO_GRANT_PATH_MAX 4096
 #define MPIIO_GRANT_WHY_MAX  64
 
-/* The name of the memory that has the page: the daemon's link in /proc shows it. */
+/* The name of the memfd that has the page. It shows in the daemon's /proc/PID/fd. */
 #define MPIIO_GRANT_MEMORY "mpiio-grants"
 
-/* A mount and its shared file, which stay the same as long as the daemon serves. */
+/* A mount and its shared file, which stay the same while the daemon serves. */
 struct mpiio_grant_mount {
     uint64_t mount;         /* st_dev of the mount's files */
     uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
@@ -56,18 +56,20 @@ struct mpiio_grant_mount {
 struct mpiio_grant {
     uint32_t word, value; /* the number of a word, and its value while the grant holds */
     uint32_t rights;
-    uint32_t cut;  /* 1: the slice was truncated, and has a mark: MPIIO_GRANT_MARK */
-    uint64_t view; /* equal to the number of views: all bytes of an assembled file */
+    uint32_t cut; /* 1: the slice was truncated and has a mark (MPIIO_GRANT_MARK) */
+    /* index of the view; the number of views stands for all bytes of an assembled file */
+    uint64_t view;
     int64_t rank;
 };
 
-/* A grant, and the nonce of the request that it answers: 0 while the daemon writes the grant. */
+/* A grant, and the nonce of the request that it answers. The nonce is 0 while the daemon writes
+   the grant. */
 struct mpiio_grant_slot {
     _Atomic uint64_t nonce;
     struct mpiio_grant grant;
 };
 
-/* The page; the resolved text of the spec follows it, text_length bytes. */
+/* The page. The resolved text of the spec follows it, text_length bytes. */
 struct mpiio_grant_page {
     uint64_t token; /* random; no other daemon has it */
     uint64_t text_length;
@@ -82,56 +84,55 @@ struct mpiio_grant_page {
 
 /* The argument of the ioctl. */
 struct mpiio_grant_request {
-    uint64_t nonce;          /* random, not 0; the program sets it, and the daemon all else */
-    uint64_t token;          /* the page's */
+    uint64_t nonce;          /* random, not 0; set by the program; the daemon sets the rest */
+    uint64_t token;          /* of the page */
     int32_t process, memory; /* the daemon, and its descriptor of the page */
     uint32_t slot;
-    char why[MPIIO_GRANT_WHY_MAX]; /* why there is no grant; empty: the slot has it */
+    char why[MPIIO_GRANT_WHY_MAX]; /* why there is no grant; empty: the slot has the grant */
 };
 
 #define MPIIO_GRANT_ASK _IOWR('m', 0x61, struct mpiio_grant_request)
 
 /*
- * After O_TRUNC a slice has a mark, and the daemon fills the gap between the mark and a write
- * behind it with zeros. Before its first write past the daemon, a program asks for the mark by
- * passing -1. It gets INT64_MAX if there is none, and -1 if others write the slice, too, and it
- * must write through the mount. Otherwise it moves the mark itself, and passes it (0 or more) to
- * the daemon before it writes through the mount again. From then on it no longer writes past the
- * daemon.
+ * After O_TRUNC a slice has a mark, and the daemon fills the gap between the mark and a later write
+ * beyond it with zeros. Before its first direct write, a program requests the mark by passing -1.
+ * It gets INT64_MAX if there is none, or -1 if others write the slice, too, and it must write
+ * through the mount. Otherwise it moves the mark itself, and passes it (0 or more) to the daemon
+ * before it writes through the mount again. From then on it writes through the mount only.
  */
 #define MPIIO_GRANT_MARK _IOWR('m', 0x62, int64_t)
 
 /*
- * Makes a page of the mount, with a copy of the spec's text, in memory that nobody else can write
- * to. Enters this thread as its daemon; a thread may have one page only, and must not lock robust
- * mutexes from then on. Sets memory to the
- * descriptor of the page, which stays until the process ends. Returns NULL if the system refuses
- * it.
+ * Creates a page of the mount, with a copy of the spec's text, in memory that no other process can
+ * write to. Registers this thread as the page's daemon. A thread may have only one page, and must
+ * not lock robust mutexes from then on. Sets *memory to the descriptor of the page, which stays
+ * until the process ends. Returns NULL if the system refuses it.
  */
 struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mount,
                                               const char *text, size_t length, int *memory);
 
 /*
  * Maps the page that a process has open as descriptor memory, for reading. Returns NULL unless it
- * is sealed memory that the effective user made, with a page of that token in it. The caller unmaps
- * it by mpiio_grant_page_unmap. Thread-safe.
+ * is sealed memory created by the effective user, with a page of that token in it. Unmap it with
+ * mpiio_grant_page_unmap. Thread-safe.
  */
 const struct mpiio_grant_page *mpiio_grant_page_map(int process, int memory, uint64_t token);
 
 void mpiio_grant_page_unmap(const struct mpiio_grant_page *page);
 
-/* Puts the answer to the request of that nonce into a slot. The caller excludes other threads. */
+/* Writes the answer to the request of that nonce into a slot. The caller must exclude other
+   threads. */
 void mpiio_grant_put(struct mpiio_grant_page *page, uint32_t slot, uint64_t nonce,
                      const struct mpiio_grant *grant);
 
 /*
  * Copies the answer to the request of that nonce from a slot. Returns false if the slot has another
- * answer, or one that no daemon gives. Thread-safe.
+ * answer, or an invalid one. Thread-safe.
  */
 bool mpiio_grant_take(const struct mpiio_grant_page *page, uint32_t slot, uint64_t nonce,
                       struct mpiio_grant *grant);
 
-/* Returns true while a grant of value gives a right, which is one bit. Async-signal-safe. */
+/* Returns true while a grant of value includes a right, which is one bit. Async-signal-safe. */
 static inline bool mpiio_grant_holds(const struct mpiio_grant_page *page, uint32_t word,
                                      uint32_t value, uint32_t right)
 {

@@ -12,14 +12,14 @@
 #define ACTION_SLOTS 16
 
 /*
- * The action of a signal, which threads replace as a whole while others, and signal handlers, read
- * it: nobody sees parts of two actions. There is no lock, because sigaction(2) may be called in a
- * signal handler, and a fork(2) while another thread had the lock would leave it locked in the
+ * The action of a signal. Threads replace it as a whole while others, and signal handlers, read it:
+ * no reader sees parts of two actions. There is no lock, because sigaction(2) may be called in a
+ * signal handler. Also, a fork(2) while another thread held the lock would leave it locked in the
  * child.
  *
- * A slot with users is not written to. The current one always has a user more, and slot 0, of
- * the default action, is never free. A thread that is no more after a fork may leave a slot in use.
- * More threads at once than there are slots wait for each other.
+ * A slot with users is never written. The current slot has an additional user, and slot 0, which
+ * has the default action, is never free. After a fork, a thread that does not exist in the child
+ * may leave a slot in use. If there are more threads than slots, they wait for each other.
  */
 struct action {
     _Atomic uint64_t current; /* a slot's number, and the number of replacements times the slots */
@@ -49,7 +49,7 @@ static uint64_t action_hold(struct action *self)
     for (;;) {
         uint64_t version = atomic_load(&self->current);
 
-        /* Another user keeps a slot that is no longer current from being taken, for a moment. */
+        /* If the slot is no longer current, this user merely delays its reuse for a moment. */
         atomic_fetch_add(&self->slot[version % ACTION_SLOTS].users, 1);
         if (action_is(self, version))
             return version;
@@ -62,7 +62,7 @@ static void action_let_go(struct action *self, uint64_t version)
     atomic_fetch_sub(&self->slot[version % ACTION_SLOTS].users, 1);
 }
 
-/* Returns the number of a slot that had no user, with one. */
+/* Takes a slot that has no user, adds one, and returns the slot's number. */
 static unsigned action_take_slot(struct action *self)
 {
     for (unsigned i = 1;; i++) {
@@ -77,7 +77,8 @@ static unsigned action_take_slot(struct action *self)
     }
 }
 
-/* Makes slot the current one if the version still is. The current slot's user passes over to it. */
+/* Makes slot the current one if version is still current. The current slot's additional user
+   moves to it. */
 static bool action_replace(struct action *self, uint64_t version, unsigned slot)
 {
     uint64_t next = (version / ACTION_SLOTS + 1) * ACTION_SLOTS + slot;
@@ -88,7 +89,7 @@ static bool action_replace(struct action *self, uint64_t version, unsigned slot)
     return true;
 }
 
-/* Copies the action. Returns its version: another one's differs. */
+/* Copies the action. Returns its version, which differs from those of all other actions. */
 static uint64_t action_get(struct action *self, struct sigaction *action)
 {
     uint64_t version = action_hold(self);
@@ -116,7 +117,7 @@ static void action_set(struct action *self, const struct sigaction *action, stru
     action_let_go(self, version);
 }
 
-/* Replaces the action of that version by the default one, unless that has been replaced already. */
+/* Replaces the action of a version by the default action, unless it has been replaced already. */
 static void action_reset(struct action *self, uint64_t version)
 {
     atomic_fetch_add(&self->slot[0].users, 1);
@@ -133,14 +134,14 @@ struct guard {
 };
 
 /*
- * The handler must not make the loader allocate this variable for a thread that has never been
- * here: with initial-exec it is part of the block that each thread starts with.
+ * A signal handler must not cause the loader to allocate this variable in a thread that has not
+ * used it yet. With initial-exec it is part of the block that each thread starts with.
  */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *volatile current;
 
 static struct action previous = ACTION_INIT;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
-static atomic_bool stands; /* the handler is installed, and previous is set */
+static atomic_bool stands; /* the handler is installed and previous is set */
 
 /* Restores the default action. The fault is repeated on return and then ends the process. */
 static void guard_step_back(int number)
@@ -181,7 +182,7 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 
     if (guard != NULL && info->si_code > 0 &&
         (uintptr_t)info->si_addr - guard->base < guard->size) {
-        /* The jump leaves the mask alone, so that setting it up costs no system call. */
+        /* sigsetjmp does not save the mask, which would cost a system call. So restore it here. */
         pthread_sigmask(SIG_SETMASK, &((const ucontext_t *)context)->uc_sigmask, NULL);
         siglongjmp(guard->back, 1);
     }
@@ -189,9 +190,9 @@ static void on_sigbus(int number, siginfo_t *info, void *context)
 }
 
 /*
- * Puts the handler before previous. It has the flags and the mask of that, so that the program's
- * handler runs on the stack that it expects, with the signals blocked that it asked for. A signal
- * that is ignored interrupts no system call.
+ * Installs the handler in front of previous, with that action's flags and mask. So the program's
+ * handler runs on the stack, and with the blocked signals, that it expects. A signal that the
+ * program ignores interrupts no system call.
  */
 static void guard_install_before(const struct sigaction *behind)
 {
@@ -206,7 +207,8 @@ static void guard_install_before(const struct sigaction *behind)
     sigaction(SIGBUS, &action, NULL);
 }
 
-/* Installs the handler for the current action, again if another thread has replaced that. */
+/* Installs the handler for the current action. Repeats that if another thread has replaced the
+   action. */
 static void guard_reinstall(void)
 {
     struct sigaction behind;

@@ -8,33 +8,33 @@
 #include <stddef.h>
 
 /*
- * Access to a mapping of a file that may be truncated, or whose device may fail, at any moment. The
+ * Access to a mapping of a file that may be truncated, or whose device may fail, at any time. The
  * SIGBUS of a missing page then ends the access instead of the process.
  */
 
 /*
  * Calls work(argument), which may access memory in [base, base + size), a mapping of a file.
  * Returns true when work has returned, false if a page was missing. In that case work is abandoned
- * at that point, so it must own nothing (no lock, no memory, no descriptor). It must not call the
+ * at that point. So it must own nothing (no lock, memory or descriptor). It must not call the
  * guard.
  *
- * The first call installs a handler of SIGBUS for the process. Faults that are not a guarded
- * access's are forwarded to the previous handler. The calling thread must not block SIGBUS. A call
- * costs some 20 ns. Local, thread-safe.
+ * The first call installs a handler of SIGBUS for the process. All other faults are forwarded to
+ * the previous handler. The calling thread must not block SIGBUS. A call costs about 20 ns. Local,
+ * thread-safe.
  */
 bool mpiio_guard_call(void (*work)(void *argument), void *argument, const void *base, size_t size);
 
 /*
- * Implements sigaction(2) of SIGBUS for callers that must not see the handler: sets and returns the
- * action behind it, whose flags and mask take effect as if it were the only one. Returns false if
- * the handler is not installed. Thread-safe, async-signal-safe.
+ * Implements sigaction(2) of SIGBUS for callers that must not see the guard's handler: sets and
+ * returns the action behind it. The flags and mask of that action take effect as if it were the
+ * only one. Returns false if the handler is not installed. Thread-safe, async-signal-safe.
  */
 bool mpiio_guard_action(const struct sigaction *action, struct sigaction *old);
 
-/* Returns true if back is where a fault of this thread's guarded call returns to. */
+/* Returns true if a fault in this thread's guarded call returns to back. */
 bool mpiio_guard_returns_to(const struct __jmp_buf_tag *back);
 
-/* Forgets this thread's guarded call, whose frame a signal handler is about to jump out of. */
+/* Ends this thread's guarded call. For a signal handler that is about to jump out of its frame. */
 void mpiio_guard_abandon(void);
 
 #endif

@@ -10,7 +10,7 @@
 #ifdef MPIIO_PROBES
 #define SDT_USE_VARIADIC
 #include <sys/sdt.h>
-#ifdef __clang__ /* warns of how <sys/sdt.h> counts arguments */
+#ifdef __clang__ /* it warns about the way <sys/sdt.h> counts arguments */
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
 #endif
 #define MPIIO_PROBE(...) STAP_PROBEV(mpiio, __VA_ARGS__)

@@ -25,7 +25,8 @@ uint64_t mpiio_rlimit_descriptors(uint64_t count)
     return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
 }
 
-/* pthread_create(3) gives EAGAIN for want of address space, too. */
+/* Returns the text for EAGAIN. pthread_create(3) also fails with it if address space is
+   exhausted. */
 static const char *processes_text(void)
 {
     struct rlimit limit;
@@ -89,7 +90,7 @@ void mpiio_capability_drop_fsetid(void)
     syscall(SYS_capset, &header, sets);
 }
 
-/* Memory that other processes find. */
+/* Memory that other processes can find. */
 
 void *mpiio_named_memory(const char *name, size_t size)
 {
@@ -125,7 +126,7 @@ static int find_library(const char *const *places, size_t count, char path[PATH_
     return -ENOENT;
 }
 
-/* Appends the library to those that are preloaded already. */
+/* Appends the library to those that are already preloaded. */
 static int append_preload(const char *library)
 {
     const char *before = getenv("LD_PRELOAD");

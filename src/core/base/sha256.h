@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* SHA-256 (FIPS 180-4), of texts that are read once. */
+/* SHA-256 (FIPS 180-4) of a text in memory. */
 
 #define MPIIO_SHA256_HEX 65
 

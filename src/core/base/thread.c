@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* A thread that begins, and who waits until it has. */
+/* The arguments of a new thread, and a semaphore with which its creator waits for its start. */
 struct beginning {
     void *(*work)(void *argument);
     void *argument;
@@ -13,8 +13,9 @@ struct beginning {
 };
 
 /*
- * The C library gives a thread an arena with its first allocation. Where there is no memory for one
- * then, all that the thread allocates fails, however little it is and however much others have.
+ * The C library assigns an arena to a thread at the thread's first allocation. If there is no
+ * memory for one at that time, all later allocations of the thread fail, however small they are and
+ * however much memory other arenas have.
  */
 static void take_arena(void)
 {

@@ -7,21 +7,20 @@
 #include <stdbool.h>
 
 /*
- * Starts a thread that leaves signals to the others, as pthread_create does otherwise, but takes
- * the faults that it causes itself: what it does to a mapped file may raise SIGBUS, which guard.h
- * needs, and a blocked one would end the process. When this returns, the thread has memory of its
- * own for small allocations, even if the process gets no more memory. Returns 0 or a negative
- * errno. Local, thread-safe.
+ * Starts a thread that blocks all signals except those of its own faults. An access to a mapped
+ * file may raise SIGBUS, which guard.h handles; if SIGBUS were blocked, it would end the process.
+ * When this function returns, the thread has its own memory for small allocations, even if the
+ * process gets no more memory. Returns 0 or a negative errno. Local, thread-safe.
  */
 int mpiio_thread_start(pthread_t *thread, void *(*work)(void *argument), void *argument);
 
 /*
- * Initialises a lock that prefers writers: a writer does not wait for readers that come after it,
- * so that a stream of readers cannot starve it. A thread must not take the lock for reading twice.
+ * Initializes a lock that prefers writers: a writer does not wait for readers that come after it,
+ * so a stream of readers cannot starve it. A thread must not take the lock for reading twice.
  */
 void mpiio_rwlock_init(pthread_rwlock_t *lock);
 
-/* Evaluates an expression while it holds the mutex that lock points to. */
+/* Evaluates an expression while holding the mutex that lock points to. */
 #define MPIIO_LOCKED(lock, expression)                                                             \
     __extension__({                                                                                \
         pthread_mutex_t *mpiio_lock = (lock);                                                      \
@@ -33,9 +32,9 @@ void mpiio_rwlock_init(pthread_rwlock_t *lock);
     })
 
 /*
- * Returns true if a thread holds the lock; POSIX cannot tell whether it is the caller. Only for
- * assertions, which only test builds have. If nobody held the lock, the call
- * takes it, and the assertion then aborts.
+ * Returns true if some thread holds the lock. POSIX cannot tell whether the caller does. Only for
+ * assertions, which only test builds have: if no thread holds the lock, the call acquires it, and
+ * the assertion then aborts.
  */
 static inline bool mpiio_is_held(const pthread_mutex_t *lock)
 {

@@ -27,7 +27,7 @@ void mpiio_blocks_destroy(struct mpiio_blocks *blocks)
     free(blocks->list);
 }
 
-/* Neighbours go to neighbouring buckets, and what is far apart is mixed in. */
+/* Adjacent numbers have adjacent buckets. Higher bits are mixed in. */
 static struct mpiio_block **bucket_of(const struct mpiio_blocks *blocks, int64_t number)
 {
     uint64_t mixed = (uint64_t)number >> 14;
@@ -117,7 +117,7 @@ void mpiio_writers_free_all(mpiio_writer_tree *tree)
     *tree = NULL;
 }
 
-/* The place of writer in the set, or where it belongs. */
+/* Returns the index of writer in the set, or the index at which to insert it. */
 static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_writer *writer)
 {
     return (size_t)VS_FIRST(i, 0, (int64_t)writers->count, writers->writer[i] >= writer);

@@ -18,7 +18,7 @@ static void add_part(struct mpiio_block_walk *portion, const struct mpiio_batch_
     portion->part[portion->count++] = *part;
 }
 
-/* One run that reaches over the edge of a block. */
+/* Splits one run that crosses block boundaries. */
 static void add_long_run(struct mpiio_block_walk *portion, struct mpiio_batch_part run)
 {
     while (run.length > 0) {

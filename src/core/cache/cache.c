@@ -8,15 +8,15 @@
 #include "core/base/thread.h"
 #include "core/base/process.h"
 
-/* The maximal number of slots. Most of them take no memory; it bounds the address space. */
+/* The maximum number of slots, which bounds the address space. Unused slots take no memory. */
 #define SLOTS_MAX 16384
 #define SLOTS_MIN 64
 
 /* Making and freeing. */
 
 /*
- * A limit of files' size is one of the memory, too, which is a file without a name: there are fewer
- * slots then. One slot's worth is left for what lies in front of them.
+ * Returns the number of slots. The memory is a file without a name, so RLIMIT_FSIZE limits it, too.
+ * One slot's size is left for the header and the table of pages.
  */
 static int slots_for(int64_t dirty_max)
 {
@@ -157,8 +157,8 @@ int64_t mpiio_cache_end(struct mpiio_cache *cache)
                                                                              : cache->frozen_end);
 }
 
-/* Samples the dirty end first: bytes that a flush stores in between then count in the file's size.
- */
+/* Samples the end of dirty data first. Bytes that a flush stores in between then count in the
+   file's size. */
 int64_t mpiio_cache_size(struct mpiio_source *source)
 {
     struct mpiio_cache *cache = (struct mpiio_cache *)source;
@@ -208,7 +208,7 @@ uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
     return generation;
 }
 
-/* Lock: state. */
+/* With state held. */
 static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
 {
     assert(mpiio_is_held(&cache->state));
@@ -243,7 +243,7 @@ int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)
     return error;
 }
 
-/* Sets a flag that those who wait look at. */
+/* Sets a flag and wakes all waiting threads to check it. */
 static void raise_flag(struct mpiio_cache *cache, atomic_bool *flag)
 {
     pthread_rwlock_wrlock(&cache->gate);
@@ -266,7 +266,7 @@ void mpiio_cache_stop(struct mpiio_cache *cache)
         raise_flag(cache, &cache->stopped);
 }
 
-/* Counts the bytes of a set; it may get more blocks meanwhile, but loses none. */
+/* Counts the dirty bytes of a set. The set may get more blocks meanwhile, but loses none. */
 static void count_bytes(struct mpiio_cache *cache, const struct mpiio_blocks *blocks,
                         struct mpiio_cache_stats *stats)
 {

@@ -12,11 +12,11 @@
 #include "core/file/file.h"
 #include "slots.h"
 
-/* Freezing a generation, storing it, and resolving what became of it. */
+/* Freezing a generation, storing it, and resolving the outcome. */
 
 /* Storing a block. */
 
-/* The number of runs that are put in one call. */
+/* The maximum number of runs that are written in one call. */
 #define DRAIN_RANGES 8192
 
 static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
@@ -46,10 +46,11 @@ static int put_all(struct mpiio_file *file, struct mpiio_transfer *transfer,
 }
 
 /*
- * Stores the bytes of a slot that are there, and no others, to block number block of the file: long
- * runs by a write call each, short ones that lie near each other through a mapping of the file, as
- * mpiio_write_runs does. Nobody may change the slot meanwhile. Returns 0, or a negative errno: then
- * some of the bytes may be stored. Adds what was done to done. Local, thread-safe, holds no lock.
+ * Stores the dirty bytes of a slot, and no others, to block number block of the file. Long runs
+ * take one write call each; short ones that lie near each other go through a mapping of the file,
+ * as in mpiio_write_runs. Nobody may change the slot meanwhile. Returns 0, or a negative errno;
+ * then some of the bytes may be stored. Adds the work done to done. Local, thread-safe, holds no
+ * lock.
  */
 static int drain_block(struct mpiio_file *file, int64_t block, const struct mpiio_slot *slot,
                        struct mpiio_counters *done)
@@ -72,12 +73,12 @@ static int drain_block(struct mpiio_file *file, int64_t block, const struct mpii
     return error != 0 ? error : put_all(file, &transfer, ranges, count);
 }
 
-/* The milliseconds between flushes that writers ask for, while flushes fail. */
+/* ms between the flushes that writers request while flushes fail. */
 #define RETRY 1000
 
 /* Freezing. */
 
-/* Lock: the gate, exclusively. */
+/* With the gate held exclusively. */
 static int freeze_active(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;
@@ -117,7 +118,7 @@ int mpiio_cache_freeze(struct mpiio_cache *cache, const struct mpiio_frozen **fr
     return error;
 }
 
-/* Resolving. All but the last of it happens with the gate held exclusively. */
+/* Resolving. All steps but the last one hold the gate exclusively. */
 
 struct merge {
     struct mpiio_slot upper;
@@ -139,7 +140,8 @@ static void merge_work(void *argument)
         merge->upper.pages[i] |= merge->lower.pages[i];
 }
 
-/* Lays a block under the active one with its number. Nothing may be lost: it waits for memory. */
+/* Merges a block under the active block of the same number. Data must not be lost, so it retries
+   until the kernel provides memory. */
 static void merge_under(struct mpiio_cache *cache, struct mpiio_block *active,
                         const struct mpiio_block *block)
 {
@@ -158,7 +160,7 @@ static void merge_under(struct mpiio_cache *cache, struct mpiio_block *active,
     active->writers.everyone |= block->writers.everyone;
 }
 
-/* Returns true where the block is active again, false where its slot is free. */
+/* Returns true if the block is active again, false if its slot can be freed. */
 static bool keep_block(struct mpiio_cache *cache, struct mpiio_block *block)
 {
     struct mpiio_block *active = mpiio_blocks_find(cache->active, block->number);
@@ -191,14 +193,14 @@ static void end_round(const void *node, VISIT visit, void *closure)
     writer->unsaved = writer->round;
 }
 
-/* A block that was postponed is no failure. */
+/* Returns true if storing a block failed. A postponed block has not failed. */
 static bool is_failed(const struct mpiio_block *block)
 {
     return block->error != 0 && block->error != -EAGAIN;
 }
 
-/* This generation also had everything that was not stored the last time, so a writer without an
-   error in it has none. */
+/* Sets the errors of writers. This generation includes all blocks that were not stored the last
+   time, so a writer without an error in it has none. */
 static void tell_writers(struct mpiio_cache *cache)
 {
     const struct mpiio_blocks *blocks = cache->frozen;
@@ -221,7 +223,7 @@ static void tell_writers(struct mpiio_cache *cache)
     pthread_mutex_unlock(&cache->table);
 }
 
-/* The number of blocks of a generation, by outcome. */
+/* The number of blocks of a generation by outcome. */
 struct outcome {
     size_t stored, failed, left;
 };
@@ -240,7 +242,7 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
     return outcome;
 }
 
-/* Empties the frozen generation. Returns the blocks whose slots are to be freed, chained. */
+/* Empties the frozen generation. Returns the blocks whose slots must be freed, as a list. */
 static struct mpiio_block *split_blocks(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->frozen;
@@ -279,8 +281,9 @@ static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
     pthread_mutex_unlock(&cache->state);
 }
 
-/* Empties a slot that nobody can find. Keeps its memory for reuse if the cache has much of it, up
-   to half of dirty_max: new pages cost the process ten times as much as copying to them. */
+/* Empties a slot that no other thread can find. Keeps its memory for reuse if more than half a
+   block of it is in use, up to half of dirty_max in total: new pages cost the process ten times
+   as much as copying to them. */
 static void free_slot(struct mpiio_cache *cache, struct mpiio_block *block)
 {
     int64_t memory = mpiio_cache_memory(cache, block);
@@ -362,8 +365,8 @@ void mpiio_cache_resolve(struct mpiio_cache *cache, const int *errors)
 
 /* Storing alone. */
 
-/* A postponed block is not reported otherwise, but here nothing is postponed: a filesystem may
-   return this error. */
+/* Returns -EIO for -EAGAIN from the filesystem. Nothing is postponed here, but callers take
+   -EAGAIN for a postponed block, and do not report it. */
 static int store_block(struct mpiio_cache *cache, const struct mpiio_block *block,
                        struct mpiio_counters *done)
 {
@@ -373,7 +376,7 @@ static int store_block(struct mpiio_cache *cache, const struct mpiio_block *bloc
     return error == -EAGAIN ? -EIO : error;
 }
 
-/* Stores the frozen generation, which nobody else changes. Returns the first error. */
+/* Stores the frozen generation, which only this thread changes. Returns the first error. */
 static int drain_frozen(struct mpiio_cache *cache)
 {
     struct mpiio_counters done = {0};

@@ -8,12 +8,12 @@
 #include "block_walk.h"
 #include "cache_private.h"
 
-/* Reading the file with both generations laid over it. */
+/* Reading the file with both generations overlaid. */
 
-/* Bytes of the file over which strided runs are compared with the mask at once. */
+/* Bytes of the file over which strided runs are compared with the mask in one step. */
 #define CHUNK 16384
 
-/* Lays the dirty bytes of one run over memory. Looks at no part of the mask that is empty. */
+/* Overlays the dirty bytes of one run on memory. Skips empty parts of the mask. */
 static void overlay_run(const struct mpiio_slot *slot, size_t start, size_t length, char *memory)
 {
     size_t end = start + length;
@@ -31,7 +31,8 @@ static void overlay_run(const struct mpiio_slot *slot, size_t start, size_t leng
     }
 }
 
-/* Runs that are dirty as a whole, or not at all, are the rule: the view's that wrote them. */
+/* Overlays runs. Most runs are entirely dirty or entirely clean, because the same view wrote
+   them. */
 static void overlay_runs(const struct mpiio_slot *slot, struct mpiio_mask_runs runs, char *memory)
 {
     enum mpiio_mask_state state = MPIIO_MASK_SOME;
@@ -106,7 +107,7 @@ static bool overlay_portion(struct mpiio_block_walk *portion)
     return done;
 }
 
-/* Zeroes a transfer's bytes that lie behind the file's end. Returns how many. */
+/* Zeroes a transfer's bytes that lie after the file's end. Returns their number. */
 static size_t zero_behind(const struct mpiio_transfer *transfer)
 {
     struct vs_runs runs;
@@ -142,8 +143,8 @@ static void fetch_file(struct mpiio_source *file, struct mpiio_transfer *transfe
 }
 
 /*
- * Bytes that leave the blocks between the look into the file and the one into the blocks would be
- * in neither: then it is done again.
+ * If bytes leave the blocks after the file was read and before the blocks are, they appear in
+ * neither. So the read is then repeated.
  */
 void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer)
 {

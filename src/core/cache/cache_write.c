@@ -19,8 +19,7 @@ static bool is_full(const struct mpiio_cache *cache)
     return cache->memory >= cache->dirty_max || cache->free_slots == 0;
 }
 
-/* Asks for a flush if one is useful now. Called with the lock state held, which is released
-   meanwhile. */
+/* Requests a flush if that is useful now. With state held, which is released during the call. */
 static bool ask_flush(struct mpiio_cache *cache)
 {
     assert(mpiio_is_held(&cache->state));
@@ -40,7 +39,7 @@ static void tell_wait(const struct mpiio_cache *cache, bool waits)
         cache->wait(cache->wait_argument, waits);
 }
 
-/* Returns false if there is no room, and waiting has ended. */
+/* Waits for room. Returns false if there is none and waiting has ended. */
 static bool wait_for_room(struct mpiio_cache *cache)
 {
     bool waits;
@@ -61,7 +60,8 @@ static bool wait_for_room(struct mpiio_cache *cache)
     return !waits;
 }
 
-/* The same: until what is frozen, if anything is, has been resolved. */
+/* Waits until a frozen generation, if there is one, is resolved. Returns false if waiting has
+   ended. */
 static bool wait_for_flush(struct mpiio_cache *cache)
 {
     uint64_t generation;
@@ -87,13 +87,14 @@ int mpiio_cache_await(struct mpiio_source *source, int error)
     return done ? 0 : -EIO;
 }
 
-/* Putting. */
+/* Writing. */
 
 struct put {
     struct mpiio_cache *cache;
     struct mpiio_writer *writer;
-    struct mpiio_transfer *transfer; /* bytes: count of those put before it stopped */
-    bool dirty, clean;               /* MERGED: bytes lie in blocks where some are dirty, or none */
+    struct mpiio_transfer *transfer; /* bytes: number written before it stopped */
+    /* MERGED: bytes lie in blocks where some are dirty, or where none are */
+    bool dirty, clean;
 };
 
 static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int error)
@@ -114,7 +115,7 @@ static int take_slot(struct mpiio_cache *cache)
                                       : cache->free[--cache->free_count];
 }
 
-/* The active block with that number, which is made where it is missing; NULL: no slot is free. */
+/* Returns the active block with that number, and creates it if necessary. NULL: no slot is free. */
 static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t number)
 {
     struct mpiio_block *block;
@@ -134,8 +135,8 @@ static struct mpiio_block *active_block(struct mpiio_cache *cache, int64_t numbe
 }
 
 /*
- * The block to put to, with the gate shared and itself locked; NULL: there is none, for a reason
- * that error gets, or because of writing through, 0.
+ * Returns the block to write to, with the gate shared and the block locked. Returns NULL and sets
+ * *error on failure, or to 0 for write-through.
  */
 static struct mpiio_block *enter_gate(const struct put *put, int64_t number, int *error)
 {
@@ -177,7 +178,8 @@ static void put_work(void *argument)
     }
 }
 
-/* Copies to an active block, with the gate shared and the block locked, which it unlocks. */
+/* Copies to an active block. Expects the gate shared and the block locked, and unlocks the
+   block. */
 static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
                    struct mpiio_block *block)
 {
@@ -211,7 +213,7 @@ static bool put_portion(struct mpiio_block_walk *portion)
     return done;
 }
 
-/* Forgets the bytes in blocks that were written through since. */
+/* Drops dirty bytes that have since been written through. */
 static void forget_work(void *argument)
 {
     const struct mpiio_copy *copy = argument;
@@ -243,7 +245,7 @@ static bool forget_portion(struct mpiio_block_walk *portion)
     return true;
 }
 
-/* mpiio_write_runs: an error of the filesystem's is none that mpiio_cache_await waits for. */
+/* Writes to the file. Replaces errors of the filesystem that mpiio_cache_await would wait for. */
 static void put_in_file(const struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
     struct mpiio_source *next = &cache->file->source;
@@ -253,7 +255,7 @@ static void put_in_file(const struct mpiio_cache *cache, struct mpiio_transfer *
         transfer->error = -EIO;
 }
 
-/* Once nothing is dirty it stays so, and nothing is to be excluded. */
+/* Writes through. Once nothing is dirty that stays so, and no lock is required. */
 static void put_through(struct mpiio_cache *cache, struct mpiio_transfer *transfer)
 {
     if (mpiio_cache_is_empty(cache)) {
@@ -292,7 +294,7 @@ static void put_all(struct put *put)
 
 /* Values that were read and changed. */
 
-/* Looks for bytes of a portion in a slot. */
+/* A search for bytes of a block range in a slot. */
 struct look {
     const struct mpiio_block_walk *portion;
     struct mpiio_slot slot;
@@ -315,8 +317,8 @@ static void look_work(void *argument)
     }
 }
 
-/* Returns 1 if a block has bytes of a portion, 0 if not or if there is no block, or -ENOMEM. The
-   gate is held. */
+/* Returns 1 if a block has dirty bytes of a block range, 0 if not or if block is NULL, or
+   -ENOMEM. With the gate held. */
 static int is_dirty(const struct mpiio_cache *cache, const struct mpiio_block_walk *portion,
                     struct mpiio_block *block)
 {
@@ -364,8 +366,8 @@ static bool put_dirty_portion(struct mpiio_block_walk *portion)
     return put_in(put, portion, active);
 }
 
-/* If a value lies in two blocks, and one of them has no byte of it, the whole value goes to the
-   file, too. Its dirty bytes will be stored once more. */
+/* Writes a merged value. If it lies in two blocks, and one of them has no dirty byte of it, the
+   whole value also goes to the file. Its dirty bytes will be stored once more. */
 static void put_merged(struct put *put)
 {
     struct mpiio_cache *cache = put->cache;

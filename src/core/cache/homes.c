@@ -5,10 +5,11 @@
 
 #include "slots.h"
 
-/* Units that are followed: of a multiple of this, 16 stripes at most make whole blocks. */
+/* A stripe unit is used if it is a multiple of this: then at most 16 stripes make up whole
+   blocks. */
 #define UNIT_STEP (64 << 10)
 
-/* Beyond these is no filesystem; their product fits. */
+/* No filesystem exceeds these, and their product does not overflow. */
 #define UNIT_MOST   ((int64_t)1 << 40)
 #define FACTOR_MOST ((int64_t)1 << 20)
 
@@ -39,12 +40,12 @@ struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes)
         homes.period = factor;
     if (!can_follow(unit))
         return homes;
-    /* Bytes: the shortest stretch, and all servers' turn. */
+    /* In bytes: the shortest stretch, and one stripe on each server. */
     whole = unit / common_divisor(unit, MPIIO_BLOCK_SIZE) * MPIIO_BLOCK_SIZE;
     row = unit * factor;
     homes.stretch = whole / MPIIO_BLOCK_SIZE;
     if (whole < row && row % whole == 0)
-        homes.period = row / whole; /* each has servers of its own */
+        homes.period = row / whole; /* each home has its own servers */
     else
         homes.stretch *= (MPIIO_HOMES_GROUP + homes.stretch - 1) / homes.stretch;
     return homes;

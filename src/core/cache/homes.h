@@ -6,23 +6,23 @@
 
 /*
  * The assignment of blocks to their homes, the nodes that store them. A parallel filesystem
- * distributes a file over its servers in stripes, and its locks keep two clients from writing to
- * one stripe, or to one server, at once. So homes follow the stripes if these are known: one node
- * stores a stripe and, if the stripes allow it, all stripes on one server.
+ * distributes a file over its servers in stripes, and its locks prevent two clients from writing to
+ * one stripe, or to one server, at the same time. So homes follow the stripes if these are known:
+ * one node stores a stripe and, if the stripes allow it, all stripes on one server.
  *
  * A stretch is a run of adjacent blocks that have one home. All functions are local and
  * thread-safe.
  */
 
-/* The length of a stretch, in blocks of MPIIO_BLOCK_SIZE, unless the stripes require another one.
-   A home stores that many blocks together. */
+/* The length of a stretch, in blocks of MPIIO_BLOCK_SIZE, unless the stripes require another
+   one. A home stores that number of blocks together. */
 #define MPIIO_HOMES_GROUP 4
 
-/* A function from blocks to nodes. */
+/* A mapping from blocks to nodes. */
 struct mpiio_homes {
     int64_t stretch; /* length of a stretch, in blocks; > 0 */
     int64_t period;  /* stretches this far apart have the same home; > 0 */
-    int nodes;       /* of the mount; > 0 */
+    int nodes;       /* number of nodes of the mount; > 0 */
 };
 
 /*

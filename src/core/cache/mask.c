@@ -30,7 +30,7 @@ static ALWAYS_INLINE void visit_word(uint64_t *word, uint64_t bits, enum action 
     }
 }
 
-/* The bits [from, to) of a word, to > from. */
+/* Returns bits [from, to) of a word, to > from. */
 static ALWAYS_INLINE uint64_t bits_between(size_t from, size_t to)
 {
     return (FULL >> (64 - (to - from))) << from;
@@ -53,8 +53,8 @@ static ALWAYS_INLINE void visit_range(uint64_t *mask, size_t from, size_t to, en
 }
 
 /*
- * Runs that repeat within a word: after some words, 64 at most, their bits are the same again. The
- * words of one period are made once.
+ * Precomputes runs that repeat within a word. Their bits repeat after a period of at most 64 words.
+ * Returns the number of words in a period.
  */
 static size_t make_pattern(uint64_t *pattern, size_t first, size_t length, size_t stride)
 {
@@ -83,7 +83,7 @@ static ALWAYS_INLINE void visit_pattern(uint64_t *mask, struct mpiio_mask_runs r
     uint64_t *word = mask + runs.start / 64, *last = mask + (end - 1) / 64;
     size_t place = 1 % period;
 
-    /* There are runs enough for two words at least. */
+    /* There are enough runs for at least two words. */
     visit_word(word++, pattern[0] & FULL << runs.start % 64, action, found);
     if (period == 1) {
         for (; word < last; word++)
@@ -138,7 +138,8 @@ enum mpiio_mask_state mpiio_mask_test(const uint64_t *mask, struct mpiio_mask_ru
     return found.missing == 0 ? MPIIO_MASK_ALL : MPIIO_MASK_SOME;
 }
 
-/* The first bit in [from, to) that is set, or clear with flip FULL; to where there is none. */
+/* Returns the first bit in [from, to) that is set (with flip FULL: clear), or to if there is
+   none. */
 static ALWAYS_INLINE size_t find_bit(const uint64_t *mask, size_t from, size_t to, uint64_t flip)
 {
     size_t word = from / 64;
@@ -163,7 +164,7 @@ bool mpiio_mask_next_run(const uint64_t *mask, size_t from, size_t to, struct mp
     return run->start < run->end;
 }
 
-/* The bits of word number word that lie in [from, to), 64 * word < to. */
+/* Returns the bits of a word that lie in [from, to), 64 * word < to. */
 static ALWAYS_INLINE uint64_t word_between(const uint64_t *mask, size_t word, size_t from,
                                            size_t to)
 {
@@ -185,18 +186,18 @@ size_t mpiio_mask_count(const uint64_t *mask, size_t from, size_t to)
     return count;
 }
 
-/* Packing and unpacking, word by word. */
+/* Packing and unpacking word by word. */
 
-/* The data bytes of one word of a mask, and the packed ones. */
+/* The data bytes of one word of a mask, and the packed bytes. */
 struct ends {
     char *data;
     char *packed;
 };
 
 /*
- * Moves all units of a word, and goes on in the packed bytes only behind those that are there: no
- * branch depends on the mask. What is packed is overwritten by the next unit where it is not there;
- * what is unpacked gets its own value.
+ * Moves all units of a word, and advances in the packed bytes only for units that are set: no
+ * branch depends on the mask. When packing, the next unit overwrites one that is not set. When
+ * unpacking, a unit that is not set gets its own value.
  */
 static ALWAYS_INLINE char *move_units(struct ends ends, uint64_t bits, size_t unit, bool pack)
 {
@@ -240,7 +241,7 @@ static bool has_few_runs(uint64_t bits)
     return starts == 0;
 }
 
-/* By the largest units that are there as a whole or not at all. */
+/* Moves a word by the largest units that are entirely set or clear. */
 static ALWAYS_INLINE char *move_word(struct ends ends, uint64_t bits, bool pack)
 {
     uint64_t eights = bits & 0x0101010101010101, fours = bits & 0x1111111111111111;
@@ -275,7 +276,7 @@ static ALWAYS_INLINE char *move_all(const uint64_t *mask, size_t from, size_t to
             word = end;
             continue;
         }
-        /* A word that is cut has bytes that may be behind the end of the data: only runs then. */
+        /* In a partial word, some bytes may lie beyond the end of the data: move runs only. */
         if (bits != 0 && (word * 64 < from || word * 64 + 64 > to))
             ends.packed = move_runs(ends, bits, pack);
         else if (bits != 0)
@@ -300,10 +301,10 @@ size_t mpiio_mask_unpack(const uint64_t *mask, size_t from, size_t to, const voi
     return (size_t)(move_all(mask, from, to, ends, false) - (const char *)packed);
 }
 
-/* Eight bits as eight bytes of memory, 0xff where the bit is set: the lowest bit is the first. */
+/* Expands eight bits to eight bytes of memory, 0xff for a set bit. The lowest bit comes first. */
 static ALWAYS_INLINE uint64_t bytes_of(uint64_t bits)
 {
-    /* One bit a byte, at its own place in it; then from any place to the whole byte. */
+    /* Spread one bit to each byte, at its own position in it; then widen it to the whole byte. */
     uint64_t spread = bits * 0x0101010101010101 & 0x8040201008040201;
 
     return htole64(((spread + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101) * 0xff);

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * The memfd: a header, the pages of all slots in a table, then the slots, data before mask. What
- * daemon and engine tell each other without a message lies in the header.
+ * The layout of the memfd: a header, a table of the touched pages of all slots, then the slots,
+ * data before mask. The header has what daemon and engine exchange without messages.
  */
 #define MAGIC 0x3273746f6c73706d /* "mpslots2" */
 
@@ -58,7 +58,7 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
         return error;
     }
     slots->count = count;
-    header = (struct header *)slots->base; /* the rest of it is zeros */
+    header = (struct header *)slots->base; /* the rest is zeros */
     header->magic = MAGIC;
     header->count = (uint64_t)count;
     return 0;
@@ -115,7 +115,7 @@ struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index)
                                .pages = table + (size_t)index * MPIIO_PAGE_WORDS};
 }
 
-/* Eight pages of the data have their bits in one page of the mask. */
+/* Returns the bits of eight data pages, whose mask bits fill one page of the mask. */
 static unsigned int pages_of_group(const uint64_t *pages, size_t group)
 {
     return pages[group / 8] >> group % 8 * 8 & 0xff;
@@ -127,7 +127,7 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
 {
     struct mpiio_slot slot = mpiio_slots_get(slots, index);
 
-    /* If the memory cannot be returned to the system, the mask must still become zeros. */
+    /* If the memory cannot be returned to the system, zero the mask instead. */
     if (keep || fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                           (off_t)slot_start(slots, index), MPIIO_SLOT_SIZE) != 0) {
         for (size_t group = 0; group < GROUPS; group++)
@@ -137,7 +137,7 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
     memset(slot.pages, 0, MPIIO_PAGE_WORDS * sizeof(uint64_t));
 }
 
-/* Has the kernel give the page of memory. */
+/* Forces the kernel to allocate a page of memory. */
 static void fault_page(volatile char *memory)
 {
     *memory = *memory;
@@ -210,7 +210,7 @@ bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpii
     struct mpiio_mask_run pages;
 
     while (from < block) {
-        /* The pages that were touched are looked at as one; a run never leaves them. */
+        /* Treat adjacent touched pages as one range. A run never extends beyond it. */
         if (!mpiio_mask_next_run(slot->pages, from / MPIIO_PAGE_SIZE, block / MPIIO_PAGE_SIZE,
                                  &pages))
             return false;
