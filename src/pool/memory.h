@@ -83,8 +83,8 @@ void mpiio_pool_memory_destroy(struct mpiio_pool_memory *memory);
 /*
  * Returns a reference to a block of the file's version, which the caller has just obtained. Later
  * changes of the file may or may not be visible. Waits while the block is read. Sets *fresh to true
- * if this call has read it. Returns NULL if there is no room, or if the file has fewer bytes than
- * the version says. Release with mpiio_pool_memory_put.
+ * if this call has read it. Returns NULL if there is no room, or if the block cannot be read as a
+ * whole. Release with mpiio_pool_memory_put.
  */
 struct mpiio_pool_block *mpiio_pool_memory_get(struct mpiio_pool_memory *memory, int64_t number,
                                                const struct mpiio_pool_version *version,

@@ -23,7 +23,7 @@ struct mpiio_filesystem {
     enum mpiio_coherence coherence;
     bool one_machine;    /* no other machine has it mounted */
     bool exact_size;     /* lseek(2) returns the current size without asking a server */
-    bool has_inode_lock; /* inode lock shows active writers (await_writers in file.h) */
+    bool has_inode_lock; /* await_writers works (file.h) */
 };
 
 /* Returns the type of filesystem of a path, or of an open file. Never NULL. Thread-safe. */

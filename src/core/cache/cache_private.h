@@ -54,8 +54,8 @@ struct mpiio_block {
     /* the outcome of storing it; owned by the storing thread while frozen */
     int error;
     struct mpiio_block *next; /* in a bucket; guarded by table */
-    pthread_rwlock_t
-        lock; /* guards the slot's contents and writers; not needed to read a frozen one */
+    /* guards the slot's contents and writers; not needed to read a frozen one */
+    pthread_rwlock_t lock;
     struct mpiio_writers writers;
 };
 

@@ -23,7 +23,8 @@ static int find_conversion(const struct mpiio_codec *codec, const struct vs_basi
                : -ENOTSUP;
 }
 
-/* Types that have no conversion, but may not occur in the view at all, are met when they do. */
+/* Finds the conversions of all types. A type without one causes an error only when an element of
+   it is converted. */
 static int find_all(struct mpiio_codec *codec, enum mpiio_narrow narrow)
 {
     for (size_t i = 0; i < VS_BASICS; i++) {
@@ -96,16 +97,16 @@ void mpiio_codec_span(const struct mpiio_codec *codec, int64_t offset, int64_t e
     *length = last.position + (int64_t)last.conversion->file - *position;
 }
 
-/* The part that is still to be decoded. */
+/* The rest of a range to be decoded. */
 struct decoding {
-    int64_t skip; /* bytes of the next element that are not wanted */
+    int64_t skip; /* bytes of the next element to skip */
     size_t left;
     char *native;
     const char *file;
-    size_t size; /* bytes from file on */
+    size_t size; /* bytes left in file */
 };
 
-/* The next element, or the part of it that is wanted. */
+/* Decodes the next element, or the requested part of it. */
 static int decode_part(struct decoding *d, const struct mpiio_conversion *conversion)
 {
     char value[MPIIO_ELEMENT_NATIVE];
@@ -124,7 +125,7 @@ static int decode_part(struct decoding *d, const struct mpiio_conversion *conver
     return 0;
 }
 
-/* count elements, as a whole. */
+/* Decodes count whole elements. */
 static int decode_whole(struct decoding *d, const struct mpiio_conversion *conversion, size_t count)
 {
     int error = mpiio_to_native(conversion, d->native, d->file, count);
@@ -138,7 +139,7 @@ static int decode_whole(struct decoding *d, const struct mpiio_conversion *conve
     return 0;
 }
 
-/* Decodes up to count elements: as many as there are bytes for. */
+/* Decodes up to count elements, as many as there are bytes for. */
 static int decode_run(struct decoding *d, const struct mpiio_conversion *conversion, int64_t count)
 {
     size_t there = d->size / conversion->file;

@@ -54,7 +54,8 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
     }
 }
 
-/* The type has a size in the representation: viewspec refuses views with types that have none. */
+/* Finds the conversion of a user's representation. The type has a size there, because viewspec
+   refuses views with types that have none. */
 static int find_user(struct mpiio_conversion *conversion, const struct vs_basic *basic,
                      const struct vs_user_datarep *user)
 {

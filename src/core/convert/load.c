@@ -16,7 +16,7 @@ static int fail_load(struct vs_error *error, int code, const char *path)
     return code;
 }
 
-/* Reads a whole file or pipe, up to the longest spec and some more. */
+/* Reads a whole file or pipe, up to somewhat more than the longest spec. */
 static int read_all(const char *path, char **text, size_t *length)
 {
     FILE *file = fopen(path, "re");
@@ -81,7 +81,7 @@ static char *absolute_file(const char *file)
     return path;
 }
 
-/* Parses text, with defaults for missing overrides and with absolute paths in them. */
+/* Parses text. Adds default callbacks to the overrides, and makes their paths absolute. */
 static int parse_spec(const char *text, size_t length, bool shorthand, const char *path,
                       const struct vs_overrides *overrides, struct vs_spec **spec,
                       struct vs_error *error)

@@ -7,12 +7,14 @@
 
 /* x87 extended precision. */
 
-#define X87_LEADING_BIT  (UINT64_C(1) << 63) /* of an x87 mantissa: binary128 only implies it */
+/* x87 mantissas store this bit; binary128 implies it */
+#define X87_LEADING_BIT  (UINT64_C(1) << 63)
 #define X87_QUIET_BIT    (UINT64_C(1) << 62)
 #define X87_SIGN_BIT     0x8000
-#define X87_EXPONENT_MAX 0x7fff /* infinities and NaNs; both formats have the same exponents */
+#define X87_EXPONENT_MAX 0x7fff /* infinities and NaNs; both formats have the same exponent range  \
+                                 */
 
-/* binary128's fraction has 112 bits: the 63 bits of x87's, and these below them. */
+/* binary128's fraction has 112 bits: the 63 bits of x87's, and these low ones. */
 #define X87_LOW_BITS 49
 
 struct extended {
@@ -45,8 +47,8 @@ static struct binary128 widen_x87(struct extended value)
 }
 
 /*
- * Rounds a finite number; low holds the bits that are cut off. Half of the values of foreign files
- * are rounded up, so it has no branch: half or more carries into the mantissa.
+ * Rounds a finite number. low has the bits that are cut off. Half of the values of foreign files
+ * are rounded up, so there is no branch: half or more carries into the mantissa.
  */
 static void round_even(uint64_t *mantissa, uint64_t *exponent, uint64_t low)
 {
@@ -124,8 +126,8 @@ bool mpiio_binary128_to_extended(void *to, const void *from, size_t count)
 #define B64_FRACTION     52 /* bits of binary64 */
 #define B64_LEADING_BIT  (UINT64_C(1) << B64_FRACTION)
 
-/* The low bits of a binary128 number's fraction of 112 bits that binary64 does not have. 48 of
-   binary64's 52 are in the word of the exponent, and 4 in the other word. */
+/* The low bits of binary128's 112-bit fraction that binary64 lacks. Of binary64's 52 bits, 48
+   are in the word of the exponent, and 4 in the other word. */
 #define B64_LOW_BITS 60
 
 static struct binary128 widen_binary64(uint64_t value)
@@ -138,7 +140,7 @@ static struct binary128 widen_binary64(uint64_t value)
     } else if (exponent != 0) {
         exponent += B64_BIAS;
     } else if (fraction != 0) {
-        /* A denormal is a normal number there. */
+        /* A binary64 denormal is a normal number in binary128. */
         int shift = __builtin_clzll(fraction) - (63 - B64_FRACTION);
 
         fraction = fraction << shift & (B64_LEADING_BIT - 1);
@@ -150,7 +152,8 @@ static struct binary128 widen_binary64(uint64_t value)
     };
 }
 
-/* The top of a fraction of 112 bits and what lies below it, shifted right by 1 to 54 more bits. */
+/* Shifts the top of a 112-bit fraction right by 1 to 54 bits, and rounds. low has the lower
+   bits. */
 static uint64_t shift_out(uint64_t fraction, uint64_t low, int shift)
 {
     uint64_t out = fraction & ((UINT64_C(1) << shift) - 1);

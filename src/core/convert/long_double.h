@@ -20,18 +20,19 @@
 mpiio_kernel mpiio_x87_to_binary128;
 
 /*
- * Converts binary128 to x87: rounds to the nearest value of 64 bits, and to even in the middle;
- * values that are too large become infinity. NaNs keep the top 63 bits of 112 of their payload, and
- * whether they are signalling. Padding becomes zeros.
+ * Converts binary128 to x87: rounds to the nearest 64-bit mantissa, ties to even; values that are
+ * too large become infinity. NaNs keep the top 63 of the 112 bits of their payload, and whether
+ * they are signalling. Padding becomes zeros.
  */
 mpiio_kernel mpiio_binary128_to_extended;
 
-/* binary64 to binary128: exact, with the payloads of NaNs as the top bits of the new ones. */
+/* Converts binary64 to binary128 exactly. The payloads of NaNs become the top bits of the new
+   ones. */
 mpiio_kernel mpiio_binary64_to_binary128;
 
 /*
- * binary128 to binary64: rounds to the nearest, to even between two; what is too large becomes
- * infinity. NaNs keep the top bits of their payload and stay NaNs of their sort.
+ * Converts binary128 to binary64: rounds to nearest, ties to even; values that are too large become
+ * infinity. NaNs keep the top bits of their payload, and whether they are signalling.
  */
 mpiio_kernel mpiio_binary128_to_binary64;
 

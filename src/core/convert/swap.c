@@ -7,7 +7,7 @@
 
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Equal pointers do not prevent vectorisation: each value is loaded before it is stored. */
+/* Equal pointers do not prevent vectorization, because each value is loaded before it is stored. */
 #ifdef __clang__
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -99,7 +99,8 @@ static ALWAYS_INLINE bool widen_two(void *to, const void *from, size_t count)
     return true;
 }
 
-/* A value that fits leaves no bit in the upper half, once it has been moved into 0 .. 2^32-1. */
+/* A value that fits leaves no bit in the upper half after the bias has moved it into 0 ..
+   2^32-1. */
 static ALWAYS_INLINE bool narrow_eight(void *to, const void *from, size_t count, uint64_t bias)
 {
     const eight_bytes *in = from;
@@ -149,8 +150,8 @@ static bool copy_bytes(void *to, const void *from, size_t count)
 }
 
 /*
- * Each loop is compiled a second time for processors that can move any byte of a vector to any
- * place, which baseline x86-64 cannot. Swapping 4-byte values was 4 to 9 times as fast in cache.
+ * Each loop is compiled a second time for processors that can permute all bytes of a vector, which
+ * baseline x86-64 cannot. Swapping 4-byte values in cache was 4 to 9 times as fast.
  */
 #ifdef __x86_64__
 #define TARGET_VECTORS __attribute__((target("avx2")))

@@ -20,7 +20,7 @@ typedef int conversion_function(void *userbuf, int datatype, int count, void *fi
 struct converter {
     const char *name; /* for messages */
     conversion_function *function;
-    atomic_int told[VS_BASICS]; /* the last error that was reported; 0: none */
+    atomic_int told[VS_BASICS]; /* the last reported error; 0: none */
 };
 
 struct datarep {
@@ -42,7 +42,7 @@ static pthread_mutex_t others_wait = PTHREAD_MUTEX_INITIALIZER;
 /* The size in bytes of the buffers that a converter works on. Both are on the stack. */
 #define CHUNK 16384
 
-/* The largest element that a library may have: any of them fits into a chunk. */
+/* The maximum size of a library's element: every element fits into a chunk. */
 #define ELEMENT_MAX 1024
 
 /* Loading. */
@@ -59,7 +59,7 @@ static bool find_function(const struct datarep *datarep, const char *symbol, voi
     return found != NULL;
 }
 
-/* Asks the library for the size of each type that MPICH has a handle for. */
+/* Gets the size of each type that MPICH has a handle for from the library. */
 static int find_sizes(struct datarep *datarep, extent_function *extent_of, char *why,
                       size_t why_size)
 {
@@ -186,9 +186,9 @@ static int call_converter(struct datarep *datarep, struct converter *converter, 
 }
 
 /*
- * Converts through aligned buffers, in chunks: a converter may require alignment, and may change
- * its input. Each chunk is one call for contiguous elements of a predefined type from position 0
- * on, as for a read or write of just these.
+ * Converts through aligned buffers, in chunks, because a converter may require alignment and may
+ * change its input. Each chunk is one call for contiguous elements of a predefined type from
+ * position 0 on, as for a read or write of only these.
  */
 static int convert_values(struct datarep *datarep, struct converter *converter, size_t number,
                           char *to, size_t to_size, const char *from, size_t from_size,

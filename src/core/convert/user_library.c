@@ -16,7 +16,7 @@
 #include "core/base/fd_link.h"
 #include "viewspec/basic.h"
 
-/* The buffer for a reason. */
+/* The buffer for an error text. */
 struct why {
     char *text;
     size_t size;
@@ -51,7 +51,8 @@ static int check_owner(const struct why *why, int fd, const char *what, struct s
     return 0;
 }
 
-/* Opens the folder of path (a copy that is cut there) for openat and checks it. */
+/* Opens the folder of path for openat, and checks it. Cuts path, which is a copy, at the last
+   slash. */
 static int open_folder(const struct why *why, char *path, int *folder, char **base)
 {
     struct stat status;
@@ -65,7 +66,8 @@ static int open_folder(const struct why *why, char *path, int *folder, char **ba
     return check_owner(why, *folder, "its folder", &status);
 }
 
-/* Checks the folder of a name that may be a symbolic link, which others might replace. */
+/* Checks the folder of a name that may be a symbolic link: other users must not be able to
+   replace it. */
 static int check_folder(const struct why *why)
 {
     char *path = strdup(why->path), *base;
@@ -105,7 +107,7 @@ static int open_checked(const struct why *why, int *fd)
     return error;
 }
 
-/* Loads the file fd. The loader's message begins with /proc/self/fd/N, which is cut off. */
+/* Loads the file fd. Removes /proc/self/fd/N from the start of the loader's message. */
 static int load_library(const struct why *why, struct mpiio_user_library *library)
 {
     char name[MPIIO_FD_LINK_SIZE];
@@ -125,7 +127,7 @@ static int load_library(const struct why *why, struct mpiio_user_library *librar
     return 0;
 }
 
-/* Looks up a function; C has no conversion from the pointer of dlsym to a function. */
+/* Looks up a function. memcpy, because C cannot convert dlsym's pointer to a function pointer. */
 static bool find_function(void *handle, const char *name, void *function)
 {
     void *symbol = dlsym(handle, name);

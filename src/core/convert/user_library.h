@@ -12,23 +12,23 @@
 
 struct mpiio_user_library {
     void *handle; /* of dlopen(3) */
-    int fd;       /* kept open: the name that the library is loaded by is unique through it */
+    int fd;       /* kept open, so that /proc/self/fd/N stays the library's unique name */
     bool pinned;  /* linked to MPI: cannot be unloaded */
 };
 
 /*
- * Opens the library at an absolute path. It is refused if others could have put code into it: the
- * library and its folder must belong to root or to the effective user, and be writable by nobody
- * else (by their mode; a sticky folder is no exception). The checked file is the one that is
+ * Opens the library at an absolute path. Refuses it if other users could have put code into it: the
+ * library and its folder must belong to root or to the effective user, and nobody else may have
+ * write permission (by mode; a sticky folder is no exception). The checked file is the one that is
  * loaded.
  *
- * If the library is linked to MPI and MPI was not initialised yet, it is initialised now, with
- * MPI_THREAD_MULTIPLE and as a job of one process, regardless of the job that started this process.
- * Signal handlers that the library or MPI installs are removed. The environment changes meanwhile:
- * no other thread may use it. A process may fork afterwards: local functions of MPI, such as
- * queries of datatypes, work in the child.
+ * If the library is linked to MPI and MPI is not initialized yet, this function initializes MPI,
+ * with MPI_THREAD_MULTIPLE and as a job of one process, regardless of the job that started this
+ * process. Signal handlers that the library or MPI installs are removed. The environment changes
+ * meanwhile, so no other thread may use it. A process may fork afterwards: local functions of MPI,
+ * such as queries of datatypes, work in the child.
  *
- * Returns 0, or a negative errno with the reason in `why` (of why_size bytes).
+ * Returns 0, or a negative errno with the reason in `why` (why_size bytes).
  */
 int mpiio_user_library_open(struct mpiio_user_library *library, const char *path, char *why,
                             size_t why_size);
@@ -36,7 +36,7 @@ int mpiio_user_library_open(struct mpiio_user_library *library, const char *path
 /* Unloads the library, unless it is linked to MPI, whose threads and tables remain in use. */
 void mpiio_user_library_close(struct mpiio_user_library *library);
 
-/* Returns the address of prefix_symbol, else of symbol, else NULL. */
+/* Returns the address of the symbol prefix_symbol, or else of symbol, or else NULL. */
 void *mpiio_user_library_symbol(const struct mpiio_user_library *library, const char *prefix,
                                 const char *symbol);
 

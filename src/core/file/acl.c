@@ -9,7 +9,7 @@
 
 #define POSIX_VERSION 2
 
-/* linux/posix_acl_xattr.h, which belongs to a package of its own: little-endian. */
+/* An entry as in linux/posix_acl_xattr.h, which is in a package of its own. Little-endian. */
 struct posix_entry {
     uint16_t tag;
     uint16_t allowed;
@@ -44,7 +44,7 @@ int mpiio_acl_limit(void *list, size_t size, unsigned mode)
     return 0;
 }
 
-/* A reader of an NFSv4 list: numbers of four bytes, the highest byte first. */
+/* A reader of an NFSv4 list, which consists of big-endian 32-bit numbers and strings. */
 struct reader {
     const unsigned char *at;
     size_t left;

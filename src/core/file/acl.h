@@ -21,19 +21,19 @@
  */
 ssize_t mpiio_acl_read(int fd, const char *name, void *list, size_t size);
 
-/* Returns true if the file at path has, or may have, a list that says more than its mode. */
+/* Returns true if the file at path has, or may have, a list that goes beyond its mode. */
 bool mpiio_acl_is_beyond_mode(const char *path);
 
 /*
- * Restricts all entries of a POSIX list to the lowest three bits of mode. Returns 0, or -EINVAL if
- * the bytes are no such list; they are then unchanged.
+ * Restricts all entries of a POSIX list to the lowest three bits of mode. Returns 0, or -EINVAL
+ * without changes if the bytes are not a POSIX list.
  */
 int mpiio_acl_limit(void *list, size_t size, unsigned mode);
 
 /*
  * Returns true if a list of NFSv4 (RFC 7530, 6.2.1 and 16.4, as the server sent it) has entries for
- * the owner, the group and everyone only, so that the file's mode says the same. Returns false if
- * it names anybody else, or if the bytes are no such list.
+ * the owner, the group and everyone only, so that the file's mode is equivalent. Returns false if
+ * it names any other user or group, or if the bytes are not such a list.
  */
 bool mpiio_acl_is_mode(const void *list, size_t size);
 

@@ -88,7 +88,7 @@ void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *
         batch->displacement + (batch->count - 1) * batch->stride + batch->length;
 }
 
-/* Adds the first runs of part, which is inside the present window. */
+/* Adds the first runs of part, which lies in the current window. */
 static void add_part(struct mpiio_batches *batches, const struct mpiio_batch_part *part,
                      int64_t runs)
 {
@@ -112,7 +112,7 @@ static void enter_window(struct mpiio_batches *batches, int64_t displacement)
     }
 }
 
-/* Adds one run that crosses the edge of a window. */
+/* Adds one run that crosses the boundary of a window. */
 static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
@@ -141,9 +141,9 @@ void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part pa
 }
 
 /*
- * A shared mapping may change at any time, by other processes and threads, as files do.
- * ThreadSanitizer must not report this as a race. If the guard aborts the work, the sanitizer's
- * state is reset by itself.
+ * Like a file, a shared mapping may change at any time, by other processes and threads.
+ * ThreadSanitizer must not report that as a race. If the guard aborts the work, the sanitizer
+ * resets its state by itself.
  */
 #ifdef __SANITIZE_THREAD__
 void AnnotateIgnoreReadsBegin(const char *file, int line);

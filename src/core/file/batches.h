@@ -31,33 +31,33 @@ struct mpiio_batches {
     struct mpiio_windows *windows; /* borrowed; NULL: nothing is mapped */
     struct mpiio_window *window;   /* the window of the parts; NULL: none, or not mapped */
     int64_t window_start;          /* its displacement; -1: none yet */
-    int64_t previous_end;          /* displacement behind the previous run; -1: none */
-    int64_t typical_distance;      /* from run to run, by the view's facts */
-    bool stopped;                  /* set by the owner: move nothing more */
+    int64_t previous_end;          /* displacement after the previous run; -1: none */
+    int64_t typical_distance;      /* between runs, from the view's facts */
+    bool stopped;                  /* set by the owner: move no more parts */
     bool scatters;                 /* set by the owner: copies go to the window */
     int64_t copied;                /* bytes that the last mpiio_batches_copy copied */
-    /* Moves all waiting parts; the set is emptied after it. */
+    /* Moves all waiting parts. The caller empties the set afterwards. */
     void (*move)(struct mpiio_batches *batches);
     int count;
     struct mpiio_batch_part part[MPIIO_BATCHES_MAX];
 };
 
 /*
- * Starts an empty set for the runs of map. If map is NULL, typical_distance is 0. The parts are not
- * initialised, as there are many.
+ * Starts an empty set for the runs of map. If map is NULL, typical_distance is 0. Does not
+ * initialize the parts, because there are many.
  */
 void mpiio_batches_start(struct mpiio_batches *batches, const struct vs_map *map,
                          struct mpiio_windows *windows,
                          void (*move)(struct mpiio_batches *batches));
 
 /*
- * Returns the distance between part's runs in bytes. A batch knows it; a single run is compared
- * with the previous one, which mpiio_batches_passed has recorded.
+ * Returns the distance between part's runs in bytes. For a single run, that is the distance from
+ * the previous run, which mpiio_batches_passed has recorded.
  */
 int64_t mpiio_batches_distance(const struct mpiio_batches *batches,
                                const struct mpiio_batch_part *part);
 
-/* Records that the runs of batch were processed in some way. */
+/* Records that the runs of batch were processed. */
 void mpiio_batches_passed(struct mpiio_batches *batches, const struct vs_batch *batch);
 
 /* Adds a part, cut at the edges of windows. Moves the waiting parts when the window changes. */
@@ -79,13 +79,13 @@ static inline void mpiio_batches_finish(struct mpiio_batches *batches)
 }
 
 /*
- * For the owner's move: copies all parts of a set, the argument, to or from the mapped window. To
- * be called by mpiio_guard_call: if a page is missing, some of the parts or runs have been copied.
+ * For the owner's move: copies all parts of a set, the argument, to or from the mapped window. Call
+ * it by mpiio_guard_call. If a page is missing, some parts or runs have been copied.
  */
 void mpiio_batches_copy(void *argument);
 
-/* Returns the displacements of the parts' first byte and behind their last one; one part at least.
- */
+/* Sets *start and *end to the displacements of the first byte and after the last byte of the
+   parts. There must be at least one part. */
 void mpiio_batches_bounds(const struct mpiio_batches *batches, int64_t *start, int64_t *end);
 
 /* Returns a part for all of batch; buffer holds the packed bytes from position on. */
@@ -96,13 +96,14 @@ struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *
 void mpiio_batch_part_advance(struct mpiio_batch_part *part, int64_t runs);
 
 /*
- * Cuts off the part of the first run before the next multiple of window bytes in the file, or all
- * of it, and returns it. The rest of that run stays in part, finally with length 0. Other runs are
- * ignored.
+ * Cuts off the beginning of the first run, up to the next multiple of window bytes in the file, or
+ * the whole run, and returns it. The rest of that run stays in part, finally with length 0. Ignores
+ * other runs.
  */
 struct mpiio_batch_part mpiio_batch_part_cut(struct mpiio_batch_part *part, int64_t window);
 
-/* Returns how many runs of part, from the first on, lie entirely in [start, start + size). */
+/* Returns the number of runs of part, from the first on, that lie entirely in [start, start +
+   size). */
 int64_t mpiio_batch_part_runs_inside(const struct mpiio_batch_part *part, int64_t start,
                                      int64_t size);
 

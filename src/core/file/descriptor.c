@@ -40,7 +40,7 @@ static int get_stat(struct mpiio_file *file, struct stat *st)
     return 0;
 }
 
-/* lseek(2) takes a third of fstat(2)'s time. */
+/* lseek(2) takes a third of the time of fstat(2). */
 static int64_t get_size(struct mpiio_source *source)
 {
     struct mpiio_file *file = (struct mpiio_file *)source;
@@ -64,10 +64,10 @@ static int64_t seek_file(struct mpiio_source *source, int64_t displacement, int 
 }
 
 /*
- * A buffered write(2) holds the inode's lock from before it moves the file's times until all bytes
- * are copied. lseek(2) for a hole takes that lock shared on ext4, btrfs and tmpfs, and read(2) does
- * on xfs. Near the end of the file both have the least to do. A waiting lseek(2)
- * holds the lock of its descriptor's position, so others use another descriptor.
+ * A buffered write(2) holds the inode's lock from before it sets the file's times until all bytes
+ * are copied. lseek(2) with SEEK_HOLE takes that lock shared on ext4, btrfs and tmpfs, and read(2)
+ * does on xfs. Both have the least work near the end of the file. A waiting lseek(2) holds the
+ * position lock of its open file description, so this function opens its own.
  */
 static int await_writers(struct mpiio_file *file)
 {
@@ -89,8 +89,8 @@ static int await_writers(struct mpiio_file *file)
 }
 
 /*
- * Refuses mappings unless all hosts share the pages: a mapping writes back whole pages, and with
- * them stale bytes that others have overwritten.
+ * Refuses mappings unless all hosts share the pages: a mapping writes back whole pages, including
+ * stale bytes that others have overwritten.
  */
 static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
 {
@@ -148,8 +148,8 @@ static bool is_unsupported(int error)
 }
 
 /*
- * Without fallocate, writes a zero as the last byte, but only behind the end. A writer that stores
- * this byte between the check and the write would lose it.
+ * Without fallocate, writes a zero as the last byte, but only after the end. If another writer
+ * stores that byte between the check and the write, its byte is lost.
  */
 static int grow_by_writing(struct mpiio_file *file, int64_t end)
 {
@@ -163,7 +163,7 @@ static int grow_by_writing(struct mpiio_file *file, int64_t end)
     return put < 0 ? (int)put : 0;
 }
 
-/* Avoids ftruncate(2), which would cut off data that others appended since the check. */
+/* Avoids ftruncate(2), which would cut off data that others have appended since the check. */
 static int grow_file(struct mpiio_file *file, int64_t end)
 {
     int error;

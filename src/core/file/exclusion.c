@@ -82,9 +82,9 @@ static void set_range(struct mpiio_access *access)
 struct ascent {
     const struct vs_map *map;
     struct vs_runs runs;
-    struct vs_run run; /* the current one */
+    struct vs_run run; /* the current run */
     int64_t end;       /* position */
-    int steps;         /* since the other ascent moved */
+    int steps;         /* since the other ascent advanced */
 };
 
 static bool ascent_start(struct ascent *ascent, const struct mpiio_access *access)
@@ -96,7 +96,7 @@ static bool ascent_start(struct ascent *ascent, const struct mpiio_access *acces
     return vs_runs_next(&ascent->runs, &ascent->run);
 }
 
-/* Advances to the next run, or, after MANY_RUNS, to the first one that ends behind displacement. */
+/* Advances to the next run or, after MANY_RUNS, to the first one that ends after displacement. */
 static bool ascent_step(struct ascent *ascent, int64_t displacement)
 {
     int64_t position;
@@ -112,8 +112,8 @@ static bool ascent_step(struct ascent *ascent, int64_t displacement)
 }
 
 /*
- * Returns true if any run of one access overlaps a run of the other; both ascend in the file. It
- * takes as many steps as the access with fewer runs has, because it searches the other one.
+ * Returns true if any run of one access overlaps a run of the other. Both ascend in the file. The
+ * number of steps is that of the access with fewer runs, because the other one is searched.
  */
 static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
@@ -139,7 +139,7 @@ static bool map_ascends(const struct mpiio_access *access)
     return facts->monotonic && facts->disjoint;
 }
 
-/* Returns true if the accesses share a byte, or may do so if one walk cannot decide it. */
+/* Returns true if the accesses share a byte, or if one walk cannot decide that. */
 static bool accesses_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
     if (a->start >= b->end || b->start >= a->end)
@@ -172,7 +172,7 @@ static bool accesses_conflict(const struct mpiio_access *a, const struct mpiio_a
     return (a->writes || b->writes) && accesses_meet(a, b);
 }
 
-/* Waits for all older accesses that conflict. The lock is held. */
+/* Waits for all older accesses that conflict. With the lock held. */
 static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
@@ -188,7 +188,7 @@ static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *acc
         pthread_cond_wait(&accesses->changed, &accesses->lock);
 }
 
-/* Lock held. */
+/* With the lock held. */
 static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     struct mpiio_access **link = &accesses->first, *before = NULL;
@@ -209,7 +209,8 @@ static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *ac
         pthread_cond_broadcast(&accesses->changed);
 }
 
-/* Extends a shared lock to cover the access; false if that is not possible at once. Lock held. */
+/* Extends a shared lock to cover the access. Returns false if that is not possible at once. With
+   the lock held. */
 static bool extend_shared(struct mpiio_shared_lock *shared_lock, const struct mpiio_access *access)
 {
     if (access->start > shared_lock->end || access->end < shared_lock->start)
@@ -280,7 +281,7 @@ static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *acce
     return 0;
 }
 
-/* Releases the lock if no access shares it any longer. */
+/* Releases the lock if no other access shares it. */
 static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *shared_lock)
 {
     struct mpiio_shared_lock **link;
@@ -329,7 +330,8 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
     return error;
 }
 
-/* The lock is released first: the next access of this process acquires it anew, or others do. */
+/* Releases the lock of the file first. Then the next access of this process acquires a new one,
+   so that other processes get their turn. */
 void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
     if (access->shared_lock != NULL)

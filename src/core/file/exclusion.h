@@ -12,24 +12,25 @@
 
 /*
  * Atomic mode (MPI 3.1, 13.6.1): reads and writes of the file that exclude each other. Two accesses
- * of this process exclude each other if one of them writes and they share a byte of the file. So
- * they do if one walk over their maps cannot decide whether they share one (mpiio_exclusion_meets).
- * Other processes are excluded by locks of the file (file_lock.h), which reach from an access's
- * first byte to its last.
+ * of this process exclude each other if one of them writes and they share a byte of the file. They
+ * also do if one walk over their maps cannot decide whether they share one (mpiio_exclusion_meets).
+ * Locks of the file (file_lock.h) exclude other processes. A lock reaches from an access's first
+ * byte to its last.
  *
  * Accesses of this process that are known to share no byte do not wait for each other although
  * their locks overlap: they share one lock. An access that waits for a lock of the file holds none,
- * so that processes cannot deadlock.
+ * so processes cannot deadlock.
  */
 struct mpiio_exclusion {
     struct mpiio_file_locks locks;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct mpiio_access *first, *last;      /* in order of arrival; lock: lock */
-    struct mpiio_shared_lock *shared_locks; /* locks that are held; lock: lock */
-    uint64_t calls;                         /* accesses; lock: lock */
-    uint64_t waits;                         /* accesses that waited for others; lock: lock */
-    uint64_t lock_waits;                    /* those that waited for other processes; lock: lock */
+    struct mpiio_access *first, *last;      /* in order of arrival; guarded by lock */
+    struct mpiio_shared_lock *shared_locks; /* locks that are held; guarded by lock */
+    uint64_t calls;                         /* accesses; guarded by lock */
+    uint64_t waits;                         /* accesses that waited for others; guarded by lock */
+    /* accesses that waited for other processes; guarded by lock */
+    uint64_t lock_waits;
 };
 
 /* An access in progress. */
@@ -38,13 +39,13 @@ struct mpiio_access {
     int64_t position, length;
     int64_t start, end; /* its range of the file */
     bool writes;
-    unsigned blockers; /* number of older accesses to wait for; lock: the accesses' */
+    unsigned blockers; /* number of older accesses to wait for; guarded by the accesses' lock */
     struct mpiio_shared_lock *shared_lock;
-    struct mpiio_access *next; /* lock: the accesses' */
+    struct mpiio_access *next; /* guarded by the accesses' lock */
 };
 
 /*
- * Initialises accesses of the file fd, which is borrowed and must stay open. base is as in
+ * Initializes accesses of the file fd, which is borrowed and must stay open. base is as in
  * file_lock.h. Returns 0, -EOPNOTSUPP if the filesystem has no locks, or another negative errno.
  * Local.
  */
@@ -56,9 +57,9 @@ void mpiio_exclusion_destroy(struct mpiio_exclusion *accesses);
 /*
  * Begins an access: waits until the positions [position, position + length) of map may be read or
  * written. If map is NULL, these are bytes of the file, and length INT64_MAX - position means all
- * from there on. The caller owns access; map must stay valid until mpiio_exclusion_end. Returns 0,
- * or a negative errno of file_lock.h, in which case the access has not begun. The thread that
- * begins an access ends it, and has no other one meanwhile. Thread-safe.
+ * bytes from position on. The caller owns access; map must stay valid until mpiio_exclusion_end.
+ * Returns 0, or a negative errno of file_lock.h; then the access has not begun. The thread that
+ * begins an access must end it, and must not begin another one before that. Thread-safe.
  */
 int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map *map,
                           int64_t position, int64_t length, bool writes,
@@ -66,9 +67,8 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
 void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *access);
 
 /*
- * Returns true if `other` holds a byte of the file that is at the positions
- * [position, position + length) of map, or may hold one if one walk cannot decide it. Local,
- * thread-safe.
+ * Returns true if `other` contains a byte of the file that is at positions [position, position +
+ * length) of map, or if one walk cannot decide that. Local, thread-safe.
  */
 bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t length,
                            const struct vs_map *other);

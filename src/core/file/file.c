@@ -5,7 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* The most bytes that Linux moves in one call. */
+/* The maximum number of bytes that Linux moves in one call. */
 #define MAX_TRANSFER ((size_t)0x7ffff000)
 
 void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)

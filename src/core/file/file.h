@@ -18,9 +18,9 @@
 struct mpiio_file;
 
 /*
- * The operations of a kind of file beside those of all layers: a descriptor (file.h), or an
- * assembly of other files (core/members/). Functions return 0 (or a count) or a negative errno. All
- * but close, be_exact, and set_coherence are thread-safe.
+ * The operations of a kind of file, in addition to those of all layers. The kinds are a descriptor
+ * (file.h), and an assembly of other files (core/members/). Functions return 0 (or a count) or a
+ * negative errno. All except close, be_exact and set_coherence are thread-safe.
  */
 struct mpiio_file_ops {
     /* Frees the file. */
@@ -30,7 +30,7 @@ struct mpiio_file_ops {
     int (*stat)(struct mpiio_file *file, struct stat *st);
 
     /* Returns the descriptor for locks of the file's bytes (file_lock.h), borrowed, or -1. Sets
-     *base to the offset that is added to their displacements. */
+     *base to the offset to add to their displacements. */
     int (*lock_place)(struct mpiio_file *file, int64_t *base);
 
     /* Like mpiio_store_wrote, mpiio_store_sync and mpiio_store_set_times (store.h). */
@@ -39,14 +39,14 @@ struct mpiio_file_ops {
     int (*set_times)(struct mpiio_file *file, const struct timespec times[2]);
 
     /*
-     * Waits until the calls of write(2) under way in other programs have returned. Works if the
-     * filesystem makes readers wait for writers: ext4, xfs, btrfs, tmpfs, and overlays of them.
-     * Does not wait for writes with O_DIRECT or stores through mappings. On other filesystems it
-     * returns at once.
+     * Waits until all calls of write(2) in progress in other programs have returned. Works if the
+     * filesystem makes readers wait for writers: ext4, xfs, btrfs, tmpfs, and overlays of them. On
+     * other filesystems returns at once. Does not wait for writes with O_DIRECT or stores through
+     * mappings.
      */
     int (*await_writers)(struct mpiio_file *file);
 
-    /* Calls mpiio_file_refresh if the file is not coherent. */
+    /* Called by mpiio_file_refresh if the file is not coherent. */
     int (*refresh)(struct mpiio_file *file);
 
     /* Overrides the coherence that the filesystem's type implies, unless coherence is
@@ -63,8 +63,8 @@ struct mpiio_file_ops {
     int64_t (*pread)(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
 
-    /* Like pread, but without the kernel's readahead after be_exact, because other nodes read the
-       bytes that follow. Reads like pread if be_exact could get no descriptor of its own. */
+    /* Like pread, but without the kernel's readahead after be_exact, because other nodes read
+       the following bytes. Same as pread if be_exact could not open its own descriptor. */
     int64_t (*pread_exactly)(struct mpiio_file *file, void *buffer, size_t length,
                              int64_t displacement, struct mpiio_counters *done);
     void (*be_exact)(struct mpiio_file *file);
@@ -72,47 +72,48 @@ struct mpiio_file_ops {
     /* Like mpiio_write_ranges (plan.h). */
     void (*write_ranges)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
-    /* For a file of fixed length, else NULL. Sets bytes to the number of a transfer's bytes that
-       may be written, from the first on. Fewer before a hole, with error -ENXIO, or after an error.
-     */
+    /* For a file of fixed length, else NULL. Sets bytes to the number of a transfer's bytes,
+       from the first on, that may be written. Stops before a hole, with error -ENXIO, or after
+       an error. */
     void (*admit)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
-    /* Allocates [displacement, displacement + length), length > 0, like fallocate(2) of mode 0. The
-       file then reaches its end at least. -EOPNOTSUPP if its length is fixed. */
+    /* Allocates [displacement, displacement + length), length > 0, like fallocate(2) with mode
+       0. The file then reaches at least the end of that range. -EOPNOTSUPP if its length is
+       fixed. */
     int (*allocate)(struct mpiio_file *file, int64_t displacement, int64_t length);
 
     /*
-     * Makes the file reach end (> 0) at least, and never shorter. Data that another writer stores
-     * there meanwhile is preserved (see descriptor.c for filesystems without fallocate). -EFBIG if
-     * its length is fixed.
+     * Extends the file to end (> 0) if it is shorter. Never shortens it. Preserves data that
+     * another writer stores there meanwhile (see descriptor.c for filesystems without fallocate).
+     * -EFBIG if the file's length is fixed.
      */
     int (*grow)(struct mpiio_file *file, int64_t end);
 };
 
 /*
  * The shared file, the lowest layer of the data path, and the state that its readers and writers
- * share: windows, write-behind, and counters. It knows neither slices nor a cache.
+ * share: windows, write-behind, and counters. Independent of slices and of a cache.
  *
  * Functions return 0 (or a count) or a negative errno, and are thread-safe unless stated otherwise.
  */
 struct mpiio_file {
     struct mpiio_source source; /* the first member */
     const struct mpiio_file_ops *ops;
-    int fd;    /* -1: it is assembled */
+    int fd;    /* -1: the file is assembled */
     int exact; /* for pread_exactly: fd, or another one */
     bool writable;
     const struct mpiio_filesystem *filesystem;
-    enum mpiio_coherence coherence;   /* how it is treated; set before the file is used */
+    enum mpiio_coherence coherence;   /* set before the file is used */
     struct mpiio_freshness freshness; /* of a descriptor that is not coherent */
-    struct mpiio_windows windows; /* for writing too if the file is writable; refused if it is not
-                                     coherent, or assembled */
+    /* for writing if the file is writable; refused if it is assembled or not coherent */
+    struct mpiio_windows windows;
     struct mpiio_write_behind write_behind;
-    void (*check)(
-        void *argument); /* called before the file is changed (store_fence.h); NULL: nothing is */
+    /* called before the file is changed (store_fence.h); may be NULL */
+    void (*check)(void *argument);
     void *check_argument;
-    struct mpiio_reader
-        *reader;               /* asked before the file is read (source.h); borrowed; NULL: none */
-    pthread_mutex_t grow_lock; /* held while space behind the end is prepared for scattering */
+    /* asked before the file is read (source.h); borrowed; may be NULL */
+    struct mpiio_reader *reader;
+    pthread_mutex_t grow_lock; /* held while space after the end is prepared for scattering */
     atomic_uint_fast64_t slice_reads;
     atomic_uint_fast64_t slice_read_bytes;
     atomic_uint_fast64_t store_reads;
@@ -126,15 +127,15 @@ struct mpiio_file {
 };
 
 /*
- * Initialises a file whose ops and filesystem are set and all else is 0. fd is -1, or a descriptor
- * that close will close.
+ * Initializes a file whose ops and filesystem are set and whose other members are 0. fd is -1, or a
+ * descriptor that close will close.
  */
 void mpiio_file_init(struct mpiio_file *file, int fd, bool writable);
 
 /* Closes and frees the file. NULL is allowed; no other call may be in progress. */
 void mpiio_file_close(struct mpiio_file *file);
 
-/* Returns the present size in bytes, or a negative errno. */
+/* Returns the current size in bytes, or a negative errno. */
 static inline int64_t mpiio_file_size(struct mpiio_file *file)
 {
     return file->source.ops->size(&file->source);
@@ -159,15 +160,15 @@ static inline bool mpiio_file_is_coherent(const struct mpiio_file *file)
 int mpiio_file_refresh(struct mpiio_file *file);
 
 /*
- * Makes hosts that refresh after this call see what was written before it: a client may delay
- * sending that to the server, also beyond the release of a lock. Does nothing if the file is
+ * Makes the writes before this call visible to hosts that refresh after it. A client may delay
+ * sending data to the server, even beyond the release of a lock. Does nothing if the file is
  * coherent. Returns 0 or a negative errno.
  */
 int mpiio_file_publish(struct mpiio_file *file);
 
 /*
- * Adds the counts of one call to the counters. Each call counts for itself and adds once, because
- * all threads share the counters.
+ * Adds the counts of one call to the counters. A call counts in its own structure and adds only
+ * once, because all threads share the counters.
  */
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done);
 
@@ -175,9 +176,8 @@ void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done
 void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters);
 
 /*
- * Sets a function that is called as check(argument) immediately before each system call, or batch
- * of stores through a mapping, that changes the file (store_fence.h). To be called before the file
- * is used.
+ * Sets a callback check(argument). It is called immediately before each system call, or batch of
+ * stores through a mapping, that changes the file (store_fence.h). Call before the file is used.
  */
 static inline void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
                                             void *argument)
@@ -186,28 +186,28 @@ static inline void mpiio_file_check_changes(struct mpiio_file *file, void (*chec
     file->check_argument = argument;
 }
 
-/* Called right before the file is changed. */
+/* Calls the callback. Call immediately before the file is changed. */
 static inline void mpiio_file_check(const struct mpiio_file *file)
 {
     if (file->check != NULL)
         file->check(file->check_argument);
 }
 
-/* Reads from a descriptor as the pread of file operations. */
+/* Reads from a descriptor, as the pread of file operations. */
 int64_t mpiio_file_pread_all(int fd, void *buffer, size_t length, int64_t displacement,
                              struct mpiio_counters *done);
 
 /*
- * Reads as that if all bytes are in the page cache. Otherwise returns false and counts nothing. On
- * a filesystem that cannot tell, no bytes are in the page cache.
+ * Reads like mpiio_file_pread_all if all bytes are in the page cache. Otherwise returns false and
+ * counts nothing. Also returns false on a filesystem that cannot tell.
  */
 bool mpiio_file_read_cached(struct mpiio_file *file, void *buffer, size_t length,
                             int64_t displacement, struct mpiio_counters *done);
 
 /*
- * Writes all length bytes at displacement of a descriptor, like pwrite(2). Returns how many were
- * written: fewer than length after an error; a negative errno if none were. Adds to the calls and
- * bytes in done, the caller's own counters.
+ * Writes length bytes at displacement, like pwrite(2). Returns the number of bytes written, which
+ * is less than length after an error, or a negative errno if none were. Adds to the calls and bytes
+ * in done, the caller's own counters.
  */
 int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t length,
                           int64_t displacement, struct mpiio_counters *done);

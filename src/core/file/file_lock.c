@@ -48,7 +48,7 @@ static void give_description(struct mpiio_file_locks *locks, int fd)
         close(fd);
 }
 
-/* end = INT64_MAX is passed as length 0, which means all bytes that follow. */
+/* Passes end = INT64_MAX as length 0, which means all following bytes. */
 static int set_lock(int fd, int command, int64_t start, int64_t end, int kind)
 {
     struct flock range = {
@@ -65,7 +65,7 @@ static int set_lock(int fd, int command, int64_t start, int64_t end, int kind)
     return result < 0 ? -errno : 0;
 }
 
-/* Moves a range behind base, clipped to the space from base to 2 * base. */
+/* Moves a range up by base, clipped to the space from base to 2 * base. */
 static void move_range(int64_t base, int64_t *start, int64_t *end)
 {
     if (base == 0)

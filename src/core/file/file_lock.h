@@ -9,14 +9,14 @@
 /*
  * Locks of byte ranges of a file by open file descriptions (F_OFD_SETLKW). They exclude threads of
  * this process, other daemons, and programs that use fcntl(2) locks, such as MPI programs in atomic
- * mode. Locks of one description do not exclude each other, so each lock has a description of its
- * own; a few are kept open for later locks.
+ * mode. Locks of one description do not exclude each other, so each lock has its own description. A
+ * few are kept open for later locks.
  */
 #define MPIIO_LOCKS_KEPT 16
 
 struct mpiio_file_locks {
-    int fd;                            /* of the file; borrowed; -1: nothing can be locked */
-    int64_t base;                      /* added to what is locked */
+    int fd;                            /* of the file; borrowed; -1: locking is not possible */
+    int64_t base;                      /* added to the displacements of locks */
     bool writable;                     /* locks may be exclusive */
     pthread_mutex_t lock;              /* never held during a system call */
     int kept;                          /* guarded by lock */
@@ -26,13 +26,13 @@ struct mpiio_file_locks {
 /* A lock that is held by the caller. */
 struct mpiio_lock {
     int description;
-    int64_t base; /* of its locks */
+    int64_t base; /* added to its displacements */
 };
 
 /*
- * Starts without locks over fd, which is borrowed and open for reading; with writable, also for
- * writing. base is 0, or 2^61: then locks lie between 2^61 and 2^62, and all bytes from 2^61 on
- * count as one. Local.
+ * Initializes without locks over fd, which is borrowed and open for reading; with writable, also
+ * for writing. base is 0 or 2^61. With 2^61, locks lie between 2^61 and 2^62, and all bytes from
+ * 2^61 on count as one. Local.
  */
 void mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable);
 
@@ -49,13 +49,13 @@ void mpiio_file_locks_destroy(struct mpiio_file_locks *locks);
 int mpiio_file_lock_acquire(struct mpiio_file_locks *locks, int64_t start, int64_t end,
                             bool exclusive, struct mpiio_lock *lock);
 
-/* Locks without waiting: -EAGAIN if others have conflicting locks. Thread-safe. */
+/* Locks without waiting. Returns -EAGAIN if others have conflicting locks. Thread-safe. */
 int mpiio_file_lock_try(struct mpiio_file_locks *locks, int64_t start, int64_t end, bool exclusive,
                         struct mpiio_lock *lock);
 
 /*
- * Extends a held lock to [start, end) if that is possible at once; else -EAGAIN. Thread-safe, one
- * call per lock at a time.
+ * Extends a lock to [start, end) if that is possible at once; else returns -EAGAIN. Thread-safe,
+ * one call per lock at a time.
  */
 int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, bool exclusive);
 

@@ -20,9 +20,9 @@ static bool is_state(const struct mpiio_freshness *self, const struct statx *st)
 }
 
 /*
- * Returns true if the host's pages may be older than the state st, which was sampled just now.
- * Records st if it is new. A second write within one tick of the server's clock leaves the same
- * state, so pages that were dropped while the state was recent may be stale, too.
+ * Returns true if the host's pages may be older than the state st, which was just sampled. Records
+ * st if it is new. A second write within one tick of the server's clock leaves the same state. So
+ * pages that were dropped while the state was recent may be stale, too.
  */
 static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
 {
@@ -42,7 +42,7 @@ static bool may_be_stale(struct mpiio_freshness *self, const struct statx *st)
     return stale;
 }
 
-/* Records that the pages were dropped after the state st was sampled, at the time now. */
+/* Records that the pages were dropped after the state st was sampled at time now. */
 static void record_drop(struct mpiio_freshness *self, const struct statx *st, int64_t now)
 {
     pthread_mutex_lock(&self->lock);
@@ -53,9 +53,9 @@ static void record_drop(struct mpiio_freshness *self, const struct statx *st, in
 }
 
 /*
- * An open makes clients with close-to-open of their own, such as NFS, revalidate. Many FUSE clients
- * keep their pages across opens, so the pages are dropped explicitly. POSIX_FADV_DONTNEED skips
- * dirty pages, so these are written back first.
+ * Opening the file makes clients with their own close-to-open, such as NFS, revalidate. Many FUSE
+ * clients keep their pages across opens, so the pages are dropped explicitly. POSIX_FADV_DONTNEED
+ * skips dirty pages, so these are written back first.
  */
 int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_coherence coherence)
 {
@@ -63,7 +63,7 @@ int mpiio_freshness_renew(struct mpiio_freshness *freshness, int fd, enum mpiio_
     struct statx st;
     int error = 0, again = mpiio_fd_reopen(fd, O_RDONLY);
 
-    if (again < 0) /* no descriptor is left, or the file's mode has changed */
+    if (again < 0) /* no descriptors left, or the file's mode has changed */
         again = fd;
     if (statx(again, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st) != 0)
         error = -errno;

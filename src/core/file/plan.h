@@ -19,9 +19,9 @@
 
 /*
  * Reads a transfer from source, a struct mpiio_file. A mapping shows zeros between the file's end
- * and the end of its page. Bytes behind the end may thus be read as zeros, without a change of
- * transfer->end. The caller must compare with the file's size after the call. Local, thread-safe,
- * holds no lock during I/O.
+ * and the end of its page. So bytes after the end may be read as zeros, and transfer->end does not
+ * show that. The caller must compare with the file's size after the call. Local, thread-safe, holds
+ * no lock during I/O.
  */
 void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
@@ -44,20 +44,21 @@ void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfe
  */
 
 /*
- * Writes a transfer to source, a struct mpiio_file of a descriptor. Its map must not hold a byte of
- * the file twice. If fewer bytes are written than its length, error is the negative errno, or 0 if
- * it is no longer known. After an error, bytes behind that count may be written or not.
+ * Writes a transfer to source, a struct mpiio_file of a descriptor. The map must not contain a byte
+ * of the file twice. If fewer bytes are written than the transfer's length, error is the negative
+ * errno, or 0 if that is not known. After an error, bytes after that count may or may not be
+ * written.
  *
- * On return all written data is in the page cache, and so in the file for every other process of
- * this machine. Local, thread-safe, holds no lock during I/O.
+ * On return all written data is in the page cache, and so visible to every other process of this
+ * machine. Local, thread-safe, holds no lock during I/O.
  */
 void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
- * Writes the transfer's ranges, perhaps none. They ascend and do not overlap; bytes between them
- * are neither read nor written. Sets bytes to the byte of the buffer up to which all ranges are
- * written. It is the end of the last range or, after an error, the progress in the range that
- * failed. Ranges behind that may be written or not. Otherwise like mpiio_write_runs.
+ * Writes the transfer's ranges, of which there may be none. They ascend and do not overlap. Bytes
+ * between them are neither read nor written. Sets bytes to the byte of the buffer up to which all
+ * ranges are written: the end of the last range or, after an error, the progress in the range that
+ * failed. Later ranges may or may not be written. Otherwise like mpiio_write_runs.
  */
 void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 

@@ -15,11 +15,11 @@
 /* Grids. */
 
 /*
- * Columns of a file's rows: batches of equally many short runs, far apart, each batch a step behind
- * the previous one. Data that is read in an order that is not the file's has this form, such as a
- * matrix that is transposed. Reading column by column fetches each cache line once for each column
- * in it; reading the columns together, in squares, fetches it once. A grid belongs to one call, and
- * so to one thread.
+ * Columns of a file's rows: batches of the same number of short runs, far apart, each batch a step
+ * after the previous one. Data has this form if it is read in another order than the file's, such
+ * as a transposed matrix. Reading column by column fetches each cache line once for each column in
+ * it. Reading the columns together, in squares, fetches it once. A grid belongs to one call, and so
+ * to one thread.
  */
 struct grid {
     struct mpiio_batch_part first; /* the first column */
@@ -27,12 +27,14 @@ struct grid {
     int64_t columns;               /* 0: no grid */
 };
 
-/* Runs that share a line of the cache with those of other columns, and enough of them to map. */
+/* Runs that share a cache line with those of other columns, and enough of them for a mapping to
+   pay. */
 #define NARROW_RUN 64
 #define MANY_ROWS  64
 #define ROWS_APART (4 << 10)
 
-/* Takes part as the next column, or as the first one of an empty grid. False if it does not fit. */
+/* Adds part as the next column, or as the first one of an empty grid. Returns false if it does
+   not fit. */
 static bool grid_take(struct grid *grid, const struct mpiio_batch_part *part)
 {
     const struct mpiio_batch_part *first = &grid->first;
@@ -70,7 +72,7 @@ static int64_t row_span(const struct grid *grid)
     return (grid->columns - 1) * grid->step + grid->first.length;
 }
 
-/* Returns the displacement behind the last byte. */
+/* Returns the displacement after the last byte. */
 static int64_t grid_end(const struct grid *grid)
 {
     return grid->first.displacement + (grid->first.count - 1) * grid->first.stride + row_span(grid);
@@ -100,7 +102,7 @@ static void gather_rows(void *argument)
                       work->window->base + (displacement - work->window->start), &shape);
 }
 
-/* Reads a row that crosses the edge of a window. */
+/* Reads a row that crosses the boundary of a window. */
 static bool read_row(const struct grid *grid, int64_t row, struct mpiio_file *file,
                      struct mpiio_counters *done)
 {
@@ -117,7 +119,7 @@ static bool read_row(const struct grid *grid, int64_t row, struct mpiio_file *fi
     return true;
 }
 
-/* Reads the rows from `row` on that lie in its window. Returns how many, or -1. */
+/* Reads the rows from `row` on that lie in its window. Returns their number, or -1. */
 static int64_t read_rows(const struct grid *grid, int64_t row, struct mpiio_file *file,
                          struct mpiio_counters *done)
 {
@@ -144,8 +146,8 @@ static int64_t read_rows(const struct grid *grid, int64_t row, struct mpiio_file
 }
 
 /*
- * Gathers all of a grid from mapped windows, guarded. Returns false if this does not pay or fails;
- * some of it may then be in memory. Thread-safe.
+ * Gathers a whole grid from mapped windows, guarded. Returns false if this does not pay or fails;
+ * then some of it may be in memory. Thread-safe.
  */
 static bool grid_read(const struct grid *grid, struct mpiio_file *file, struct mpiio_counters *done)
 {
@@ -164,15 +166,15 @@ static bool grid_read(const struct grid *grid, struct mpiio_file *file, struct m
 }
 
 /*
- * Measured with the file in the page cache: a read call costs 0.55 us and 0.1 ns a byte where
- * source and destination agree in their place within a cache line, else up to 0.6 ns a byte;
- * gathering from a mapping costs 0.12 ns a byte at any alignment, and its first touch of each
- * 64 KiB 2 to 6 us: window.h has more of that.
+ * Measured with the file in the page cache: a read call costs 0.55 us, and 0.1 ns per byte if
+ * source and destination have the same offset in a cache line, else up to 0.6 ns per byte.
+ * Gathering from a mapping costs 0.12 ns per byte at any alignment, and the first touch of each 64
+ * KiB costs 2 to 6 us. window.h has more measurements.
  */
 #define LONG_RUN    (16 << 10) /* bytes from which a run is read directly, if aligned */
-#define FAR_APART   (16 << 10) /* distance in bytes beyond which short runs are */
-#define WIDE_GAP    (6 << 10)  /* bytes between runs that are more to read than a call is */
-#define SHORT_RUN   (1 << 10)  /* bytes whose place within a cache line does not matter */
+#define FAR_APART   (16 << 10) /* distance in bytes beyond which short runs are read by calls */
+#define WIDE_GAP    (6 << 10)  /* gap in bytes whose reading costs more than a call */
+#define SHORT_RUN   (1 << 10)  /* length in bytes below which alignment does not matter */
 #define CACHE_LINE  64
 #define BLOCK_BYTES (256 << 10)
 
@@ -184,11 +186,11 @@ struct block {
 };
 
 struct fetch {
-    struct mpiio_batches batches; /* the first member; stopped: transfer has the reason */
+    struct mpiio_batches batches; /* the first member; if stopped, transfer has the reason */
     struct mpiio_file *file;
     struct mpiio_transfer *transfer;
     bool small;   /* the request spans few bytes of the file */
-    int64_t size; /* the file's size, sampled during the request; 0: not yet */
+    int64_t size; /* of the file, sampled during the request; 0: not yet */
     char *block;  /* allocated when first needed */
     size_t block_size;
 };
@@ -231,8 +233,9 @@ static void gather_runs(const struct mpiio_batch_part *part, const struct block 
 /* Blocks. */
 
 /*
- * Memory for a block of wanted bytes. What lies in it has the same place within a cache line as in
- * the file: see gather.h for why. A short request gets a small block, which costs no page faults.
+ * Returns memory for a block of wanted bytes. Its bytes have the same offset within a cache line as
+ * in the file (gather.h explains why). A short request gets a small block, which costs no page
+ * faults.
  */
 static char *block_memory(struct fetch *fetch, size_t wanted, int64_t displacement)
 {
@@ -244,7 +247,7 @@ static char *block_memory(struct fetch *fetch, size_t wanted, int64_t displaceme
     return fetch->block != NULL ? fetch->block + displacement % CACHE_LINE : NULL;
 }
 
-/* Reads a block that begins at displacement and needs to go no further than end. */
+/* Reads a block that begins at displacement and ends at end, or earlier. */
 static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
                        int64_t displacement, int64_t end)
 {
@@ -266,7 +269,7 @@ static bool fill_block(struct fetch *fetch, struct block *block, const char *to,
     return true;
 }
 
-/* True where every run and its destination have the same place within a cache line. */
+/* Returns true if every run and its destination have the same offset within a cache line. */
 static bool is_aligned(const struct mpiio_batch_part *part)
 {
     uint64_t skew = (uint64_t)(uintptr_t)part->memory - (uint64_t)part->displacement;
@@ -276,7 +279,7 @@ static bool is_aligned(const struct mpiio_batch_part *part)
     return skew % CACHE_LINE == 0;
 }
 
-/* True where a call for each run costs less than blocks, which read what lies between them, too. */
+/* Returns true if one call per run costs less than blocks, which include the gaps between runs. */
 static bool is_sparse(const struct mpiio_batch_part *part)
 {
     int64_t stride = part->stride < 0 ? -part->stride : part->stride;
@@ -286,8 +289,8 @@ static bool is_sparse(const struct mpiio_batch_part *part)
 }
 
 /*
- * Takes off part the runs that are in the page cache, up to one that is not: a storage device that
- * was asked for runs with gaps would read each by itself, and not ahead.
+ * Reads runs that are in the page cache, up to the first one that is not, and removes them from
+ * part. Runs with gaps from a storage device would be read one by one, without readahead.
  */
 static void read_cached_runs(struct fetch *fetch, struct mpiio_batch_part *part)
 {
@@ -313,7 +316,7 @@ static void gather_from_blocks(struct fetch *fetch, struct mpiio_batch_part part
         if (runs > 0) {
             gather_runs(&part, block, runs);
         } else {
-            /* Too long for blocks, or cut by the end of the file. */
+            /* Too long for blocks, or cut off by the end of the file. */
             runs = 1;
             read_run(fetch, part.memory, part.displacement, part.length);
         }
@@ -333,8 +336,9 @@ static void gather_all_from_blocks(struct fetch *fetch)
 
 /* Windows. */
 
-/* Returns true if the file was seen to reach end. The guard ends a look behind the end of the file,
-   but not in a thread that blocks SIGBUS; a truncation at that moment is left to other threads. */
+/* Returns true if the file was seen to reach end. The guard ends an access beyond the end of the
+   file, but not in a thread that blocks SIGBUS. A truncation at that moment is not handled
+   there. */
 static bool is_there(struct fetch *fetch, int64_t end)
 {
     if (fetch->size < end)
@@ -386,12 +390,12 @@ static void fetch_part(struct fetch *fetch, struct mpiio_batch_part part)
         mpiio_batches_add(&fetch->batches, part);
         return;
     }
-    /* Pieces that wait come first, so that what is there has no gap when this one fails. */
+    /* Waiting parts first, so that the data read has no gap if this call fails. */
     mpiio_batches_flush(&fetch->batches);
     read_runs(fetch, part);
 }
 
-/* Reads a grid at once where that pays, else its columns one by one; then there is none. */
+/* Reads a grid at once if that pays, else its columns one by one. Empties the grid. */
 static void fetch_grid(struct fetch *fetch, struct grid *grid)
 {
     if (grid->columns > 0)
@@ -404,7 +408,7 @@ static void fetch_grid(struct fetch *fetch, struct grid *grid)
     grid->columns = 0;
 }
 
-/* A batch that is not in the file's order may consist of columns. */
+/* Reads batches that are not in the file's order. They may form the columns of grids. */
 static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor)
 {
     struct grid grid = {.columns = 0};
@@ -423,8 +427,9 @@ static void fetch_columns(struct fetch *fetch, struct vs_cursor *cursor)
 }
 
 /*
- * True where all lies within a short read (by its ends: a guess where the order is not the file's).
- * Random ones of a file too long to stay mapped would spend their time mapping and unmapping.
+ * Returns true if the whole transfer lies within a short read, judged by its ends, which is a guess
+ * if the order is not the file's. Random short reads of a file that is too long to stay mapped
+ * would spend their time on mapping and unmapping.
  */
 static bool is_small(const struct mpiio_transfer *transfer)
 {

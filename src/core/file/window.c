@@ -9,23 +9,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LARGE_PAGE (2 << 20) /* what the kernel makes at most, on x86-64 */
+#define LARGE_PAGE (2 << 20) /* the largest page that the kernel makes on x86-64 */
 
 /*
- * Measured: small pages have 16 faults a MiB, and gathering from new windows then takes 1.2 to 1.4
- * times as long as by read calls; with 9 a MiB 1.0 to 1.2 times; with 2 and less 0.7 times. Windows
- * that are there take a quarter of that.
+ * Measured: with small pages there are 16 faults per MiB, and gathering from new windows takes 1.2
+ * to 1.4 times as long as read calls; with 9 per MiB 1.0 to 1.2 times; with 2 or fewer 0.7 times.
+ * Gathering from existing windows takes a quarter of that.
  */
-#define DEAR_BYTES  ((1 << 20) / 6) /* for a page fault: below it new windows are left */
-#define PROBE_BYTES (2 << 20)       /* of a window, in which faults are counted */
-#define PROBE_EVERY 8               /* the number of windows of which one is probed */
+#define DEAR_BYTES  ((1 << 20) / 6) /* bytes per page fault; with fewer, new windows do not pay */
+#define PROBE_BYTES (2 << 20)       /* first bytes of a window in which faults are counted */
+#define PROBE_EVERY 8               /* one of this number of windows is probed */
 
 static bool is_set(const atomic_bool *flag)
 {
     return atomic_load_explicit(flag, memory_order_relaxed);
 }
 
-/* Most often it is so already: then the others' caches keep it. */
+/* Stores only a changed value. Usually it has not changed, and then the cache line stays shared. */
 static void set_window(atomic_bool *flag, bool value)
 {
     if (is_set(flag) != value)
@@ -40,7 +40,8 @@ static void look_at_size(struct mpiio_windows *windows)
     set_window(&windows->few, end >= 0 && end <= MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE);
 }
 
-/* The rest of a program, which may be a user's, needs some of a limited space, too. */
+/* Returns the maximum number of windows. If the address space is limited, leaves some of it for
+   the rest of the program, which may be a user's. */
 static int most_kept(void)
 {
     struct rlimit limit;
@@ -105,13 +106,15 @@ static struct mpiio_window *map_window(struct mpiio_windows *windows, int64_t st
     return window;
 }
 
-/* The slot in which a window is looked for first: that of a file that stays, always. */
+/* Returns the slot to search first. If the set can keep all windows of the file, that is always
+   the right one. */
 static int first_slot(const struct mpiio_windows *windows, int64_t start)
 {
     return (int)(start / MPIIO_WINDOW_SIZE % windows->count);
 }
 
-/* Takes a use of the kept window at start; NULL if there is none. The lock is held. */
+/* Takes a reference to the kept window at start. Returns NULL if there is none. With the lock
+   held. */
 static struct mpiio_window *find_window(struct mpiio_windows *windows, int64_t start)
 {
     for (int i = 0; i < windows->count; i++) {
@@ -128,8 +131,8 @@ static struct mpiio_window *find_window(struct mpiio_windows *windows, int64_t s
 }
 
 /*
- * Keeps window in a free slot or in place of the one used longest ago, which is returned if its
- * last user was the set: the caller unmaps it. The lock is held.
+ * Keeps window in a free slot, or in place of the least recently used one. Returns the replaced
+ * window for the caller to unmap, if only the set used it. With the lock held.
  */
 static struct mpiio_window *keep_window(struct mpiio_windows *windows, struct mpiio_window *window)
 {
@@ -163,7 +166,7 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
     window = map_window(windows, start);
     if (window == NULL)
         return NULL;
-    /* Another thread may have mapped it meanwhile: then that one is used and this is the spare. */
+    /* If another thread has mapped the window meanwhile, use that one and unmap this one. */
     pthread_mutex_lock(&windows->lock);
     found = find_window(windows, start);
     spare = found != NULL ? window : keep_window(windows, window);
@@ -173,8 +176,8 @@ struct mpiio_window *mpiio_windows_acquire(struct mpiio_windows *windows, int64_
 }
 
 /*
- * Page faults of this thread. One that waited for storage takes many off: what comes from there
- * comes in large pages, and gathering from it was 1.1 times as fast as reading by calls.
+ * Returns the page faults of this thread. A fault that waited for storage subtracts a large number:
+ * data from storage comes in large pages, and gathering it was 1.1 times as fast as read calls.
  */
 static long faults_so_far(void)
 {
@@ -185,7 +188,7 @@ static long faults_so_far(void)
                : 0;
 }
 
-/* A window is expected to be like those before it. */
+/* Assumes that a window behaves like previous ones. */
 bool mpiio_window_begin_read(struct mpiio_window_read *read)
 {
     struct mpiio_windows *windows = read->windows;
@@ -220,8 +223,8 @@ void mpiio_window_end_read(const struct mpiio_window_read *read)
 }
 
 /*
- * All of this is advice: a kernel that does not take it makes small pages when they are stored to.
- * A touch without a store makes each large page.
+ * This is only advice. A kernel that ignores it makes small pages at the first store. Populating
+ * one small page makes a whole large page.
  */
 void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t end)
 {
@@ -233,7 +236,8 @@ void mpiio_window_make_pages(struct mpiio_window *window, int64_t start, int64_t
         madvise(window->base + (at - window->start), MPIIO_SMALL_PAGE, MADV_POPULATE_WRITE);
 }
 
-/* The last part of a file is not cached as a whole, and left to calls. */
+/* Returns true if the whole part is in the page cache. The last part of a file never is, so it
+   is read by calls. */
 static bool has_part(const struct mpiio_window *window, int64_t part)
 {
     unsigned char states[MPIIO_WINDOW_PART / MPIIO_SMALL_PAGE];
@@ -246,7 +250,7 @@ static bool has_part(const struct mpiio_window *window, int64_t part)
     return true;
 }
 
-/* Asking takes almost a microsecond: it is done once. */
+/* A query takes almost a microsecond, so it is made only once. */
 static bool is_part_cached(struct mpiio_window *window, int64_t part)
 {
     uint64_t bit = UINT64_C(1) << part % 64;
@@ -279,7 +283,8 @@ bool mpiio_window_has_page(const struct mpiio_window *window, int64_t displaceme
            (state & 1);
 }
 
-/* The window kept in slot, with a use for the caller, where it was stored to; else NULL. */
+/* Returns the window kept in slot, with a reference for the caller, if it was stored to; else
+   NULL. */
 static struct mpiio_window *stored_window(struct mpiio_windows *windows, int slot)
 {
     struct mpiio_window *window;

@@ -8,7 +8,7 @@
 /* Data written more thinly than this does not fill blocks soon. */
 #define SPARSE 256
 
-/* Dividing bytes over blocks rounds down, so this many may be missing. */
+/* The tolerance for bytes that are lost by rounding down when they are divided over blocks. */
 #define SLACK (MPIIO_WRITE_BEHIND_BLOCK / 64)
 
 void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
@@ -61,7 +61,8 @@ static void *write_back(void *argument)
     return NULL;
 }
 
-/* Queues a block for write-back. If the queue is full, the kernel does it later. Lock held. */
+/* Queues a block for write-back. If the queue is full, leaves it to the kernel. With the lock
+   held. */
 static void enqueue_range(struct mpiio_write_behind *behind, int64_t number)
 {
     assert(mpiio_is_held(&behind->lock));
@@ -73,7 +74,7 @@ static void enqueue_range(struct mpiio_write_behind *behind, int64_t number)
     }
 }
 
-/* Returns the entry of a block; a new one replaces another. The lock is held. */
+/* Returns the entry of a block, which replaces another one if it is new. With the lock held. */
 static struct mpiio_filling *find_block(struct mpiio_write_behind *behind, int64_t number)
 {
     struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];

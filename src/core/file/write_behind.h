@@ -9,11 +9,11 @@
 #include "window.h"
 
 /*
- * Write-behind: blocks of the file that were filled completely, by any number of writers, are sent
- * to the device while others are filled, so that an fsync at the end has little left to do. Other
+ * Write-behind: sends blocks of the file that were filled completely, by any number of writers, to
+ * the device while others are being filled. So an fsync at the end has little left to do. Other
  * blocks are left to the kernel: bytes of other slices may come soon, and the block would be stored
- * twice. A block that is filled repeatedly is sent once until the next fsync. All of this affects
- * timing only: a wrong guess costs time.
+ * twice. A block that is filled repeatedly is sent once until the next fsync. Only timing is
+ * affected: a wrong guess costs time.
  */
 #define MPIIO_WRITE_BEHIND_BLOCK ((int64_t)4 << 20)
 #define MPIIO_WRITE_BEHIND_COUNT 64
@@ -21,8 +21,8 @@
 struct mpiio_write_behind {
     struct mpiio_windows *windows; /* borrowed */
     int fd;                        /* of the file, borrowed */
-    bool off;                      /* leave all to the kernel; set before the file is used */
-    pthread_mutex_t lock;          /* held to count, never during a system call */
+    bool off;                      /* leave everything to the kernel; set before the file is used */
+    pthread_mutex_t lock;          /* held for counting, never during a system call */
     pthread_cond_t wake;           /* for the thread: there is work, or it must exit; with lock */
     pthread_t thread;
     bool running;                            /* thread was started; guarded by lock */
@@ -30,13 +30,15 @@ struct mpiio_write_behind {
     int queued;                              /* number of full blocks; guarded by lock */
     int64_t queue[MPIIO_WRITE_BEHIND_COUNT]; /* their numbers; guarded by lock */
     struct mpiio_filling {
-        int64_t number; /* of the block: its displacement by its size; guarded by lock */
-        int64_t bytes;  /* written to it so far; 0: not in use; -1: full; guarded by lock */
+        /* number of the block: its displacement divided by its size; guarded by lock */
+        int64_t number;
+        int64_t bytes; /* written to it so far; 0: not in use; -1: full; guarded by lock */
     } filling[MPIIO_WRITE_BEHIND_COUNT];
 };
 
 /*
- * Starts with no data written to the file that is open as fd and mapped by windows, both borrowed.
+ * Initializes without written data for the file that is open as fd and mapped by windows, both
+ * borrowed.
  */
 void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
                              struct mpiio_windows *windows);

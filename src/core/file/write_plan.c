@@ -10,24 +10,24 @@
 /* The write plan. */
 
 /*
- * Measured on ext4 with two threads, page cache: a write call costs 3 to 6 us; a store to a page
- * that is not mapped yet 6 us where the page is new in the file, and a fraction of that where it
- * exists, as the kernel then maps many pages at once. Scattering was thus 3 times as fast as calls
- * for runs of 512 bytes in a new file, and 5 to 40 times in an existing one; from 16 KiB on calls
- * are faster in a new file and as fast in an existing one.
+ * Measured on ext4 with two threads and the page cache: a write call costs 3 to 6 us. A store to a
+ * page that is not mapped costs 6 us if the page is new in the file. It costs a fraction of that if
+ * the page exists, because the kernel then maps many pages at once. So for runs of 512 bytes
+ * scattering was 3 times as fast as calls in a new file, and 5 to 40 times in an existing one. From
+ * 16 KiB on, calls are faster in a new file and equally fast in an existing one.
  */
 #define LONG_RUN  (16 << 10) /* bytes from which a run is written directly */
-#define FAR_APART (16 << 10) /* distance in bytes beyond which short runs are */
-#define FEW_RUNS  8          /* runs for which a mapping does not pay */
+#define FAR_APART (16 << 10) /* distance in bytes beyond which short runs are written directly */
+#define FEW_RUNS  8          /* number of runs for which a mapping does not pay */
 
 struct put {
     struct mpiio_batches batches; /* the first member */
     struct mpiio_file *file;
-    struct mpiio_transfer *transfer; /* bytes and error: set when it stops */
+    struct mpiio_transfer *transfer; /* bytes and error are set when it stops */
     int64_t size;   /* a lower bound of the file's size at some time during the call */
     bool looked;    /* size was sampled, not only derived from written bytes */
     int64_t lowest; /* displacement of the first run: the lowest if they ascend */
-    bool settled;   /* threads that make the file longer have been waited for */
+    bool settled;   /* has waited for writers that extend the file */
     bool few;
     struct mpiio_batch_part last; /* the last run, if it is not written yet */
     int64_t apart; /* distance in bytes beyond which short runs are written directly */
@@ -57,8 +57,9 @@ static void write_runs(struct put *put, struct mpiio_batch_part part)
 
 /*
  * Allocates [start, end) and makes large pages for it. This must happen before the end of the file
- * moves into a block: the filesystem (ext4) then makes a small page for that block, and the kernel
- * makes no large ones around it. Other threads wait, as their allocation would do the same.
+ * moves into a block: otherwise the filesystem (ext4) makes a small page for that block, and the
+ * kernel makes no large pages around it. Other threads wait, because their allocation would have
+ * the same effect.
  */
 static bool prepare_put(struct put *put, int64_t start, int64_t end)
 {
@@ -79,11 +80,11 @@ static bool prepare_put(struct put *put, int64_t start, int64_t end)
 }
 
 /*
- * Waits for any other writer that is extending the file. A filesystem (ext4) may first show the new
- * size and then clear the rest of the old last block, including data that was scattered there
+ * Waits for any other writer that is extending the file. A filesystem (ext4) may first publish the
+ * new size and then clear the rest of the old last block, including data that was scattered there
  * meanwhile. Calls that write or allocate wait for that writer. Writing is cheaper, so the first
- * run is written by a call. Near the end of the file, that call must not be the one that makes a
- * page: see prepare().
+ * run is written by a call. Near the end of the file, that call must not create a page: see
+ * prepare_put().
  */
 static bool settle_growth(struct put *put)
 {
@@ -99,7 +100,7 @@ static bool settle_growth(struct put *put)
     return prepare_put(put, start, start + 1);
 }
 
-/* Gets the file's size if anything is scattered; calls do not need it. */
+/* Gets the file's size if data is scattered. Calls do not need it. */
 static bool look_at_size(struct put *put)
 {
     int64_t size = put->looked ? 0 : mpiio_file_size(put->file);
@@ -113,9 +114,9 @@ static bool look_at_size(struct put *put)
 }
 
 /*
- * Makes the file hold the bytes of all parts. The whole range behind its end is allocated, not only
- * its last byte. A full disk is then detected before the size has moved far beyond what can be
- * stored, and an O_APPEND writer can continue where its short count ends. It costs no more.
+ * Extends the file to the end of all parts. Allocates the whole range after its end, not only the
+ * last byte. So a full disk is detected before the size has moved far beyond what can be stored,
+ * and an O_APPEND writer can continue where its short count ends. This costs no more.
  */
 static bool grow_file(struct put *put)
 {
@@ -153,7 +154,7 @@ static void move_runs(struct mpiio_batches *batches)
 }
 
 /*
- * Puts one part. The last run is always written by a call, because stores through a mapping need
+ * Writes one part. The last run is always written by a call, because stores through a mapping need
  * not update the file's times. Waiting parts are moved before a call, so that a failure leaves no
  * gap before it.
  */
@@ -189,7 +190,7 @@ static void start_put(struct put *put, struct mpiio_file *file, struct mpiio_tra
     transfer->error = 0;
 }
 
-/* Writes the last run; no other parts wait. Starts write-behind. */
+/* Writes the last run when no other parts wait. Starts write-behind. */
 static void finish_put(struct put *put, int64_t bytes)
 {
     write_runs(put, put->last);
@@ -213,7 +214,7 @@ void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transf
     put.lowest = vs_map_displacement(transfer->map, position);
     put.few = length / FEW_RUNS < typical_run;
     transfer->bytes = transfer->length;
-    /* In an order that is not the file's, the same pages are stored to repeatedly. */
+    /* In another order than the file's, the same pages are stored to repeatedly. */
     if (!facts->monotonic)
         put.apart = INT64_MAX;
     vs_cursor_start(&cursor, transfer->map, position, length);
