@@ -8,14 +8,14 @@
 /* Reading elements of the file and converting them to native. */
 
 /*
- * Bytes that are converted while they are in a core's cache. Measured, for swapped doubles in calls
- * of 1 MiB: 64 to 1024 KiB are alike.
+ * The bytes that are converted at once, while they are in a core's cache. Measured for swapped
+ * doubles in calls of 1 MiB: sizes from 64 to 1024 KiB perform alike.
  */
 #define CHUNK ((size_t)256 << 10)
 
 struct converted_read {
     struct mpiio_slice *slice;
-    struct mpiio_transfer *transfer; /* by slice offsets; bytes: count of those converted so far */
+    struct mpiio_transfer *transfer; /* by slice offsets; bytes: number converted so far */
     bool stopped;
 };
 
@@ -41,7 +41,7 @@ static size_t read_part(struct converted_read *reading, int64_t position, size_t
     return part.bytes;
 }
 
-/* Whole elements, whose bytes are reordered where they are to be. */
+/* Reads whole elements, and reorders their bytes in place. */
 static void in_place(struct converted_read *reading, int64_t offset, size_t length, void *buffer)
 {
     const struct mpiio_conversion *conversion = &reading->slice->codec->conversions[0];
@@ -54,7 +54,7 @@ static void in_place(struct converted_read *reading, int64_t offset, size_t leng
         reading->transfer->bytes += count * conversion->native;
 }
 
-/* The positions of the elements that hold a part of the slice. */
+/* The positions of the elements that contain a part of the slice. */
 struct span {
     int64_t position;
     int64_t length;
@@ -68,8 +68,8 @@ static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size
     return span;
 }
 
-/* Returns the length of the elements, of length bytes and at least one element, that fit into a
-   chunk. */
+/* Returns the number of bytes, at most length, whose elements fit into a chunk; at least one
+   element. */
 static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size_t length,
                            struct span *span)
 {
@@ -79,7 +79,7 @@ static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size
         struct mpiio_element middle;
 
         length = (length + 1) / 2;
-        /* Not to convert an element twice. */
+        /* Avoids converting an element twice. */
         middle = mpiio_codec_element(codec, offset + (int64_t)length);
         if (middle.offset > offset)
             length = (size_t)(middle.offset - offset);
@@ -88,7 +88,7 @@ static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size
     return length;
 }
 
-/* From memory of its own: the file's elements have other sizes, or are cut. */
+/* Converts from separate memory, because the file's elements have other sizes, or are partial. */
 static size_t elements_apart(struct converted_read *reading, int64_t offset, size_t length,
                              void *buffer)
 {
@@ -113,8 +113,8 @@ static size_t elements_apart(struct converted_read *reading, int64_t offset, siz
     return length;
 }
 
-/* Returns the number of bytes, of length from offset on, that are whole elements of a chunk; 0: an
-   element is cut. */
+/* Returns how many of length bytes from offset form whole elements that fit into a chunk; 0 if
+   the first element is partial. */
 static size_t whole_elements(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
     size_t native = codec->conversions[0].native;
@@ -124,7 +124,7 @@ static size_t whole_elements(const struct mpiio_codec *codec, int64_t offset, si
     return (length < CHUNK ? length : CHUNK) / native * native;
 }
 
-/* To the end of the element that is cut. */
+/* Returns the number of bytes to the end of the partial element. */
 static size_t cut_element(const struct mpiio_codec *codec, int64_t offset, size_t length)
 {
     size_t native = codec->conversions[0].native;
@@ -144,7 +144,7 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
     mpiio_store_read(slice->store, &transfer);
     if (transfer.error != 0)
         return transfer.error;
-    /* Behind the end the file is zeros to be. */
+    /* Bytes after the end of the file will be zeros. */
     memset((char *)file + transfer.bytes, 0, conversion->file - transfer.bytes);
     *readable = mpiio_to_native(conversion, native, file, 1) == 0;
     if (!*readable)
@@ -152,7 +152,8 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
     return 0;
 }
 
-/* Returns true if a partial element is still to be shown. Once it is stored, the file has it. */
+/* Returns true if a partial element must still be shown. If it is stored and the file has
+   changed since, the file's element counts. */
 static bool partial_stands(void *argument, const struct mpiio_partial_element *partial)
 {
     struct converted_read *reading = argument;

@@ -10,9 +10,9 @@
 /* Converting native bytes and storing them. */
 
 /*
- * Bytes that are reordered in memory and then stored by one mpiio_write_runs: it writes its first
- * and last runs by calls and makes the file longer, which smaller ones would do as often. In a new
- * file that halved the rate.
+ * The bytes that are reordered in memory and then stored by one mpiio_write_runs. Each call writes
+ * its first and last runs by system calls and extends the file, so smaller chunks would do so more
+ * often. In a new file that halved the throughput.
  */
 #define CHUNK ((size_t)1 << 20)
 
@@ -22,7 +22,7 @@ struct converted_write {
     struct mpiio_transfer *transfer; /* by slice offsets; error: why fewer bytes are stored */
     int64_t offset, end;             /* of the part being written */
     int64_t body_start, body_end;    /* of the whole elements */
-    struct mpiio_element head, tail; /* the elements that are cut, if there are any */
+    struct mpiio_element head, tail; /* the partial elements, if there are any */
 };
 
 static const char *bytes_at(const struct converted_write *writing, int64_t offset)
@@ -35,7 +35,8 @@ static int64_t end_of(const struct mpiio_element *element)
     return element->offset + (int64_t)element->conversion->native;
 }
 
-/* A single element that is cut at its end is the head; the body is then empty, and behind it. */
+/* Splits a write. A single element that is cut off at its end is the head; the body is then
+   empty and follows it. */
 static void split_write(struct converted_write *writing)
 {
     const struct mpiio_codec *codec = writing->slice->codec;
@@ -82,8 +83,9 @@ static int lock_file(struct mpiio_store *store, int64_t start, int64_t end, bool
 }
 
 /*
- * A filesystem without locks leaves only this store's own writers to be excluded. The lock in the
- * file comes first: another program may hold it for long, which is no matter to other elements.
+ * Acquires both locks. On a filesystem without locks, only writers of this store are excluded. The
+ * lock in the file comes first: another program may hold it for long, and that must not block
+ * writers of other elements.
  */
 static int acquire_locks(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
                          bool locked, struct held *held)
@@ -103,15 +105,15 @@ static int acquire_locks(struct mpiio_store *store, int64_t start, int64_t end, 
     return 0;
 }
 
-/* Elements that are cut. */
+/* Partial elements. */
 
-/* An element as it is in the file, with what is written of it laid over. */
+/* An element of the file with the written bytes overlaid. */
 struct merged {
     struct mpiio_element element;
     int64_t displacement;
-    struct mpiio_partial_element partial; /* what is written: now, and before */
-    bool readable;                        /* what the file has can be converted */
-    unsigned char *file;                  /* bytes as the file is to have them; owned */
+    struct mpiio_partial_element partial; /* bytes written now and before */
+    bool readable;                        /* the file's bytes can be converted */
+    unsigned char *file;                  /* the new bytes for the file; owned */
 };
 
 static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
@@ -125,7 +127,7 @@ static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
     return merged->file != NULL ? 0 : -ENOMEM;
 }
 
-/* Excludes others from the element, and makes this host see what they have written of it. */
+/* Excludes other writers of the element, and makes their earlier writes visible to this host. */
 static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
                            bool locked, struct held *held)
 {
@@ -140,7 +142,7 @@ static int acquire_element(const struct mpiio_slice *slice, const struct merged 
     return error;
 }
 
-/* Returns error, or else why other hosts may not see what was stored of the element. */
+/* Returns error, or the error of making the stored element visible to other hosts. */
 static int release_element(const struct mpiio_slice *slice, struct held *held, int error)
 {
     if (error == 0)
@@ -169,7 +171,7 @@ static bool is_exact(const struct mpiio_slice *slice, const struct merged *merge
 
     if (is_complete(merged))
         return true;
-    /* A truncated value depends only on the bytes that are kept. */
+    /* A truncated value depends only on the kept bytes. */
     if (slice->truncates && native > merged->element.conversion->file)
         return true;
     return mpiio_to_native(merged->element.conversion, back, merged->file, 1) == 0 &&
@@ -177,8 +179,8 @@ static bool is_exact(const struct mpiio_slice *slice, const struct merged *merge
 }
 
 /*
- * The partial element as it was kept, if it was; native is what the file has. One that was stored
- * before the file got something else is past.
+ * Finds the partial element that was kept. native is the file's value. An element that was stored
+ * is obsolete if the file has changed since.
  */
 static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
                       const unsigned char *native, struct mpiio_partial_element *kept)
@@ -189,8 +191,8 @@ static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
 }
 
 /*
- * Lays the bytes [from, to) of the element over what the file and the partial elements have, and
- * converts it. 0, or why it cannot be converted.
+ * Overlays the bytes [from, to) of the element on those of the file and of the partial element, and
+ * converts the result. Returns 0, or the error of the conversion.
  */
 static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
                        int64_t from, int64_t to, const unsigned char *native)
@@ -213,7 +215,7 @@ static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const c
     return mpiio_to_file(merged->element.conversion, merged->file, merged->partial.bytes, 1);
 }
 
-/* Stores an element, or a part of one. Fails unless all of it is stored. */
+/* Stores an element, or a part of one. Fails unless the whole part is stored. */
 static int store_part(struct mpiio_slice *slice, struct mpiio_transfer *part)
 {
     mpiio_store_write(slice->store, part);
@@ -242,7 +244,7 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
     if (error != 0)
         return error;
     refused = merge_bytes(slice, merged, bytes, from, to, native);
-    /* A value that is complete and is refused is an error now; what was kept before stays so. */
+    /* A complete value that is refused is an error now. Bytes that were kept before stay. */
     if (refused != 0 && is_complete(merged))
         return refused;
     if (refused != 0 || !is_exact(slice, merged)) {
@@ -256,7 +258,7 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
     return error;
 }
 
-/* Stores the bytes [from, to) of an element, whose other bytes stay what they are. */
+/* Stores the bytes [from, to) of an element. Its other bytes do not change. */
 static int replace_bytes(const struct converted_write *writing, const struct mpiio_element *element,
                          const char *bytes, int64_t from, int64_t to)
 {
@@ -287,7 +289,7 @@ static int store_kept(struct mpiio_slice *slice, struct merged *merged, const un
     return error != 0 ? error : store_element(slice, merged, done);
 }
 
-/* Keeps an element that was stored, but is read back as another one. */
+/* Keeps an element that was stored but reads back as another value. */
 static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
 {
     struct mpiio_partial_element *partial = &merged->partial;
@@ -307,7 +309,7 @@ static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged
 
     if (error != 0)
         return error;
-    /* It may have been completed since it was looked up, or others have written it since. */
+    /* Another thread may have completed or written it since it was looked up. */
     if (find_kept(slice, merged, native, &kept)) {
         if (kept.stored && !last)
             return 0;
@@ -343,7 +345,7 @@ int mpiio_convert_write_partial(struct mpiio_slice *slice,
         }
     } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
 out:
-    /* Whatever the reason is, or the caller would come again for ever. */
+    /* Drop it on any error, or the caller would retry forever. */
     if (last && error != 0)
         mpiio_partial_drop(&slice->partial, partial->offset, partial->offset + 1);
     free(merged.file);
@@ -351,8 +353,8 @@ out:
 }
 
 /*
- * Stores the bytes [from, to) of an element whose bytes are reordered: what is side by side in a
- * unit is so in the file.
+ * Stores the bytes [from, to) of an element whose bytes are reordered. Bytes that are adjacent in a
+ * unit are adjacent in the file.
  */
 static int reorder_bytes(const struct converted_write *writing, const struct mpiio_element *element,
                          const char *bytes, int64_t from, int64_t to)
@@ -376,7 +378,7 @@ static int reorder_bytes(const struct converted_write *writing, const struct mpi
     return error;
 }
 
-/* Stores what is given of an element that is cut. */
+/* Stores the given bytes of a partial element. */
 static int put_part(const struct converted_write *writing, const struct mpiio_element *element)
 {
     int64_t start = writing->offset > element->offset ? writing->offset : element->offset;
@@ -393,8 +395,7 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
 
 /* Whole elements. */
 
-/* Stores length positions. Returns how many bytes are stored, and sets the whole transfer's error.
- */
+/* Writing whole elements. */
 static size_t store_positions(const struct converted_write *writing, int64_t position,
                               size_t length, const char *memory, enum mpiio_put put)
 {
@@ -407,7 +408,7 @@ static size_t store_positions(const struct converted_write *writing, int64_t pos
     return part.bytes;
 }
 
-/* Elements whose bytes are only reordered. Returns how many slice bytes are stored. */
+/* Stores elements whose bytes are only reordered. Returns the number of slice bytes stored. */
 static int64_t put_plain(const struct converted_write *writing, char *memory)
 {
     const struct mpiio_conversion *conversion = &writing->slice->codec->conversions[0];
@@ -432,7 +433,7 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
     return at - writing->body_start;
 }
 
-/* Finds displacements between which [position, position + length) lies, or as tight ones as are
+/* Finds bounds of the displacements of [position, position + length), as tight as they are
    known. */
 static void element_bounds(const struct vs_map *map, int64_t position, int64_t length,
                            int64_t *start, int64_t *end)
@@ -446,9 +447,9 @@ static void element_bounds(const struct vs_map *map, int64_t position, int64_t l
 }
 
 /*
- * Elements that are converted in memory, from the one at slice offset at on, whose positions are
- * [position, position + length): with locks, and so without waiting. Returns the offset behind
- * those that are stored.
+ * Stores elements that are converted in memory. The first one is at slice offset at; their
+ * positions are [position, position + length). Holds locks, and so does not wait. Returns the
+ * offset after the stored elements.
  */
 static int64_t put_locked(const struct converted_write *writing, const char *memory,
                           int64_t position, int64_t length, int64_t at)
@@ -464,7 +465,7 @@ static int64_t put_locked(const struct converted_write *writing, const char *mem
     if (error != 0)
         return at;
     stored = (int64_t)store_positions(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
-    /* An element that is stored in part does not count. */
+    /* A partially stored element does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
     mpiio_partial_drop(&slice->partial, at, behind);
@@ -472,7 +473,7 @@ static int64_t put_locked(const struct converted_write *writing, const char *mem
     return behind;
 }
 
-/* The same whatever they are. Returns how many slice bytes are stored. */
+/* Stores packed elements of any kind. Returns the number of slice bytes stored. */
 static int64_t put_packed(const struct converted_write *writing, const char *memory,
                           int64_t position, int64_t length, bool bytewise)
 {
@@ -496,7 +497,8 @@ static int64_t put_packed(const struct converted_write *writing, const char *mem
     return at - writing->body_start;
 }
 
-/* All but the elements are converted already. Returns how many bytes are written from offset on. */
+/* Stores a write whose body is converted already. Returns the number of bytes written from
+   offset on. */
 static size_t put_all(const struct converted_write *writing, char *memory, int64_t position,
                       int64_t length, bool bytewise)
 {
@@ -517,7 +519,7 @@ static size_t put_all(const struct converted_write *writing, char *memory, int64
     return (size_t)((*error == 0 ? writing->end : writing->body_end) - writing->offset);
 }
 
-/* A call's part: what is converted before anything is stored. */
+/* Handles a part of a call that is converted before anything is stored. */
 static size_t put_converted(const struct converted_write *writing)
 {
     const struct mpiio_codec *codec = writing->slice->codec;

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-/* Counts since the store was opened. Each counter only grows; a snapshot is not atomic over the
+/* Counts since the store was opened. Counters only increase. A snapshot is not atomic over all
    counters. */
 struct mpiio_counters {
     uint64_t slice_reads;           /* calls that read a slice */
-    uint64_t slice_read_bytes;      /* bytes handed out of slices */
+    uint64_t slice_read_bytes;      /* bytes returned from slices */
     uint64_t store_reads;           /* reads of the file by system call */
     uint64_t store_read_bytes;      /* bytes moved by them */
     uint64_t store_map_bytes;       /* bytes gathered from mappings of the file */
     uint64_t slice_writes;          /* calls that write a slice */
-    uint64_t slice_write_bytes;     /* bytes that they took */
+    uint64_t slice_write_bytes;     /* bytes accepted by them */
     uint64_t store_writes;          /* writes of the file by system call */
     uint64_t store_write_bytes;     /* bytes moved by them */
     uint64_t store_map_write_bytes; /* bytes scattered into mappings of the file */

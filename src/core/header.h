@@ -3,8 +3,8 @@
 #define CORE_HEADER_H
 
 /*
- * Headers of files that describe themselves, against what a spec says of them ("header"): where
- * they are no longer as they were, the spec's displacements may be wrong. Local, thread-safe.
+ * Comparison of headers of self-describing files with the checksums in a spec ("header"). If a
+ * header has changed, the spec's displacements may be wrong. Local, thread-safe.
  */
 
 #include <stddef.h>
@@ -13,14 +13,14 @@
 #include "spec.h"
 
 /*
- * The CRC-32 (of IEEE 802.3, as zlib has it) of bytes [at, at + size) of the file at path. 0, or a
- * negative errno: -ENODATA where the file ends before.
+ * Computes the CRC-32 (IEEE 802.3, as in zlib) of bytes [at, at + size) of the file at path.
+ * Returns 0 or a negative errno: -ENODATA if the file is shorter.
  */
 int mpiio_header_sum(const char *path, int64_t at, int64_t size, uint32_t *sum);
 
-/* Reads all header bytes of which the spec has checksums. Returns 0 if they match or the spec has
-   none, -ESTALE if one does not match, or another negative errno if they cannot be read. why, of
-   why_size bytes, then gets a line with the reason. */
+/* Compares all header bytes for which the spec has checksums. Returns 0 if they match or the
+   spec has none, -ESTALE if one differs, or another negative errno if they cannot be read. Then
+   why (why_size bytes) gets one line with the reason. */
 int mpiio_header_check(const struct vs_spec *spec, char *why, size_t why_size);
 
 #endif

@@ -8,7 +8,7 @@
 struct mpiio_member_place {
     int64_t member;       /* -1: in a hole */
     int64_t displacement; /* in the member's file */
-    int64_t length;       /* bytes from there on that lie side by side in both, or in the hole */
+    int64_t length;       /* bytes from there on that are contiguous in both, or in the hole */
 };
 
 /* Two members whose paths name one file, by number, first < second. */

@@ -23,7 +23,7 @@ void mpiio_partial_destroy(struct mpiio_partial *partial)
     pthread_mutex_destroy(&partial->lock);
 }
 
-/* The number of the first element at or behind offset. Lock held. */
+/* Returns the index of the first element at or after offset. With the lock held. */
 static size_t find_element(const struct mpiio_partial *partial, int64_t offset)
 {
     assert(mpiio_is_held(&partial->lock));
@@ -47,7 +47,7 @@ bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
     return found;
 }
 
-/* Lock held. */
+/* With the lock held. */
 static int make_room(struct mpiio_partial *partial)
 {
     struct mpiio_partial_element *list = NULL;

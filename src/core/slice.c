@@ -11,11 +11,12 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 
-/* Pieces looked at, some tens of milliseconds: what needs more counts as overlapping. */
+/* The number of pieces to examine, for some tens of milliseconds. A map that needs more counts
+   as overlapping. */
 #define COVER_STEPS 1000000
 
 /*
- * A map says at once that it is disjoint where its runs come in the file's order. Where they do
+ * Sets *disjoint. A map is known to be disjoint if its runs are in the file's order. If they are
  * not (tiles that lie within each other's holes), the bytes are counted.
  */
 static int find_disjoint(const struct vs_map *map, bool *disjoint)
@@ -107,10 +108,11 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
 }
 
 /*
- * Reading packed bytes: offsets are packed ones (vs_view_gaps).
+ * Reading packed bytes. Offsets are packed offsets (vs_view_gaps).
  *
- * How many of the bytes from offset on are there by a size of the file that goes to *size: one that
- * was seen some time ago where it says that all are, else the present one. Negative errno.
+ * Returns the number of the length bytes from offset on that exist, or a negative errno. Sets *size
+ * to the file's size by which that was determined: an earlier one if all bytes existed by that,
+ * else the current one.
  */
 static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t length,
                              int64_t *size)
@@ -129,11 +131,11 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
 }
 
 /*
- * Returns how many bytes of a transfer from offset on lie below the file's size now, and below the
- * end that was met while reading. Bytes gathered from a mapping are zeros behind the file's end.
+ * Returns how many bytes of a transfer from offset lie below the file's current size, and below the
+ * end that was met while reading. Bytes gathered from a mapping are zeros after the file's end.
  * pread(2) may return such zeros while another thread truncates, because the kernel sets the new
  * size before it clears the rest of the page. Bytes below a size that is sampled afterwards were in
- * the file, or were zeros in it when it had grown again.
+ * the file, or were zeros in it after it had grown again.
  */
 static int64_t cut_range(struct mpiio_slice *slice, int64_t offset, int64_t size,
                          const struct mpiio_transfer *transfer)
@@ -169,7 +171,7 @@ static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *tra
     else
         mpiio_store_read(slice->store, transfer);
     bytes = cut_range(slice, offset, size, transfer);
-    /* An error is returned only if no byte precedes it, as by read(2). */
+    /* Return an error only if no byte precedes it, like read(2). */
     return bytes == 0 && transfer->error != 0 ? transfer->error : bytes;
 }
 
@@ -186,7 +188,7 @@ ssize_t mpiio_slice_read_packed(struct mpiio_slice *slice, void *buffer, size_t 
     return bytes;
 }
 
-/* Reads packed bytes to the end of the buffer, and moves them to their places from there. */
+/* Reads packed bytes to the end of the buffer, and then moves them to their positions. */
 static ssize_t read_with_gaps(struct mpiio_slice *slice, char *buffer, size_t length,
                               int64_t offset)
 {
@@ -230,8 +232,8 @@ void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id)
     slice->id = id;
 }
 
-/* Finds the positions of elements in the slice's bytes [offset, offset + length): the first
-   position, and the number of them. */
+/* Converts the slice range [offset, offset + length) to the positions of its elements: the first
+   position, and the number of positions. */
 static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int64_t *length)
 {
     int64_t end = *offset + vs_min(*length, INT64_MAX - *offset);

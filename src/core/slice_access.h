@@ -6,26 +6,26 @@
 #include "slice.h"
 
 /*
- * Slices that many use at once through one process, as the daemon's are: what it asks of them
- * beyond slice.h, which alone is installed.
+ * Slices that many users share through one process, as in the daemon: functions in addition to
+ * slice.h. Only slice.h is installed.
  *
- * Where the slice's store writes back (cache.h), the bytes of mpiio_slice_write are acknowledged,
- * and seen by reads of all slices of the store, before they are in the file. An error of the file
- * is then told by mpiio_cache_error instead, the call may wait for room, and it holds no lock of
- * the file. An element that is written in part and needs its other bytes from the file is written
- * back to the file at once, so that parts from several stores stay; but what is dirty of it is
- * changed where it is, and such a write waits while it is being stored.
+ * If the slice's store has write-back (cache.h), the bytes of mpiio_slice_write are acknowledged,
+ * and visible to reads of all slices of the store, before they are in the file. Then
+ * mpiio_cache_error reports an error of the file instead. The call may wait for room, and holds no
+ * lock of the file. An element that is written in part and needs its other bytes from the file is
+ * written to the file at once, so that parts from several stores are kept. Only if bytes of it are
+ * dirty, it is changed in the cache; such a write waits while they are being stored.
  */
 
 /*
- * Gives the slice the number by which write-back tells of its errors (mpiio_cache_error). It is
- * 0 before. Slices with one id count as one. To be called before the slice is used.
+ * Sets the number by which write-back reports errors of the slice (mpiio_cache_error). The default
+ * is 0. Slices with one id count as one. Call before the slice is used.
  */
 void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
 
 /*
- * True where each byte of the slice has a place of its own in the file: nothing but the file needs
- * to be known to read it, or to write it in part.
+ * Returns true if each byte of the slice has its own byte in the file. Then only the file is
+ * required to read the slice, or to write it in part.
  */
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice);
 
@@ -35,9 +35,9 @@ bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t
                         const struct mpiio_slice *other);
 
 /*
- * Begins an access to the slice's bytes [offset, offset + length), as mpiio_exclusion_begin
- * (exclusion.h) does, and to all of the elements that these are in; mpiio_exclusion_end ends it,
- * before the slice is freed. Local, thread-safe.
+ * Begins an access to the slice's bytes [offset, offset + length) and all elements that contain
+ * them, like mpiio_exclusion_begin (exclusion.h). End it by mpiio_exclusion_end before the slice is
+ * freed. Local, thread-safe.
  */
 int mpiio_slice_access(struct mpiio_slice *slice, struct mpiio_exclusion *accesses, int64_t offset,
                        int64_t length, bool writes, struct mpiio_access *access);
@@ -48,8 +48,9 @@ int mpiio_slice_refresh(struct mpiio_slice *slice);
 int mpiio_slice_publish(struct mpiio_slice *slice);
 
 /*
- * mpiio_slice_write and mpiio_slice_append within an access that has begun, by which the elements
- * are locked in the file: a second lock would wait for the first. NULL: there is none. Thread-safe.
+ * mpiio_slice_write and mpiio_slice_append within an access that has begun. The access has locked
+ * the elements in the file, so a second lock would wait for the first. access may be NULL: there is
+ * none. Thread-safe.
  */
 ssize_t mpiio_slice_write_in(struct mpiio_slice *slice, const void *buffer, size_t length,
                              int64_t offset, const struct mpiio_access *access);

@@ -15,11 +15,11 @@
 #include "store_private.h"
 
 /*
- * Partial elements: those that are written piece by piece and have, with the bytes that came so
- * far, no value that the file can hold, or another one there. What was written of them is kept here
- * until the rest comes. One that has been stored, though not exactly, is never stored again: it
- * stands for as long as the file has what was stored, to be seen and to be completed.
- * Offsets are slice offsets. All functions are thread-safe.
+ * Partial elements: elements that are written piece by piece and whose bytes so far form no value
+ * that the file can represent, or another value there. The written bytes are kept here until the
+ * rest arrives. An element that has been stored, though not exactly, is never stored again. It
+ * stays, visible and ready to be completed, as long as the file has what was stored. Offsets are
+ * slice offsets. All functions are thread-safe.
  */
 #define MPIIO_PARTIAL_MAX 4096
 
@@ -27,41 +27,44 @@ struct mpiio_partial_element {
     int64_t offset;
     uint32_t written; /* bit i: byte i was written */
     uint8_t native;   /* bytes of the element */
-    bool stored;      /* nothing was written since it was stored */
+    bool stored;      /* not written to since it was stored */
     unsigned char bytes[MPIIO_ELEMENT_NATIVE];
-    unsigned char there[MPIIO_ELEMENT_NATIVE]; /* where stored: how the file was read after that */
+    /* if stored: the native bytes that the file had after that */
+    unsigned char there[MPIIO_ELEMENT_NATIVE];
 };
 
 struct mpiio_partial {
     pthread_mutex_t lock;
-    atomic_size_t count;                /* changed with lock held; read without to see if any are */
+    /* changed with lock held; read without it to see if there are any */
+    atomic_size_t count;
     size_t room;                        /* of list; guarded by lock */
     struct mpiio_partial_element *list; /* by ascending offset; guarded by lock */
 };
 
-/* Starts an empty table. */
+/* Initializes an empty table. */
 void mpiio_partial_init(struct mpiio_partial *partial);
 void mpiio_partial_destroy(struct mpiio_partial *partial);
 
-/* The first element that begins at or behind offset; false where there is none. */
+/* Finds the first element that begins at or after offset. Returns false if there is none. */
 bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
                         struct mpiio_partial_element *element);
 
-/* Adds an element or takes the place of the one at its offset. -ENOMEM, also where it is full. */
+/* Adds an element, or replaces the one at its offset. Returns 0, or -ENOMEM, also if the table
+   is full. */
 int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_element *element);
 
 /* Drops the elements that begin in [start, end). */
 void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t end);
 
 /*
- * For one who reads: true where there are elements, which then stay as they are until
- * mpiio_partial_let. They are to be held from before the file is read until they are laid over what
- * was: one that is stored meanwhile would be missing from both.
+ * For a reader: returns true if there are elements, and locks them until mpiio_partial_let. Lock
+ * them before the file is read, until they are overlaid on the result: an element that is stored in
+ * between would be missing from both.
  */
 bool mpiio_partial_hold(struct mpiio_partial *partial);
 
-/* Lays partial elements over the slice's bytes [offset, offset + length), if stands, called with
-   argument, returns true for them. Called with the partial element held. */
+/* Overlays partial elements on the slice's bytes [offset, offset + length), if stands(argument,
+   element) returns true for them. Call with the elements locked. */
 typedef bool mpiio_partial_stands(void *argument, const struct mpiio_partial_element *element);
 void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, size_t length,
                            void *bytes, mpiio_partial_stands *stands, void *argument);
@@ -72,14 +75,15 @@ struct mpiio_slice {
     struct mpiio_store *store; /* borrowed */
     struct vs_view *view;      /* one reference */
     uint64_t id;               /* for write-back */
-    bool disjoint;             /* no byte of the file is held twice: it may be written */
+    bool disjoint;             /* the view has no byte of the file twice: it may be written */
     int64_t limit;             /* slice offsets below it have a position */
-    struct mpiio_codec *codec; /* NULL: slice offsets are positions, and nothing is converted */
+    struct mpiio_codec *codec; /* NULL: slice offsets are positions, without conversion */
     bool truncates;            /* integers are narrowed to their least significant bytes */
     struct mpiio_partial partial;
 };
 
-/* The positions of the elements that hold the slice's bytes [*offset, *end), which are some. */
+/* Replaces the range [*offset, *end) of slice offsets, which is not empty, by the positions of
+   the elements that contain it. */
 static inline void mpiio_slice_positions(const struct mpiio_slice *slice, int64_t *offset,
                                          int64_t *end)
 {
@@ -106,20 +110,20 @@ static inline struct mpiio_transfer mpiio_slice_transfer(const struct mpiio_slic
 }
 
 /*
- * Gaps of a slice, which the buftype of its view leaves (viewspec(5)): zeros that are not in the
- * file. What the file has is read and written packed, by packed offsets (vs_view_gaps); here it is
- * put to its slice offsets, and taken from there. All functions are local and thread-safe, for
- * views with gaps only; ranges are slice offsets below the end of the last tile.
+ * Gaps of a slice, from the buftype of its view (viewspec(5)): zeros that are not in the file. The
+ * file's bytes are read and written packed, by packed offsets (vs_view_gaps). These functions move
+ * them to their slice offsets and back. All functions are local and thread-safe, for views with
+ * gaps only. Ranges are slice offsets below the end of the last tile.
  */
 
 /*
- * The packed bytes [start, start + count) stand at the end of a buffer of length bytes, which is to
- * have the slice from offset on: moves them to their places and clears the gaps.
+ * Spreads packed bytes. The packed bytes [start, start + count) are at the end of a buffer of
+ * length bytes, for the slice from offset on. Moves them to their positions and clears the gaps.
  */
 void mpiio_gaps_spread(const struct vs_view *view, int64_t offset, size_t length, int64_t start,
                        size_t count, char *buffer);
 
-/* The other way: takes the packed bytes [start, start + count) out of a buffer, to packed. */
+/* The inverse: copies the packed bytes [start, start + count) from a buffer to packed. */
 void mpiio_gaps_collect(const struct vs_view *view, int64_t offset, const char *buffer,
                         int64_t start, size_t count, char *packed);
 
@@ -133,15 +137,14 @@ int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size);
 
 /*
  * Reads a transfer of slice offsets, which lie below the slice's limit, and converts the bytes to
- * native: mpiio_read_runs for slices that have a codec. While the slice has partial elements, it
- * and threads that store them exclude each other. Otherwise it holds no lock during I/O. Local,
- * thread-safe.
+ * native: mpiio_read_runs for slices that have a codec. While the slice has partial elements, a
+ * lock excludes threads that store them. Otherwise no lock is held during I/O. Local, thread-safe.
  */
 void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transfer);
 
 /*
- * Reads one element of the file into file, with zeros behind the file's end, and converts it into
- * native. If it cannot be converted, sets readable to false and native to zeros. Returns 0 or a
+ * Reads one element of the file into file, with zeros after the file's end, and converts it into
+ * native. If it cannot be converted, sets *readable to false and native to zeros. Returns 0 or a
  * negative errno. Uses no partial element and takes no lock. Local, thread-safe.
  */
 int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_element *element,
@@ -151,13 +154,13 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
 /*
  * Converts native bytes and stores them: mpiio_write_runs for slices that have a codec.
  *
- * If the bytes of an element are only reordered, each native byte goes to its own byte of the file.
- * So parts of elements are stored as they come. An element of another kind that is written in part
- * is read, changed and written back, one at a time. A lock excludes writers of whole elements
- * through this or another store, and programs that use fcntl(2) locks. The element goes past
- * write-back, unless bytes of it are dirty there (cache.h), because other stores may change
- * other parts of it. An element without a value in the file yet is kept with the slice's partial
- * elements until it has one.
+ * If the bytes of an element are only reordered, each native byte is stored separately. So parts of
+ * elements are stored as they arrive. An element of another kind that is written in part is read,
+ * changed and written back, one at a time. A lock excludes writers of whole elements through this
+ * or another store, and programs that use fcntl(2) locks. The element bypasses write-back, unless
+ * bytes of it are dirty there (cache.h), because other stores may change other parts of it. An
+ * element without a value in the file yet is kept with the slice's partial elements until it has
+ * one.
  *
  * No thread waits for room or for a flush while it holds one of these locks. A flush may need the
  * same lock, because MPI-IO locks the bytes that it writes on some filesystems.
@@ -165,18 +168,18 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
 
 /*
  * Writes a transfer of slice offsets, which lie below the slice's limit, like mpiio_write_runs. Its
- * bytes count the written and the kept ones. A call of up to MPIIO_CONVERT_WRITE_WHOLE bytes
- * converts all whole elements before it stores the first. If one cannot be converted, the file
- * stays as it was. Local, thread-safe.
+ * bytes count written and kept ones. A call of up to MPIIO_CONVERT_WRITE_WHOLE bytes converts all
+ * whole elements before it stores the first. If one cannot be converted, the file does not change.
+ * Local, thread-safe.
  */
 #define MPIIO_CONVERT_WRITE_WHOLE (4 << 20)
 
 void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *transfer);
 
 /*
- * Stores the partial element as it is, with the file's bytes where none were written, if that has a
- * value in the file. It is dropped when it can be read back as it is, or if last. Returns 0 or a
- * negative errno. Local, thread-safe.
+ * Stores a partial element, with the file's bytes where none were written, if it then has a value
+ * in the file. Drops the element if it reads back exactly, or if last. Returns 0 or a negative
+ * errno. Local, thread-safe.
  */
 int mpiio_convert_write_partial(struct mpiio_slice *slice,
                                 const struct mpiio_partial_element *partial, bool last,

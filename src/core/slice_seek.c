@@ -18,8 +18,8 @@ static bool is_clear(const char *bytes, int64_t length)
 }
 
 /*
- * No packed byte lies before its place, as places ascend and the last one is at most the buffer's
- * end: moved one run after the other, none is lost.
+ * Positions ascend, and the last one is at most the end of the buffer. So no packed byte lies
+ * before its position, and moving the runs in order loses none.
  */
 void mpiio_gaps_spread(const struct vs_view *view, int64_t offset, size_t length, int64_t start,
                        size_t count, char *buffer)
@@ -78,7 +78,8 @@ int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size)
     return vs_view_end(view, packed) < size ? packed + 1 : packed;
 }
 
-/* The first gap at or behind offset, or end: where it begins, or offset where that is in one. */
+/* Returns the beginning of the first gap at or after offset (offset itself if it is in a gap),
+   or end if there is none. */
 static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
 {
     int64_t start = vs_view_packed(view, offset);
@@ -95,10 +96,12 @@ static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
 
 /* Holes of a slice, by the holes of the file: slice.h's SEEK_DATA and SEEK_HOLE. */
 
-/* Extents of the file that are passed to find data or a hole: some tens of milliseconds. */
+/* The maximum number of extents to skip while searching for data or a hole: some tens of
+   milliseconds. */
 #define MAX_SEEKS 65536
 
-/* Takes a file as all data, with a hole at its end, if it cannot tell or has dirty bytes. */
+/* Seeks in the file. If the file does not report holes, or has dirty bytes, all of it is data,
+   with a hole at its end. */
 static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int whence, int64_t size)
 {
     struct mpiio_source *top = slice->store->top;
@@ -137,7 +140,7 @@ static struct place place_at_offset(const struct mpiio_slice *slice, int64_t off
     return place_of(slice, &element);
 }
 
-/* The place of the first byte at or behind displacement; end where there is none. */
+/* Returns the slice offset of the first byte at or after displacement, or end if there is none. */
 static int64_t offset_from(const struct mpiio_slice *slice, int64_t displacement, int64_t end)
 {
     const struct vs_map *map = vs_view_map(slice->view);
@@ -149,10 +152,11 @@ static int64_t offset_from(const struct mpiio_slice *slice, int64_t displacement
 }
 
 /*
- * The first slice offset from offset on, below end, whose element lies in data or a hole as whence
- * says, in data where in both; end where there is none, or a negative errno. Each step passes an
- * extent of the file or a gap of the view, never single runs: the view's displacements ascend.
- * Behind MAX_SEEKS steps all that follows is data: lseek(2) may take holes for that.
+ * Returns the first slice offset from offset on, below end, whose element lies in data or in a
+ * hole, according to whence. An element in both counts as data. Returns end if there is none, or a
+ * negative errno. Each step skips an extent of the file or a gap of the view, never a single run,
+ * because the view's displacements ascend. After MAX_SEEKS steps the rest counts as data: lseek(2)
+ * may report holes as data.
  */
 static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence, int64_t size,
                           int64_t end)
@@ -174,14 +178,14 @@ static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence,
             return end;
         if (found < 0)
             return found;
-        /* A hole may begin, and data end, within an element. */
+        /* A hole may begin, or data end, within an element. */
         found = offset_from(slice, found, end);
         offset = found > offset ? found : place.behind;
     }
     return end;
 }
 
-/* The file's size, the slice's, and that offset lies inside it. */
+/* Gets the size of the file and of the slice. Returns -ENXIO if offset is not below the latter. */
 static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, int64_t *end)
 {
     *size = mpiio_store_size(slice->store);
@@ -194,8 +198,8 @@ static int seek_start(struct mpiio_slice *slice, int64_t offset, int64_t *size, 
 }
 
 /*
- * Returns false if all bytes must count as data. That is so if the slice is not in the file's
- * order, if the slice may show zeros of the file as other values, or if it has partial elements.
+ * Returns false if all bytes must count as data: if the slice is not in the file's order, may show
+ * zeros of the file as other values, or has partial elements.
  */
 static bool can_seek(const struct mpiio_slice *slice)
 {
@@ -205,7 +209,7 @@ static bool can_seek(const struct mpiio_slice *slice)
            slice->partial.count == 0;
 }
 
-/* The first data at or behind a packed offset, below end; end where there is none. */
+/* Returns the first data at or after a packed offset, below end, or end if there is none. */
 static int64_t seek_data(struct mpiio_slice *slice, int64_t offset, int64_t size, int64_t end)
 {
     return can_seek(slice) ? seek_slice(slice, offset, SEEK_DATA, size, end) : offset;
@@ -228,7 +232,7 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
     return vs_view_offset(slice->view, found);
 }
 
-/* A gap, or a hole of the file before it. */
+/* Returns the next gap, or a hole of the file before it. */
 static int64_t seek_hole_or_gap(struct mpiio_slice *slice, int64_t offset, int64_t size,
                                 int64_t end)
 {

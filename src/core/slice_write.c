@@ -10,23 +10,25 @@
 #include "viewspec/element.h"
 #include "slice_private.h"
 
-/* Writing slices, and making their file longer. */
+/* Writing slices, and extending their file. */
 
-/* Gaps of the file that are allocated with what lies around them: a call costs more. */
+/* Gaps of the file up to this size are allocated together with their surroundings, because a
+   separate call costs more. */
 #define SMALL_GAP (64 << 10)
 
-/* Bytes that are collected from between gaps, to be written at once. */
+/* The number of bytes between gaps that are collected and written at once. */
 #define CHUNK ((int64_t)1 << 20)
 
 /* The number of bytes of the file that are allocated in one call. */
 #define LONG_SPAN ((int64_t)1 << 30)
 
-/* Runs that are allocated one after the other where they do not ascend: a second's work or so. */
+/* The maximum number of runs that are allocated one by one if they do not ascend: about a
+   second's work. */
 #define MAX_BATCHES ((int64_t)16 << 20)
 
 /*
- * The least size of the file by which the slice has at least bytes > 0 packed bytes: it reaches the
- * end of the etype that holds the last one. -EFBIG where there is none.
+ * Returns the smallest size of the file with which the slice has at least bytes > 0 packed bytes.
+ * It reaches the end of the etype that contains the last one. Returns -EFBIG if there is none.
  */
 static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
 {
@@ -37,23 +39,23 @@ static int64_t needed_size(const struct mpiio_slice *slice, int64_t bytes)
 
     if (bytes > slice->limit)
         return -EFBIG;
-    /* The limit is a number of whole etypes. */
+    /* The limit is a multiple of the etype. */
     last = (bytes - 1) / view->etype_size * view->etype_file_size + (view->etype_file_size - 1);
     if (facts->disjoint && facts->monotonic) {
         int64_t displacement = vs_map_displacement(map, last);
 
         return displacement < 0 || displacement == INT64_MAX ? -EFBIG : displacement + 1;
     }
-    /* Bytes before the last one may lie behind it, so the size of the slice decides. */
+    /* Earlier bytes may lie after the last one, so the size of the slice decides. */
     if (vs_view_positions(slice->view, INT64_MAX) <= last)
         return -EFBIG;
     return VS_FIRST(size, 0, INT64_MAX, vs_view_positions(slice->view, size) > last);
 }
 
 /*
- * Bytes of the slice are written up to end: makes the file reach the end of the last etype, so
+ * Extends the file to the end of the last etype after bytes of the slice were written up to end, so
  * that they can be read back. Returns how many of the bytes from offset on can be, or a negative
- * errno where none can.
+ * errno if none can.
  */
 static int64_t complete_write(struct mpiio_slice *slice, int64_t offset, int64_t end)
 {
@@ -86,8 +88,8 @@ static int64_t complete_write(struct mpiio_slice *slice, int64_t offset, int64_t
 }
 
 /*
- * Shortens a transfer to the bytes that exist in a file of fixed length. A cache must not keep
- * bytes that can never be stored. Returns 0, or a negative errno if none exist.
+ * Shortens a transfer to the bytes that exist in a file of fixed length, because a cache must not
+ * keep bytes that can never be stored. Returns 0, or a negative errno if none exist.
  */
 static int admit_write(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
@@ -106,7 +108,7 @@ static int admit_write(struct mpiio_slice *slice, struct mpiio_transfer *transfe
     slice->store->file->ops->admit(slice->store->file, &places);
     if (places.bytes == places.length)
         return 0;
-    /* Up to the element that is not there as a whole. */
+    /* Stop before the element that does not exist as a whole. */
     end = vs_elements_offset(slice->view, start + (int64_t)places.bytes);
     transfer->length = end > offset ? (size_t)(end - offset) : 0;
     return transfer->length > 0 ? 0 : places.error;
@@ -259,7 +261,7 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
     return needed < 0 ? (int)needed : slice->store->file->ops->grow(slice->store->file, needed);
 }
 
-/* A part of the file that is to be allocated, built up from runs that lie near each other. */
+/* A range of the file to be allocated, built up from runs that lie near each other. */
 struct span {
     int64_t start;
     int64_t end; /* 0: nothing yet */
@@ -270,7 +272,7 @@ static int allocate_span(struct mpiio_file *file, const struct span *span)
     return span->end == 0 ? 0 : file->ops->allocate(file, span->start, span->end - span->start);
 }
 
-/* Adds [start, end) to span where it is near, or allocates the span and begins a new one. */
+/* Adds [start, end) to span if it is near. Otherwise allocates the span and begins a new one. */
 static int add_to_span(struct mpiio_file *file, struct span *span, int64_t start, int64_t end)
 {
     int error;
@@ -314,8 +316,8 @@ static int allocate_long(struct mpiio_file *file, struct span *span)
 }
 
 /*
- * Adds the positions from *position on whose displacements ascend: a whole batch, or, of runs that
- * are short and near each other, what lies within SMALL_GAP, however many they are.
+ * Adds positions from *position on whose displacements ascend: a whole batch or, if runs are short
+ * and near each other, all that lie within SMALL_GAP.
  */
 static int reserve_ascending(struct mpiio_file *file, struct span *span, const struct vs_map *map,
                              int64_t *position, int64_t end)

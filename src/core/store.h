@@ -16,15 +16,15 @@ extern "C" {
 #endif
 
 /*
- * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno.
- * A store may be used by any number of threads at once.
+ * The shared file, through POSIX calls. Functions return 0 (or a count) or a negative errno. Any
+ * number of threads may use a store at the same time.
  */
 struct mpiio_store;
 
 /*
- * Opens the file at path with open(2) flags: O_RDONLY, or O_RDWR, with or without O_CREAT, which
- * makes a file of mode 0666 less the umask (and O_EXCL). Only a regular file or a block
- * device is accepted: -EISDIR for a folder, -EINVAL for the rest. The new store is the caller's.
+ * Opens the file at path with flags of open(2): O_RDONLY or O_RDWR, with or without O_CREAT (and
+ * O_EXCL), which creates a file with mode 0666 less the umask. Only a regular file or a block
+ * device is accepted: -EISDIR for a folder, -EINVAL for other types. The caller owns the store.
  */
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
 
@@ -32,40 +32,40 @@ int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
 void mpiio_store_close(struct mpiio_store *store);
 
 /*
- * Notes that the bytes [start, end) of the file were written by other means than this store, so
- * that they are on their way to the device before the next sync. Thread-safe.
+ * Records that the bytes [start, end) of the file were written by other means than this store. So
+ * their write-back can begin before the next sync. Thread-safe.
  */
 void mpiio_store_wrote(struct mpiio_store *store, int64_t start, int64_t end);
 
 /*
  * Waits until all data of the file that was written so far, through this store or otherwise, is on
- * the storage device: fsync(2), or fdatasync(2) with data_only. An error is the file's, and the
- * kernel tells it once a store. A file that cannot be synced (EINVAL) need not be. Thread-safe.
+ * the storage device: fsync(2), or fdatasync(2) with data_only. The kernel reports an error of the
+ * file once per store. A file that does not support syncing (EINVAL) counts as synced. Thread-safe.
  */
 int mpiio_store_sync(struct mpiio_store *store, bool data_only);
 
 /*
- * futimens(2) of the file: times[0] is the access, times[1] the modification time, with UTIME_NOW
- * and UTIME_OMIT. Thread-safe.
+ * Sets times like futimens(2): times[0] is the access time and times[1] the modification time, with
+ * UTIME_NOW and UTIME_OMIT. Thread-safe.
  */
 int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2]);
 
-/* fstat(2) of the file. st_size is the device's size for a block device. */
+/* Gets the state of the file like fstat(2). st_size is the device's size for a block device. */
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st);
 
 /*
- * lseek(2) of the file for SEEK_DATA or SEEK_HOLE: a displacement or a negative errno. Its
- * descriptor's own position moves: nothing depends on it. Thread-safe.
+ * Seeks in the file like lseek(2) with SEEK_DATA or SEEK_HOLE. Returns a displacement or a negative
+ * errno. Moves the position of the descriptor, on which nothing depends. Thread-safe.
  */
 int64_t mpiio_store_seek(struct mpiio_store *store, int64_t displacement, int whence);
 
 /*
- * The open descriptor, borrowed, for fstatvfs(2), fsync(2) and the like; -1 where the file is
- * assembled from members.
+ * Returns the open descriptor, borrowed, for fstatvfs(2), fsync(2) and similar calls; -1 if the
+ * file is assembled from members.
  */
 int mpiio_store_fd(const struct mpiio_store *store);
 
-/* A snapshot of the counters. */
+/* Gets a snapshot of the counters. */
 void mpiio_store_counters(const struct mpiio_store *store, struct mpiio_counters *counters);
 
 #ifdef __cplusplus

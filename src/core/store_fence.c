@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "store_private.h"
 
-/* ms between two tries. */
+/* ms between two attempts. */
 #define PAUSE 20
 
 int mpiio_store_fence_open(const char *path)

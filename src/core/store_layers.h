@@ -10,46 +10,45 @@
 #include "store.h"
 
 /*
- * The layers of a store: write-back over its file (cache.h), a reader of the file
- * (file/source.h), and waits for its locks. For the owner of the layers and the store. Not
- * installed.
+ * The layers of a store: write-back over its file (cache.h), a reader of the file (file/source.h),
+ * and callbacks for waits for its locks. For the owner of the layers and the store. Not installed.
  */
 struct mpiio_cache;
 
 /*
- * Puts a cache of at most dirty_max bytes over store's file. The store is open for writing, has no
- * cache yet, and outlives it. Its slices are not in use yet. The caller frees *cache by
- * mpiio_store_drop_cache. Returns 0 or a negative errno.
+ * Puts a cache of at most dirty_max bytes over store's file. The store must be open for writing,
+ * have no cache yet, and outlive the cache. Its slices must not be in use yet. The caller frees
+ * *cache by mpiio_store_drop_cache. Returns 0 or a negative errno.
  */
 int mpiio_store_add_cache(struct mpiio_store *store, int64_t dirty_max, struct mpiio_cache **cache);
 
 /*
- * Frees the cache, and the dirty data that is left. Writes to the store then go to its file. No
+ * Frees the cache and drops remaining dirty data. Later writes to the store go to its file. No
  * other thread may use either. NULL is allowed.
  */
 void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
 /*
- * Lets the store's slices bypass the cache (NULL), or use cache again. Nothing may be dirty, and
- * nobody may read or write a slice meanwhile.
+ * Makes the store's slices bypass the cache (NULL), or use cache again. Nothing may be dirty, and
+ * no thread may read or write a slice meanwhile.
  */
 void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
-/* Lets reads of the store ask reader first, which is borrowed. Called once, before slices are used.
- */
+/* Makes reads of the store ask reader first. reader is borrowed. Call once, before slices are
+   used. */
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader);
 
 /*
- * Reads, for the reader, length bytes of the file itself at displacement, like the file's
- * pread_exactly (file/file.h). Counts them as the store's. Returns how many there are, or a
+ * For the reader: reads length bytes of the file itself at displacement, like the file's
+ * pread_exactly (file/file.h). Counts them as the store's. Returns the number of bytes read, or a
  * negative errno. Thread-safe.
  */
 int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t length,
                               int64_t displacement);
 
 /*
- * Sets a function that a writer calls as wait(argument, true) before it waits for another program's
- * lock of the file, and as wait(argument, false) after that. To be set before slices are used.
+ * Sets a callback: a writer calls wait(argument, true) before it waits for another program's lock
+ * of the file, and wait(argument, false) afterwards. Call before slices are used.
  */
 void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
                          void *argument);

@@ -12,11 +12,11 @@
 #include "core/members/assembled.h"
 #include "store_private.h"
 
-/* Stores of specs: one file, or members with values for holes. */
+/* Stores of specs: one file, or members with fill values for holes. */
 
-/* Values of holes. */
+/* Fill values of holes. */
 
-/* One element of the views: its bytes in the file, and its displacement modulo its size. */
+/* One element of the views, its bytes in the file, and its displacement modulo its size. */
 struct element {
     struct vs_fill fill;
     const struct vs_basic *basic;
@@ -47,8 +47,8 @@ static bool put_integer(const struct vs_basic *basic, const char *text, unsigned
     return true;
 }
 
-/* Converts the text of a number. Does not change the bytes that pad an x87 number. Returns false if
-   the number is too large, or there is no type of that size. */
+/* Converts the text of a number. Does not change the padding bytes of an x87 number. Returns
+   false if the number is too large, or there is no type of that size. */
 static bool put_float(unsigned size, bool extended, const char *text, unsigned char *native)
 {
     long double number = strtold(text, NULL);
@@ -140,7 +140,8 @@ static bool is_same(const struct element *one, const struct element *other)
            !strcmp(one->representation, other->representation);
 }
 
-/* Makes the element of one view of one rank, and checks that it equals that of the views before. */
+/* Makes the element of one view of one rank, and checks that it equals that of the previous
+   views. */
 static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, struct element *common,
                     struct vs_error *why)
 {
@@ -164,7 +165,7 @@ static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, stru
     return error ? vs_members_fail(members, error, why, "missing=%s: %s", text, wrong) : 0;
 }
 
-/* Makes the one fill of "missing". It must be the same for all views and ranks. */
+/* Makes the single fill of "missing". It must be the same for all views and ranks. */
 static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct vs_error *why)
 {
     struct element common = {0};
@@ -182,10 +183,10 @@ static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct v
 }
 
 /*
- * Makes the values that holes of the spec's assembled file read as: the values of "fill", or that
- * of "missing" in the views' representation. Returns 0, or a negative errno with why filled:
- * -EINVAL if the views' elements differ in type, representation or alignment, or if their type
- * cannot represent the value. The caller frees fills->list. Local.
+ * Makes the fill values for holes of the spec's assembled file: those of "fill", or the one of
+ * "missing" in the views' representation. Returns 0, or a negative errno with why filled: -EINVAL
+ * if the views' elements differ in type, representation or alignment, or if their type cannot
+ * represent the value. The caller frees fills->list. Local.
  */
 static int make_fills(const struct vs_spec *spec, struct mpiio_fills *fills, struct vs_error *why)
 {

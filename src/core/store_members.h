@@ -9,7 +9,8 @@
 #include "spec.h"
 #include "store.h"
 
-/* Stores of what a spec names: a file, or one that is assembled from members. Not installed. */
+/* Stores of the file of a spec: a single file, or one that is assembled from members. Not
+   installed. */
 
 /*
  * Opens the spec's file like mpiio_store_open, or assembles its members. For members, flags are
@@ -26,21 +27,21 @@ bool mpiio_store_has_members(const struct mpiio_store *store);
 uint64_t mpiio_store_members_digest(const struct mpiio_store *store);
 
 /*
- * Like mpiio_assembled_identity (assembled.h) and mpiio_assembled_hold (assembled.h), for such
- * a store.
+ * Like mpiio_assembled_identity and mpiio_assembled_hold (members/assembled.h), for an assembled
+ * store.
  */
 uint64_t mpiio_store_identity(const struct mpiio_store *store);
 int mpiio_store_hold_members(struct mpiio_store *store, int64_t *grain);
 
-/* Like mpiio_member_find_twins (members/identity.h), for such a store. */
+/* Like mpiio_member_find_twins (members/identity.h), for an assembled store. */
 int mpiio_store_find_twins(const struct mpiio_store *store, struct mpiio_member_twins *twins);
 
-/* Like mpiio_assembled_on_replaced (assembled.h), for such a store. */
+/* Like mpiio_assembled_on_replaced (members/assembled.h), for an assembled store. */
 void mpiio_store_on_replaced(struct mpiio_store *store,
                              void (*replaced)(void *argument, int64_t member, const char *path),
                              void *argument);
 
-/* The length of such a store's file, which never changes. */
+/* Returns the length of an assembled store's file, which never changes. */
 int64_t mpiio_store_members_size(const struct mpiio_store *store);
 
 /* Like mpiio_assembled_writes and mpiio_assembled_state, for an assembled store. */
@@ -53,14 +54,14 @@ int mpiio_store_find_member(struct mpiio_store *store, int64_t displacement,
                             struct mpiio_member_place *place);
 
 /*
- * Bytes of the file itself, past a cache: as pread(2), all length bytes but where the file ends.
- * Thread-safe.
+ * Reads length bytes of the file itself, bypassing a cache, like pread(2). Returns fewer only at
+ * the end of the file. Thread-safe.
  */
 int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length,
                           int64_t displacement);
 
-/* Returns a borrowed descriptor on which the store's bytes are locked. Sets *base to the number
-   that is added to their displacements (file/file_lock.h). */
+/* Returns the borrowed descriptor for locks of the store's bytes. Sets *base to the number to
+   add to their displacements (file/file_lock.h). */
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 
 /* Like mpiio_members_find_list (members/assembled.h), for an assembled store. */
@@ -85,7 +86,7 @@ static inline bool mpiio_store_is_coherent(const struct mpiio_store *store)
 /* Like await_writers of files (file/file.h). Thread-safe. */
 int mpiio_store_await_writers(struct mpiio_store *store);
 
-/* fstatvfs(2) of the file, or of the first member. */
+/* Like fstatvfs(2) of the file, or of the first member that exists. */
 struct statvfs;
 int mpiio_store_statfs(struct mpiio_store *store, struct statvfs *st);
 

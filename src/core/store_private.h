@@ -10,19 +10,18 @@
 #include "core/file/file_lock.h"
 #include "store.h"
 
-/*
- * The inside of a store, for the sources of slices: the layers of the data path (source.h).
- */
+/* The internals of a store, for the sources of slices: the layers of the data path (source.h). */
 struct mpiio_store {
     struct mpiio_file *file;          /* owned */
     struct mpiio_source *_Atomic top; /* uppermost layer: the file, or a borrowed cache over it */
     _Atomic int64_t last_size;        /* the last result of mpiio_store_size */
-    pthread_mutex_t append_lock;      /* held during an append, from its fstat to its end */
-    /* Held, shared, while whole elements are stored that are not just reordered; exclusively while
-       one is read, changed and written back (slice_private.h). */
+    /* held during an append, from getting the size until the data is written */
+    pthread_mutex_t append_lock;
+    /* Held shared while whole elements are stored that are converted, not only reordered;
+       exclusively while one is read, changed and written back (slice_private.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
-    void (*wait)(void *argument, bool waits); /* store_layers.h; NULL: none */
+    void (*wait)(void *argument, bool waits); /* store_layers.h; may be NULL */
     void *wait_argument;
 };
 
@@ -30,7 +29,7 @@ struct mpiio_store {
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store);
 
 /*
- * Returns the file's present size in bytes as the slices show it, dirty bytes included, or a
+ * Returns the file's current size in bytes as the slices show it, including dirty bytes, or a
  * negative errno. Thread-safe.
  */
 int64_t mpiio_store_size(struct mpiio_store *store);

@@ -18,8 +18,9 @@
 #include "assembled_private.h"
 #include "identity.h"
 
-/* The number of members whose times are read whenever the file's times are wanted. With more
-   members, the file appears to have changed just now, so nobody relies on earlier reads. */
+/* The maximum number of members whose times are read on each request for the file's times. With
+   more members, the file always appears to have just changed, so that nobody relies on earlier
+   reads. */
 #define WATCHED MPIIO_MEMBERS_JUDGED
 
 static bool is_later(struct timespec a, struct timespec b)
@@ -37,7 +38,8 @@ static void take_times(struct stat *st, const struct stat *member)
         st->st_atim = member->st_atim;
 }
 
-/* The first one's as they are now, less what the others' do not allow. */
+/* Takes the current owner, group and mode of the first member, and restricts the mode by other
+   members. */
 static void take_rights(bool first, struct stat *st, const struct stat *member)
 {
     if (!first) {
@@ -69,7 +71,7 @@ static int get_stat(struct mpiio_file *file, struct stat *st)
             take_times(st, &member);
             take_rights(first, st, &member);
         } else {
-            st->st_mode &= ~(mode_t)0777; /* gone, or another file: nobody is let in */
+            st->st_mode &= ~(mode_t)0777; /* removed or replaced: deny access */
         }
         first = false;
     }
@@ -103,7 +105,7 @@ static int lock_place(struct mpiio_file *file, int64_t *base)
     return ((struct mpiio_assembled *)file)->lock_fd;
 }
 
-/* By others, or by nobody knows whom: each may have been. */
+/* Marks all members as written: the writer is outside this process, and may have written any. */
 static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
@@ -115,7 +117,7 @@ static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
             mpiio_assembled_mark_written(self, (size_t)i);
 }
 
-/* Before any member is open. */
+/* Must be called before any member is open. */
 static void be_exact(struct mpiio_file *file)
 {
     ((struct mpiio_assembled *)file)->table.exact = true;
@@ -214,9 +216,9 @@ static const struct mpiio_file_ops ops = {
     .grow = grow_file,
 };
 
-/* Looking at the members. */
+/* Checking the members. */
 
-/* Reports an error of a member at the place of all members in the spec. */
+/* Reports an error of a member at the location of the members in the spec. */
 static int fail_member(const struct mpiio_assembled *self, int64_t member, int code,
                        const char *what, struct vs_error *why)
 {
@@ -239,7 +241,8 @@ static int check_access(const struct mpiio_assembled *self, int fd)
     return faccessat(AT_FDCWD, link, rights, AT_EACCESS) != 0 ? -errno : 0;
 }
 
-/* Looks at a member's file: 1 where it is there, 0 where it need not be, or a negative errno. */
+/* Checks a member's file. Returns 1 if it exists, 0 if it is missing and may be, or a negative
+   errno. */
 static int look_at_member(struct mpiio_assembled *self, int64_t member, struct stat *st,
                           struct vs_error *why)
 {
@@ -260,7 +263,7 @@ static int look_at_member(struct mpiio_assembled *self, int64_t member, struct s
     return 1;
 }
 
-/* Returns how many positions of its view a member's file of that size holds. */
+/* Returns the number of positions of its view that a member's file of that size contains. */
 static int64_t bytes_held(const struct vs_view *view, const struct vs_view *local, int64_t size)
 {
     int64_t etype = vs_view_facts(view)->etype_file_size;
@@ -336,7 +339,7 @@ static int add_members(struct mpiio_assembled *self, struct vs_error *why)
     return error;
 }
 
-/* Says what is wrong with how the members fit together. */
+/* Reports why the members do not fit together. */
 static int fail_fit(const struct mpiio_assembled *self, const struct vs_assembly_fault *fault,
                     struct vs_error *why)
 {
@@ -379,8 +382,8 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     return fail_fit(self, &fault, why);
 }
 
-/* Two members that are one file can only be read: a write through one would change the other's
-   bytes. */
+/* Refuses to write if two members are one file, because a write through one would change the
+   other's bytes. */
 static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why)
 {
     const struct vs_members *members = self->table.members;
@@ -404,7 +407,7 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
     return -EROFS;
 }
 
-/* A descriptor of one member for locks of all, and to ask its filesystem. */
+/* Opens a descriptor of one member for the locks of all, and for queries of its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t first = first_present(self);
@@ -419,7 +422,7 @@ static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
     return error == 0 ? 0 : fail_member(self, first, error, strerror(-error), why);
 }
 
-/* Makes those that are missing, and then looks at all again. */
+/* Creates the missing members, and then checks all members again. */
 static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
 {
     int64_t made;

@@ -26,7 +26,7 @@ static void find_in_member(const struct mpiio_member *member, int64_t displaceme
                                  !mpiio_assembled_is_run(local, position, length + 1));
 }
 
-/* The bytes before the next one of a member that goes before this one. */
+/* Shortens place to the bytes before the next byte of a member that takes precedence. */
 static int cut_overlap(struct mpiio_assembled *self, int64_t displacement,
                        struct mpiio_member_place *place)
 {
@@ -83,10 +83,10 @@ int mpiio_assembled_find(struct mpiio_file *file, int64_t displacement,
 
 /* Holding all members open. */
 
-/* The bytes of a member that take as long to read from the page cache as the call itself takes. */
+/* The number of bytes whose read from the page cache takes as long as the system call itself. */
 #define WORTH_CALL (2 << 10)
 
-/* Returns the least read of the whole that asks the member for a part that is worth a call. */
+/* Returns the smallest read of the whole whose part of the member is worth a system call. */
 static int64_t grain_of(const struct mpiio_member *member, int64_t bytes)
 {
     const struct vs_map *map = vs_view_map(member->view);
@@ -120,8 +120,8 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
 /* Rights. */
 
 /*
- * One who is not the owner of a member may be in its group or not: then what both may do counts.
- * And one who is not the owner of the first member may be that of another one.
+ * A user who is not the owner of a member may or may not be in its group, so only rights of both
+ * classes count. A user who is not the owner of the first member may own another one.
  */
 void mpiio_members_restrict(struct stat *st, const struct stat *member)
 {
@@ -135,7 +135,8 @@ void mpiio_members_restrict(struct stat *st, const struct stat *member)
     st->st_mode &= ~(mode_t)0777 | of_owner << 6 | of_group << 3 | of_other;
 }
 
-/* A member that is not there, or is another file by now, may have any list. */
+/* Returns true if a member has a list beyond its mode. A member that was removed or replaced may
+   have any list. */
 static bool has_list(struct mpiio_assembled *self, size_t member)
 {
     char link[MPIIO_FD_LINK_SIZE];

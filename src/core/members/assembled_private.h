@@ -19,14 +19,14 @@ struct mpiio_assembled {
     enum vs_overlap overlap;
     bool allows_missing;           /* bytes that members lack are holes */
     struct mpiio_fills fills;      /* the values that holes read as */
-    bool creates;                  /* members that are missing are to be made */
-    struct stat st;                /* of the first member that is there; times: the newest */
-    uint64_t identity;             /* a hash of the identities and bytes of all that are there */
-    int64_t watched;               /* so many members are asked for their times */
-    atomic_uint_fast64_t *written; /* a bit a member: to be synced */
-    pthread_mutex_t syncing;       /* one syncs them at a time */
-    atomic_uint_fast64_t writes;   /* to members, that are over */
-    int lock_fd;                   /* of the first member that exists; -1: none does */
+    bool creates;                  /* missing members must be created */
+    struct stat st;                /* of the first member that exists; times: the latest */
+    uint64_t identity;             /* a hash of the identities and bytes of all existing members */
+    int64_t watched;               /* the number of members whose times are read */
+    atomic_uint_fast64_t *written; /* one bit per member: must be synced */
+    pthread_mutex_t syncing;       /* held while syncing the members */
+    atomic_uint_fast64_t writes;   /* number of finished writes to members */
+    int lock_fd;                   /* of the first member that exists; -1: none */
 };
 
 /* Returns the end of the block that holds displacement, or end, whichever comes first. */
@@ -37,7 +37,7 @@ static inline int64_t mpiio_assembled_block_end(int64_t displacement, int64_t en
     return end - displacement < room ? end : displacement + room;
 }
 
-/* Returns true if the member holds bytes of the file. One that does not may be missing. */
+/* Returns true if the member has bytes of the file. If not, its file may be missing. */
 static inline bool mpiio_assembled_has(const struct mpiio_assembled *self, int64_t member)
 {
     return vs_assembly_bytes(self->places, (size_t)member) > 0;
@@ -52,11 +52,11 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
 }
 
 /*
- * Creates the missing members. places, which are finished, have no bytes of them. Each becomes a
- * hole with mode 0666 less the umask, and appears with its final length: that of its data in the
+ * Creates the missing members. places must be finished and have no bytes of them. Each new file is
+ * a hole with mode 0666 less the umask, and appears with its final length: that of its data in the
  * whole, or of whole arrays if "local" is a part of an array. Returns the number of members that
- * were missing, including those that others have created meanwhile; or a negative errno with why
- * filled in: -EINVAL if a member's view does not determine the length of the whole.
+ * were missing, including those that others have created meanwhile, or a negative errno with why
+ * filled: -EINVAL if a member's view does not determine the length of the whole.
  */
 int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
                              struct vs_error *why);
@@ -73,16 +73,16 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
 void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
-/* Operations on one member after the other. Thread-safe, but for the last two functions: these
-   are called before the file is used. */
+/* Operations on all members in turn. Thread-safe, except the last two functions, which are
+   called before the file is used. */
 
-/* A member was written, well or not: comes after the write, and before that is acknowledged. A sync
-   of one that is being written would not be of what comes then. */
+/* Marks a member as written, also after a failed write. Call it after the write and before
+   acknowledging it. If it were marked earlier, a concurrent sync could clear the mark before the
+   data is written. */
 void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member);
 
-/* Does what mpiio_store_sync (store.h) does for the marked members, several at a time. The next
-   call tries failed ones again. Waits for a concurrent call to sync the members that it has
-   taken. */
+/* Like mpiio_store_sync (store.h), for the marked members, several at a time. The next call
+   retries failed ones. Waits for a concurrent call to sync the members that it has taken. */
 int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 
 /* Like await_writers and refresh of files (file/file.h), for all members. Includes members that are
@@ -90,8 +90,8 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only);
 int mpiio_assembled_await_writers(struct mpiio_file *file);
 int mpiio_assembled_refresh(struct mpiio_file *file);
 
-/* Called for each member when the file is opened. Records the filesystem of fd. The least coherent
-   one counts as the file's. */
+/* Called for each member while the file is assembled. Records the filesystem of fd. The least
+   coherent one counts as the file's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
 
 /* Like set_coherence of files, for all members. */

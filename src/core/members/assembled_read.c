@@ -12,8 +12,8 @@
 
 /* Holes. */
 
-/* Fills the part of buffer, which is [at, end) of the file, that one range of the fill covers. The
-   range begins at displacement start. */
+/* Fills the bytes of buffer, which is [at, end) of the file, that one range of the fill covers.
+   The range begins at displacement start. */
 static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, int64_t at,
                        int64_t end)
 {
@@ -29,10 +29,7 @@ static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, 
     }
 }
 
-/*
- * Fills buffer with the values that length bytes of the file from displacement at read as if they
- * are holes. Thread-safe.
- */
+/* Fills buffer with the values of holes for length bytes from displacement at. Thread-safe. */
 static void fill_hole(const struct mpiio_fills *fills, void *buffer, int64_t at, size_t length)
 {
     int64_t end = at + (int64_t)length;
@@ -66,46 +63,46 @@ bool mpiio_fills_any(const struct mpiio_fills *fills)
 }
 
 /*
- * Reading: block by block of the whole, and there member by member. What a member holds of a block
- * lies one after the other in its own file, as a rule: it is read at once, and then scattered to
- * its places. Long runs are read to their places.
+ * Reading: block by block of the whole, and member by member in each block. Usually the bytes of a
+ * member in a block are adjacent in its own file. They are read at once, and then scattered to
+ * their positions. Long runs are read directly to their positions.
  *
- * Fine runs share lines of the processor's cache with those of other members. They are scattered
- * when all of them are read, a strip of the block after the other: a strip stays in the nearest
- * cache, and its lines are not fetched once a member. Of 64 members in turns by 8 bytes that took a
- * third of the processor's time.
+ * Fine runs share cache lines with those of other members. They are scattered once all of them are
+ * read, one strip of the block after the other: a strip stays in the L1 cache, so its lines are not
+ * fetched once for each member. For 64 interleaved members with runs of 8 bytes, this took a third
+ * of the processor time.
  */
 
-#define LONG_RUN   (16 << 10) /* bytes from which a run is read by itself */
-#define FINE_RUN   64         /* bytes below which it is fine */
+#define LONG_RUN   (16 << 10) /* bytes from which a run is read separately */
+#define FINE_RUN   64         /* bytes below which a run is fine */
 #define CACHE_LINE 64
 #define STRIP      (32 << 10)
 #define STRANDS    1024
 
-/* Bytes from which it counts where memory lies in the caches: what is this far apart, or twice, has
-   one place in the nearest one. */
+/* From this size in bytes, placement in the caches matters: addresses at this distance, or a
+   multiple of it, share a set of the L1 cache. */
 #define CACHE_WAY (4 << 10)
 
-/* Fine runs of a member that are read and not at their places yet. */
+/* Fine runs of a member that are read but not scattered yet. */
 struct strand {
     const char *packed;
-    struct vs_batch batch; /* of those that are left */
+    struct vs_batch batch; /* of the remaining runs */
 };
 
-/* A block that is read, or its part [start, end). */
+/* A block being read, or its part [start, end). */
 struct block {
     struct mpiio_assembled *self;
-    char *buffer; /* for the byte at start */
+    char *buffer; /* destination of the byte at start */
     int64_t start, end;
-    int64_t most;           /* bytes of a block that is read in this call */
-    char *packed;           /* room for as many, and for gaps; made when first needed */
-    struct strand *strands; /* with packed: of STRANDS */
-    size_t count;           /* of those that wait */
-    char *behind;           /* behind their bytes */
+    int64_t most;           /* maximum number of bytes of a block in this call */
+    char *packed;           /* that many bytes, and gaps; allocated when first needed */
+    struct strand *strands; /* STRANDS of them; allocated with packed */
+    size_t count;           /* number of waiting strands */
+    char *behind;           /* after the packed bytes of the waiting strands */
     struct mpiio_counters *done;
 };
 
-/* Fills `to` for positions of a member that its file does not have, as if they are holes. */
+/* Fills `to` with the values of holes for positions of a member that its file does not have. */
 static void fill_packed(const struct block *block, const struct mpiio_member *member,
                         int64_t position, int64_t length, char *to)
 {
@@ -118,7 +115,7 @@ static void fill_packed(const struct block *block, const struct mpiio_member *me
                   (size_t)run.length);
 }
 
-/* Reads positions of a member to where they are wanted packed. */
+/* Reads positions of a member, packed. */
 static int read_packed(const struct block *block, const struct mpiio_member *member,
                        int64_t position, int64_t length, char *to)
 {
@@ -154,7 +151,7 @@ static int read_runs(const struct block *block, const struct mpiio_member *membe
     return error;
 }
 
-/* All strands have been copied to their places. */
+/* Copies all strands to their positions. */
 static void scatter_strands(struct block *block)
 {
     int64_t limit = block->start;
@@ -178,18 +175,20 @@ static void scatter_strands(struct block *block)
     block->behind = block->packed;
 }
 
-/* Members that overlap are put one over the other, and do not wait. */
+/* Returns true if a batch of fine runs may wait. Members that overlap overwrite each other in
+   order, so their runs do not wait. */
 static bool is_fine(const struct block *block, const struct vs_batch *batch)
 {
     return batch->length < FINE_RUN && batch->count > 1 && batch->stride <= STRIP / 4 &&
            block->self->overlap == VS_OVERLAP_ERROR;
 }
 
-/* Has room for what a member's part is read to, behind what waits. */
+/* Makes room for a part of a member after the waiting ones. Returns false if memory is
+   exhausted. */
 static bool make_room(struct block *block)
 {
     if (block->packed == NULL) {
-        size_t parts = (size_t)block->most / CACHE_WAY + 1; /* that have gaps */
+        size_t parts = (size_t)block->most / CACHE_WAY + 1; /* parts with gaps */
 
         block->packed = malloc((size_t)block->most + parts * 2 * CACHE_LINE);
         block->strands = malloc(STRANDS * sizeof(*block->strands));
@@ -200,7 +199,8 @@ static bool make_room(struct block *block)
     return block->packed != NULL && block->strands != NULL;
 }
 
-/* Returns where a part is read to. A call copies faster to the same offset within a cache line. */
+/* Returns the address to read a part to. System calls copy faster to the same offset within a
+   cache line. */
 static char *place_packed(const struct block *block, const struct mpiio_member *member,
                           const struct vs_assembly_part *part)
 {
@@ -266,7 +266,7 @@ static int read_part(struct block *block, const struct vs_assembly_part *part)
     return error;
 }
 
-/* If members overlap, the one that counts puts its bytes last. */
+/* Reads the parts. If members overlap, the one that takes precedence is read last. */
 static int read_parts(struct block *block, const struct vs_assembly_part *parts, size_t count)
 {
     bool backwards = block->self->overlap == VS_OVERLAP_FIRST;

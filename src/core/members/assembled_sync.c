@@ -4,10 +4,10 @@
 #include <errno.h>
 #include "core/base/thread.h"
 
-/* Syncing members, and other operations on one member after the other. */
+/* Syncing members, and other operations on all members in turn. */
 
-/* The number of members that are synced at a time. Most of the time is spent waiting for a device
-   or a server. */
+/* The maximum number of members that are synced concurrently. Most of the time is spent waiting
+   for a device or a server. */
 #define THREADS 16
 
 /* A call of mpiio_assembled_sync, for all of its threads. */
@@ -16,9 +16,9 @@ struct sync {
     bool data_only;
 
     pthread_mutex_t lock;
-    size_t word, words; /* those of the marks before word were looked at; lock */
-    uint64_t bits;      /* what is left of the last one of those; lock */
-    int error;          /* the first; lock */
+    size_t word, words; /* marks before word were taken; guarded by lock */
+    uint64_t bits;      /* remaining marks of the last word taken; guarded by lock */
+    int error;          /* the first error; guarded by lock */
 };
 
 void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member)
@@ -26,7 +26,7 @@ void mpiio_assembled_mark_written(struct mpiio_assembled *self, size_t member)
     atomic_fetch_or(&self->written[member / 64], (uint64_t)1 << member % 64);
 }
 
-/* Takes a member that is marked: false where none is left. */
+/* Takes a marked member. Returns false if none is left. */
 static bool take_marked(struct sync *sync, size_t *number)
 {
     atomic_uint_fast64_t *written = sync->self->written;
@@ -108,8 +108,8 @@ int mpiio_assembled_sync(struct mpiio_file *file, bool data_only)
 }
 
 /*
- * Calls act for the file of each member that holds bytes. Opens those that are not open yet.
- * Ignores members that have been removed or replaced: whoever reads them gets the error.
+ * Calls act for the file of each member that has bytes. Opens those that are not open yet. Ignores
+ * members that have been removed or replaced: a later read of them reports the error.
  */
 static int for_each_file(struct mpiio_file *file, int (*act)(struct mpiio_file *file))
 {
@@ -146,7 +146,7 @@ int mpiio_assembled_refresh(struct mpiio_file *file)
     return for_each_file(file, mpiio_file_refresh);
 }
 
-/* Skips fstatfs(2) if the device is the same as the previous member's. */
+/* Skips fstatfs(2) if the device is the previous member's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member)
 {
     const struct mpiio_filesystem *found;

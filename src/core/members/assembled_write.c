@@ -10,21 +10,21 @@
 #include "viewspec/base/list.h"
 
 /*
- * Writing. What is given is a part of an image of the whole: long runs as they lie in the caller's
- * memory, short ones put together to an image of a block first. Of each block, what a member holds
- * is packed, and goes to its file by the member's own write plan: as one write where all of it is
- * given, else as ranges.
+ * Writing. The given bytes are a part of an image of the whole. Long runs are written from the
+ * caller's memory; short ones are first collected in an image of a block. For each block, the bytes
+ * of each member are packed and written by the member's own write plan: by one write if all of them
+ * are given, else as ranges.
  */
 
-#define LONG_RUN (64 << 10) /* bytes from which a run is written by itself */
+#define LONG_RUN (64 << 10) /* bytes from which a run is written separately */
 
 /* A transfer's ranges within one block. */
 struct block {
     struct mpiio_assembled *self;
     const struct mpiio_transfer *transfer; /* its buffer is the image of the block */
-    const struct mpiio_range *ranges;      /* in the image; the first and the last may be cut */
+    const struct mpiio_range *ranges;      /* in the image; the first and the last may be partial */
     size_t count;
-    int64_t start, end; /* in the whole: from the first byte that is given to the last one */
+    int64_t start, end; /* in the whole: from the first to the last given byte */
 };
 
 static int64_t range_start(const struct block *block, size_t i)
@@ -41,7 +41,7 @@ static int64_t range_end(const struct block *block, size_t i)
     return end < block->end ? end : block->end;
 }
 
-/* Finds the ranges of a part's packed bytes that are given. Sets *given to a new array. Returns the
+/* Finds the given ranges of a part's packed bytes. Sets *given to a new array. Returns the
    number of ranges or -ENOMEM. */
 static int64_t find_given(const struct block *block, const struct vs_map *map,
                           const struct vs_assembly_part *part, struct mpiio_range **given)
@@ -82,7 +82,7 @@ static int64_t find_given(const struct block *block, const struct vs_map *map,
     return *given != NULL ? count : -ENOMEM;
 }
 
-/* Packs a part; what is not given of it may come along, from the image's memory. */
+/* Packs a part. Bytes that are not given may be copied, too, from the image's memory. */
 static void pack_member(const struct block *block, const struct vs_map *map,
                         const struct vs_assembly_part *part, char *packed)
 {
@@ -96,8 +96,7 @@ static void pack_member(const struct block *block, const struct vs_map *map,
                      (size_t)batch.length, (size_t)batch.count, (ptrdiff_t)batch.stride);
 }
 
-/* Returns the error of a transfer, or -EIO if it is unknown because later transfers have
-   overwritten it. */
+/* Returns the error of a transfer. If a later transfer has overwritten it, returns -EIO. */
 static int told_error(const struct mpiio_transfer *transfer, size_t wanted)
 {
     return transfer->bytes < wanted && transfer->error == 0 ? -EIO : transfer->error;
@@ -209,7 +208,7 @@ void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer
         transfer->error = write_block(&block);
         if (transfer->error != 0)
             break;
-        /* The last range may go on in the next block. */
+        /* The last range may continue in the next block. */
         first = last > limit ? behind - 1 : behind;
         at = last > limit ? limit : first < count ? displacement + ranges[first].start : last;
     }
@@ -218,18 +217,19 @@ void mpiio_assembled_write_ranges(struct mpiio_file *file, struct mpiio_transfer
 
 /* Runs. */
 
-/* Short runs that are put together, all in one block. */
+/* Short runs that are collected, all in one block. */
 struct collection {
     struct mpiio_file *file;
-    struct mpiio_transfer *transfer; /* the runs' transfer; error: of all so far */
+    struct mpiio_transfer *transfer; /* the runs' transfer; error: the first of all writes */
     char *image;                     /* the image of a block */
     int64_t block;                   /* displacement of the image's byte 0 */
     struct mpiio_range *ranges;
     size_t count, room;
-    int64_t first; /* the position that the first range begins with */
+    int64_t first; /* the position of the first range */
 };
 
-/* Writes ranges of an image that begins at displacement. Returns the byte up to which it did. */
+/* Writes ranges of an image that begins at displacement. Returns the byte up to which all is
+   written. */
 static int64_t write_ranges(struct collection *collection, const char *image, int64_t displacement,
                             const struct mpiio_range *ranges, size_t count)
 {
@@ -244,7 +244,7 @@ static int64_t write_ranges(struct collection *collection, const char *image, in
     return (int64_t)part.bytes;
 }
 
-/* Writes what was put together. Returns false after an error. */
+/* Writes the collected runs. Returns false after an error. */
 static bool flush_image(struct collection *collection)
 {
     if (collection->count > 0 && collection->transfer->error == 0)
@@ -270,7 +270,7 @@ static bool make_room(struct collection *collection)
     return collection->transfer->error == 0;
 }
 
-/* Behind the last range, or 0. */
+/* Returns the end of the last range, or 0. */
 static int64_t end_of(const struct collection *collection)
 {
     const struct mpiio_range *ranges = collection->ranges;
@@ -279,7 +279,7 @@ static int64_t end_of(const struct collection *collection)
     return count > 0 ? ranges[count - 1].start + ranges[count - 1].length : 0;
 }
 
-/* Adds a run that lies in one block, its bytes at from. Returns false after an error. */
+/* Adds a run that lies in one block. from has its bytes. Returns false after an error. */
 static bool add_run(struct collection *collection, const char *from, int64_t position,
                     int64_t displacement, int64_t length)
 {
@@ -303,7 +303,7 @@ static bool add_run(struct collection *collection, const char *from, int64_t pos
     return true;
 }
 
-/* Returns how many bytes of a run are written, or put together, before an error. */
+/* Returns the number of bytes of a run that are written, or collected, before an error. */
 static int64_t write_run(struct collection *collection, const struct vs_run *run, const char *from)
 {
     struct mpiio_range range = {.length = run->length};
@@ -335,7 +335,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
         bytes = place + write_run(&collection, &run, transfer->buffer + place);
     }
     flush_image(&collection);
-    /* Bytes that were collected and could not be written precede the rest. */
+    /* Collected bytes that could not be written come before the rest. */
     if (transfer->error != 0 && collection.count > 0)
         bytes = collection.first - transfer->position;
     free(collection.image);
@@ -343,7 +343,7 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
     transfer->bytes = (size_t)bytes;
 }
 
-/* Finds a hole that may be written. */
+/* Finding holes, which must not be written. */
 
 static int find_hole(struct mpiio_assembled *self, int64_t start, int64_t end, int64_t *hole)
 {
@@ -379,7 +379,7 @@ void mpiio_assembled_admit(struct mpiio_file *file, struct mpiio_transfer *trans
 
     transfer->bytes = transfer->length;
     transfer->error = 0;
-    /* A request of short runs is looked at as a whole first. */
+    /* Check a request of short runs as a whole first. */
     if (vs_assembly_is_full(assembled->places) ||
         (vs_map_facts(map)->monotonic && last - first < VS_ASSEMBLY_BLOCK &&
          find_hole(assembled, first, last + 1, &hole) == 0))

@@ -12,7 +12,7 @@
 
 #include "viewspec/members/members.h"
 
-/* Making members that are missing. */
+/* Creating missing members. */
 
 /* Returns the length of a file that has the first `bytes` positions of local. */
 static int64_t length_of(const struct vs_view *local, int64_t bytes)
@@ -26,7 +26,7 @@ static int64_t length_of(const struct vs_view *local, int64_t bytes)
         return 0;
     if (vs_view_facts(local)->array == NULL)
         return vs_map_displacement(vs_view_map(local), bytes - 1) + 1;
-    /* With the ghost cells around the last of the data. */
+    /* Include the ghost cells around the last data. */
     tiles = (bytes - 1) / facts->tile_size + 1;
     if (__builtin_mul_overflow(tiles, facts->tile_extent, &length) ||
         __builtin_add_overflow(length, facts->displacement, &length))
@@ -47,14 +47,15 @@ static int fill_file(int fd, int64_t length)
     return close(fd) < 0 && error == 0 ? -errno : error;
 }
 
-/* Gives a file of a folder its name there, which others may have given to another one. */
+/* Gives a file of a folder its final name there. Another process may have created that name
+   meanwhile. */
 static int publish_member(int folder, const char *from, const char *name)
 {
     int error = 0;
 
     if (linkat(folder, from, folder, name, 0) == 0 || errno == EEXIST)
         return 0;
-    /* A filesystem without links. */
+    /* The filesystem has no hard links. */
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         error = -errno;
     else if (renameat2(folder, from, folder, name, RENAME_NOREPLACE) < 0 && errno != EEXIST)
@@ -62,7 +63,7 @@ static int publish_member(int folder, const char *from, const char *name)
     return error;
 }
 
-/* Under another name first: whoever sees the file sees all of it. */
+/* Creates the file under a temporary name, so that it appears only when it is complete. */
 static int make_in(int folder, const char *name, int64_t length)
 {
     uint64_t number = 0;
@@ -83,7 +84,7 @@ static int make_in(int folder, const char *name, int64_t length)
     return error;
 }
 
-/* All is done in one folder, whatever its path leads to meanwhile. */
+/* Does everything in one folder, even if its path leads to another one meanwhile. */
 static int make_file(const char *path, int64_t length)
 {
     const char *slash = strrchr(path, '/');
@@ -109,7 +110,7 @@ static int fail_create(const struct vs_members *members, int64_t member, const c
                          : strerror(-error));
 }
 
-/* 1 where the member was missing, 0 where it is there or not needed. */
+/* Returns 1 if the member was missing, 0 if it exists or is not needed. */
 static int create_member(const struct vs_members *members, int64_t member, int64_t size,
                          const struct vs_view *view, const struct vs_view *local,
                          struct vs_error *why)

@@ -54,8 +54,8 @@ static int look_at_file(int fd, const char *path, struct stat *st,
 }
 
 /*
- * Returns false on overlayfs: its first write replaces a file of a lower layer by a copy, which is
- * born then.
+ * Returns false on overlayfs: the first write to a file of a lower layer replaces it by a copy with
+ * a new time of birth.
  */
 static bool keeps_birth(int fd)
 {
@@ -127,7 +127,7 @@ static int compare_identities(const void *left, const void *right)
         return a->device < b->device ? -1 : 1;
     if (a->inode != b->inode)
         return a->inode < b->inode ? -1 : 1;
-    return a < b ? -1 : a > b; /* they lie in one array, in the order of the members */
+    return a < b ? -1 : a > b; /* by address: all lie in one array, in the order of the members */
 }
 
 int mpiio_member_find_twins(const struct mpiio_member_identity *identities, int64_t count,

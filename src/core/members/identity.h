@@ -11,33 +11,34 @@
 
 /*
  * The identity of a member's file: which file it was when the members were assembled. A member is
- * opened by its path whenever it is needed, and somebody else may own the folder. So every later
- * use of the path begins with a comparison (src/DESIGN.md, "What a mount opens, and when").
+ * opened by its path whenever it is needed, and another user may own the folder. So every later use
+ * of the path begins with a comparison (src/DESIGN.md, "What a mount opens, and when").
  *
- * Device and inode alone do not identify a file: the inode of a removed one is given to the next.
- * The time of birth tells these apart; where a filesystem has none, the owner must be the same.
- * The mode and, beside a birth, the owner may change: they are rights, not identity.
+ * Device and inode alone do not identify a file, because a new file may get the inode of a removed
+ * one. The time of birth distinguishes these. If a filesystem has none, the owner must be the same.
+ * The mode may change, and so may the owner if there is a time of birth: these are rights, not
+ * identity.
  */
 struct mpiio_member_identity {
     uint64_t device, inode;
-    int64_t birth; /* in ns since 1970; 0: the filesystem has none, or not for the file's life */
+    int64_t birth; /* ns since 1970; 0: the filesystem has none, or does not keep it */
     uid_t owner;
-    bool known;           /* false: there was no file, or it has no data: no file is the same */
-    atomic_bool reported; /* another file has the name, and that was reported */
+    bool known;           /* false: no file, or no data is needed of it; then no file is the same */
+    atomic_bool reported; /* another file has the name, and this was reported */
 };
 
 /*
- * Returns a new descriptor (O_PATH) of the regular file at path, following symbolic links, with its
- * state in st and its identity in identity. Opens no device and no FIFO. Otherwise returns a
- * negative errno: the error of open(2), or -EINVAL for anything but a regular file. Local,
- * thread-safe.
+ * Returns a new descriptor (O_PATH) of the regular file at path, following symbolic links. Sets *st
+ * to its state and *identity to its identity. Opens no device and no FIFO. On failure returns the
+ * error of open(2), or -EINVAL if it is not a regular file. Local, thread-safe.
  */
 int mpiio_member_identify(const char *path, struct stat *st,
                           struct mpiio_member_identity *identity);
 
 /*
- * Checks the file at path without opening it. Returns 0 with its state in st if it is the
- * identified one, -ESTALE if it is another one, or the error of stat(2). Local, thread-safe.
+ * Checks the file at path without opening it. Returns 0 and sets *st to its state if it is the
+ * identified file. Returns -ESTALE if it is another one, or the error of stat(2). Local,
+ * thread-safe.
  */
 int mpiio_member_look(const char *path, const struct mpiio_member_identity *identity,
                       struct stat *st);
@@ -46,9 +47,8 @@ int mpiio_member_look(const char *path, const struct mpiio_member_identity *iden
 int mpiio_member_find(const char *path, const struct mpiio_member_identity *identity);
 
 /*
- * Finds two of the count members whose files are one, the pair with the lowest second. Members
- * without a file are left out. Returns 1; 0 if all files are different; or -ENOMEM. Local,
- * thread-safe.
+ * Finds two of the count members whose files are the same: the pair with the lowest second. Skips
+ * members without a file. Returns 1; 0 if all files are different; or -ENOMEM. Local, thread-safe.
  */
 int mpiio_member_find_twins(const struct mpiio_member_identity *identities, int64_t count,
                             struct mpiio_member_twins *twins);

@@ -11,7 +11,7 @@
 #include "core/file/file.h"
 #include "core/base/process.h"
 
-/* Descriptors that the rest of a process may need. */
+/* Descriptors reserved for the rest of the process. */
 #define OTHERS 256
 
 void mpiio_member_table_init(struct mpiio_member_table *table, const struct vs_members *members,
@@ -44,7 +44,7 @@ void mpiio_member_table_destroy(struct mpiio_member_table *table)
     pthread_mutex_destroy(&table->lock);
 }
 
-/* Tells of a member whose path names another file, once. */
+/* Reports a member whose path names another file, once. */
 static void report_replaced(struct mpiio_member_table *table, size_t number, const char *path)
 {
     if (!atomic_exchange(&table->identities[number].reported, true) && table->replaced != NULL)
@@ -73,7 +73,7 @@ int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct st
     return error;
 }
 
-/* Opens the file that was identified by its descriptor: its path may name another one by now. */
+/* Opens the identified file by its descriptor, because its path may name another one by now. */
 static int open_identified(struct mpiio_member_table *table, size_t number,
                            struct mpiio_file **file)
 {
@@ -93,7 +93,7 @@ static int open_file(struct mpiio_member_table *table, size_t number, struct mpi
 {
     int error = open_identified(table, number, file);
 
-    /* Others of this process have taken the descriptors: some are given up for it. */
+    /* Other parts of the process use all descriptors: close idle members. */
     while (error == -EMFILE || error == -ENFILE) {
         struct mpiio_member *victim;
 
@@ -125,7 +125,7 @@ static int make_member(struct mpiio_member_table *table, size_t number, struct m
         return error;
     }
     member->file->ops->set_coherence(member->file, table->coherence);
-    member->file->write_behind.off = true; /* a thread for each would be too many */
+    member->file->write_behind.off = true; /* one thread for each member would be too many */
     if (table->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
     mpiio_file_check_changes(member->file, table->whole->check, table->whole->check_argument);
@@ -151,7 +151,7 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
         return error;
 
     pthread_mutex_lock(&table->lock);
-    *member = mpiio_lru_get(&table->open, number); /* another thread may have been faster */
+    *member = mpiio_lru_get(&table->open, number); /* another thread may have added it */
     if (*member == NULL) {
         mpiio_lru_add(&table->open, &made->entry);
         *member = made;
