@@ -89,8 +89,7 @@ struct mpiio_message_node {
 struct mpiio_message_hello {
     const char *path; /* the shared file, absolute; "" if nothing is ever stored */
     uint64_t device;  /* of the daemon's open file: the path may name another file by now */
-    /* with members: a hash of which files the members are, and their lengths
-       (mpiio_assembled_identity) */
+    /* with members: a hash of the members' identities and lengths (mpiio_assembled_identity) */
     uint64_t inode;
     enum mpiio_store_mode store;
     enum mpiio_coherence coherence; /* how the mount treats the file's filesystem */

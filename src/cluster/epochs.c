@@ -155,8 +155,8 @@ void mpiio_epochs_beat(struct mpiio_peers *peers)
     mpiio_branch_pass_on(peers, &frame);
 }
 
-/* Returns the name of a host that node 0 knows: its own, or that of a node directly below. NULL:
-   unknown. */
+/* Returns the name of a host that node 0 knows: its own, or the host of a node directly below.
+   NULL: unknown. */
 static const char *find_host(void *data, uint32_t node)
 {
     const struct mpiio_peers *peers = data;

@@ -141,7 +141,7 @@ int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bo
     int got = 0;
 
     /* A process that was stopped reads everything at once: the frames that it missed, and the
-       one that declares it failed. */
+       frame that declares it failed. */
     lost = lost || mpiio_member_is_fenced_by(queue);
     while (peers->leaving == MPIIO_PEERS_JOINING && (got = mpiio_queue_next(queue, &frame)) == 1) {
         int error = lost && mpiio_member_begins_work(frame.type) ? 0 : hear(peers, &frame);

@@ -29,7 +29,7 @@ enum mpiio_peer_frame_type {
 
     /*
      * Upwards, to the node that decides. A frame speaks for the sender and all nodes below it,
-     * unless stated otherwise. node: the first one that has failed, if status is not 0.
+     * unless stated otherwise. node: the lowest one that has failed, if status is not 0.
      */
     MPIIO_JOINED,      /* flag: all have joined; else one has left */
     MPIIO_ASK,         /* flag: with sync */

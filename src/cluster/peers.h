@@ -12,8 +12,8 @@
 /*
  * The daemons of one mount's nodes. They agree on when to flush, on changes, on unmounting, and on
  * which nodes have failed. They use TCP connections that form a tree (tree.h) with node 0 at the
- * root, which decides. Decisions go down from node to node. Answers go up, and each node merges
- * those of its branch into one. So the number of connections and messages of a node is bounded.
+ * root, which decides. Decisions go down from node to node. Answers go up, and each node merges the
+ * answers of its branch into one. So the number of connections and messages of a node is bounded.
  *
  * A node declares a directly connected peer failed if the connection ends, or if it has heard
  * nothing for peer_timeout. The time during which this process itself did not run (it was stopped)
@@ -56,7 +56,8 @@ struct mpiio_peers_events {
      * mpiio_peers_epoch_done once this node has finished its part.
      */
     void (*on_epoch)(void *data, uint64_t epoch, bool sync);
-    /* All nodes have finished the epoch. status: 0, or that of the first node that failed. */
+    /* All nodes have finished the epoch. status: 0, or the error of the failed node with the
+       lowest number. */
     void (*on_finished)(void *data, uint64_t epoch, bool sync, int status);
 
     /* Reports how far this node's engine has come in the current epoch. Called with each
@@ -176,9 +177,9 @@ int mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *af
 int mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status);
 
 /*
- * Changes the atomicity of all nodes, if each agrees. Blocks for up to timeout ms, of which 3/4 are
- * for the nodes to agree. Returns 0, the errno with which a node refused, -ETIMEDOUT (after 3/4 of
- * the time: nothing has changed; after all of it: unknown), or -ENOTCONN if the nodes are not
+ * Changes the atomicity of all nodes, if each agrees. Blocks for up to timeout ms. The nodes must
+ * agree within 3/4 of that. Returns 0, the errno with which a node refused, -ETIMEDOUT (after 3/4
+ * of the time: nothing has changed; after all of it: unknown), or -ENOTCONN if the nodes are not
  * together: on_settled then reports the value that holds here. -EDEADLK from within an event.
  */
 int mpiio_peers_set_atomicity(struct mpiio_peers *peers, bool value, int timeout);
@@ -188,9 +189,9 @@ int mpiio_peers_vote(struct mpiio_peers *peers, uint64_t change, int status);
 
 /*
  * Unmounts all nodes. Blocks for up to timeout ms. Returns 0 once all are unmounted, also if they
- * were already. Returns the error of the first node that failed, and then sets *unsaved (malloc'd;
- * else NULL) to a line "HOST: TEXT" for each node that failed and stays mounted. Returns -ETIMEDOUT
- * while the nodes continue to try, -ENOTCONN, or -EDEADLK from within an event.
+ * were already. Returns the error of the failed node with the lowest number, and then sets *unsaved
+ * (malloc'd; else NULL) to a line "HOST: TEXT" for each node that failed and stays mounted. Returns
+ * -ETIMEDOUT while the nodes continue to try, -ENOTCONN, or -EDEADLK from within an event.
  */
 int mpiio_peers_unmount_all(struct mpiio_peers *peers, bool force, int timeout, char **unsaved);
 

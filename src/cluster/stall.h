@@ -55,8 +55,8 @@ int mpiio_stall_decode(const void *bytes, size_t size, struct mpiio_stall *stall
  * Writes one line that names which nodes do not reach which, as many as text has room for.
  * host(data, node) returns the name of a node that is not in stall, or NULL if it is unknown, also
  * for numbers that no node has. Returns the first node that does not hear another one. If there is
- * none, the line names a waiting node and the one that it waits for, and the former is returned.
- * Returns -1 if no node waits.
+ * none, the line names a waiting node and a node that it waits for. Then the waiting node is
+ * returned. Returns -1 if no node waits.
  */
 int mpiio_stall_describe(const struct mpiio_stall *stall,
                          const char *(*host)(void *data, uint32_t node), void *data, char *text,

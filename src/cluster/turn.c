@@ -7,8 +7,8 @@
 #include <string.h>
 
 /* The turns of the loop: handle the frames that have arrived and the time that has passed. All
-   messages of a node are sent from here. The only system calls are those of its connections and
-   clocks. Called by the thread only. */
+   messages of a node are sent from here. Only its connections and clocks make system calls.
+   Called by the thread only. */
 
 static void free_dead(struct mpiio_peers *peers)
 {

@@ -14,8 +14,8 @@ extern "C" {
 #endif
 
 /*
- * Conversions between native values and those of a view's data representation (MPI 3.1, 13.7).
- * All functions are local and thread-safe.
+ * Conversions between the native representation and a view's (MPI 3.1, 13.7). All functions are
+ * local and thread-safe.
  */
 
 /* The treatment of an integer that is too large for the file's representation. */

@@ -191,8 +191,8 @@ static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
 }
 
 /*
- * Overlays the bytes [from, to) of the element on those of the file and of the partial element, and
- * converts the result. Returns 0, or the error of the conversion.
+ * Overlays the bytes [from, to) of the element on the bytes of the file and the partial element,
+ * and converts the result. Returns 0, or the error of the conversion.
  */
 static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
                        int64_t from, int64_t to, const unsigned char *native)

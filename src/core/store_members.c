@@ -140,8 +140,7 @@ static bool is_same(const struct element *one, const struct element *other)
            !strcmp(one->representation, other->representation);
 }
 
-/* Makes the element of one view of one rank, and checks that it equals that of the previous
-   views. */
+/* Makes the element of one view of one rank, and checks that all previous views have the same. */
 static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, struct element *common,
                     struct vs_error *why)
 {
@@ -183,10 +182,10 @@ static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct v
 }
 
 /*
- * Makes the fill values for holes of the spec's assembled file: those of "fill", or the one of
- * "missing" in the views' representation. Returns 0, or a negative errno with why filled: -EINVAL
- * if the views' elements differ in type, representation or alignment, or if their type cannot
- * represent the value. The caller frees fills->list. Local.
+ * Makes the fill values for holes of the spec's assembled file: the values of "fill", or the value
+ * of "missing" in the views' representation. Returns 0, or a negative errno with why filled:
+ * -EINVAL if the views' elements differ in type, representation or alignment, or if their type
+ * cannot represent the value. The caller frees fills->list. Local.
  */
 static int make_fills(const struct vs_spec *spec, struct mpiio_fills *fills, struct vs_error *why)
 {

@@ -69,8 +69,8 @@ static void rest(const struct mpiio_lines *lines, struct mpiio_lines_node *other
     other->rests = mpiio_clock() + lines->net->options.timeout;
 }
 
-/* If there are too many lines, closes the one that was idle longest. Returns false if all are in
-   use. */
+/* If there are too many lines, closes the line that was idle longest. Returns false if all are
+   in use. */
 static bool make_room(struct mpiio_lines *lines)
 {
     unsigned most = lines->net->options.most;

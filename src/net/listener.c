@@ -350,8 +350,8 @@ static void set_busy(struct mpiio_listener *listener, struct mpiio_caller *calle
     pthread_mutex_unlock(&listener->lock);
 }
 
-/* Re-arms a connection, so that its next event wakes a thread. The lock orders this thread's
-   accesses to the caller before those of the thread that wakes up. */
+/* Re-arms a connection, so that its next event wakes a thread. Because of the lock, the thread
+   that wakes up sees this thread's changes to the caller. */
 static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *caller)
 {
     int error;

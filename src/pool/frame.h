@@ -16,8 +16,8 @@
  *   request ->              parts of a block; or blocks to read ahead, which gets no answer
  *           <-   answer     whether the bytes are available; if so, they follow
  *
- * Integers are big-endian. Sizes are fixed, except that of a request, which begins with its size in
- * 4 bytes.
+ * Integers are big-endian. Sizes are fixed. Only a request has a variable size, in its first 4
+ * bytes.
  */
 #define MPIIO_POOL_ANSWER_BYTES 5
 

@@ -8,7 +8,7 @@
 
 #include "core/file/source.h"
 
-/* A plan: the positions of a request as parts of pool blocks, each of which has its own home. */
+/* A plan: the positions of a request as parts of pool blocks. Each block has its own home. */
 
 /* count runs of length bytes, at offset + i * stride in their block. */
 struct mpiio_pool_part {

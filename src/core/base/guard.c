@@ -89,7 +89,7 @@ static bool action_replace(struct action *self, uint64_t version, unsigned slot)
     return true;
 }
 
-/* Copies the action. Returns its version, which differs from those of all other actions. */
+/* Copies the action. Returns its version. No two actions have the same version. */
 static uint64_t action_get(struct action *self, struct sigaction *action)
 {
     uint64_t version = action_hold(self);

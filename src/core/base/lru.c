@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-/* Mixes in the upper half, because inode numbers may differ only there. */
+/* Mixes in the upper half, because inode numbers may differ there only. */
 static size_t bucket_of(uint64_t key)
 {
     return (key + (key >> 32)) % MPIIO_LRU_BUCKETS;

@@ -14,8 +14,8 @@ uint64_t mpiio_rlimit_descriptors(uint64_t count);
 
 /*
  * Describes a negative errno of starting something that needs descriptors, processes, threads or
- * memory. The text is that of strerror(3) or, for EAGAIN, EMFILE and ENFILE, names the exhausted
- * limit and how to raise it. EAGAIN has that meaning only if it comes from fork(2) or
+ * memory. For EAGAIN, EMFILE and ENFILE the text names the exhausted limit and how to raise it.
+ * Otherwise strerror(3) supplies it. EAGAIN has that meaning only if it comes from fork(2) or
  * pthread_create(3), not from I/O. The text is valid until the thread calls strerror(3) again.
  * Local, thread-safe.
  */
@@ -24,7 +24,7 @@ const char *mpiio_rlimit_text(int error);
 /* Returns the maximum size of a file in bytes (RLIMIT_FSIZE), or UINT64_MAX for no limit. */
 uint64_t mpiio_rlimit_file_size(void);
 
-/* Capabilities of the calling thread, capabilities(7); CAP_ numbers are those of Linux. */
+/* Capabilities of the calling thread, capabilities(7); CAP_ numbers as in <linux/capability.h>. */
 
 /* Returns true if the capability is in the thread's effective set. */
 bool mpiio_capability_has(int capability);

@@ -10,8 +10,8 @@
 #include "core/file/batches.h"
 #include "core/file/source.h"
 
-/* Splits the runs of a request into block ranges (portions), each of which lies in one block of
-   the file (slots.h). */
+/* Splits the runs of a request into block ranges (portions). Each lies in one block of the file
+   (slots.h). */
 
 #define MPIIO_BLOCK_WALK_MAX 64
 

@@ -13,7 +13,7 @@
 /*
  * Write-back: written bytes that are not stored yet, in blocks of the file with exact masks
  * (slots.h). If a store has a cache, its slices write to the cache instead of the file. Reads
- * overlay the cache's bytes on those of the file (store_layers.h).
+ * overlay the cache's bytes on the file's (store_layers.h).
  *
  * There are two generations. Writers add to the active one. A flush freezes it: it becomes the
  * frozen one, which does not change while it is being stored, and an empty one becomes active. When
@@ -115,10 +115,10 @@ void mpiio_cache_get_stats(struct mpiio_cache *cache, struct mpiio_cache_stats *
 /* Reading the file with dirty bytes overlaid. */
 
 /*
- * Reads like mpiio_read_runs, and overlays the frozen and then the active bytes on those of the
- * file. The range must lie below the end that the caller knows (mpiio_store_size). Bytes after the
- * file's own end that nobody wrote are zeros, so the read never stops at the end of the file. Bytes
- * written before the call are always seen, even if a generation is frozen or resolved meanwhile.
+ * Reads like mpiio_read_runs, and overlays the frozen and then the active bytes on the file's. The
+ * range must lie below the end that the caller knows (mpiio_store_size). Bytes after the file's own
+ * end that nobody wrote are zeros, so the read never stops at the end of the file. Bytes written
+ * before the call are always seen, even if a generation is frozen or resolved meanwhile.
  */
 void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transfer);
 

@@ -52,7 +52,8 @@ struct mpiio_mask_run {
 
 /*
  * Finds the first run of set bits in [from, to), as long as possible. Returns false if there is
- * none. Adjacent runs are one, whoever set them. Search for the next one from run->end.
+ * none. Adjacent runs count as one, even if different calls have set them. Search for the next one
+ * from run->end.
  */
 bool mpiio_mask_next_run(const uint64_t *mask, size_t from, size_t to, struct mpiio_mask_run *run);
 

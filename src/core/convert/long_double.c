@@ -8,11 +8,12 @@
 /* x87 extended precision. */
 
 /* x87 mantissas store this bit; binary128 implies it */
-#define X87_LEADING_BIT  (UINT64_C(1) << 63)
-#define X87_QUIET_BIT    (UINT64_C(1) << 62)
-#define X87_SIGN_BIT     0x8000
-#define X87_EXPONENT_MAX 0x7fff /* infinities and NaNs; both formats have the same exponent range  \
-                                 */
+#define X87_LEADING_BIT (UINT64_C(1) << 63)
+#define X87_QUIET_BIT   (UINT64_C(1) << 62)
+#define X87_SIGN_BIT    0x8000
+#define X87_EXPONENT_MAX                                                                           \
+    0x7fff /* infinities and NaNs; both formats have the same exponent range                       \
+            */
 
 /* binary128's fraction has 112 bits: the 63 bits of x87's, and these low ones. */
 #define X87_LOW_BITS 49
@@ -183,7 +184,7 @@ static uint64_t narrow_binary64(struct binary128 value)
         return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION;
     if (exponent < -B64_FRACTION)
         return sign;
-    /* A carry from rounding belongs in the exponent, also that of infinity. */
+    /* A carry from rounding belongs in the exponent, even if the result is infinity. */
     if (exponent <= 0)
         return sign | shift_out(fraction | B64_LEADING_BIT, low, 1 - exponent);
     fraction |= (uint64_t)exponent << B64_FRACTION;

@@ -19,8 +19,8 @@ struct mpiio_user_library {
 /*
  * Opens the library at an absolute path. Refuses it if other users could have put code into it: the
  * library and its folder must belong to root or to the effective user, and nobody else may have
- * write permission (by mode; a sticky folder is no exception). The checked file is the one that is
- * loaded.
+ * write permission (by mode; a sticky folder is no exception). It loads the file that it has
+ * checked, even if the path changes meanwhile.
  *
  * If the library is linked to MPI and MPI is not initialized yet, this function initializes MPI,
  * with MPI_THREAD_MULTIPLE and as a job of one process, regardless of the job that started this

@@ -113,7 +113,7 @@ static bool ascent_step(struct ascent *ascent, int64_t displacement)
 
 /*
  * Returns true if any run of one access overlaps a run of the other. Both ascend in the file. The
- * number of steps is that of the access with fewer runs, because the other one is searched.
+ * access with fewer runs determines the number of steps, because the other one is searched.
  */
 static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {

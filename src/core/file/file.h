@@ -18,9 +18,9 @@
 struct mpiio_file;
 
 /*
- * The operations of a kind of file, in addition to those of all layers. The kinds are a descriptor
- * (file.h), and an assembly of other files (core/members/). Functions return 0 (or a count) or a
- * negative errno. All except close, be_exact and set_coherence are thread-safe.
+ * The operations of a kind of file, in addition to its operations as a layer (source.h). The kinds
+ * are a descriptor (file.h), and an assembly of other files (core/members/). Functions return 0 (or
+ * a count) or a negative errno. All except close, be_exact and set_coherence are thread-safe.
  */
 struct mpiio_file_ops {
     /* Frees the file. */

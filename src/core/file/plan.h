@@ -55,10 +55,10 @@ void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfe
 void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
 
 /*
- * Writes the transfer's ranges, of which there may be none. They ascend and do not overlap. Bytes
- * between them are neither read nor written. Sets bytes to the byte of the buffer up to which all
- * ranges are written: the end of the last range or, after an error, the progress in the range that
- * failed. Later ranges may or may not be written. Otherwise like mpiio_write_runs.
+ * Writes the transfer's ranges. They ascend and do not overlap. There may be none. Bytes between
+ * them are neither read nor written. Sets bytes to the byte of the buffer up to which all ranges
+ * are written: the end of the last range or, after an error, the progress in the range that failed.
+ * Later ranges may or may not be written. Otherwise like mpiio_write_runs.
  */
 void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 

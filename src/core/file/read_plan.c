@@ -27,8 +27,8 @@ struct grid {
     int64_t columns;               /* 0: no grid */
 };
 
-/* Runs that share a cache line with those of other columns, and enough of them for a mapping to
-   pay. */
+/* Limits of a grid: its runs share cache lines with other columns, and are enough for a mapping
+   to pay. */
 #define NARROW_RUN 64
 #define MANY_ROWS  64
 #define ROWS_APART (4 << 10)

@@ -20,8 +20,8 @@ struct mpiio_fills {
 };
 
 /*
- * Many files as one: a file whose bytes are those of its members. Each byte has a position in the
- * whole and in the file of its member. The file is read and written through the plans of its
+ * Many files as one: a file that consists of the bytes of its members. Each byte has a position in
+ * the whole and in the file of its member. The file is read and written through the plans of its
  * members (plan.h), which change only the given bytes. So it has the properties of a single file:
  * no data is read to be written back, and acknowledged data is in the members.
  *
@@ -107,7 +107,7 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain);
 
 /*
  * Restricts the mode in st, which applies to its owner and group, to the rights that member also
- * grants. A right stays only if every user who has it by st also has it by member.
+ * grants. A right stays only if member grants it to all users to whom st grants it.
  */
 void mpiio_members_restrict(struct stat *st, const struct stat *member);
 

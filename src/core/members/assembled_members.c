@@ -120,8 +120,8 @@ int mpiio_assembled_hold(struct mpiio_file *file, int64_t *grain)
 /* Rights. */
 
 /*
- * A user who is not the owner of a member may or may not be in its group, so only rights of both
- * classes count. A user who is not the owner of the first member may own another one.
+ * Other users than a member's owner may or may not be in its group, so only rights of both classes
+ * count. Other users than the first member's owner may own another member.
  */
 void mpiio_members_restrict(struct stat *st, const struct stat *member)
 {

@@ -53,10 +53,10 @@ static inline bool mpiio_assembled_is_run(const struct vs_map *map, int64_t posi
 
 /*
  * Creates the missing members. places must be finished and have no bytes of them. Each new file is
- * a hole with mode 0666 less the umask, and appears with its final length: that of its data in the
- * whole, or of whole arrays if "local" is a part of an array. Returns the number of members that
- * were missing, including those that others have created meanwhile, or a negative errno with why
- * filled: -EINVAL if a member's view does not determine the length of the whole.
+ * a hole with mode 0666 less the umask, and appears with its final length: the length of its data
+ * in the whole, or of whole arrays if "local" is a part of an array. Returns the number of members
+ * that were missing, including those that others have created meanwhile, or a negative errno with
+ * why filled: -EINVAL if a member's view does not determine the length of the whole.
  */
 int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
                              struct vs_error *why);

@@ -22,7 +22,7 @@ static void fill_range(const struct vs_fill *fill, int64_t start, char *buffer, 
 
     for (; done < count && done < fill->length; done++)
         to[done] = (char)fill->value[(from - start + done) % fill->length];
-    /* Double the filled part, which has whole values, until the range is full. */
+    /* Double the filled part, which consists of whole values, until the range is full. */
     for (int64_t more; done < count; done += more) {
         more = vs_min(done, count - done);
         memcpy(to + done, to, (size_t)more);
@@ -67,10 +67,10 @@ bool mpiio_fills_any(const struct mpiio_fills *fills)
  * member in a block are adjacent in its own file. They are read at once, and then scattered to
  * their positions. Long runs are read directly to their positions.
  *
- * Fine runs share cache lines with those of other members. They are scattered once all of them are
- * read, one strip of the block after the other: a strip stays in the L1 cache, so its lines are not
- * fetched once for each member. For 64 interleaved members with runs of 8 bytes, this took a third
- * of the processor time.
+ * Fine runs share cache lines with other members. They are scattered once all of them are read, one
+ * strip of the block after the other: a strip stays in the L1 cache, so its lines are not fetched
+ * once for each member. For 64 interleaved members with runs of 8 bytes, this reduced the processor
+ * time for 256 MiB from 170 to 70 ms.
  */
 
 #define LONG_RUN   (16 << 10) /* bytes from which a run is read separately */
@@ -266,7 +266,7 @@ static int read_part(struct block *block, const struct vs_assembly_part *part)
     return error;
 }
 
-/* Reads the parts. If members overlap, the one that takes precedence is read last. */
+/* Reads the parts. If members overlap, the member that takes precedence is read last. */
 static int read_parts(struct block *block, const struct vs_assembly_part *parts, size_t count)
 {
     bool backwards = block->self->overlap == VS_OVERLAP_FIRST;

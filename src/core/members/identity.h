@@ -23,7 +23,7 @@ struct mpiio_member_identity {
     uint64_t device, inode;
     int64_t birth; /* ns since 1970; 0: the filesystem has none, or does not keep it */
     uid_t owner;
-    bool known;           /* false: no file, or no data is needed of it; then no file is the same */
+    bool known;           /* false: no file, or the member has no data; then no file is the same */
     atomic_bool reported; /* another file has the name, and this was reported */
 };
 
