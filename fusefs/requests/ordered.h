@@ -25,10 +25,10 @@ void fs_ordered_stop(void *session);
 void fs_ordered_close_all(struct fs_session *session);
 
 /*
- * Called when nothing is mounted any more on any node, or nodes have lost each other. Places what
- * still waits, and logs how much was placed before its turn. Unless nodes have lost each other,
- * waits until the other nodes have placed and stored theirs. report: for mpiio-umount, which waits
- * for this process; NULL: none.
+ * Called when all nodes are unmounted, or nodes have lost each other. Places what still waits, and
+ * logs how much was placed before its turn. Unless nodes have lost each other, waits until the
+ * other nodes have placed and stored theirs. report: for mpiio-umount, which waits for this
+ * process; NULL: none.
  */
 void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report);
 
