@@ -59,13 +59,12 @@ struct vs_map_facts {
     int64_t tile_size;    /* data in a tile; 0: the rank owns nothing */
     int64_t tile_extent;  /* distance from a tile to the next */
     int64_t tiles;        /* the most tiles that there are; INT64_MAX: not limited by the spec */
-    int64_t
-        tile_runs;  /* upper bound of the runs in a tile: adjacent ones of different loops count */
-    int64_t first;  /* displacement of the lowest byte of tile 0 */
-    int64_t end;    /* displacement after the highest byte of tile 0 */
-    int64_t limit;  /* number of positions: those with displacements below 2^63-1 */
-    bool monotonic; /* the starts of etypes never decrease in slice order (MPI 3.1, 13.3) */
-    bool disjoint;  /* displacements increase, so that no byte has two positions; false: unknown */
+    int64_t tile_runs;    /* upper bound of the runs in a tile; may count adjacent runs */
+    int64_t first;        /* displacement of the lowest byte of tile 0 */
+    int64_t end;          /* displacement after the highest byte of tile 0 */
+    int64_t limit;        /* number of positions: those with displacements below 2^63-1 */
+    bool monotonic;       /* the starts of etypes never decrease in slice order (MPI 3.1, 13.3) */
+    bool disjoint; /* displacements increase, so that no byte has two positions; false: unknown */
 };
 
 /* Returns the facts of map, borrowed: valid as long as the map. Local, thread-safe. */

@@ -200,9 +200,11 @@ struct vs_view_facts {
     const struct vs_basic *basic;       /* the type of all elements (element.h); NULL: several */
     const struct vs_array *array; /* the array if the filetype is a subarray or darray, borrowed
                                      from the view; else NULL */
-    const struct vs_array
-        *memory;  /* the array that a tile of the slice is, with the shape `owned`;
-                     equal to `array` if the slice has the file's order. NULL: none */
+    /*
+     * The array that a tile of the slice forms, with the shape `owned`. Equal to `array` if the
+     * slice has the file's order; NULL: none.
+     */
+    const struct vs_array *memory;
     int64_t work; /* cost of compiling the view or walking its types: the number of values and types
                      of the spec in it, each some tens of nanoseconds */
 };

@@ -63,8 +63,8 @@ struct vs_repeat {
 struct vs_record {
     int64_t count; /* >= 2 */
     const struct vs_repeat *parts;
-    const int64_t *native,
-        *file; /* bytes before part i; count + 1 entries, the last is the total */
+    /* Bytes before part i. The last of count + 1 entries is the total. */
+    const int64_t *native, *file;
 };
 
 /* Overflow and lack of memory are recorded in arena; the results must then not be used. */
