@@ -204,9 +204,9 @@ int mpiio_channel_send_result(struct mpiio_channel *channel,
 
 /*
  * Waits for the next message. Its texts belong to the channel and are valid until the next receive.
- * Returns 0, -EPIPE if the other end is closed, -EPROTO for a message that no daemon or engine of
- * this version sends (also if a list announced by PEERS, FLUSH or RESULT was not received), or the
- * error of recvmsg(2).
+ * Returns 0, -EPIPE if the other end is closed, or the error of recvmsg(2). Returns -EPROTO for a
+ * message that no daemon or engine of this version sends, and if the caller has not received the
+ * list announced by PEERS, FLUSH or RESULT.
  */
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message);
 

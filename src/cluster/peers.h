@@ -95,8 +95,9 @@ struct mpiio_peers_events {
      */
     void (*on_degraded)(void *data, int node, const char *host, const char *why);
     /*
-     * The engines of all nodes that live have exited. This daemon stores its dirty data and goes on
-     * alone. The connections are closed. The last event. It may take as long as it needs.
+     * All live nodes have confirmed that their engines have exited, or a time has passed after
+     * which their leases have expired. This daemon stores its dirty data and goes on alone. The
+     * connections are closed. The last event. It may take as long as it needs.
      */
     void (*on_alone)(void *data);
 };

@@ -88,10 +88,11 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  *
  * Representations. If the file's bytes of an element are the native ones in another order, each
  * byte is stored separately. An element of another kind (other sizes, other formats) that is
- * written in part is read, changed and written back, under a lock of the store and an exclusive
- * lock (fcntl(2)) of the element's bytes in the file. Writers of whole elements of this kind hold
- * both locks shared, so that no bytes are lost. Other programs that write such a file at the same
- * time must use fcntl locks. On a filesystem without locks, only the store's own lock remains.
+ * written in part is read, changed and written back. This happens under a lock of the store and an
+ * exclusive lock (fcntl(2)) of the element's bytes in the file. Writers of whole elements of this
+ * kind hold both locks shared, so that no bytes are lost. Other programs that write such a file at
+ * the same time must use fcntl locks. On a filesystem without locks, only the store's own lock
+ * remains.
  *
  * The whole elements of a call of up to 4 MiB are converted before anything is stored. If a value
  * does not fit and narrow refuses it (-ERANGE), or the user's converter fails (-EIO), the file is

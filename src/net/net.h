@@ -59,19 +59,19 @@ int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *ca
 
 /*
  * Connects to another node until end (mpiio_clock, ms). Tries each of the node's addresses once,
- * except those that this node has, too. As other machines may have the same addresses, it goes on
- * until the node itself answers. host is this node's name, or "". Returns a non-blocking socket
- * that the caller owns, or a negative errno:
+ * except addresses that this node has, too. Other machines may have the same addresses, so it
+ * continues until the node itself answers. host is this node's name, or "". Returns a non-blocking
+ * socket that the caller owns, or a negative errno:
  *
  *   -ECONNREFUSED     all attempts were refused: no process listens
  *   -EACCES           a daemon with another token answered
  *   -EPROTONOSUPPORT  a daemon of another version answered
- *   -EINVAL           another node answered, or one that counts other nodes; a malformed address
+ *   -EINVAL           another node answered, or the numbers of nodes differ; a malformed address
  *   -ETIMEDOUT        end has passed
  *
- * or the error of an attempt that failed for another reason. That takes precedence, as it may
- * succeed later, and what answers may be another node's daemon. Requires mpiio_net_meet.
- * Thread-safe; blocks.
+ * or the error of an attempt that failed for another reason. Such an error takes precedence,
+ * because the attempt may succeed later, and the daemons that answered may belong to other nodes.
+ * Requires mpiio_net_meet. Thread-safe; blocks.
  */
 int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose purpose,
                       const char *host, int64_t end, struct mpiio_welcome *welcome);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /*
- * Starts a thread that blocks all signals except its own faults. An access to a mapped file may
+ * Starts a thread that blocks all signals except synchronous faults. An access to a mapped file may
  * raise SIGBUS, which guard.h handles; if SIGBUS were blocked, it would end the process. When this
  * function returns, the thread has its own memory for small allocations, even if the process gets
  * no more memory. Returns 0 or a negative errno. Local, thread-safe.

@@ -137,10 +137,10 @@ void mpiio_cache_read(struct mpiio_source *source, struct mpiio_transfer *transf
  * MERGED writes a value that the caller has read and changed in part, while others, also on other
  * nodes, may change other parts of it. The caller has held a lock on the value since before the
  * read. The value goes to the file at once: a later store from the active generation would
- * overwrite the changes of others. But where some bytes of the value are dirty in a block, all its
- * bytes in that block go to the active generation, because the dirty bytes would be stored over
- * them. Never waits for room. -EINPROGRESS if bytes of the value are frozen. Then nothing is
- * written; the caller releases its locks, calls mpiio_cache_await, and reads again.
+ * overwrite the changes of others. There is one exception: if some bytes of the value are dirty in
+ * a block, all its bytes in that block go to the active generation. Otherwise the dirty bytes would
+ * be stored over them. Never waits for room. -EINPROGRESS if bytes of the value are frozen. Then
+ * nothing is written; the caller releases its locks, calls mpiio_cache_await, and reads again.
  */
 void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *transfer);
 

@@ -22,11 +22,11 @@ struct mpiio_user_library {
  * write permission (by mode; a sticky folder is no exception). It loads the file that it has
  * checked, even if the path changes meanwhile.
  *
- * If the library is linked to MPI and MPI is not initialized yet, this function initializes MPI,
- * with MPI_THREAD_MULTIPLE and as a job of one process, regardless of the job that started this
- * process. Signal handlers that the library or MPI installs are removed. The environment changes
- * meanwhile, so no other thread may use it. A process may fork afterwards: local functions of MPI,
- * such as queries of datatypes, work in the child.
+ * If the library is linked to MPI and MPI is not initialized yet, this function initializes MPI
+ * with MPI_THREAD_MULTIPLE. It does so as a job of one process, regardless of the job that started
+ * this process. Signal handlers that the library or MPI installs are removed. The environment
+ * changes meanwhile, so no other thread may use it. A process may fork afterwards: local functions
+ * of MPI, such as queries of datatypes, work in the child.
  *
  * Returns 0, or a negative errno with the reason in `why` (why_size bytes).
  */

@@ -32,8 +32,8 @@ int mpiio_acl_limit(void *list, size_t size, unsigned mode);
 
 /*
  * Returns true if a list of NFSv4 (RFC 7530, 6.2.1 and 16.4, as the server sent it) has entries for
- * the owner, the group and everyone only, so that the file's mode is equivalent. Returns false if
- * it names any other user or group, or if the bytes are not such a list.
+ * the owner, the group and everyone only. The file's mode is then equivalent. Returns false if it
+ * names any other user or group, or if the bytes are not such a list.
  */
 bool mpiio_acl_is_mode(const void *list, size_t size);
 

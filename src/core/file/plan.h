@@ -27,20 +27,20 @@ void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfe
 
 /*
  * The write plan: moves packed memory to positions of a map in the file, each run in the cheapest
- * way. It never reads data to write it back, so that only the written bytes change, whatever others
- * write beside them.
+ * way. It never reads data to write it back, so that only the written bytes change, even if others
+ * write adjacent bytes.
  *
  *   direct   a write call per run: long runs, short ones that lie far apart, and a few
  *   mapped   scattered into a shared mapping of the file, guarded (guard.h): dense short runs.
- *            Behind the end of the file, space is allocated and large pages are made first.
- *            Not used if clients have page caches of their own (file.h, coherence): they write
- *            back whole pages, and with them stale bytes beside the runs.
+ *            After the end of the file, space is allocated and large pages are made first.
+ *            Not used if clients have their own page caches (file.h, coherence): they write
+ *            back whole pages, including stale bytes beside the runs.
  *            If the file cannot be mapped, or a page is missing (the disk is full, the file was
  *            truncated), each run is written by a call, which extends the file or returns the
  *            actual error.
  *
  * The last run is always written by a call, after all others. Stores through a mapping update the
- * file's times only if they are the first ones to a page, and others rely on the times.
+ * file's times only if they are the first ones to a page, and other programs rely on the times.
  */
 
 /*

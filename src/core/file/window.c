@@ -41,7 +41,7 @@ static void look_at_size(struct mpiio_windows *windows)
 }
 
 /* Returns the maximum number of windows. If the address space is limited, leaves some of it for
-   the rest of the program, which may be a user's. */
+   the rest of the program, which may be a user's program. */
 static int most_kept(void)
 {
     struct rlimit limit;

@@ -96,7 +96,7 @@ static int64_t seek_assembled(struct mpiio_source *source, int64_t displacement,
     return whence == SEEK_DATA && found == self->st.st_size ? -ENXIO : found;
 }
 
-/* The offset of an assembled file's locks: behind all data of the member that has them. */
+/* The offset of an assembled file's locks: beyond all data of the member whose file has them. */
 #define LOCK_BASE ((int64_t)1 << 61)
 
 static int lock_place(struct mpiio_file *file, int64_t *base)
