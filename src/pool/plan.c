@@ -118,6 +118,10 @@ int64_t mpiio_pool_reach(const struct mpiio_pool_part *part, uint32_t count)
 
         if (part[i].count == 0 || part[i].length == 0 || low < 0 || high > MPIIO_POOL_BLOCK)
             return -1;
+        /* With stride 0 a part may repeat its bytes. Their sum (mpiio_pool_bytes) must not
+         * overflow. */
+        if ((uint64_t)part[i].length * part[i].count > (uint64_t)MPIIO_POOL_BLOCK)
+            return -1;
         reach = high > reach ? high : reach;
     }
     return reach;

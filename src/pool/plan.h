@@ -54,7 +54,7 @@ void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const c
                      char *memory);
 
 /* Returns the number of bytes from the block's beginning to the end of its last part, or -1 if a
-   part is empty or not within a block. */
+   part is empty, not within a block, or repeats bytes to more than a block. */
 int64_t mpiio_pool_reach(const struct mpiio_pool_part *part, uint32_t count);
 
 /* Returns the packed size of the parts in bytes. */

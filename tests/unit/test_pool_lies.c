@@ -281,6 +281,29 @@ TEST(what_is_said_is_understood)
         assert_false(mpiio_pool_request_decode(bytes + 4, cut, &got, &list));
 }
 
+/* The bytes of these parts add up to 2^64, so that their sum in 64 bits would be 0. */
+TEST(parts_that_repeat_their_bytes_are_refused)
+{
+    enum { PARTS = 1025 };
+    static struct mpiio_pool_part parts[PARTS];
+    static uint8_t bytes[MPIIO_POOL_REQUEST_MAX];
+    static union mpiio_pool_list list;
+    const struct mpiio_pool_request request = {
+        .version = {.size = MPIIO_POOL_BLOCK}, .count = PARTS, .part = parts};
+    struct mpiio_pool_request got;
+    size_t size;
+
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (struct mpiio_pool_part){.length = (uint32_t)MPIIO_POOL_BLOCK,
+                                            .count = i < PARTS - 1 ? UINT32_MAX : PARTS - 1};
+    size = mpiio_pool_request_encode(&request, bytes);
+    assert_false(mpiio_pool_request_decode(bytes + 4, size - 4, &got, &list));
+    for (int i = 0; i < PARTS; i++)
+        parts[i] = (struct mpiio_pool_part){.length = 1, .count = 4};
+    mpiio_pool_request_encode(&request, bytes);
+    assert_true(mpiio_pool_request_decode(bytes + 4, size - 4, &got, &list));
+}
+
 BEFORE_TESTS
 {
     signal(SIGPIPE, SIG_IGN);
