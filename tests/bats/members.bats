@@ -290,7 +290,7 @@ sys.stdout.buffer.write(whole)')
     "local": { "disp": 24, "etype": "double", "filetype": { "type": "subarray", "sizes": [7, 8],
               "subsizes": [5, 6], "starts": [1, 1], "order": "C" } } } }
 TEXT
-    refused "s.json:2:3: /members: member 0, $tmp/sub/piece0: cannot be made: No such file or directory" -o create
+    refused "s.json:2:3: /members: member 0, $tmp/sub/piece0: cannot be created: No such file or directory" -o create
     mkdir sub
     (umask 027 && mount_spec s.json -o create)
     # A header, and the local array with its ghost cells.

@@ -118,13 +118,13 @@ TEXT
     cp m/200 copy
     mv copy m/200
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 200 * 512)')" = ESTALE ]
-    grep "member 200, $tmp/m/200: another file" log
+    grep "member 200, $tmp/m/200: replaced by another file" log
     # After copytruncate the daemon appends at offset 0, without a hole.
     : >log
     cp m/201 copy
     mv copy m/201
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDONLY)' 'os.pread(f, 512, 201 * 512)')" = ESTALE ]
-    [[ $(tr '\0' N <log) == [0-9]*"member 201, $tmp/m/201: another file"* ]]
+    [[ $(tr '\0' N <log) == [0-9]*"member 201, $tmp/m/201: replaced by another file"* ]]
 }
 
 # hidden PATH ARGUMENT...: mounting at mnt is refused, since PATH lies below it.
