@@ -301,6 +301,7 @@ int mpiio_ordered_start(struct mpiio_ordered *ordered)
 void mpiio_ordered_close(struct mpiio_ordered *ordered)
 {
     pthread_mutex_lock(&ordered->lock);
+    ordered->leaving = true;
     for (size_t i = 0; i < ordered->options.views; i++) {
         const struct mpiio_heap *shares = &ordered->views[i].shares;
 
@@ -342,7 +343,6 @@ int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void
     mpiio_ordered_close(ordered);
     ordered->options.turns.leave(ordered->options.turns.data);
     pthread_mutex_lock(&ordered->lock);
-    ordered->leaving = true;
     mpiio_placing_advance_all(ordered);
     while (!(finished = is_finished(ordered))) {
         bool gives_up;

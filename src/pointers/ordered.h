@@ -140,7 +140,8 @@ void mpiio_ordered_interrupt(struct mpiio_ordered *ordered, struct mpiio_ordered
 void mpiio_ordered_stop(struct mpiio_ordered *ordered);
 
 /* Closes all contributions, and places the bytes whose turn has come. No caller may use a
-   contribution afterwards. */
+   contribution afterwards, or open one. From now on, what was placed is stored before the last
+   contribution finishes, because other nodes may be waiting for that. */
 void mpiio_ordered_close(struct mpiio_ordered *ordered);
 
 /*

@@ -86,7 +86,7 @@ struct mpiio_ordered {
     pthread_cond_t changed;
     bool stopped;                     /* lock: lock */
     bool unordered;                   /* bytes are placed before their turn; lock: lock */
-    bool leaving;                     /* in mpiio_ordered_finish; lock: lock */
+    bool leaving;                     /* after mpiio_ordered_close; lock: lock */
     bool stored;                      /* options.store has been called; lock: lock */
     int64_t out_of_turn;              /* bytes placed before their turn; lock: lock */
     struct mpiio_ordered_stats stats; /* lock: lock */
