@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The README's commands print what it says, and its picture is what mpiio-view draws.
+# The README's commands print what it says, and its picture is what mpiio-view draws. Recipes of
+# manual pages are run, too.
 
 load helper
 
@@ -31,4 +32,61 @@ run_readme() {
     printf '%s\n' '```console' '$ false' '```' >"$tmp/README.md"
     run_readme "$tmp/README.md"
     [ "$status" -eq 1 ]
+}
+
+# run_cookbook FILE [COMMAND...]: runs the recipes of a manual page in folders beside the sources'
+# tests, by this command.
+run_cookbook() {
+    ln -sfn "$top/tests" tests
+    rm -rf recipe*
+    PATH=/usr/bin:$PATH run "${@:2}" /usr/bin/python3 "$top/tests/readme/run.py" "$1"
+    echo "$output"
+}
+
+# cookbook LINE...: writes a page with one recipe of these lines to $tmp/page.scd.
+cookbook() {
+    printf '%s\n' '# BY TASK' '' '## Print' '' "$@" '' '# NOTES' >page.scd
+}
+
+@test "cookbook: a recipe may have files, hidden commands, commands of several lines, and dots" {
+    # shellcheck disable=SC2016 # the recipe's shell expands it
+    cookbook '; $ echo hidden >before' '; file with.json' '```' '{ "a": "\*" }' '```' '' '```' \
+        '$ cat before with.json' hidden '{ "a": "*" }' \
+        '$ for i in 1 2; do' '>     printf "$i\\tx\\n"' '> done' \
+        '1       x' '2       x' '$ echo $$' '...' '$ pwd; ls' /home/me before mnt with.json '```'
+    run_cookbook page.scd
+    [ "$status" -eq 0 ]
+    [ "$output" = "recipes: 1" ]
+}
+
+@test "cookbook: a recipe that differs, fails, is too long or leaves a mount is found" {
+    cookbook '```' '$ echo one' two '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    grep -qx -- '-two' <<<"$output"
+    cookbook '```' '$ echo a ... b' 'a ... c' '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    cookbook '; $ echo why; false' '```' '$ echo one' one '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    grep -qx why <<<"$output"
+    cookbook '```' '$ false' '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    grep -q 'ended with status 1' <<<"$output"
+    cookbook '```' '$ :' '> 2' '> 3' '> 4' '> 5' '> 6' '> 7' '> 8' '> 9' '> true' '```'
+    sed -i 's/^> [0-9]/> :/' page.scd
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    [ "${lines[0]}" = "Print: 10 lines of commands, more than 9" ]
+    cookbook '; $ echo x >x' '```' "\$ mpiio-mount --view 'broadcast of byte' x mnt" '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    [ "${lines[0]}" = "Print: mnt is still mounted" ]
+    mpiio-umount recipe1/mnt
+    cookbook '; needs moon' '```' '$ true' '```'
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+    [ "$output" = "recipes: 0" ]
 }
