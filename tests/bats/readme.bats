@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The README's commands print what it says, and its picture is what mpiio-view draws. Recipes of
-# manual pages are run, too.
+# The commands of the README and of mpiio-cookbook(7) print what the texts say, and the README's
+# picture is what mpiio-view draws.
 
 load helper
 
@@ -46,6 +46,17 @@ run_cookbook() {
 # cookbook LINE...: writes a page with one recipe of these lines to $tmp/page.scd.
 cookbook() {
     printf '%s\n' '# BY TASK' '' '## Print' '' "$@" '' '# NOTES' >page.scd
+}
+
+@test "cookbook: every recipe prints what the page says, and leaves nothing mounted" {
+    local apart=()
+    # A container would keep mounts of other tests.
+    [ "$EUID" -ne 0 ] || apart=("$top/tests/let_go" --keep "$tmp")
+    run_cookbook "$top/man/mpiio-cookbook.7.scd" "${apart[@]}"
+    [ "$status" -eq 0 ]
+    # slurm.bats runs the recipe that needs Slurm. Each section of the chapters on recipes is one.
+    [ "$(sed -n 's/^; needs //p' "$top/man/mpiio-cookbook.7.scd")" = slurm ]
+    [ "$output" = "recipes: $(($(grep -c '^## ' "$top/man/mpiio-cookbook.7.scd") - 1))" ]
 }
 
 @test "cookbook: a recipe may have files, hidden commands, commands of several lines, and dots" {

@@ -86,6 +86,17 @@ END
     clean
 }
 
+@test "slurm: the recipe of mpiio-cookbook(7)" {
+    ln -s "$top/tests" "$top/scripts" .
+    PATH=/usr/bin:$PATH run /usr/bin/python3 tests/readme/run.py "$top/man/mpiio-cookbook.7.scd" slurm
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$output" = "recipes: 1" ]
+    job=$(squeue -h --states=all -n slurm-batch -o %i | sort -n | tail -n 1)
+    over
+    clean
+}
+
 @test "slurm: scancel: what was written on either node is stored and unmounted" {
     scatter_spec
     held_writer
