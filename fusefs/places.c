@@ -285,7 +285,7 @@ static int check_descriptor(const struct fs_options *options, char **mountpoint)
 {
     struct stat st;
 
-    if (fstat(options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
+    if (options->fuse_fd <= STDERR_FILENO || fstat(options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
         st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
         mpiio_complain(options->name,
                        "%s: not an open /dev/fuse (mpiio-containers(7) has an example)",

@@ -4,6 +4,7 @@
 
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,12 +28,13 @@ struct fs_jobs {
 
     pthread_mutex_t lock; /* acquired before the fifo's lock */
     pthread_cond_t left;
-    bool stop;         /* lock: lock */
-    int apart;         /* number of jobs that run in threads of their own; lock: lock */
-    int calls;         /* number of jobs inside a call; lock: lock */
-    enum fs_call call; /* the highest kind while calls are active; lock: lock */
-    bool unmounts;     /* another node has asked this node to unmount; lock: lock */
-    bool last;         /* this node unmounted the others and comes last; lock: lock */
+    bool stop;          /* lock: lock */
+    int apart;          /* number of jobs that run in threads of their own; lock: lock */
+    int calls;          /* number of jobs inside a call; lock: lock */
+    enum fs_call call;  /* the highest kind while calls are active; lock: lock */
+    bool unmounts;      /* another node has asked this node to unmount; lock: lock */
+    atomic_bool forced; /* unmounting by force */
+    bool last;          /* this node unmounted the others and comes last; lock: lock */
     char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */
 };
 

@@ -121,6 +121,8 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
     char text[512];
     int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
+    if (job->value)
+        atomic_store(&session->jobs.forced, true);
     set_unmounts(&session->jobs, true);
     if (error == 0 || job->value)
         error = unmount_idle(session, job->value);
@@ -172,6 +174,8 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
     int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
     int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
 
+    if (job->value)
+        atomic_store(&jobs->forced, true);
     if (error != 0) {
         describe(session, error, text, sizeof(text));
         unsaved = strdup(text);

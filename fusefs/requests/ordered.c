@@ -92,12 +92,12 @@ static void leave(void *data)
     mpiio_pointers_leave(session->pointers.pointers, fs_nodes_all_unmounted(&session->cluster));
 }
 
-/* Nodes that have lost each other do not wait for the others' contributions. */
+/* By force, other nodes are not waited for. */
 static bool all_over(void *data)
 {
     struct fs_session *session = data;
 
-    return !fs_nodes_all_unmounted(&session->cluster) ||
+    return atomic_load(&session->jobs.forced) ||
            mpiio_pointers_are_over(session->pointers.pointers);
 }
 
@@ -181,16 +181,19 @@ static bool goes_on(void *data)
     struct fs_session *session = ending->session;
     uint64_t progress = mpiio_ordered_progress(session->ordered);
     int64_t quiet = mpiio_pointers_quiet(session->pointers.pointers), waited;
+    bool goes;
 
     if (progress != ending->progress)
         ending->since = mpiio_clock();
     ending->progress = progress;
-    if (ending->report != NULL)
-        atomic_store(&ending->report->turns, (int64_t)progress);
     waited = mpiio_clock() - ending->since;
     if (fs_nodes_all_unmounted(&session->cluster))
-        return (quiet < waited ? quiet : waited) < QUIET * session->options->peer_timeout;
-    return waited < ALONE * session->options->peer_timeout;
+        goes = (quiet < waited ? quiet : waited) < QUIET * session->options->peer_timeout;
+    else
+        goes = waited < ALONE * session->options->peer_timeout;
+    if (goes && ending->report != NULL)
+        atomic_fetch_add(&ending->report->waits, 1);
+    return goes;
 }
 
 void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report)

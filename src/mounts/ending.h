@@ -18,7 +18,7 @@ struct mounts_ending {
     /* Bytes of "ordered" that wait for their turn or could not be stored: if the daemon is killed,
        they are lost, and lost stays -1. */
     _Atomic int64_t waiting;
-    _Atomic int64_t turns; /* changes with each turn of "ordered" while the daemon ends */
+    _Atomic int64_t waits; /* grows while the daemon waits for contributions to "ordered" */
 };
 
 #endif

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "placing.h"
 
-/* ms between two attempts to finish a contribution, and between two calls of goes_on. */
+/* ms between two attempts to finish a contribution, and at most between two calls of goes_on. */
 #define PAUSE 100
 
 static struct mpiio_ordered_view *view_of(const struct mpiio_share *share)
@@ -338,16 +338,17 @@ static void end_thread(struct mpiio_ordered *ordered)
 
 int64_t mpiio_ordered_finish(struct mpiio_ordered *ordered, bool (*goes_on)(void *data), void *data)
 {
-    bool finished;
+    int pause = 1;
 
     mpiio_ordered_close(ordered);
     ordered->options.turns.leave(ordered->options.turns.data);
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_advance_all(ordered);
-    while (!(finished = is_finished(ordered))) {
+    while (!is_finished(ordered)) {
         bool gives_up;
 
-        mpiio_wait_until(&ordered->changed, &ordered->lock, mpiio_clock() + PAUSE);
+        mpiio_wait_until(&ordered->changed, &ordered->lock, mpiio_clock() + pause);
+        pause = 2 * pause < PAUSE ? 2 * pause : PAUSE;
         pthread_mutex_unlock(&ordered->lock);
         gives_up = goes_on != NULL && !goes_on(data);
         pthread_mutex_lock(&ordered->lock);

@@ -133,8 +133,9 @@ static int begin_batch(struct mpiio_pointers *self, const struct mpiio_request *
     struct mpiio_record *record = &self->record;
     int error;
 
-    if (record->since != 0)
+    if (mpiio_record_is_kept(record))
         return 0;
+    mpiio_record_unlock(record);
     error = is_read_only(list) ? 0 : mpiio_record_lock(record, false);
     if (error == 0)
         error = mpiio_record_read(record, &self->state);
@@ -157,11 +158,11 @@ static void note_result(struct mpiio_pointers *self, int error)
 /* Ends a batch. Keeps the lock for the next one, unless another node is to go on. */
 static void end_batch(struct mpiio_pointers *self, const struct mpiio_request *list, int error)
 {
-    bool exits = list->kind == MPIIO_REQUEST_EXIT;
+    bool leaves = list->kind == MPIIO_REQUEST_EXIT || list->kind == MPIIO_REQUEST_LEAVE;
 
-    if (error == 0 && exits)
+    if (error == 0 && list->kind == MPIIO_REQUEST_EXIT)
         mpiio_record_remove_last(&self->record);
-    if (error != 0 || exits || mpiio_turns_of_others(&self->state.turns) ||
+    if (error != 0 || leaves || mpiio_turns_of_others(&self->state.turns) ||
         !mpiio_record_keeps(&self->record))
         mpiio_record_unlock(&self->record);
 }
@@ -267,9 +268,8 @@ static bool look_for_turns(struct mpiio_pointers *self, bool has_read)
     return changes != self->state.turns.changes;
 }
 
-/* Returns the pause until the next look at the record, in us. since: when the last turn came, or
-   the node last had a request. At its own turn, a node looks only for the sake of its heartbeat,
-   and to see whether its contribution was dropped. */
+/* Returns the pause until the next look at the record, in us. since: when the last turn or request
+   came. At its own turn, a node only advances its heartbeat, and sees whether it was dropped. */
 static int64_t pause_of_look(const struct mpiio_pointers *self, int64_t now, int64_t since)
 {
     const struct mpiio_turns *turns = &self->state.turns;
@@ -285,13 +285,15 @@ static int64_t pause_of_look(const struct mpiio_pointers *self, int64_t now, int
 }
 
 /* Returns when the node is to look at the record, or to release its lock if it has kept it,
-   mpiio_clock_us(). */
+   mpiio_clock_us(). When all nodes leave, it looks at once. */
 static int64_t next_look(const struct mpiio_pointers *self, int64_t since)
 {
     int64_t now = mpiio_clock_us();
 
     if (self->record.since != 0)
         return now + KEEPS;
+    if (self->all && !self->watch.all)
+        return now;
     return is_looking(self) ? now + pause_of_look(self, now, since) : INT64_MAX;
 }
 
@@ -319,14 +321,15 @@ static void *run_pointers(void *data)
 
     while (!over) {
         struct mpiio_request *list = await_batch(self, since, &over);
-        bool any = list != NULL;
+        bool any = list != NULL, news = any;
 
         if (any)
             handle_batch(self, list);
         else
             mpiio_record_unlock(&self->record);
-        if (self->record.since == 0 && is_looking(self) && !over &&
-            (look_for_turns(self, any) || any))
+        if (self->record.since == 0 && is_looking(self) && !over)
+            news |= look_for_turns(self, any);
+        if (news)
             since = mpiio_clock_us();
     }
     return NULL;
@@ -491,8 +494,6 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     free(pointers->start);
     free(pointers);
 }
-
-/* Functions for callers. */
 
 /* Does what ask does, and reports that the caller may wait for other nodes. Returns the request's
    result. */

@@ -264,7 +264,8 @@ int mpiio_record_append(struct mpiio_record *record, const struct mpiio_entry *e
 {
     int error = -ECANCELED;
 
-    if (mpiio_record_is_in_time(record))
+    /* Without a generation, nobody would accept the entries. */
+    if (record->generation != 0 && mpiio_record_is_in_time(record))
         error =
             write_entries(record, record->generation, record->at, &record->chain, entries, count);
     if (error == 0)

@@ -81,6 +81,9 @@ void mpiio_record_unlock(struct mpiio_record *record);
  */
 bool mpiio_record_keeps(struct mpiio_record *record);
 
+/* Returns true if the record is locked and the state that was read is still the current one. */
+bool mpiio_record_is_kept(const struct mpiio_record *record);
+
 /*
  * Joins the record that node 0 has created. This proves that the node sees the same directory and
  * node 0's locks. -ENOENT: the record is not here. -ENOLCK: node 0's lock is not visible, so the

@@ -26,14 +26,19 @@
 /* ms for which a node tries to lock the record before it waits to be next. */
 #define SOON 2
 
+/* ms for which a node waits to be next before it only waits for the lock. */
+#define NEXT_MAX 200
+
 /* A node that waits for the lock advances its counter so often within the timeout. */
 #define BEATS 8
 
 /* A lock that was held for longer, in ms, or for half of the timeout, may have been taken away. */
 #define HELD_MAX 20000
 
-/* ms for which a node keeps the lock that has more to do. */
-#define KEPT_MAX 20
+/* ms for which a node keeps the lock that has more to do, at most. All nodes together may keep it
+   for 1 / KEPT_PART of the timeout. */
+#define KEPT_MAX  20
+#define KEPT_PART 8
 
 /* Locks. */
 
@@ -92,8 +97,13 @@ static int await_byte(struct mpiio_record *record, off_t byte, long longest, int
 /* Waits for the record's lock as the node that is next. */
 static int await_as_next(struct mpiio_record *record, int64_t end, int64_t *since)
 {
-    int error = await_byte(record, NEXT, PAUSE_MAX, end, since);
+    int64_t now = mpiio_lease_clock();
+    int error =
+        await_byte(record, NEXT, PAUSE_MAX, end - now < NEXT_MAX ? end : now + NEXT_MAX, since);
 
+    /* The node that is next may be frozen, and the record's lock free. */
+    if (error == -ETIMEDOUT)
+        return await_byte(record, LOCK, PAUSE_MAX, end, since);
     if (error != 0)
         return error;
     error = await_byte(record, LOCK, PAUSE_NEXT, end, since);
@@ -124,10 +134,18 @@ void mpiio_record_unlock(struct mpiio_record *record)
 
 bool mpiio_record_keeps(struct mpiio_record *record)
 {
-    if (record->since == 0 || !record->synced)
+    int most = record->timeout / (KEPT_PART * record->nodes);
+
+    if (!record->synced || !mpiio_record_is_kept(record))
         return false;
-    record->yields = mpiio_lease_clock() - record->since >= KEPT_MAX;
+    most = most < KEPT_MAX ? most : KEPT_MAX;
+    record->yields = mpiio_lease_clock() - record->since >= most;
     return !record->yields;
+}
+
+bool mpiio_record_is_kept(const struct mpiio_record *record)
+{
+    return record->since != 0 && record->generation != 0 && mpiio_record_is_in_time(record);
 }
 
 /* Bytes. */

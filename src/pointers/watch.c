@@ -139,6 +139,10 @@ void mpiio_watch_look(struct mpiio_watch *watch)
         return;
     watch->due = now + interval_of(watch);
     forget_pause(watch, now);
+    /* A node without contributions does not advance its counter. */
+    for (int i = 0; i < watch->record->nodes; i++)
+        if (watch->state->turns.node[i].held == 0)
+            watch->node[i].since = 0;
     mpiio_record_beat(watch->record);
     /* After a failed read the state says nothing. */
     for (size_t view = 0; view < watch->state->views && watch->record->generation != 0; view++)

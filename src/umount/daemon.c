@@ -201,11 +201,11 @@ int umount_ending_open(const struct umount_daemon *daemon)
     return fd;
 }
 
-int64_t umount_ending_turns(int fd)
+int64_t umount_ending_waits(int fd)
 {
     struct mounts_ending ending;
 
-    return pread(fd, &ending, sizeof(ending), 0) == sizeof(ending) ? ending.turns : 0;
+    return pread(fd, &ending, sizeof(ending), 0) == sizeof(ending) ? ending.waits : 0;
 }
 
 int64_t umount_ending_lost(int fd, bool *unreported)

@@ -48,8 +48,8 @@ int umount_ending_open(const struct umount_daemon *daemon);
  */
 int64_t umount_ending_lost(int fd, bool *unreported);
 
-/* Returns a number that changes while the daemon still places bytes of "ordered", or waits for
-   other nodes that do. */
-int64_t umount_ending_turns(int fd);
+/* Returns a number that grows while the daemon waits for contributions to "ordered", here or on
+   other nodes. */
+int64_t umount_ending_waits(int fd);
 
 #endif

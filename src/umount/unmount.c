@@ -108,7 +108,7 @@ static void umount_abort(int fd)
         return; /* the connection has ended */
 }
 
-/* ms for a daemon to exit, or between two turns of "ordered". */
+/* ms for a daemon to exit, after it has last waited for contributions to "ordered". */
 #define PATIENCE 30000
 /* ms for a mount to return its statistics. */
 #define ANSWER 5000
@@ -376,7 +376,7 @@ static int await_end(const struct unmount *job)
 {
     char copies[LIST_MAX];
     long pid = job->daemon.pid;
-    int64_t turns;
+    int64_t before;
     bool unreported;
 
     if (umount_daemon_ends_within(&job->daemon, COPIES))
@@ -407,10 +407,10 @@ static int await_end(const struct unmount *job)
         return bytes > 0;
     }
     do {
-        turns = umount_ending_turns(job->ending);
+        before = umount_ending_waits(job->ending);
         if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
             return 0;
-    } while (turns != umount_ending_turns(job->ending));
+    } while (before != umount_ending_waits(job->ending));
     unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
     return 1;
 }

@@ -4,6 +4,7 @@
  * behind. Several open records of one process are several nodes: their locks exclude each other.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -317,7 +318,9 @@ static bool has_next(const struct node *node)
 /* A node may keep the lock for 20 ms, and others are first then. */
 TEST(a_node_keeps_the_lock_for_a_while)
 {
+    const struct mpiio_entry entry = {.kind = MPIIO_ENTRY_POSITION, .view = 1, .value = 100};
     struct node nodes[NODES];
+    uint64_t generation;
     pthread_t thread;
 
     begin_all(nodes);
@@ -328,6 +331,13 @@ TEST(a_node_keeps_the_lock_for_a_while)
     nodes[0].record.synced = true;
     nodes[0].record.since = mpiio_lease_clock() + LIMIT;
     assert_true(mpiio_record_keeps(&nodes[0].record));
+    /* Not if the state must be read again, as after a failed snapshot. */
+    generation = nodes[0].record.generation;
+    nodes[0].record.generation = 0;
+    assert_false(mpiio_record_keeps(&nodes[0].record));
+    assert_false(mpiio_record_is_kept(&nodes[0].record));
+    assert_int_equal(mpiio_record_append(&nodes[0].record, &entry, 1), -ECANCELED);
+    nodes[0].record.generation = generation;
     assert_int_equal(pthread_create(&thread, NULL, take_next, &nodes[1]), 0);
     while (!has_next(&nodes[0]))
         sched_yield();
@@ -337,6 +347,22 @@ TEST(a_node_keeps_the_lock_for_a_while)
     assert_int_equal(take(&nodes[0], 1), 3);
     pthread_join(thread, NULL);
     assert_int_equal(taken_next, 2);
+    end_all(nodes);
+}
+
+/* A node that is next may be frozen. The others get the lock all the same. */
+TEST(a_frozen_node_that_is_next_blocks_nobody)
+{
+    struct flock next = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
+    struct node nodes[NODES];
+
+    begin_all(nodes);
+    assert_int_equal(take(&nodes[0], 1), 0);
+    assert_int_equal(take(&nodes[1], 1), 1);
+    assert_int_equal(fcntl(nodes[1].record.fd, F_OFD_SETLK, &next), 0);
+    nodes[0].record.yields = true;
+    assert_int_equal(take(&nodes[0], 1), 2);
     end_all(nodes);
 }
 
