@@ -285,8 +285,8 @@ static int check_descriptor(const struct fs_options *options, char **mountpoint)
 {
     struct stat st;
 
-    if (options->fuse_fd <= STDERR_FILENO || fstat(options->fuse_fd, &st) != 0 || !S_ISCHR(st.st_mode) ||
-        st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
+    if (options->fuse_fd <= STDERR_FILENO || fstat(options->fuse_fd, &st) != 0 ||
+        !S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
         mpiio_complain(options->name,
                        "%s: not an open /dev/fuse (mpiio-containers(7) has an example)",
                        options->mountpoint);
