@@ -2,7 +2,7 @@
 #ifndef CACHE_MODEL_H
 #define CACHE_MODEL_H
 
-/* A model of a store that writes back, with a byte for each byte of each generation. */
+/* A model of write-back: it keeps one byte for each byte of each generation. */
 
 #include <sys/stat.h>
 
@@ -16,8 +16,8 @@
 struct layer {
     bool there[BYTES];
     unsigned char value[BYTES];
-    bool wrote[BLOCKS][SLICES]; /* which slices have data in which block */
-    bool tried[BLOCKS];         /* it was frozen before, and stayed dirty */
+    bool wrote[BLOCKS][SLICES]; /* the slices that have data in a block */
+    bool tried[BLOCKS];         /* the block was frozen before, and stayed dirty */
 };
 
 struct model {
@@ -26,7 +26,7 @@ struct model {
     struct mpiio_cache *cache;
     struct mpiio_slice *slice[SLICES];
     int slices;
-    int64_t size; /* the file's own */
+    int64_t size; /* of the file */
     unsigned char file[BYTES];
     struct layer active, frozen;
     bool is_frozen;
@@ -86,7 +86,7 @@ static inline const struct vs_map *map_of(int number)
     return vs_view_map(mpiio_slice_view(model.slice[number]));
 }
 
-/* Positions of the slice that lie, with all before them, in the model. */
+/* Returns how many positions, counted from the slice's start, lie within the model. */
 static inline int64_t room_of(int number)
 {
     return vs_view_positions(mpiio_slice_view(model.slice[number]), BYTES);
@@ -122,7 +122,7 @@ static inline void read_slice(int number, int64_t offset, size_t length)
     }
 }
 
-/* The frozen slots hold what the model has, and nothing else. */
+/* Checks that the frozen slots hold exactly what the model has. */
 static inline void check_frozen(void)
 {
     size_t listed = 0;
@@ -155,7 +155,8 @@ static inline void freeze(void)
     check_frozen();
 }
 
-/* Takes what is frozen of a block to the model's file, or under what is active. */
+/* Moves the frozen bytes of a block to the model's file. After an error they become active
+   again, except where newer bytes are active. */
 static inline void settle_block(int64_t block, int error)
 {
     const bool *there = model.frozen.there + block * MPIIO_BLOCK_SIZE;
@@ -188,7 +189,7 @@ static inline void settle(const int *errors)
     model.is_frozen = false;
 }
 
-/* Stores as another process would: from the slots, byte runs found one bit at a time. */
+/* Stores a block from its slot, as another process would. Finds byte runs one bit at a time. */
 static inline void store_block(const struct mpiio_frozen *frozen)
 {
     struct mpiio_slot slot = mpiio_slots_get(mpiio_cache_slots(model.cache), frozen->slot);
@@ -232,7 +233,7 @@ static inline void store_all(void)
     assert_int_equal(mpiio_cache_end(model.cache), 0);
 }
 
-/* The file holds what was stored, and nothing else. */
+/* Checks that the file holds exactly what was stored. */
 static inline void check_file(void)
 {
     struct stat st;
@@ -264,7 +265,7 @@ static inline void check_stats(void)
     assert_true(dirty > 0 || stats.dirty_memory == 0);
 }
 
-/* A step of a flush, of a kind from 0 to 3, or a look at what there is. */
+/* Does the step of a flush that belongs to kind (0 to 3), or checks what the cache reports. */
 static inline void random_flush(int kind)
 {
     switch (kind) {
@@ -286,7 +287,7 @@ static inline void random_flush(int kind)
     }
 }
 
-/* All that is dirty is in the file in the end. */
+/* Stores all dirty bytes at the end of a test, and checks the file. */
 static inline void store_rest(void)
 {
     if (model.is_frozen)

@@ -2,7 +2,7 @@
 #ifndef CANNOT_RUN_H
 #define CANNOT_RUN_H
 
-/* For tests that not every machine can run. Include after cmocka.h. */
+/* Support for tests that not every machine can run. Include it after cmocka.h. */
 
 #include <stdlib.h>
 #include <string.h>

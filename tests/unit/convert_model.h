@@ -3,8 +3,8 @@
 #define CONVERT_MODEL_H
 
 /*
- * A model of slices that are converted: random views in every representation, whose values are
- * converted one after the other by code that shares nothing with the library's.
+ * A model of converted slices: random views in every representation. It converts values one by one,
+ * with code that shares nothing with the library's.
  */
 
 #include "native.h"
@@ -45,9 +45,10 @@ enum datarep { EXTERNAL32, BIG, LITTLE };
 
 static const char *const datarep_names[] = {"external32", "big-endian", "little-endian"};
 
-/* Conversion of one value: a complex number has two. */
+/* Conversion of one value. A complex number has two. */
 
-/* The byte with this number, the least significant one first, of a value of size bytes. */
+/* Returns where the byte with this number lies in a value of size bytes. Byte 0 is the least
+   significant one. */
 static inline int byte_at(int number, int size, bool big)
 {
     return big ? size - 1 - number : number;
@@ -55,7 +56,7 @@ static inline int byte_at(int number, int size, bool big)
 
 __extension__ typedef unsigned __int128 uint128;
 
-/* binary128, as a number: its fraction has 49 bits more, and the leading 1 is left out. */
+/* Makes a binary128 of an x87 number: its fraction has 49 bits more, and omits the leading 1. */
 static inline void extended_to_quad(unsigned char *to, const unsigned char *native)
 {
     uint128 number;
@@ -113,18 +114,19 @@ static inline void value_to_native(unsigned char *to, const unsigned char *file,
         to[byte_at(i, size, NATIVE_IS_BIG)] = file[byte_at(i, stored, datarep != LITTLE)];
 }
 
-/* A value that the file has room for. */
+/* Makes a random value that the file can represent. */
 static inline void random_value(unsigned char *to, const struct basic *basic, enum datarep datarep)
 {
     unsigned char file[16];
 
     for (int i = 0; i < 16; i += 4) {
-        int random = rand(); /* 31 bits: the highest is made here */
+        int random = rand(); /* 31 bits; the next line makes the highest one */
 
         random ^= (int)((unsigned)random << 16);
         memcpy(file + i, &random, 4);
     }
-    if (basic->kind == EXTENDED) { /* a number that is neither tiny nor huge, nor has more bits */
+    /* neither tiny nor huge, and no more bits than an x87 number has */
+    if (basic->kind == EXTENDED) {
         file[0] = (unsigned char)(rand() % 2 ? 0x40 : 0xc0);
         file[9] = (unsigned char)(file[9] & 0xfe);
         memset(file + 10, 0, 6);
@@ -136,7 +138,7 @@ static inline void random_value(unsigned char *to, const struct basic *basic, en
     value_to_native(to, file, basic, datarep);
 }
 
-/* The model: the slice's elements, where they lie, and its native bytes. */
+/* The model: a slice's elements, their displacements, and its native bytes. */
 
 #define MOST_ELEMENTS 20000
 #define FILE_BYTES    (1 << 20)
@@ -157,7 +159,7 @@ struct sample {
     struct element *element;
     int64_t native_bytes;
     unsigned char *native; /* what the slice must read as */
-    unsigned char *file;   /* what the file must hold, FILE_BYTES */
+    unsigned char *file;   /* what the file must hold; FILE_BYTES long */
 };
 
 static inline int stored_size(const struct sample *sample, const struct basic *basic)
@@ -165,7 +167,7 @@ static inline int stored_size(const struct sample *sample, const struct basic *b
     return sample->datarep == EXTERNAL32 ? basic->external : basic->native;
 }
 
-/* A basic type, or a struct of some. */
+/* Makes a basic type, or a struct of several. */
 static inline void random_etype(struct sample *sample, char *text, size_t size)
 {
     char lengths[128] = "", places[256] = "", types[512] = "";
@@ -235,7 +237,7 @@ static inline void add_elements(struct sample *sample)
     sample->native_bytes = offset;
 }
 
-/* The element's bytes in the model's file; a basic type is never divided. */
+/* Returns the element's bytes in the model's file. A basic type is always contiguous there. */
 static inline unsigned char *place_of(const struct sample *sample, const struct element *element)
 {
     return sample->file + vs_map_displacement(vs_view_map(sample->view), element->position);

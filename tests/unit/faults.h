@@ -2,7 +2,8 @@
 #ifndef FAULTS_H
 #define FAULTS_H
 
-/* For tests of missing pages, after cmocka.h: emulators may tell a wrong address of them. */
+/* Support for tests that touch missing pages. Include it after cmocka.h. Under an emulator,
+   SIGBUS may report a wrong address for such a page. */
 
 #include <signal.h>
 #include <sys/mman.h>

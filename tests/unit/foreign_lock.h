@@ -2,7 +2,7 @@
 #ifndef FOREIGN_LOCK_H
 #define FOREIGN_LOCK_H
 
-/* How another process sees what this one has locked in a file. */
+/* Shows this process's locks of a file as another process sees them. */
 
 #include <sys/wait.h>
 

@@ -2,7 +2,7 @@
 #ifndef MADE_UP_H
 #define MADE_UP_H
 
-/* A loader of representations that are made up: no library is opened. */
+/* A loader of made-up data representations. It opens no library. */
 
 #include "spec_fixture.h"
 #include "viewspec/spec.h"
@@ -21,7 +21,8 @@ static inline int64_t made_up_size(size_t i)
     return basic->kind == VS_BYTES ? 1 : 1 + (int64_t)(i * 7 % 12);
 }
 
-/* "made-up" has all types, "partial" no long; "broken" and "starved" cannot be loaded. */
+/* Loads "made-up", which has all types, or "partial", which has no long. Fails for "broken",
+   "silent" and "starved". */
 static inline int load_made_up(void *argument, const char *name, const char *library,
                                struct vs_user_datarep **datarep, char *why, size_t why_size)
 {
@@ -60,7 +61,7 @@ static const struct vs_overrides with_made_up = {
     .datarep_argument = &made_up,
 };
 
-/* Rank 0 of a view in that representation: NAME of the standard, or "made-up". */
+/* Makes rank 0's view in a representation: NAME of the standard, or "made-up". */
 static inline struct vs_view *view_in(const char *datarep, const char *etype)
 {
     char value[128];

@@ -5,11 +5,11 @@
 #include "unit.h"
 #include "net/net.h"
 
-/* Nodes of this process that reach each other. */
+/* A fixture for the tests of connections: nodes of this process that can reach each other. */
 
 static const uint8_t net_token[MPIIO_TOKEN_BYTES] = "all nodes' token";
 
-/* A node that listens. */
+/* Makes a node that listens. */
 static inline struct mpiio_net *make_net(int node, int nodes, int timeout)
 {
     const struct mpiio_net_options options = {.node = node, .nodes = nodes, .timeout = timeout};
@@ -20,7 +20,8 @@ static inline struct mpiio_net *make_net(int node, int nodes, int timeout)
     return net;
 }
 
-/* Tells a node the token, and where the others are, by number; NULL: nowhere yet. */
+/* Gives a node the token and the addresses of the others, by number. NULL stands for an address
+   that is not known yet. */
 static inline void meet_others(struct mpiio_net *net, const uint8_t *token,
                                const char *const *addresses)
 {

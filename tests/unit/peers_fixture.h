@@ -15,7 +15,7 @@
 
 #define NODES_MAX  8
 #define EPOCHS_MAX 4096
-/* ms: of silence that never happens, and to wait for what must happen. */
+/* ms: a silence that never happens, and the longest wait for an event. */
 #define LONG_TIMEOUT 60000
 #define PATIENCE     60000
 
@@ -32,19 +32,20 @@ struct node {
     int number;
     struct mpiio_net *net;
 
-    /* Its answers. Set while nothing is in progress, or lock: the cluster's. */
-    bool hold_epochs;   /* an epoch is not done before the test releases it */
-    bool hold_fence;    /* the node is not fenced before the test releases it */
-    int epoch_status;   /* how its part of an epoch ends */
+    /* What the node does and answers. Set these while no request is in progress, or with the
+       cluster's lock held. */
+    bool hold_epochs;   /* an epoch does not finish before the test releases it */
+    bool hold_fence;    /* the node counts as not fenced before the test releases it */
+    int epoch_status;   /* the result of its part of an epoch */
     int vote;           /* on a change; 1: does not vote */
-    int unmount;        /* how unmounting ends */
-    bool stop_in_event; /* calls mpiio_peers_stop when all is over */
+    int unmount;        /* the result of unmounting */
+    bool stop_in_event; /* calls mpiio_peers_stop in its last event */
 
-    struct mpiio_progress progress; /* of its engine; lock: the cluster's */
+    struct mpiio_progress progress; /* of its engine; guarded by the cluster's lock */
 
-    /* The events so far; lock: the cluster's. */
+    /* The events so far; guarded by the cluster's lock. */
     uint64_t begun, finished, finished_sync;
-    int status; /* of the last epoch that is finished */
+    int status; /* of the last epoch that has finished */
     uint64_t written, frozen[EPOCHS_MAX], stored, stored_sync;
     uint64_t change;
     int settled, committed;
@@ -62,9 +63,9 @@ struct cluster {
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int done[EPOCHS_MAX]; /* nodes that are through with their part; lock: lock */
-    int fenced;           /* lock: lock */
-    bool wrong;           /* an order that must not be; lock: lock */
+    int done[EPOCHS_MAX]; /* nodes that have finished their part; guarded by lock */
+    int fenced;           /* guarded by lock */
+    bool wrong;           /* an event came out of order; guarded by lock */
 };
 
 static inline void note_change(struct node *node)
@@ -267,7 +268,7 @@ static inline struct node *above(const struct node *node)
     return &node->cluster->node[number];
 }
 
-/* Has a node answer those that connect. */
+/* Starts a thread that answers connections to the node. */
 static inline int start_net(struct mpiio_net *net, struct mpiio_peers *peers)
 {
     const struct mpiio_listener_calls calls = {
@@ -276,7 +277,7 @@ static inline int start_net(struct mpiio_net *net, struct mpiio_peers *peers)
     return mpiio_net_start(net, &calls);
 }
 
-/* Makes a node's net, which knows those that are there. */
+/* Makes a node's net, and gives it the addresses of the nodes that exist already. */
 static inline void make_node_net(struct cluster *cluster, int number)
 {
     struct node *node = &cluster->node[number];
@@ -289,7 +290,7 @@ static inline void make_node_net(struct cluster *cluster, int number)
     meet_others(node->net, net_token, addresses);
 }
 
-/* A node that is not started before the one above it. */
+/* Starts a node. The node above it must have been started before. */
 static inline int start_node(struct cluster *cluster, int number, int timeout)
 {
     struct node *node = &cluster->node[number];
@@ -306,7 +307,7 @@ static inline int start_node(struct cluster *cluster, int number, int timeout)
     return error == 0 ? start_net(node->net, node->peers) : error;
 }
 
-/* Frees a node that may be started again. */
+/* Frees a node. It can be started again. */
 static inline void free_node(struct node *node)
 {
     mpiio_net_free(node->net);
@@ -357,7 +358,7 @@ static inline void free_cluster(struct cluster *cluster)
         assert_true(in_time);                                                                      \
     } while (0)
 
-/* Sets something of a node, and wakes it. */
+/* Sets a field of a node with the lock held, and wakes the node. */
 #define SET(node, field, value)                                                                    \
     do {                                                                                           \
         pthread_mutex_lock(&(node)->cluster->lock);                                                \

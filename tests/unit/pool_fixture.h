@@ -2,7 +2,7 @@
 #ifndef POOL_FIXTURE_H
 #define POOL_FIXTURE_H
 
-/* A file in memory that several pools of this process share, each as a node of its own. */
+/* A file in memory that several pools of this process share. Each pool acts as a node. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,17 +14,17 @@
 #define NODES_MAX    4
 #define WORDS(bytes) ((bytes) / 8)
 
-/* Words that each say where they are, and when they were written. */
+/* A file in memory. Each of its words contains its own position and the version that wrote it. */
 struct fake {
     uint64_t *words;
     int64_t size; /* in bytes */
     int64_t most;
     uint64_t version, epoch;
-    bool changing; /* a version that is not to be kept */
-    int error;     /* of reads; 0: none */
-    int64_t ends;  /* reads find it to end there */
+    bool changing; /* the version may be changing, so pools must not keep it */
+    int error;     /* that reads fail with; 0: none */
+    int64_t ends;  /* where reads find the end of the file */
     pthread_rwlock_t lock;
-    _Atomic uint64_t read; /* bytes */
+    _Atomic uint64_t read; /* bytes read so far */
 };
 
 struct nodes {
@@ -33,7 +33,7 @@ struct nodes {
     struct mpiio_homes homes;
     struct mpiio_net *net[NODES_MAX];
     struct mpiio_pool *pool[NODES_MAX];
-    const char *addresses[NODES_MAX]; /* of each */
+    const char *addresses[NODES_MAX]; /* of each node */
 };
 
 static inline bool pool_read(struct mpiio_pool *pool, const struct vs_view *view, int64_t position,
@@ -81,7 +81,7 @@ static inline int64_t fake_read(void *data, void *buffer, size_t length, int64_t
     return got;
 }
 
-/* Reads from now on fail, unless error is 0, and find the file to end there. */
+/* Makes reads fail with error, unless it is 0, and find the end of the file at ends. */
 static inline void set_reads(struct fake *fake, int error, int64_t ends)
 {
     pthread_rwlock_wrlock(&fake->lock);
@@ -120,7 +120,7 @@ static inline void free_fake(struct fake *fake)
     free(fake);
 }
 
-/* A pool that listens, and has not met anybody yet. */
+/* Makes a pool that listens. It does not know the other nodes yet. */
 static inline void make_pool(struct nodes *nodes, int node, int64_t size, int timeout)
 {
     struct mpiio_pool_options options = {
@@ -134,7 +134,7 @@ static inline void make_pool(struct nodes *nodes, int node, int64_t size, int ti
     assert_int_equal(mpiio_pool_new(&options, &nodes->pool[node]), 0);
 }
 
-/* They meet by their addresses, and start. */
+/* Gives a node the addresses of the others, and starts its pool. */
 static inline void meet(struct nodes *nodes, int node)
 {
     struct mpiio_listener_calls calls = {0};
@@ -146,7 +146,7 @@ static inline void meet(struct nodes *nodes, int node)
     assert_int_equal(mpiio_pool_start(nodes->pool[node]), 0);
 }
 
-/* Nodes of a file whose stripes, on so many servers, are known, or not. */
+/* Makes the nodes of a file. homes describes its stripes and their number of servers, if known. */
 static inline struct nodes *make_nodes_of(struct fake *fake, const struct mpiio_homes *homes,
                                           int64_t size, int timeout)
 {
@@ -170,17 +170,17 @@ static inline struct nodes *make_nodes(struct fake *fake, int count, int64_t siz
     return make_nodes_of(fake, &homes, size, timeout);
 }
 
-/* A node that goes on without the others. */
+/* Has a node leave. The others lose it; it goes on alone. */
 static inline void leave(struct nodes *nodes, int node)
 {
     mpiio_pool_alone(nodes->pool[node]);
     mpiio_net_close(nodes->net[node]);
 }
 
-/* A node that ends. */
+/* Frees a node, which is gone for the others. */
 static inline void free_node(struct nodes *nodes, int node)
 {
-    mpiio_net_free(nodes->net[node]); /* whose threads answer from the pool */
+    mpiio_net_free(nodes->net[node]); /* before the pool: its threads answer from the pool */
     mpiio_pool_free(nodes->pool[node]);
     nodes->net[node] = NULL;
     nodes->pool[node] = NULL;

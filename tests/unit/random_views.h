@@ -4,7 +4,7 @@
 
 #include "slice_fixture.h"
 
-/* Random views of a file of some 100 KiB, of every kind that the plans tell apart. */
+/* Random views of a file of about 100 KiB, one kind for each case that the plans distinguish. */
 
 static inline int below(int limit)
 {
@@ -57,7 +57,7 @@ static inline struct vs_view *random_subarray(void)
                      starts[1], starts[2], below(2) ? "C" : "Fortran");
 }
 
-/* Runs that count as long, at places that agree and do not agree with the buffer's. */
+/* Makes runs that count as long. Some are aligned with the buffer, and some are not. */
 static inline struct vs_view *random_long(void)
 {
     int length = (16 << 10) + 64 * below(100) + (below(2) ? below(64) : 0);
@@ -65,13 +65,13 @@ static inline struct vs_view *random_long(void)
     return make_vector(64 * below(10), length, length + 64 * below(1000));
 }
 
-/* Short runs that lie far apart. */
+/* Makes short runs that lie far apart. */
 static inline struct vs_view *random_sparse(void)
 {
     return make_vector(below(100), 1 + below(100), (17 << 10) + below(5000));
 }
 
-/* A part of a matrix in the other order, its rows far apart. */
+/* Makes a part of a matrix in the other order, with its rows far apart. */
 static inline struct vs_view *random_transposed(void)
 {
     int rows = 60 + below(10), columns = 4096 + below(100), from = below(200);

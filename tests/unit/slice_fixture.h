@@ -2,7 +2,7 @@
 #ifndef SLICE_FIXTURE_H
 #define SLICE_FIXTURE_H
 
-/* A fixture for the tests of slices: files without a name, views from text, stores over both. */
+/* A fixture for the tests of slices: unnamed files, views from text, and stores over files. */
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include "core/store_layers.h"
 #include "core/store_private.h"
 
-/* An unlinked file in $TMPDIR or /tmp. */
+/* Returns an unlinked file in $TMPDIR or /tmp. */
 static inline int make_file(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -33,7 +33,7 @@ static inline void write_file(int fd, const void *bytes, size_t length, int64_t 
     assert_int_equal(pwrite(fd, bytes, length, displacement), length);
 }
 
-/* No file grows beyond size: RLIM_INFINITY ends that. */
+/* Limits the size of files. RLIM_INFINITY removes the limit. */
 static inline void limit_file(rlim_t size)
 {
     struct rlimit limit;
@@ -59,7 +59,7 @@ static inline struct mpiio_store *open_store(int fd)
     return open_store_for(fd, O_RDONLY);
 }
 
-/* A view from the JSON text of its filetype (or of more keys of the view), over bytes. */
+/* Makes a view over bytes from the JSON text of its filetype, or of several keys of the view. */
 __attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(const char *format,
                                                                               ...)
 {
@@ -87,7 +87,7 @@ static inline void close_all(struct mpiio_slice *slice, struct mpiio_store *stor
     close(fd);
 }
 
-/* Runs of length bytes, stride apart, for ever. */
+/* Makes a view of endless runs of length bytes, stride apart. */
 static inline struct vs_view *make_vector(int64_t disp, int64_t length, int64_t stride)
 {
     return make_view("\"disp\": %" PRId64 ", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
@@ -97,8 +97,8 @@ static inline struct vs_view *make_vector(int64_t disp, int64_t length, int64_t 
 }
 
 /*
- * cmocka puts a handler of SIGBUS in place for each test and takes it away again: what the guard
- * installed is kept, and put back by the tests whose files are truncated.
+ * The guard's SIGBUS action. cmocka installs its own handler for each test and removes it
+ * afterwards. So tests that truncate files restore this action first.
  */
 static struct sigaction of_guard;
 

@@ -2,7 +2,7 @@
 #ifndef SPEC_FIXTURE_H
 #define SPEC_FIXTURE_H
 
-/* Makes specs and views from text. A test fails if its text is refused. */
+/* Makes specs and views from text. The test fails if the library refuses the text. */
 
 #include "unit.h"
 #include "viewspec/spec.h"
@@ -21,7 +21,7 @@ static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides,
     return spec;
 }
 
-/* Returns the spec of that text. */
+/* Returns the spec that the text describes. */
 __attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(const char *format,
                                                                               ...)
 {
@@ -34,7 +34,7 @@ __attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(co
     return spec;
 }
 
-/* Returns a rank's first view of the spec of that text. overrides may be NULL. */
+/* Returns a rank's first view of the spec that the text describes. overrides may be NULL. */
 __attribute__((format(printf, 3, 4))) static inline struct vs_view *
 view_from(int64_t rank, const struct vs_overrides *overrides, const char *format, ...)
 {

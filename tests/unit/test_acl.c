@@ -3,7 +3,7 @@
 
 #include "core/file/acl.h"
 
-/* Lists as the kernel and a server of NFSv4 hand them out. */
+/* Access control lists, as the kernel and an NFSv4 server return them. */
 
 TEST(posix_lists_are_limited)
 {
@@ -29,7 +29,7 @@ TEST(other_bytes_are_no_posix_list)
     assert_int_equal(list[6], 7);
 }
 
-/* An entry that allows whom to read: its type, flags, mask and name. */
+/* An entry that allows somebody to read: type, flags, mask and name. */
 #define ENTRY      "\0\0\0\0\0\0\0\0\0\0\0\1"
 #define OWNER      ENTRY "\0\0\0\6OWNER@\0\0"
 #define GROUP      ENTRY "\0\0\0\6GROUP@\0\0"
@@ -45,7 +45,7 @@ TEST(lists_of_classes_are_modes)
     assert_false(IS_MODE("\0\0\0\1" ENTRY "\0\0\0\5OWNER\0\0\0"));
 }
 
-/* Each in memory of its own length, where the sanitizers see a byte too many. */
+/* Each list has memory of exactly its length, so that sanitizers detect a read past its end. */
 TEST(cut_lists_are_no_modes)
 {
     static const char whole[] = "\0\0\0\2" OWNER EVERYONE;

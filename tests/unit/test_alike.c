@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views that all ranks share, and others, against the expected answer. */
+/* Tests whether views are found to be the same on all ranks, against the expected answer. */
 
 #include "spec_fixture.h"
 #include "viewspec/map/alike.h"
@@ -24,7 +24,7 @@ TEST(what_is_the_same)
         "{\"etype\": \"double\"}",
         "{\"disp\": \"0 * rank\", \"etype\": \"double\"}",
         "{\"etype\": \"int\", \"filetype\": " VECTOR("4", "2", "\"3 + rank * 0\"") "}",
-        /* One block, said in as many ways as there are ranks. */
+        /* One block, written in as many ways as there are ranks. */
         "{\"etype\": \"int\", \"filetype\": " VECTOR("\"1 + rank % 2 * 11\"",
                                                      "\"12 - rank % 2 * 11\"", "1") "}",
     };
@@ -52,7 +52,7 @@ TEST(what_is_not)
         assert_false(alike(4, views[i], VS_ALIKE_STEPS));
 }
 
-/* Views that take too long to compare count as different, soon. */
+/* Views that would take too long to compare count as different, without a long search. */
 TEST(what_takes_long)
 {
     const char *many =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The array that a filetype is a part of, and the part itself, also of large arrays. */
+/* Finds the array that a filetype is a part of, and the part. Some arrays are large. */
 
 #include "spec_fixture.h"
 #include "viewspec/spec.h"
@@ -8,7 +8,7 @@
     "{\"type\": \"subarray\", \"sizes\": [7, \"2 * 5\"], \"subsizes\": [2, 3], "                   \
     "\"starts\": [0, \"3 * (rank %% 2)\"], \"order\": \"Fortran\"%s}"
 
-/* The view of rank 3 of 4, with those types. */
+/* Makes the view of rank 3 of 4 with these types. */
 static struct vs_view *view_of(const char *etype, const char *filetype)
 {
     return view_from(
@@ -62,7 +62,7 @@ TEST(darray)
                 (int64_t[]){4, 6, 5});
 }
 
-/* Types that hold an array's part are not one themselves. */
+/* Types that contain a part of an array are not such a part themselves. */
 TEST(others)
 {
     static const char *const types[][2] = {
@@ -83,7 +83,7 @@ TEST(others)
     }
 }
 
-/* Rank 3's next block, or the first that it does not have, would lie behind byte 2^63. */
+/* The next block of rank 3, or the first one that it lacks, would start past byte 2^63. */
 TEST(far_blocks)
 {
 #define ROWS(rows, block)                                                                          \

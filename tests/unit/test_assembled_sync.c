@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members that were written are synced side by side, and none is missed by one who asks for it. */
+/* Tests that written members are synced concurrently, and that a sync covers every write that
+   returned before it began. */
 #include "slice_fixture.h"
 
 #include <pthread.h>
@@ -10,18 +11,18 @@
 #include "viewspec/members/members.h"
 
 #define MEMBERS 100
-#define BYTES   4096 /* of each */
+#define BYTES   4096 /* of each member */
 #define AT_ONCE 16
 
-/* System calls that the test holds up, and their counts. */
+/* System calls that the test delays, and their counts. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int hold_syncs;  /* the first ones wait until so many are there at once, or for let_go */
-    bool hold_write; /* the next one waits for let_go, before it writes */
+    int hold_syncs;  /* fsync calls wait until this many run at once, or for let_go */
+    bool hold_write; /* the next write waits for let_go before it writes */
     bool let_go;
-    int inside, most, syncs; /* in fsync now, at once, in all */
-    int error;               /* of the next fsync */
+    int inside, most, syncs; /* fsync calls running now, at most at once, and in all */
+    int error;               /* that the next fsync fails with */
     bool writing;
 } calls = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -35,7 +36,7 @@ int __wrap_fdatasync(int fd);
 ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
 ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
 
-/* Waits for a change, a minute at most. Lock held. */
+/* Waits for a change, at most a minute. Lock held. After a timeout it releases all calls. */
 static bool await(void)
 {
     struct timespec until;
@@ -44,7 +45,7 @@ static bool await(void)
     until.tv_sec += 60;
     if (pthread_cond_timedwait(&calls.changed, &calls.lock, &until) == 0)
         return true;
-    calls.let_go = true; /* it does not come: nor is it waited for again */
+    calls.let_go = true; /* a timeout: nobody needs to wait again */
     return false;
 }
 
@@ -148,7 +149,8 @@ static void write_member(int member)
     assert_int_equal(mpiio_slice_write(slice, "written", 7, (int64_t)member * BYTES + 100), 7);
 }
 
-/* mpiio_store_sync by a thread of its own, which notes whether it returned before let_go. */
+/* A call of mpiio_store_sync in a thread of its own. It records whether it returned before
+   let_go. */
 struct syncer {
     pthread_t thread;
     int error;
@@ -181,10 +183,10 @@ TEST(test_side_by_side, setup, teardown)
     assert_int_equal(calls.most, AT_ONCE);
     assert_int_equal(calls.syncs, MEMBERS);
     assert_int_equal(mpiio_store_sync(store, false), 0);
-    assert_int_equal(calls.syncs, MEMBERS); /* nothing was written since */
+    assert_int_equal(calls.syncs, MEMBERS); /* no member was written since */
 }
 
-/* The data that the first call has taken is not stored yet when the second call comes. */
+/* The second call comes while the first one is still storing the data that it took over. */
 TEST(test_second_waits_for_first, setup, teardown)
 {
     const struct timespec moment = {.tv_nsec = 100000000};
@@ -198,7 +200,7 @@ TEST(test_second_waits_for_first, setup, teardown)
         continue;
     pthread_mutex_unlock(&calls.lock);
     assert_int_equal(pthread_create(&second.thread, NULL, sync_all, &second), 0);
-    nanosleep(&moment, NULL); /* for one that does not wait */
+    nanosleep(&moment, NULL); /* gives a call that wrongly does not wait the time to return */
     let_go();
     pthread_join(first.thread, NULL);
     pthread_join(second.thread, NULL);
@@ -208,7 +210,7 @@ TEST(test_second_waits_for_first, setup, teardown)
     assert_int_equal(calls.syncs, 1);
 }
 
-/* A sync in the middle of a write has not synced it. */
+/* A sync does not count as covering a write that is still in progress. */
 TEST(test_write_under_way_is_not_missed, setup, teardown)
 {
     pthread_t writer;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The members that hold a range, for many members over many blocks, against each member's own
-   map. */
+/* Finds the members that hold a range, with many members over many blocks. Each member's own map
+   gives the expected answer. */
 #include "random_views.h"
 #include "viewspec/map/assembly.h"
 
@@ -9,7 +9,8 @@
 static struct vs_view *views[MEMBERS];
 static int64_t bytes[MEMBERS];
 
-/* The first positions whose displacements are not below place, as far as they are held. */
+/* Returns how many positions lie before the first displacement that is not below place, limited
+   to the bytes that the member has. */
 static int64_t below_place(int member, int64_t place)
 {
     int64_t position = vs_map_lower_bound(vs_view_map(views[member]), place);
@@ -40,7 +41,7 @@ static void check_range(struct vs_assembly *assembly, int64_t start, int64_t end
     free(parts);
 }
 
-/* Rounds over all members, or a block each, or something in between. */
+/* Deals runs to the members: in rounds over all of them, or a block each, or in between. */
 static struct vs_assembly *deal(int64_t run, int64_t rounds)
 {
     struct vs_assembly *assembly = vs_assembly_new(false);
@@ -72,7 +73,7 @@ TEST(test_parts)
             int64_t block = (int64_t)((double)rand() / RAND_MAX * (double)(size >> 20)) << 20;
             int64_t start = block + below(1 << 20), end = start + 1 + below(1 << 20);
 
-            /* In one block, as a rule; over the edges of all sizes of blocks, too. */
+            /* Usually within one block; sometimes across the borders of blocks of all sizes. */
             if (below(4) && end > block + VS_ASSEMBLY_BLOCK)
                 end = block + VS_ASSEMBLY_BLOCK;
             check_range(assembly, start, end);

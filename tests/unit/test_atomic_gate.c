@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slices are not opened while the atomic mode changes, and workers that wait for that are paused.
- */
+/* Tests that no slice is opened while the atomic mode changes, and that workers which wait for
+   the change are paused. */
 #include <pthread.h>
 #include <semaphore.h>
 

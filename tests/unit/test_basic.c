@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The basic types: every name, its spellings, sizes in memory and in external32, alignment. */
+/* Tests the basic types: names and their spellings, sizes in memory and in external32, and
+   alignments. */
 #include <complex.h>
 #include <ctype.h>
 #include <float.h>
@@ -24,7 +25,7 @@ struct basic {
         name, size, align, size                                                                    \
     }
 
-/* MPI 3.1, table 13.2. What C has is asked of the compiler. */
+/* MPI 3.1, table 13.2. The compiler supplies the sizes of C types. */
 static const struct basic basics[] = {
     C_TYPE("packed", char, 1),
     C_TYPE("byte", char, 1),
@@ -87,7 +88,7 @@ static const struct basic basics[] = {
 
 #define COUNT (sizeof(basics) / sizeof(basics[0]))
 
-/* Facts of a view with that etype. */
+/* Returns the facts of a view with this etype. */
 static struct vs_view_facts facts_of(const char *etype, const char *datarep)
 {
     struct vs_view *view = view_from(
@@ -102,7 +103,7 @@ static struct vs_view_facts facts_of(const char *etype, const char *datarep)
 
 static void expect_size(const char *name, const char *datarep, size_t native, int64_t file)
 {
-    char etype[68]; /* quotes around the longest spelling */
+    char etype[68]; /* with quotes around the longest spelling */
 
     snprintf(etype, sizeof(etype), "\"%s\"", name);
     struct vs_view_facts facts = facts_of(etype, datarep);
@@ -159,7 +160,7 @@ TEST(alignment)
     }
 }
 
-/* x87's format is known by its mantissa. */
+/* The format of an x87 number is recognized by the length of its mantissa. */
 TEST(long_double_is_the_compilers)
 {
     const char *const names[] = {"long_double", "c_long_double_complex", "cxx_long_double_complex"};
@@ -169,7 +170,7 @@ TEST(long_double_is_the_compilers)
     assert_int_equal(vs_basic_find("real16")->extended, 0);
 }
 
-/* Types whose bytes in the file are those in memory, and others. */
+/* Types whose bytes in the file equal those in memory, and other types. */
 TEST(conversion)
 {
     assert_true(facts_of("\"double\"", "native").identical);

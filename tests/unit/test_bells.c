@@ -9,7 +9,7 @@
 #define SECOND 999999999
 #define ROUNDS 5000
 
-/* Three nodes, of which two are on this machine. */
+/* Three nodes. Two are on this machine. */
 enum { PING, PONG, ELSEWHERE, NODES };
 
 static void assert_no_trace(uint64_t mark)
@@ -41,10 +41,10 @@ TEST(test_alone)
     assert_no_trace(MARK);
 }
 
-/* Rings back, round for round. A ring that is lost costs a second. */
+/* Answers each ring, round by round. A lost ring costs a second. */
 static void answer(struct engine_bells *bells, int own, int other)
 {
-    uint32_t before = 0; /* the other may have rung by now */
+    uint32_t before = 0; /* the other one may have rung already */
 
     for (int round = 0; round < ROUNDS; round++) {
         if (own == PING)
@@ -85,7 +85,7 @@ TEST(test_two)
         play_pong(mark, met[1], go[0]);
     engine_bells_init(&bells, PING, NODES, mark);
     assert_int_equal(read(met[0], &byte, 1), 1);
-    /* On one processor two are a crowd. */
+    /* Two engines on one processor oversubscribe it. */
     assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
     CPU_ZERO(&one);
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++)

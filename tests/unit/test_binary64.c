@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* If long double is a double: conversion to external32's binary128 and back, as the compiler
-   converts. */
+/* Tests machines whose long double is a double: conversion to external32's binary128 and back
+   must give what the compiler's conversion gives. */
 #include <math.h>
 
 #include "unit.h"
@@ -50,17 +50,18 @@ TEST(ends_of_the_range)
         widens_to(values[i], values[i]);
         narrows_to(values[i], values[i]);
     }
-    narrows_to(one * 0x1p-1074 / 2, 0.0); /* half: to even */
+    narrows_to(one * 0x1p-1074 / 2, 0.0); /* half of the least denormal: to even */
     narrows_to(one * 0x1p-1074 / 2 * 1.0000001, 0x1p-1074);
     narrows_to(one * 0x1p-1074 / 4 * 1.9999999, 0.0);
-    narrows_to(-one * 0x1p-1074 * 1.5, -0x1p-1073); /* half above an odd one */
+    narrows_to(-one * 0x1p-1074 * 1.5, -0x1p-1073); /* half above an odd number */
     narrows_to(one * 0x1p1023 * 2, INFINITY);
     narrows_to(one * 0x1.fffffffffffffp1023 + one * 0x1p970, INFINITY);
     narrows_to(one * 0x1.fffffffffffffp1023 + one * 0x1p969, 0x1.fffffffffffffp1023);
-    narrows_to(one * 0x1p-1022 - one * 0x1p-1074 / 2, 0x1p-1022); /* a denormal: to a normal */
+    /* a denormal rounds up to a normal number */
+    narrows_to(one * 0x1p-1022 - one * 0x1p-1074 / 2, 0x1p-1022);
 }
 
-/* NaNs keep their sort, and as much of the payload as there is room for. */
+/* NaNs stay quiet or signalling, and keep as much of the payload as fits. */
 TEST(nans)
 {
     const uint64_t values[] = {UINT64_C(0x7ff8000000000001), UINT64_C(0xfff0000000000001),
@@ -89,7 +90,8 @@ TEST(as_the_compiler)
         if (isnan(value))
             continue;
         widens_to(value, value);
-        /* About where binary64 has numbers, and ties of its own. */
+        /* Numbers around binary64's range of exponents. Some are ties between two binary64
+           numbers. */
         high = (random_bits() & UINT64_C(0x8000ffffffffffff)) |
                (uint64_t)(16383 - 1090 + rand() % 2120) << 48;
         if (i % 2 == 0)
@@ -102,7 +104,7 @@ TEST(as_the_compiler)
     }
 }
 
-/* Whatever long double is here, external32 has it in 16 bytes. */
+/* external32 has long double in 16 bytes, whatever it is on this machine. */
 TEST(chosen_by_size)
 {
     struct vs_basic basic = *vs_basic_find("c_long_double_complex");
@@ -120,7 +122,7 @@ TEST(chosen_by_size)
     assert_memory_equal(file + 16, "\xc0\0\0\0", 4);
     assert_int_equal(mpiio_to_native(&conversion, native, file, 1), 0);
     assert_memory_equal(native, pair, sizeof(pair));
-    /* binary128: its bytes in big-endian order. */
+    /* The bytes of binary128 in big-endian order. */
     basic.size = 32;
     assert_int_equal(mpiio_conversion_find(&basic, &facts, MPIIO_NARROW_REFUSE, &conversion), 0);
     assert_true(conversion.bytewise);

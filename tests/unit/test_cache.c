@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Write-back in one thread. Linked with --wrap for pwrite64, which fails while refusal is set, but
-   not for ever. */
+/* Tests write-back in one thread. The program is linked with --wrap for pwrite64, which fails a
+   limited number of times while refusal is set. */
 #include "cache_model.h"
 #include "faults.h"
 #include "native.h"
@@ -33,7 +33,7 @@ static void random_step(void)
     int kind = below(16);
 
     length = length < room - offset ? length : room - offset;
-    /* A part of an etype would grow the file: another test has that. */
+    /* A part of an etype would make the file grow. Another test covers that. */
     offset -= offset % etype;
     length -= length % etype;
     if (kind < 4)
@@ -46,7 +46,8 @@ static void random_step(void)
         read_slice(number, offset, (size_t)length);
 }
 
-/* Tiles that lie within each other: not in the file's order, and only to be read. */
+/* Makes tiles that lie within each other. The view does not ascend in the file, so it is
+   read-only. */
 static struct vs_view *make_interleaved(void)
 {
     return make_view("\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 1000, "
@@ -77,7 +78,8 @@ TEST(test_random)
     }
 }
 
-/* Two slices of 8 of 16 bytes: neither alone, but both together, are stored as long writes. */
+/* Two slices show alternating runs of 8 bytes. Neither alone is stored as long writes, but both
+   together are. */
 TEST(test_merged_runs)
 {
     struct mpiio_counters before, after;
@@ -102,7 +104,7 @@ TEST(test_merged_runs)
     end();
 }
 
-/* The end of the file as the slices see it: append, truncate and reserve go by it. */
+/* The end of the file as slices see it. Append, truncate and reserve depend on it. */
 TEST(test_end)
 {
     struct mpiio_slice *slice;
@@ -132,7 +134,7 @@ TEST(test_end)
     assert_int_equal(mpiio_slice_size(slice), 2000);
     assert_int_equal(mpiio_slice_read(slice, seen, 8, 808), 8);
     assert_memory_equal(seen, "12345678", 8);
-    /* A part of an etype can be read back at once. */
+    /* A part of an etype can be read back immediately. */
     assert_int_equal(mpiio_slice_write(slice, "abc", 3, 4000), 3);
     assert_int_equal(mpiio_slice_size(slice), 4008);
     assert_int_equal(mpiio_cache_store_all(model.cache), 0);
@@ -142,7 +144,7 @@ TEST(test_end)
     end();
 }
 
-/* Behind the file's end, with bytes of the file after them in the slice's order. */
+/* Reads past the file's end, where later positions of the slice lie within the file again. */
 TEST(test_behind_end)
 {
     start(64 << 20);
@@ -161,7 +163,7 @@ TEST(test_behind_end)
     end();
 }
 
-/* Generations: what an fsync waits for. */
+/* Generations, and which of them an fsync waits for. */
 TEST(test_generations)
 {
     uint64_t first, second;
@@ -183,7 +185,7 @@ TEST(test_generations)
     mpiio_cache_resolve(model.cache, (const int[]){-EIO});
     assert_int_equal(mpiio_cache_wait(model.cache, first, INT64_MAX), 0);
     assert_int_equal(mpiio_cache_wait(model.cache, second, 0), -ETIMEDOUT);
-    /* Told until it is stored, and also to others who come later. */
+    /* The error is reported until the data is stored, also to those who ask later. */
     assert_int_equal(mpiio_cache_error(model.cache, 100), -EIO);
     assert_int_equal(mpiio_cache_error(model.cache, 100), -EIO);
     assert_int_equal(mpiio_cache_error(model.cache, 101), 0);
@@ -203,7 +205,7 @@ static int64_t memory_in_use(void)
     return st.st_blocks * 512;
 }
 
-/* Slots are used again, and what they take is bounded and can be given back. */
+/* Slots are reused. Their memory is bounded and can be released. */
 TEST(test_memory)
 {
     int64_t table;
@@ -261,7 +263,7 @@ TEST(test_failure, NULL, end_failed)
     }
 }
 
-/* Written through while older bytes are dirty, in either generation: the new ones win. */
+/* A write-through replaces older dirty bytes of either generation. */
 TEST(test_write_through)
 {
     const int errors[BLOCKS] = {-EIO, -EIO, -EIO, -EIO, -EIO};
@@ -293,7 +295,7 @@ TEST(test_write_through)
     }
 }
 
-/* The kernel has no memory for a slot: an error, and what was there stays. */
+/* If the kernel has no memory for a slot, the write fails and older data stays. */
 TEST(test_no_memory)
 {
     const struct mpiio_slots *slots;
@@ -304,14 +306,14 @@ TEST(test_no_memory)
     add_slice(make_view("\"disp\": 0"));
     write_slice(0, 0, 1000);
     slots = mpiio_cache_slots(model.cache);
-    /* The first slot stays. */
+    /* Leaves only the first slot backed by memory. */
     assert_int_equal(ftruncate(slots->fd, mpiio_slots_get(slots, 1).data - slots->base), 0);
     assert_int_equal(mpiio_slice_write(model.slice[0], bytes, 5000, MPIIO_BLOCK_SIZE - 2000), 2000);
     assert_int_equal(mpiio_slice_write(model.slice[0], bytes, 5000, MPIIO_BLOCK_SIZE), -ENOMEM);
     assert_int_equal(mpiio_slice_read(model.slice[0], seen, 1000, 0), 1000);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(seen[i], model.active.value[i]);
-    /* Nobody reads memory that was not passed. */
+    /* Statistics and stores do not touch the memory that the kernel refused. */
     mpiio_cache_get_stats(model.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 3000);
     assert_int_equal(stats.dirty_memory, 4 * MPIIO_PAGE_SIZE);
@@ -319,8 +321,8 @@ TEST(test_no_memory)
     end();
 }
 
-/* A filesystem may return any error, also the one that stands for blocks that were postponed and
-   are not reported. */
+/* A filesystem may return any error. That includes the error by which engines mark postponed
+   blocks, which is not reported to writers. */
 TEST(test_refused, NULL, end_failed)
 {
     struct mpiio_cache_stats stats;
@@ -341,7 +343,7 @@ TEST(test_refused, NULL, end_failed)
     end();
 }
 
-/* Nor is a part of a value, which goes to the file at once, tried again and again. */
+/* A part of a value goes straight to the file. If the file refuses it, the write is not retried. */
 TEST(test_part_refused, NULL, end_failed)
 {
     static const int errors[] = {ENOBUFS, EINPROGRESS, ENOSPC};
@@ -358,7 +360,7 @@ TEST(test_part_refused, NULL, end_failed)
     end();
 }
 
-/* A store without a cache answers questions about it. */
+/* Questions about the cache have answers for a store without one. */
 TEST(test_none)
 {
     struct mpiio_cache_stats stats = {.dirty_bytes = 1};

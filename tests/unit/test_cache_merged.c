@@ -3,11 +3,11 @@
 #include "core/cache/cache.h"
 
 /*
- * Write-back of values that were read and changed, at random places within blocks and over their
- * edges, where any of their bytes may be dirty in either generation.
+ * Write-back of values that were read, changed and written. They lie at random places within blocks
+ * and across their borders. Any of their bytes may be dirty in either generation.
  */
 
-/* To the model as to write-back; returns false where bytes are frozen. */
+/* Writes to the model as write-back does. Returns false if some of the bytes are frozen. */
 static bool model_merged(int number, int64_t position, int length)
 {
     bool any_clean = false, in_block = false;

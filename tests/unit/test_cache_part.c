@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Write-back of values that are written in parts, on two nodes: stores of one file that each write
- * back. The values are longs of external32: 4 bytes, the last of the long first.
+ * Tests write-back of values that are written in parts, on two nodes: two stores of one file, each
+ * with a write-back cache. The values are longs in external32. They have 4 bytes, and the long's
+ * least significant byte is the last one.
  */
 #include <endian.h>
 #include <pthread.h>
@@ -18,14 +19,14 @@
 struct node {
     struct mpiio_store *store;
     struct mpiio_cache *cache;
-    struct mpiio_slice *slice; /* longs */
-    struct mpiio_slice *bytes; /* the file as it is */
+    struct mpiio_slice *slice; /* shows longs */
+    struct mpiio_slice *bytes; /* shows the file's bytes */
 };
 
 static int fd;
 static struct node one, other;
 
-/* Makes a node of the file, whose longs begin at disp. */
+/* Makes a node of the file. The file's longs begin at disp. */
 static void join_file(struct node *node, int64_t disp, int64_t dirty_max)
 {
     node->store = open_store_for(fd, O_RDWR);
@@ -85,7 +86,7 @@ static void expect_long(const struct node *node, int64_t number, int64_t value)
     assert_int_equal(found, value);
 }
 
-/* The file has value as its number-th long behind disp. */
+/* Checks that the file has value as the long with this number behind disp. */
 static void expect_in_file(int64_t disp, int64_t number, int64_t value)
 {
     unsigned char found[4];
@@ -108,7 +109,7 @@ static void store_node(struct node *node)
     assert_int_equal(mpiio_cache_store_all(node->cache), 0);
 }
 
-/* Parts and wholes. */
+/* Partial and whole values. */
 
 TEST(test_parts_go_to_the_file)
 {
@@ -126,7 +127,7 @@ TEST(test_parts_go_to_the_file)
     assert_int_equal(file_size(), 8);
     mpiio_cache_get_stats(one.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 4);
-    /* The two that are cut are in the file, and the one between them is not. */
+    /* Both partial values are in the file. The whole one between them is not. */
     if (NATIVE_IS_BIG) {
         put(&one, "\0\0\0\0\0\0\0\0\0\0\0\0\x44", 13, 27);
         put_part(&one, 5, 0, "\x55");
@@ -168,7 +169,7 @@ TEST(test_parts_of_two_nodes)
     end_nodes();
 }
 
-/* A part of a value is visible in the dirty value that would be stored over it. */
+/* A partial write shows in a dirty value that would otherwise overwrite it when it is stored. */
 TEST(test_part_of_a_dirty_value)
 {
     const int64_t whole = 0x01020304;
@@ -214,7 +215,7 @@ static void *write_longs(void *argument)
     return NULL;
 }
 
-/* Starts a writer on node one, and returns when it waits. */
+/* Starts a writer on node one. Returns when the writer waits. */
 static void start_waiter(struct writer *writer)
 {
     assert_int_equal(sem_init(&waiting, 0, 0), 0);
@@ -251,7 +252,7 @@ static void freeze_node(struct node *node)
     assert_int_equal(mpiio_cache_freeze(node->cache, &frozen, &frozen_count), 0);
 }
 
-/* Resolves as engines do, with an error or without. */
+/* Resolves a flush as engines do, with or without an error. */
 static void resolve_node(struct node *node, int error)
 {
     int errors[8] = {error, error, error, error, error, error, error, error};
@@ -269,8 +270,8 @@ static void resolve_node(struct node *node, int error)
 }
 
 /*
- * A part of what is being stored: once that is done, the other node may write the rest, and keeps
- * it whenever this one flushes again.
+ * A partial write to a value that is being stored. Once the store is done, the other node may write
+ * the rest. This node's later flushes do not overwrite that.
  */
 TEST(test_part_of_a_frozen_value)
 {
@@ -308,7 +309,7 @@ TEST(test_nobody_waits_after_stop)
 
     start_nodes(0, 64 << 20);
     put(&one, &whole, 8, 0);
-    /* Half of a negative number; the other half is being stored. */
+    /* Half of a negative number. Its other half is being stored. */
     put_part(&one, 1, 4, "\xff\xff\xff\xff");
     assert_int_equal(mpiio_slice_write(one.bytes, "\xff\xff\xff\xf9", 4, 4), 4);
     freeze_node(&one);
@@ -335,7 +336,7 @@ TEST(test_no_locks_while_waiting_for_room)
 
     for (int i = 0; i < COUNT; i++)
         values[i] = i * 5;
-    /* Longs lie over the edges of blocks, behind which there is no room. */
+    /* Longs lie across the borders of blocks, and the cache has no room for the next block. */
     start_nodes(1, 1 << 20);
     start_waiter(&writer);
     expect_no_locks();
@@ -353,7 +354,7 @@ TEST(test_no_locks_while_waiting_for_room)
     end_nodes();
 }
 
-/* Written through: older bytes of the value are forgotten, whatever generation they are in. */
+/* A write-through discards older bytes of the value in any generation. */
 TEST(test_part_written_through)
 {
     const int64_t whole = 0x01020304;
@@ -379,7 +380,7 @@ static int end_failed(void **state)
     return 0;
 }
 
-/* The writer gets an error at once, and it does not affect dirty data. */
+/* The writer gets the error immediately. Dirty data is not affected. */
 TEST(test_errors_are_told, NULL, end_failed)
 {
     const int64_t whole = 0x01020304;
@@ -397,7 +398,7 @@ TEST(test_errors_are_told, NULL, end_failed)
     end_nodes();
 }
 
-/* A value that waits for its rest is laid over what others have written when it is given up. */
+/* A torn value that is given up is laid over the bytes that other nodes have written meanwhile. */
 TEST(test_torn_value_is_stored_at_once)
 {
     const int64_t first = -7, second = -9;
@@ -420,7 +421,7 @@ TEST(test_torn_value_is_stored_at_once)
     end_nodes();
 }
 
-/* Two nodes at once, each with its flushes. */
+/* Two nodes at once, each with flushes of its own. */
 
 #define VALUES 200
 #define ROUNDS 12
@@ -432,9 +433,9 @@ TEST(test_torn_value_is_stored_at_once)
 struct worker {
     pthread_t writer, flusher;
     struct node *node;
-    int number; /* 0: it writes the lower two bytes of each value, 1: the next two */
+    int number; /* 0: writes the lower two bytes of each value; 1: the next two */
     unsigned int seed;
-    unsigned char wanted[VALUES][2]; /* as they stand in memory */
+    unsigned char wanted[VALUES][2]; /* in memory order */
     atomic_bool wrong;
 };
 
@@ -470,7 +471,8 @@ static void *keep_flushing(void *argument)
     return NULL;
 }
 
-/* One node writes some of the values as a whole; in every other round they are stored, too. */
+/* Writes some of the values as a whole from one node. If stored, they are stored before it
+   returns. */
 static void write_wholes(struct worker *worker, bool stored)
 {
     for (int i = 0; i < VALUES; i++) {
@@ -495,7 +497,7 @@ static void run_round(int round)
     struct worker *first = &workers[round % 2], *second = &workers[1 - round % 2];
 
     write_wholes(first, round % 4 < 2);
-    /* They are stored before the other node writes parts, but not before this one does. */
+    /* They are stored before the other node writes parts. This node's parts may come earlier. */
     assert_int_equal(pthread_create(&first->writer, NULL, write_parts, first), 0);
     store_node(first->node);
     written = false;
