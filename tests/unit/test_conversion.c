@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Conversions between native values and a file's: bytes from the standard, limits, round trips. */
+/* Tests conversions between native values and a file's: bytes from the standard, limits, and
+   round trips. */
 #include <float.h>
 #include <limits.h>
 #include <wchar.h>
@@ -36,7 +37,7 @@ static struct mpiio_conversion find(const char *type, enum vs_datarep datarep,
     return conversion;
 }
 
-/* Reads hexadecimal digits, and spaces between them. */
+/* Parses hexadecimal digits, which spaces may separate. */
 static size_t parse(const char *hex, unsigned char *bytes)
 {
     size_t length = 0;
@@ -52,9 +53,9 @@ static size_t parse(const char *hex, unsigned char *bytes)
 }
 
 /*
- * external32 as 13.7.2 describes it. Native bytes are those of x86-64, lowest address first, so
- * they read from right to left; those in the file from left to right. parse_native() has them as
- * this machine has them.
+ * Values in external32, as section 13.7.2 describes it. The native bytes are those of x86-64,
+ * lowest address first, so they read from right to left. The file's bytes read from left to right.
+ * parse_native() gives the bytes of this machine.
  */
 static const struct vector {
     const char *type, *native, *file;
@@ -178,8 +179,8 @@ TEST(external32)
     }
 }
 
-/* Converts single bytes of random elements at odd addresses, also in place, and checks the contract
-   of the header. */
+/* Converts single bytes of random elements at odd addresses, also in place. Checks what the
+   header promises. */
 static void check_bytewise(const struct vs_basic *basic, enum vs_datarep datarep, size_t unit)
 {
     enum { MOST = 70 };
@@ -262,8 +263,8 @@ TEST(limits)
         assert_false(FITS("wchar", bad_wide[i]));
 }
 
-/* One value that does not fit is seen wherever it is; truncated, it and its neighbours are right.
- */
+/* A value that does not fit is detected wherever it is. With truncation, it and its neighbours
+   are converted correctly. */
 TEST(one_too_large)
 {
     enum { MOST = 41 };
@@ -293,7 +294,8 @@ TEST(one_too_large)
     }
 }
 
-/* Integers of other sizes, back and forth, at odd addresses; bytes beside them stay. */
+/* Integers that have another size in the file, converted both ways at odd addresses. The bytes
+   beside them stay. */
 TEST(resized)
 {
     enum { MOST = 70 };
@@ -328,32 +330,33 @@ TEST(resized)
     }
 }
 
-/* x87 encodings that have no equal in binary128, or whose bits matter; padding is left out. */
+/* x87 encodings that have no equal in binary128, or whose bits matter. Padding is not listed. */
 static const struct {
-    const char *native, *file, *back; /* back: where the way back gives other bytes */
+    const char *native, *file, *back; /* back: the bytes after a round trip, if they differ */
 } extended[] = {
     {"0000000000000000 0080", "8000 0000000000000000000000000000", NULL}, /* -0 */
     {"0000000000000080 ff7f", "7fff 0000000000000000000000000000", NULL}, /* infinity */
     {"0000000000000080 ffff", "ffff 0000000000000000000000000000", NULL},
     {"00000000000000c0 ff7f", "7fff 8000000000000000000000000000", NULL}, /* a quiet NaN */
     {"ffffffffffffffff ffff", "ffff fffffffffffffffe000000000000", NULL},
-    {"0100000000000080 ff7f", "7fff 0000000000000002000000000000", NULL}, /* a signalling one */
+    {"0100000000000080 ff7f", "7fff 0000000000000002000000000000", NULL}, /* a signalling NaN */
     {"f0debc9a785634a2 ffff", "ffff 4468acf13579bde0000000000000", NULL},
     {"0100000000000000 0000", "0000 0000000000000002000000000000", NULL}, /* the least denormal */
     {"ffffffffffffff7f 0080", "8000 fffffffffffffffe000000000000", NULL},
-    {"0000000000000080 0100", "0001 0000000000000000000000000000", NULL}, /* the least normal */
-    {"ffffffffffffffff fe7f", "7ffe fffffffffffffffe000000000000", NULL}, /* the largest */
-    /* Pseudo-denormals are the numbers that the exponent after them has. */
+    /* the least normal number */
+    {"0000000000000080 0100", "0001 0000000000000000000000000000", NULL},
+    {"ffffffffffffffff fe7f", "7ffe fffffffffffffffe000000000000", NULL}, /* the largest number */
+    /* A pseudo-denormal has the value that it would have with the next exponent. */
     {"0000000000000080 0000", "0001 0000000000000000000000000000", "0000000000000080 0100"},
     {"01000000000000c0 0080", "8001 8000000000000002000000000000", "01000000000000c0 0180"},
-    /* Unnormals, a pseudo-infinity and a pseudo-NaN: no numbers. */
+    /* Unnormals, a pseudo-infinity and a pseudo-NaN are not numbers. */
     {"0000000000000020 ff3f", "7fff c000000000000000000000000000", "00000000000000e0 ff7f"},
     {"0000000000000000 ffbf", "ffff 8000000000000000000000000000", "00000000000000c0 ffff"},
     {"0000000000000000 ff7f", "7fff 8000000000000000000000000000", "00000000000000c0 ff7f"},
     {"0100000000000000 ff7f", "7fff 8000000000000002000000000000", "01000000000000c0 ff7f"},
 };
 
-/* The conversion of x87's numbers, whatever this machine's long double is. */
+/* Returns the conversion of x87 numbers, whatever this machine's long double is. */
 static struct mpiio_conversion find_extended(int parts)
 {
     struct vs_view_facts facts = {.datarep = VS_EXTERNAL32};
@@ -376,7 +379,7 @@ TEST(extended_values)
     for (size_t i = 0; i < sizeof(extended) / sizeof(extended[0]); i++) {
         unsigned char native[16], file[16], got[16], back[16] = {0};
         parse(extended[i].native, native);
-        memset(native + 10, 0xee, 6); /* padding is never looked at */
+        memset(native + 10, 0xee, 6); /* padding is ignored */
         parse(extended[i].file, file);
         parse(extended[i].back != NULL ? extended[i].back : extended[i].native, back);
         assert_int_equal(mpiio_to_file(&conversion, got, native, 1), 0);
@@ -389,15 +392,16 @@ TEST(extended_values)
     }
 }
 
-/* binary128 has 49 bits more: how they are rounded, and what becomes of NaNs. */
+/* binary128 has 49 bits more. These values show how they are rounded, and what becomes of NaNs. */
 static const struct {
     const char *file, *native;
 } rounded[] = {
     {"3fff 0000000000000000ffffffffffff", "0000000000000080 ff3f"}, /* below half */
     {"3fff 0000000000000001000000000000", "0000000000000080 ff3f"}, /* half: to even */
     {"3fff 0000000000000001000000000001", "0100000000000080 ff3f"},
-    {"3fff 0000000000000003000000000000", "0200000000000080 ff3f"}, /* half above an odd one */
-    {"3fff ffffffffffffffff000000000000", "0000000000000080 0040"}, /* into the next exponent */
+    {"3fff 0000000000000003000000000000", "0200000000000080 ff3f"}, /* half above an odd number */
+    /* rounds up into the next exponent */
+    {"3fff ffffffffffffffff000000000000", "0000000000000080 0040"},
     {"bfff ffffffffffffffffffffffffffff", "0000000000000080 00c0"},
     {"7ffe ffffffffffffffff000000000000", "0000000000000080 ff7f"}, /* too large: infinity */
     {"fffe ffffffffffffffffffffffffffff", "0000000000000080 ffff"},
@@ -405,10 +409,11 @@ static const struct {
     {"0000 0000000000000000000000000001", "0000000000000000 0000"}, /* too small */
     {"8000 0000000000000001000000000000", "0000000000000000 0080"},
     {"0000 0000000000000001000000000001", "0100000000000000 0000"},
-    {"0000 ffffffffffffffffffffffffffff", "0000000000000080 0100"}, /* a denormal: to a normal */
-    {"7fff 0000000000000000000000000001", "0100000000000080 ff7f"}, /* a NaN stays one */
+    /* a denormal rounds up to a normal number */
+    {"0000 ffffffffffffffffffffffffffff", "0000000000000080 0100"},
+    {"7fff 0000000000000000000000000001", "0100000000000080 ff7f"}, /* a NaN stays a NaN */
     {"ffff 0000000000000001ffffffffffff", "0100000000000080 ffff"},
-    {"7fff 00000000000000030fffffffffff", "0100000000000080 ff7f"}, /* payloads are cut */
+    {"7fff 00000000000000030fffffffffff", "0100000000000080 ff7f"}, /* payloads are truncated */
     {"7fff ffffffffffffffffffffffffffff", "ffffffffffffffff ff7f"},
 };
 
@@ -426,7 +431,8 @@ TEST(extended_rounding)
     }
 }
 
-/* Random values, many of them near the ends of the exponents, as the compiler converts them. */
+/* Random values, many of them near the ends of the exponents' range. The compiler's conversion
+   gives the expected result. */
 #if LDBL_MANT_DIG == 64
 TEST(extended_as_compiler)
 {
@@ -466,7 +472,7 @@ TEST(extended_as_compiler)
 
 #endif
 
-/* Complex pairs of them, at odd addresses and in place. */
+/* Complex numbers made of these values, at odd addresses and in place. */
 TEST(extended_complex)
 {
     enum { COUNT = 9 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slices that are converted: random views in every representation, read and written at random
- * places, against a model.
+ * Tests converted slices: random views in every representation, read and written at random places,
+ * against a model.
  */
 #include "core/cache/cache.h"
 #include "convert_model.h"
@@ -30,7 +30,7 @@ TEST(random_reads)
     close(fd);
 }
 
-/* Parts of other values come over the present ones; what cannot be stored yet is kept. */
+/* Replaces parts of some values by parts of others. Elements that cannot be stored yet are kept. */
 static void random_write(struct sample *sample)
 {
     unsigned char *other = malloc((size_t)sample->native_bytes);
@@ -52,7 +52,7 @@ static void random_write(struct sample *sample)
     free(other);
 }
 
-/* Through the store, or held back first. */
+/* Writes samples through the store, or through write-back. */
 static void write_samples(bool held_back)
 {
     int fd = make_file();
@@ -102,7 +102,7 @@ TEST(random_writes_held_back)
     write_samples(true);
 }
 
-/* The same bytes one after the other, in steps that do not fit the elements. */
+/* Reads and writes the same bytes in order, in steps that are not multiples of the elements. */
 TEST(steps_of_any_size)
 {
     int fd = make_file();
@@ -140,7 +140,7 @@ TEST(steps_of_any_size)
     close(fd);
 }
 
-/* A lock that another open file description has, and what the store reported of its waits. */
+/* A lock that another open file description holds, and the waits that the store has reported. */
 static struct {
     int fd, begun, under_way;
 } other;
@@ -162,7 +162,8 @@ static void on_wait(void *argument, bool waits)
     other.under_way += waits ? 1 : -1;
 }
 
-/* A program that has locked the file may need the mount before it unlocks it. */
+/* Waits are reported, because the program that holds the lock may need the mount before it
+   unlocks the file. */
 TEST(a_wait_for_a_lock_is_reported)
 {
     int fd = make_file();
@@ -189,7 +190,7 @@ TEST(a_wait_for_a_lock_is_reported)
         assert_int_equal(other.under_way, 0);
     }
     alarm(0);
-    mpiio_slice_free(slice); /* and the view, which it has taken over */
+    mpiio_slice_free(slice); /* frees the view, too, which it owns */
     mpiio_store_close(store);
     close(other.fd);
     close(fd);

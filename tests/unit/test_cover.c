@@ -7,7 +7,8 @@
 #define MAX_PERIOD 200000
 #define MAX_TEXT   16384
 
-/* A text that grows; what does not fit makes the spec unreadable, and the test fails. */
+/* A text that is built piece by piece. If it is truncated, the spec is invalid and the test
+   fails. */
 struct text {
     size_t used;
     char bytes[MAX_TEXT];
@@ -28,7 +29,7 @@ static int below(int limit)
     return rand() % limit;
 }
 
-/* A list of n numbers that rise by step and up to slack more. */
+/* Appends a list of n numbers, each at least step and at most step + slack above the one before. */
 static void put_rising(struct text *text, int n, int step, int slack)
 {
     int value = below(slack + 1);
@@ -39,7 +40,7 @@ static void put_rising(struct text *text, int n, int step, int slack)
     }
 }
 
-/* A random type of at most depth levels over "etype". */
+/* Appends a random type over "etype", at most depth levels deep. */
 static void put_type(struct text *text, int depth)
 {
     int count = 1 + below(5), length = 1 + below(3);
@@ -105,7 +106,7 @@ static void put_view(struct text *text)
     put(text, "}");
 }
 
-/* A darray or one of the 1995 constructors: all ranks together. */
+/* Appends a darray or one of the 1995 constructors. Both deal to all ranks. */
 static void put_shared_view(struct text *text, int ranks)
 {
     static const char *const distributions[] = {"block", "cyclic"};
@@ -151,7 +152,7 @@ static void put_spec(struct text *text)
     put(text, "}");
 }
 
-/* Marks the bytes of [begin, begin + period) that the rank holds, tile by tile. */
+/* Marks the bytes of [begin, begin + period) that the rank has, tile by tile. */
 static void mark(const struct vs_map *map, int64_t begin, int64_t period, unsigned char *held)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
@@ -167,7 +168,7 @@ static void mark(const struct vs_map *map, int64_t begin, int64_t period, unsign
     }
 }
 
-/* A stretch begins with the lowest byte and ends behind the last one of the views that end. */
+/* Returns the lowest byte of all views. Sets *last to the end of the views that are finite. */
 static int64_t find_stretch(struct vs_view *const *views, int64_t ranks, int64_t *last)
 {
     int64_t begin = INT64_MAX;
@@ -212,7 +213,7 @@ static void compare(struct vs_view *const *views, int64_t ranks, const struct te
                  (long)result->none, (long)result->once, (long)result->many);
 }
 
-/* Returns whether the random spec could be compared. */
+/* Checks a random spec. Returns false if it could not be compared. */
 static bool check_spec(const struct text *text, int *closed)
 {
     struct vs_spec *spec = NULL;
@@ -263,7 +264,7 @@ TEST(random_views)
     assert_true(closed > usable / 2);
 }
 
-/* The coverage of one spec; -E2BIG and the like are failures. */
+/* Returns the coverage of a spec. Any error, -E2BIG included, fails the test. */
 static struct vs_cover_result cover_of(const char *text)
 {
     struct vs_spec *spec = NULL;
@@ -286,7 +287,7 @@ static struct vs_cover_result cover_of(const char *text)
     return result;
 }
 
-/* A matrix of 10^12 doubles over 1024 ranks costs some steps a rank, in both orders. */
+/* A matrix of 10^12 doubles over 1024 ranks takes a few steps a rank, in either order. */
 TEST(large_array_in_closed_form)
 {
     static const char *const orders[] = {"C", "Fortran"};
@@ -319,7 +320,7 @@ TEST(overlaps_and_holes)
     assert_int_equal(result.none, 2);
 }
 
-/* Runs of 1 in 7 and 1 in 11 meet once in 77 bytes. */
+/* Runs of 1 byte in 7 and of 1 byte in 11 overlap once in 77 bytes. */
 TEST(strides_that_do_not_fit)
 {
     struct vs_cover_result result =

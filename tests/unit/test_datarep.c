@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Libraries of user-defined representations: which are loaded, and how converters are called. */
+/* Tests libraries of user-defined representations: which ones are loaded, and how converters are
+   called. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -9,7 +10,7 @@
 #include "core/datarep.h"
 #include "core/load.h"
 
-/* A folder of this test's own, with copies of the libraries: who may write there is ours to say. */
+/* A directory with copies of the libraries. The test sets who may write there. */
 static char folder[64];
 static char library[128], lacking[128];
 
@@ -41,7 +42,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* The reports so far. */
+/* The reports that were made. */
 struct reports {
     int count;
     char last[600];
@@ -74,7 +75,7 @@ static struct vs_user_datarep *load(const char *name, struct reports *reports)
     return load_from(library, name, reports);
 }
 
-/* The conversion of a type, as a view finds it. */
+/* Returns the conversion of a type, as a view finds it. */
 static struct mpiio_conversion find(const struct vs_user_datarep *datarep, const char *type)
 {
     struct vs_view_facts facts = {.datarep = VS_USER, .user = datarep};
@@ -96,13 +97,13 @@ TEST(sizes)
     assert_int_equal(
         mpiio_conversion_find(vs_basic_find("short"), &facts, MPIIO_NARROW_REFUSE, &conversion),
         -ENOTSUP);
-    conversion = find(datarep, "byte"); /* never converted */
+    conversion = find(datarep, "byte"); /* bytes are never converted */
     assert_true(conversion.bytewise);
     assert_int_equal(conversion.unit, 1);
     mpiio_datarep_unload(datarep);
 }
 
-/* Many elements, at odd addresses; what is converted from is not changed. */
+/* Many elements at odd addresses. The source of a conversion does not change. */
 TEST(converting)
 {
     enum { COUNT = 100000 };
@@ -139,7 +140,7 @@ TEST(converting)
     }
 }
 
-/* The test's own handle of the library that was loaded, to set what it fails with. */
+/* Returns a symbol of the loaded library. The tests use it to set the library's errors. */
 static void *symbol(const char *name)
 {
     void *handle = dlopen(library, RTLD_NOW | RTLD_NOLOAD);
@@ -166,7 +167,7 @@ TEST(failing)
              library);
     assert_string_equal(reports.last, expected);
     assert_int_equal(mpiio_to_file(&conversion, bytes, "aaaa", 1), -EIO);
-    assert_int_equal(reports.count, 1); /* told once */
+    assert_int_equal(reports.count, 1); /* an error is reported only once */
     assert_int_equal(mpiio_to_native(&conversion, bytes, "aaaaaa", 1), -EIO);
     assert_int_equal(reports.count, 2);
     assert_non_null(strstr(reports.last, "failing: read converter failed with MPI error 23 for"));
@@ -176,7 +177,7 @@ TEST(failing)
     mpiio_datarep_unload(datarep);
 }
 
-/* Threads. */
+/* Converting in several threads. */
 
 struct work {
     struct mpiio_conversion conversion;
@@ -195,7 +196,7 @@ static void *convert_some(void *argument)
     return NULL;
 }
 
-/* Two representations of one library, by turns. */
+/* Converts in threads with two representations of one library, in turn. */
 static void convert_in_threads(const char *name, const char *other)
 {
     enum { THREADS = 4 };
@@ -215,7 +216,7 @@ static void convert_in_threads(const char *name, const char *other)
     mpiio_datarep_unload(datareps[1]);
 }
 
-/* The library tells when it is called by a second thread, or waits for one. */
+/* The library fails if two threads call it at once, or, as "parallel", unless two threads do. */
 TEST(one_at_a_time)
 {
     convert_in_threads("probe", "other");
@@ -226,7 +227,7 @@ TEST(several_at_once)
     convert_in_threads("parallel", "parallel");
 }
 
-/* Refusals. */
+/* Libraries that are refused. */
 
 static void refused(const char *name, const char *path, int error, const char *reason)
 {
@@ -249,7 +250,7 @@ TEST(untrusted)
     } modes[] = {
         {0775, "is writable by its group"},
         {0757, "is writable by others"},
-        {01777, "is writable by others"}, /* sticky or not */
+        {01777, "is writable by others"}, /* with and without the sticky bit */
     };
 
     for (size_t i = 0; i < 3; i++) {
@@ -262,7 +263,7 @@ TEST(untrusted)
         refused("probe", library, -EPERM, path);
         chmod(folder, 0755);
     }
-    if (geteuid() == 0) { /* only root can give files away */
+    if (geteuid() == 0) { /* only root can give a file to another user */
         assert_int_equal(chown(library, 12345, 0), 0);
         refused("probe", library, -EPERM, "it belongs to neither root nor user 0");
         assert_int_equal(chown(library, 0, 0), 0);
@@ -273,7 +274,7 @@ TEST(untrusted)
     mpiio_datarep_unload(load("probe", NULL));
 }
 
-/* Neither the folder of a symbolic link nor the one it leads to may be open to others. */
+/* The directory of a symbolic link, and that of its target, must both be closed to others. */
 TEST(links)
 {
     char other[128], link[160];
@@ -321,7 +322,7 @@ static int convert_one(const struct vs_user_datarep *datarep)
     return mpiio_to_file(&conversion, file, "aaaa", 1);
 }
 
-/* Two libraries at once are two libraries, whatever descriptors they were opened by. */
+/* Two libraries that are loaded at once stay distinct, whatever descriptors they were opened by. */
 TEST(several_libraries)
 {
     struct vs_user_datarep *first, *second;
@@ -345,7 +346,7 @@ TEST(several_libraries)
     }
 }
 
-/* By mpiio_spec_load, from the spec's folder; the views outlive the spec. */
+/* Loads libraries by mpiio_spec_load, relative to the spec's directory. Views outlive the spec. */
 TEST(from_a_spec)
 {
     struct reports reports = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The elements of views: random etypes against their elements written out one by one, in all
- * representations; every basic type; and etypes that could never be written out.
+ * Tests the elements of views: random etypes against their elements written out one by one, in all
+ * representations; every basic type; and etypes that are too large to be written out.
  */
 
 #include "unit.h"
@@ -12,7 +12,7 @@ static const char *const datareps[] = {"native",   "little-endian", "big-endian"
                                        "internal", "external32",    "made-up"};
 
 #define DATAREPS   (sizeof(datareps) / sizeof(datareps[0]))
-#define MOST_BYTES 32 /* that a basic type has in any representation */
+#define MOST_BYTES 32 /* the longest basic type in any representation */
 
 static int below(int limit)
 {
@@ -20,8 +20,9 @@ static int below(int limit)
 }
 
 /*
- * A type as JSON, and its elements: numbers of basic types. span: no instance is longer. marked:
- * its bounds were set, and would outrank those of its neighbours in a struct.
+ * A type as JSON, and its elements as numbers of basic types. No instance is longer than span. If
+ * marked is true, the type's bounds were set explicitly, and would replace those of a struct around
+ * it.
  */
 struct made {
     char *json;
@@ -57,7 +58,7 @@ __attribute__((format(printf, 1, 2))) static char *print(const char *format, ...
     return text;
 }
 
-/* Few different types, so that neighbours are often alike. */
+/* Makes a basic type. It chooses from few, so that neighbours are often alike. */
 static struct made random_basic(void)
 {
     static const char *const names[] = {"byte", "long", "int", "wchar", "c_long_double_complex"};
@@ -72,7 +73,7 @@ static struct made random_basic(void)
 
 static struct made random_type(int depth);
 
-/* Makes a type with a single oldtype, several times. */
+/* Makes a type that repeats a single oldtype. */
 static struct made random_repeat(int depth)
 {
     struct made old = random_type(depth - 1), made = {0};
@@ -149,7 +150,7 @@ static struct made random_struct(int depth)
     made.json = print("{\"type\": \"struct\", \"blocklengths\": [%s], \"displacements\": [%s], "
                       "\"types\": [%s]}",
                       lengths, displacements, types);
-    made.span += MOST_BYTES; /* its end may be padded */
+    made.span += MOST_BYTES; /* padding may follow */
     if (made.marked) {
         char *inner = made.json;
         made.json = print("{\"type\": \"resized\", \"lb\": 0, \"extent\": %ld, \"oldtype\": %s}",
@@ -169,7 +170,7 @@ static struct made random_type(int depth)
     return below(2) ? random_struct(depth) : random_repeat(depth);
 }
 
-/* One that has data, and not too much. */
+/* Makes an etype that has data, but not more than the test can check. */
 static struct made random_etype(void)
 {
     for (;;) {
@@ -189,7 +190,8 @@ static int64_t size_in(const char *datarep, int number)
     return datarep[0] == 'e' || datarep[0] == 'i' ? basic->external : basic->size;
 }
 
-/* Several etypes written out: where each element begins; the last one is the end. */
+/* Several etypes written out: the offset and position of each element. The last entry is the
+   end. */
 struct plain {
     int count;
     const struct vs_basic **basics;
@@ -221,7 +223,8 @@ static void free_plain(struct plain *plain)
     free(plain->positions);
 }
 
-/* Runs of the range are the elements first .. last, each run as long as it can be. */
+/* Checks that the runs of a range are exactly the elements first .. last, and that each run is
+   as long as possible. */
 static void check_range(const struct vs_view *view, const struct plain *plain, int64_t offset,
                         int64_t length)
 {
@@ -283,7 +286,7 @@ TEST(random_etypes)
     }
 }
 
-/* Alone, and behind a byte, so that it begins anywhere. */
+/* Each basic type alone, and behind a byte, so that elements also begin at odd offsets. */
 TEST(all_basics)
 {
     for (int number = 0; number < VS_BASICS; number++) {
@@ -324,7 +327,7 @@ static void expect_none(const struct vs_view *view, int64_t offset, int64_t leng
     assert_false(vs_elements_next(&cursor, &run));
 }
 
-/* One run, over the ends of etypes, from element to element. */
+/* Elements of one type make a single run, across the ends of etypes. */
 TEST(one_type)
 {
     static const char struct_text[] = "{\"type\": \"struct\", \"blocklengths\": [1, 0, 3], "
@@ -342,7 +345,7 @@ TEST(one_type)
     vs_view_unref(view);
 }
 
-/* Etypes far too large to be written out; ranges at the end of 64 bits. */
+/* Etypes far too large to be written out, and ranges near the end of 64 bits. */
 TEST(huge_etypes)
 {
     struct vs_view *view =

@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "cluster/engine_channel.h"
 
-/* Both ends of a conversation. */
+/* Both ends of a channel. */
 struct pair {
     struct mpiio_channel *a;
     struct mpiio_channel *b;
@@ -152,7 +152,7 @@ struct lists {
     char *addresses;
 };
 
-/* A long list does not fit into a socket's buffer: its sender is a thread. */
+/* Sends lists that do not fit into a socket's buffer, so in a thread of its own. */
 static void *send_lists(void *argument)
 {
     struct lists *lists = argument;
@@ -262,7 +262,7 @@ TEST(the_end_of_the_other_is_seen, set_up, tear_down)
     assert_int_equal(mpiio_channel_send(pair->b, &message), -EPIPE);
 }
 
-/* Sends length bytes as they are, with descriptor where that is >= 0, and receives them. */
+/* Sends length bytes unchanged, with descriptor if it is >= 0, and receives a message. */
 static int inject(struct pair *pair, const void *bytes, size_t length, int descriptor)
 {
     struct mpiio_message message;
@@ -286,7 +286,7 @@ static int inject(struct pair *pair, const void *bytes, size_t length, int descr
     return error;
 }
 
-/* Captures the bytes that the sender of message sends. */
+/* Captures the bytes that are sent for a message. */
 static size_t capture(struct pair *pair, const struct mpiio_message *message, char *bytes)
 {
     ssize_t length;
@@ -322,7 +322,7 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
         bytes[length] = 0;
         assert_int_equal(inject(pair, bytes, length + 1, descriptor), -EPROTO);
         assert_int_equal(inject(pair, bytes, sizeof(bytes), descriptor), -EPROTO);
-        /* A descriptor that is missing, or that nothing has asked for. */
+        /* A descriptor is missing, or was not expected. */
         assert_int_equal(inject(pair, bytes, length, i == 0 ? -1 : memory), -EPROTO);
     }
     close(memory);
@@ -363,15 +363,15 @@ TEST(lists_that_do_not_fit_are_refused, set_up, tear_down)
     struct mpiio_message message;
     int32_t errors[3] = {1, 0, 0};
 
-    /* More than was waited for. */
+    /* A list longer than the receiver expects. */
     assert_int_equal(mpiio_channel_send_flush(pair->a, &run, blocks), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
     assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, 2), -EPROTO);
-    /* A list that nobody waits for. */
+    /* A list that the receiver does not expect. */
     assert_int_equal(mpiio_channel_send_flush(pair->a, &run, blocks), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), 0);
     assert_int_equal(mpiio_channel_receive(pair->b, &message), -EPROTO);
-    /* No block, nor an error. */
+    /* Numbers that are no block, and values that are no errno. */
     for (int i = 0; i < 2; i++) {
         struct mpiio_flush_block got[3];
 
@@ -389,7 +389,7 @@ TEST(lists_that_do_not_fit_are_refused, set_up, tear_down)
     assert_int_equal(mpiio_channel_receive_blocks(pair->b, blocks, 1), -EPROTO);
 }
 
-/* Any bytes are answered, under sanitizers without a finding, whatever they are. */
+/* Random bytes always give an answer, and no sanitizer reports an error. */
 TEST(garbage_is_survived, set_up, tear_down)
 {
     static unsigned char bytes[512];

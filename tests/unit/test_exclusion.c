@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses of atomic mode: those that share bytes exclude each other, those that share none do not,
- * and other processes see locks from the first byte to the last.
+ * Tests accesses of atomic mode. Accesses that share bytes exclude each other, and others do not.
+ * Other processes see a lock from an access's first byte to its last.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -62,7 +62,7 @@ static void begin(struct accessor *accessor)
     assert_int_equal(pthread_create(&accessor->thread, NULL, access_file, accessor), 0);
 }
 
-/* It gets its turn; or it is still waiting after a while. */
+/* Returns true once the access has its turn, or false if it still waits after a while. */
 static bool gets_turn(struct accessor *accessor, bool expected)
 {
     for (int i = 0; i < (expected ? 20000 : 30) && !atomic_load(&accessor->has); i++)
@@ -70,7 +70,7 @@ static bool gets_turn(struct accessor *accessor, bool expected)
     return atomic_load(&accessor->has);
 }
 
-/* Waits until that many accesses have had to wait for others. */
+/* Waits until count accesses have had to wait for others. */
 static void await_waits(uint64_t count)
 {
     struct mpiio_exclusion_stats stats = {0};
@@ -82,7 +82,7 @@ static void await_waits(uint64_t count)
     assert_int_equal(stats.waits, count);
 }
 
-/* Waits until a process waits for a lock of the file, which /proc/locks marks with an arrow. */
+/* Waits until a process waits for a lock of the file. /proc/locks marks that with an arrow. */
 static void await_lock_wait(void)
 {
     char line[256], inode[32];
@@ -194,8 +194,8 @@ TEST(a_foreign_lock_is_waited_for, start, end)
 }
 
 /*
- * Random accesses of threads: who reads a byte counts in one half of the byte's counter, who writes
- * in the other, and each sees at once whether somebody is there who must not be.
+ * Random accesses by threads. Each byte has a counter: a reader increments one half of it, a writer
+ * the other. So an access detects at once if it shares a byte with one that it excludes.
  */
 #define BYTES   256
 #define VIEWS   6

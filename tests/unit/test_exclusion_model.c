@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Accesses of atomic mode against a model that knows which bytes each of them has. Many are in
- * progress at a time, and those that have their turn keep it until the test ends them. Between two
- * steps, the test checks which accesses wait, for how many others, and what is locked. The result
- * does not depend on anybody's speed.
+ * Tests accesses of atomic mode against a model that knows the bytes of each access. Many accesses
+ * are in progress at a time, and those that have their turn keep it until the test ends them.
+ * Between two steps, the test checks which accesses wait, for how many others, and what is locked.
+ * The result does not depend on timing.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +16,7 @@
 #define ACCESSORS 9
 #define STEPS     3000
 
-/* A view: its keys, and by hand, where the bytes of a tile are. */
+/* A view: its keys, and the bytes of a tile, found by hand. */
 struct pattern {
     const char *keys;
     int disp, extent, size;
@@ -42,7 +42,7 @@ static const struct pattern patterns[] = {
      5,
      3,
      {0, 2, 4}},
-    /* Its tiles are within each other: it does not ascend in the file. */
+    /* Its tiles lie within each other, so the view does not ascend in the file. */
     {"\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": {\"type\": "
      "\"indexed_block\", \"blocklength\": 1, \"displacements\": [0, 5]}}",
      0,
@@ -52,21 +52,21 @@ static const struct pattern patterns[] = {
 };
 
 #define PATTERNS (int)(sizeof(patterns) / sizeof(*patterns))
-#define LAST     (PATTERNS - 1) /* the one that does not ascend */
+#define LAST     (PATTERNS - 1) /* the view that does not ascend */
 
 static struct vs_view *views[PATTERNS];
 static struct mpiio_exclusion accesses;
-static int file, other; /* the same file, opened by somebody else */
+static int file, other; /* two open file descriptions of the same file */
 
 struct accessor {
     pthread_t thread;
     struct mpiio_access access;
     bool used, writes;
-    int pattern; /* -1: all bytes from position on, as an append has it */
+    int pattern; /* -1: all bytes from position on, as for an append */
     int position, length;
-    uint64_t number; /* in the order that they came */
+    uint64_t number; /* in order of arrival */
     bool bytes[BYTES];
-    int first, last; /* of those; last < first: none */
+    int first, last; /* of bytes; last < first: none */
     atomic_bool has, go;
 };
 
@@ -117,7 +117,8 @@ static bool conflict(const struct accessor *a, const struct accessor *b)
     return (a->writes || b->writes) && share_a_byte(a, b);
 }
 
-/* May wait for each other without sharing a byte, as that is not found out by walking once. */
+/* Returns true if the accesses may wait for each other without a shared byte: one walk over the
+   two maps cannot rule that out. */
 static bool may_conflict(const struct accessor *a, const struct accessor *b)
 {
     bool told = a->pattern >= 0 && b->pattern >= 0 && a->pattern != LAST && b->pattern != LAST;
@@ -125,7 +126,8 @@ static bool may_conflict(const struct accessor *a, const struct accessor *b)
     return (a->writes || b->writes) && !told && a->first <= b->last && b->first <= a->last;
 }
 
-/* Each waits for those who came before it, are not through and share a byte, and for no others. */
+/* Checks that an access waits for exactly the earlier ones that are still in progress and share
+   a byte. */
 static void check_blockers(const struct accessor *accessor)
 {
     unsigned least = 0, most = 0, blockers;
@@ -172,7 +174,7 @@ static void check_all(void)
     }
 }
 
-/* Makes an access. */
+/* Does an access in a thread. */
 
 static void *access_file(void *argument)
 {
@@ -191,7 +193,7 @@ static void *access_file(void *argument)
     return accessor;
 }
 
-/* Returns when it waits, or has its turn, or will have it. */
+/* Begins an access. Returns when it waits, or when it has its turn or is about to get it. */
 static void begin(struct accessor *accessor)
 {
     struct mpiio_exclusion_stats stats = {0};
@@ -214,7 +216,8 @@ static void begin(struct accessor *accessor)
     assert_int_equal(stats.calls, come);
 }
 
-/* One that has its turn. There must be one, or will be, if there are any. */
+/* Returns an access that has its turn. If any access is in progress, one has its turn or is
+   about to get it. */
 static struct accessor *find_turn(void)
 {
     for (int i = 0; i < 100000; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Expressions, as a spec uses them: fixed ones, and random ones against 128-bit arithmetic. */
+/* Tests expressions of specs: fixed ones, and random ones against 128-bit arithmetic. */
 
 #include "unit.h"
 #include "viewspec/spec.h"
@@ -9,7 +9,7 @@ __extension__ typedef __int128 wide;
 #define RANK  3
 #define RANKS 7
 
-/* Names of "let" that are defined beside the expression. */
+/* The names that "let" defines beside the expression. */
 #define LET "\"n\": 100, \"big\": 9223372036854775807, \"less\": \"n - 200\""
 
 static int64_t disp_of(const struct vs_spec *spec, size_t index)
@@ -23,7 +23,8 @@ static int64_t disp_of(const struct vs_spec *spec, size_t index)
     return displacement;
 }
 
-/* Evaluates text for RANK of RANKS. A displacement is never negative, so it comes in two halves. */
+/* Evaluates text for RANK of RANKS. A displacement is never negative, so two displacements carry
+   the value. */
 static int evaluate(const char *text, int64_t *value, struct vs_error *error)
 {
     char *json = NULL;
@@ -49,7 +50,7 @@ static int evaluate(const char *text, int64_t *value, struct vs_error *error)
     return rc;
 }
 
-/* For RANK of RANKS. */
+/* Expressions, and their values for RANK of RANKS. */
 static const struct {
     const char *text;
     int64_t value;
@@ -164,7 +165,7 @@ TEST(refused)
     }
 }
 
-/* Random expressions: text and value are made together. */
+/* Makes random expressions, and computes their values at the same time. */
 struct maker {
     uint64_t random;
     char text[4096];
@@ -244,7 +245,7 @@ static int64_t apply(struct maker *maker, char operator, int64_t a, int64_t b)
 
 static int64_t factor(struct maker *maker, int depth);
 
-/* operators of one level of precedence, from left to right */
+/* Makes operators of one level of precedence, which associate from left to right. */
 static int64_t chain(struct maker *maker, int depth, bool products)
 {
     int64_t value = products ? factor(maker, depth) : chain(maker, depth, true);
@@ -279,7 +280,7 @@ static int64_t factor(struct maker *maker, int depth)
     return (a < b) == (choice == 1) ? a : b;
 }
 
-/* Makes the same expression as the last call with that random state, with rank's value in it. */
+/* Makes the expression that belongs to a random state, with rank's value in it. */
 static int64_t make(struct maker *maker, uint64_t random, int64_t rank)
 {
     maker->random = random;
@@ -298,7 +299,7 @@ TEST(random_expressions)
         struct vs_error error = {0};
         uint64_t random = maker.random;
         int64_t value = 0, expected;
-        /* Loading a spec compiles its rank 0, so what is wrong there is found first. */
+        /* Loading a spec compiles the view of rank 0, so an error there is reported first. */
         make(&maker, random, 0);
         bool bad = maker.wrong;
         expected = make(&maker, random, RANK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tasks are done in order, each once, and none after the end. */
+/* Tests that tasks are done in order, each once, and none after the queue has stopped. */
 #include <pthread.h>
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #define PUTTERS 4
 #define EACH    2000
 
-/* A task of one who puts some, numbered from 0 on. */
+/* A task, with the thread that put it and its number there, counted from 0. */
 struct numbered {
     struct fs_task task;
     int putter, number;
@@ -17,9 +17,11 @@ struct numbered {
 
 struct fixture {
     struct fs_fifo fifo;
-    int done[PUTTERS];    /* how many, in order; the thread's, and read when that has ended */
-    bool mixed;           /* some were not in order; the same */
-    pthread_mutex_t gate; /* held by a test: no task is done meanwhile */
+    /* tasks done, in order, by putter; written by the FIFO's thread, and read when that has
+       exited */
+    int done[PUTTERS];
+    bool mixed;           /* some were out of order; the same */
+    pthread_mutex_t gate; /* a test holds it to keep tasks from being done */
 };
 
 static void run(void *data, struct fs_task *task)
@@ -105,7 +107,7 @@ TEST(keeps_order, setup, teardown)
     }
 }
 
-/* While others put: what was taken over is done, what was refused is not. */
+/* Draining while others put tasks: accepted tasks are done, refused ones are not. */
 TEST(drains, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -132,7 +134,7 @@ static void *drain(void *data)
     return (void *)(intptr_t)fixture->done[0];
 }
 
-/* Not before the task that is under way is over. */
+/* Draining waits for the task that is in progress. */
 TEST(drains_what_is_under_way, setup, teardown)
 {
     const struct timespec pause = {.tv_nsec = 20 * 1000000};
@@ -143,7 +145,7 @@ TEST(drains_what_is_under_way, setup, teardown)
     pthread_mutex_lock(&fixture->gate);
     assert_int_equal(fs_fifo_start(&fixture->fifo), 0);
     assert_int_equal(put(fixture, 0, 0), 0);
-    nanosleep(&pause, NULL); /* it is done now, or soon: the result is the same */
+    nanosleep(&pause, NULL); /* gives the thread time; the result is the same if it is late */
     assert_int_equal(pthread_create(&thread, NULL, drain, fixture), 0);
     nanosleep(&pause, NULL);
     pthread_mutex_unlock(&fixture->gate);
@@ -167,7 +169,8 @@ static void take(struct fixture *fixture, int number, bool there)
     free(task);
 }
 
-/* The first, the last and one between; the rest is done in order, with what comes behind. */
+/* Takes out the first task, the last and one between. The others are done in order, with later
+   ones. */
 TEST(takes_out, setup, teardown)
 {
     static const int places[] = {0, 2, 4};
@@ -193,7 +196,7 @@ TEST(takes_out, setup, teardown)
     assert_int_equal(fixture->done[1], 0);
 }
 
-/* Without its thread there is nothing to wait for. */
+/* Stopping before the thread has been started does not wait. */
 TEST(stops_before_start, setup, teardown)
 {
     struct fixture *fixture = *state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Locks of byte ranges: they exclude threads, programs with fcntl locks, and stop at their ends.
- * Linked with --wrap=fcntl64: the lock calls can be made to fail.
+ * Tests locks of byte ranges. They exclude threads and other programs' fcntl locks, and end where
+ * their range ends. The program is linked with --wrap=fcntl64, so that lock calls can be made to
+ * fail.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,8 +12,8 @@
 #include "core/file/file_lock.h"
 #include "foreign_lock.h"
 
-static int fcntl_error; /* what the next lock calls fail with; 0: nothing */
-static int fcntl_fails; /* how many of them */
+static int fcntl_error; /* the error of the next lock calls; 0: none */
+static int fcntl_fails; /* the number of those calls */
 
 int __real_fcntl64(int fd, int command, ...);
 int __wrap_fcntl64(int fd, int command, ...);
@@ -137,7 +138,7 @@ TEST(a_foreign_lock_is_waited_for, start, end)
     start_waiter(&waiter);
     for (int i = 0; i < 5; i++) {
         nanosleep(&moment, NULL);
-        pthread_kill(waiter.thread, SIGUSR1); /* does not end the wait */
+        pthread_kill(waiter.thread, SIGUSR1); /* a signal does not end the wait */
     }
     nanosleep(&moment, NULL);
     assert_false(atomic_load(&waiter.has));
@@ -172,7 +173,8 @@ TEST(shared_locks_share, start, end)
     assert_true(atomic_load(&exclusive.has));
 }
 
-/* More threads than descriptions are kept add to a number in the file. */
+/* Threads that increment a number in the file. There are more of them than the file descriptions
+   that are kept open. */
 #define THREADS 24
 #define ROUNDS  50
 
@@ -227,7 +229,7 @@ TEST(a_filesystem_without_locks_is_told_apart, start, end)
     fcntl_error = EINTR;
     fcntl_fails = 3;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), 0);
-    fcntl_error = EIO; /* the release: the description goes, and its lock with it */
+    fcntl_error = EIO; /* the unlock fails: closing the file description releases the lock */
     fcntl_fails = 1;
     mpiio_file_lock_release(&locks, &lock);
     assert_int_equal(foreign_finds(file, 0, 1), F_UNLCK);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The flusher's thread, without a mount: who is answered when, by which epoch, and with what error.
- * Linked with --wrap for what it asks of the other nodes; the rest of the daemon is made up here.
+ * Tests the flusher's thread without a mount: which epoch answers which waiter, and with what
+ * error. The program is linked with --wrap for requests to other nodes. The rest of the daemon is
+ * simulated here.
  */
 #include "slice_fixture.h"
 
@@ -15,17 +16,17 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
-/* The calls so far, and their results; guarded by lock. */
+/* The calls that were made, and the results that they return; guarded by lock. */
 static struct calls {
     int file_syncs, sync_errors, asked, answered;
     int sync_result;       /* of fs_sync_file */
-    uint64_t begun;        /* the last epoch that the nodes know of */
+    uint64_t begun;        /* the last epoch that the nodes know */
     uint64_t stored;       /* the last one that fs_cluster_store was called for */
-    uint64_t done;         /* the last one whose part here is over */
-    struct fs_stored left; /* what fs_cluster_store says */
+    uint64_t done;         /* the last one that this node has finished its part of */
+    struct fs_stored left; /* what fs_cluster_store leaves behind */
 } calls;
 
-/* Waits until *value, guarded by lock, is count or more. */
+/* Waits until *value, which lock guards, reaches count. */
 static void await_calls(const int *value, int count)
 {
     pthread_mutex_lock(&lock);
@@ -111,7 +112,7 @@ int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int
 static struct fs_options options;
 static struct fs_session session;
 
-/* A session, of several nodes with clustered; its flusher does not run yet. */
+/* Makes a session, with several nodes if clustered. Its flusher does not run yet. */
 static void make_session(bool clustered)
 {
     calls = (struct calls){0};
@@ -142,7 +143,7 @@ static void stop(void)
 
 /* A waiter, and its answer. */
 struct told {
-    struct fs_waiter waiter; /* the first member */
+    struct fs_waiter waiter; /* must be the first member */
     struct fs_flushed flushed;
 };
 
@@ -180,8 +181,8 @@ TEST(by_itself)
     stop();
 }
 
-/* If the device fails once, the waiter gets the error, and the flusher is not clean before a sync
-   has succeeded. */
+/* If the device fails once, the waiter gets the error. The flusher does not count as clean until
+   a sync has succeeded. */
 TEST(failing_device)
 {
     start(false);
@@ -198,7 +199,7 @@ TEST(failing_device)
     stop();
 }
 
-/* A byte that write-back holds is in the file when act has come to its end. */
+/* Checks that a byte in the write-back cache is in the file when act returns. */
 static void check_dirty_data(int64_t interval, void (*act)(void))
 {
     int fd = make_file();
@@ -250,7 +251,8 @@ TEST(dirty_data)
     check_dirty_data(1, await_clean);
 }
 
-/* An epoch answers those who came before it began, and for sync only one with sync does. */
+/* An epoch answers the waiters that came before it began. One that asked for a sync needs an
+   epoch with a sync. */
 TEST(epochs)
 {
     struct fs_flusher *flusher = &session.flusher;
@@ -268,7 +270,7 @@ TEST(epochs)
     calls.begun = 6;
     hand_over(&late, false);
     assert_int_equal(calls.answered, 0);
-    /* This node's part has ended; homes on others may still be storing. */
+    /* This node has finished its part, but homes on other nodes may still be storing. */
     assert_false(fs_flusher_rests(flusher, &number));
     changes = atomic_load(&flusher->changes);
     fs_flusher_end(flusher, 6, false, 0);
@@ -292,7 +294,7 @@ TEST(epochs)
     stop();
 }
 
-/* Blocks that could not be stored, or were left, keep the node dirty. */
+/* The node stays dirty while blocks have failed or were left for later. */
 TEST(blocks_that_stay)
 {
     struct fs_flusher *flusher = &session.flusher;
@@ -322,7 +324,7 @@ TEST(blocks_that_stay)
     stop();
 }
 
-/* A node that goes alone answers by itself those who waited for the others. */
+/* A node that goes alone answers the waiters that were waiting for the other nodes. */
 TEST(going_alone)
 {
     struct told waiting[2];
@@ -337,14 +339,14 @@ TEST(going_alone)
     hand_over(&waiting[0], false);
     hand_over(&waiting[1], true);
     assert_int_equal(calls.answered, 0);
-    /* Without data held back there is nothing to have written through. */
+    /* Without a write-back cache there is no data to store first. */
     fs_flusher_go_alone(&session.flusher);
     await_calls(&calls.answered, 2);
     assert_int_equal(calls.file_syncs, 1);
     assert_int_equal(calls.asked, 2);
-    /* The epoch that was under way has no end. */
+    /* The epoch in progress is abandoned. */
     assert_true(fs_flusher_rests(&session.flusher, &number));
-    /* It sends no further request. */
+    /* No further request is sent. */
     assert_int_equal(fs_flusher_wait(&session.flusher, false), 0);
     assert_int_equal(calls.asked, 2);
     stop();
