@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The frames that each side may send in each state, against the documentation of each type in
+/* Tests which frames each side may send in each state, against the documentation of each type in
    peer_frame.h. */
 
 #include "unit.h"

@@ -5,7 +5,7 @@
 
 static char root[] = "/tmp/mpiio-test-XXXXXX";
 
-/* Makes a file below root, with its folders. */
+/* Writes a file below root, and makes its directories. */
 static void put(const char *path, const char *text)
 {
     char command[512], name[256];
@@ -38,7 +38,7 @@ TEST(the_least_of_what_is_there_and_allowed)
     assert_int_equal(fs_free_memory(root), 0);
     put("proc/meminfo", "MemTotal:       24105000 kB\nMemFree: 7 kB\nMemAvailable:    1000 kB\n");
     assert_int_equal(fs_free_memory(root), 1024000);
-    /* Groups of one hierarchy: the limit of one that it is in counts, too; "max" is none. */
+    /* One cgroup hierarchy. The limits of all enclosing groups count; "max" is no limit. */
     put("proc/self/cgroup", "0::/job/step\n");
     put("sys/fs/cgroup/job/step/memory.max", "max\n");
     assert_int_equal(fs_free_memory(root), 1024000);
@@ -47,7 +47,8 @@ TEST(the_least_of_what_is_there_and_allowed)
     assert_int_equal(fs_free_memory(root), 500000);
     put("sys/fs/cgroup/job/step/memory.max", "400000\n");
     assert_int_equal(fs_free_memory(root), 400000);
-    /* With several controllers. If a path is not visible from here, its visible ancestor counts. */
+    /* Several controllers. If a group's path is not visible, its nearest visible ancestor
+       counts. */
     put("proc/self/cgroup", "9:name=systemd:/\n4:memory:/elsewhere/x\n1:cpu,cpuacct:/\n0::/\n");
     put("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
     assert_int_equal(fs_free_memory(root), 600000);

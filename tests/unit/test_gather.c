@@ -18,7 +18,8 @@ static int fill(void **state)
     return 0;
 }
 
-/* Gathers to a place at skew within a cache line and compares byte by byte, fences included. */
+/* Gathers to an address with this skew within a cache line. Compares all bytes, and checks that
+   the bytes around the result are unchanged. */
 static void check(size_t first, size_t length, size_t count, ptrdiff_t stride, size_t skew)
 {
     unsigned char *to = packed + 64 + skew % 16;
@@ -35,8 +36,8 @@ static void check(size_t first, size_t length, size_t count, ptrdiff_t stride, s
 }
 
 /*
- * Scatters back what was gathered, from an unaligned place: the runs are the source's again, and
- * nothing beside them is touched. Runs must not overlap.
+ * Scatters gathered bytes back, from an unaligned address. The runs must equal the source's again,
+ * and the bytes beside them must stay. Runs must not overlap.
  */
 static void check_back(size_t first, size_t length, size_t count, ptrdiff_t stride, size_t skew)
 {

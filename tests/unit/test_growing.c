@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing through a mapping where another one is making the file longer. Linked with --wrap for
- * fallocate64 and pwrite64: they wait for that one, as those of a filesystem do, and only then it
- * clears the rest of what was the file's last block, although the file's new size is seen before.
+ * Tests writing through a mapping while another writer makes the file longer. The program is linked
+ * with --wrap for fallocate64 and pwrite64. As in a filesystem, these calls wait for the other
+ * writer. Only then does it clear the rest of the file's former last block, although the new size
+ * is visible before that.
  */
 
 #include "slice_fixture.h"
 
 #define BLOCK 4096
-#define START (5 * BLOCK + 100) /* where the file ended, */
-#define END   (6 * BLOCK)       /* and that block does */
+#define START (5 * BLOCK + 100) /* the former end of the file */
+#define END   (6 * BLOCK)       /* the end of its former last block */
 #define RUN   8
 #define RUNS  100
 
@@ -41,7 +42,7 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displac
     return __real_pwrite64(fd, buffer, length, displacement);
 }
 
-/* Runs of 8 bytes from START on, into a file that has become size bytes long. */
+/* Writes runs of 8 bytes from START on, into a file that has just grown to size bytes. */
 static void check_growing(int64_t size, bool has_page)
 {
     int fd = make_file();

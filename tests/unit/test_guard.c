@@ -10,7 +10,7 @@
 
 #define SIZE ((size_t)64 << 10)
 
-/* A mapping of an empty file: every touch is a SIGBUS. */
+/* A mapping of an empty file: every access raises SIGBUS. */
 static volatile const char *absent;
 static volatile const char *present;
 
@@ -34,8 +34,8 @@ static bool guarded(struct touch *work, volatile const char *base)
 }
 
 /*
- * cmocka puts a handler of its own in place for each test and takes it away again: what the guard
- * installed is kept here, and each test that means to fault starts by putting it back.
+ * The guard's SIGBUS action. cmocka installs its own handler for each test and removes it
+ * afterwards. So each test that faults restores this action first.
  */
 static struct sigaction of_guard;
 
@@ -60,7 +60,7 @@ static int map_files(void)
     return absent == MAP_FAILED || present == MAP_FAILED ? -1 : 0;
 }
 
-/* How a child ended that faults outside while the handler before the guard's is the default. */
+/* The wait status of a child that faulted outside the guard, with the default action behind it. */
 static int status_of_child;
 
 static void fault_in_child(void)
@@ -86,7 +86,7 @@ TEST(test_a_fault_outside_still_kills)
 {
     int status = status_of_child;
 
-    /* A sanitizer's handler ends the process in a way of its own. */
+    /* A sanitizer's handler ends the process in its own way. */
     assert_true(WIFSIGNALED(status) ? WTERMSIG(status) == SIGBUS : WEXITSTATUS(status) != 0);
 }
 
@@ -99,7 +99,7 @@ static void own_handler(int number, siginfo_t *info, void *context)
     siglongjmp(escape, 1);
 }
 
-/* The guard's handler with another one behind it. */
+/* Installs the guard's handler over another one. */
 static void install_both(void)
 {
     struct sigaction action = {.sa_flags = SA_SIGINFO};
@@ -121,11 +121,11 @@ TEST(test_other_faults_are_handed_on)
     if (sigsetjmp(escape, 1) == 0)
         touch(&work);
     assert_int_equal(handed_on, 1);
-    /* In a guarded call, but not in its memory. */
+    /* A fault in a guarded call, but outside its memory. */
     if (sigsetjmp(escape, 1) == 0)
         guarded(&work, present);
     assert_int_equal(handed_on, 2);
-    /* A signal that somebody sent is no fault at all. */
+    /* A signal sent by a process is not a fault. */
     if (sigsetjmp(escape, 1) == 0)
         raise(SIGBUS);
     assert_int_equal(handed_on, 3);
@@ -189,7 +189,7 @@ TEST(test_threads_fault_at_once)
     }
 }
 
-/* Actions that differ in all that they have. */
+/* Returns an action. Actions of different numbers differ in every field. */
 static struct sigaction action_of(int number)
 {
     struct sigaction action = {.sa_flags = number == 0 ? SA_SIGINFO | SA_ONSTACK : SA_RESTART};
@@ -227,7 +227,7 @@ static void *replace_often(void *argument)
     return (void *)wrong;
 }
 
-/* Like those of sigaction(2), actions are replaced as a whole, and the last one remains. */
+/* As with sigaction(2), actions are replaced as a whole, and the last one remains. */
 TEST(test_threads_replace_actions_at_once)
 {
     struct sigaction action = action_of(0), before, last;
@@ -250,7 +250,7 @@ TEST(test_threads_replace_actions_at_once)
     assert_int_equal(sigismember(&action.sa_mask, SIGUSR1), is_action(&last, 0));
 }
 
-/* A handler that is to run once is the default action afterwards, and can be set again. */
+/* A handler that runs only once resets the action to the default. It can be set again. */
 TEST(test_a_handler_runs_once)
 {
     struct sigaction action = action_of(0), before, after;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The heap against what it was given. */
+/* Tests the heap against the values put into it. */
 
 #include "unit.h"
 #include "pointers/heap.h"

@@ -13,7 +13,7 @@ static int home_at(const struct mpiio_homes *stripes, int64_t displacement)
     return mpiio_homes_node(stripes, displacement / BLOCK);
 }
 
-/* Each node is home of 4 MiB in turn. */
+/* Checks that the nodes are homes of 4 MiB each, in turn. */
 static void assert_in_turn(const struct mpiio_homes *stripes)
 {
     for (int64_t block = 0; block < 300; block++)
@@ -25,7 +25,7 @@ TEST(test_unknown)
     for (int nodes = 1; nodes <= 9; nodes++) {
         struct mpiio_homes unknown = mpiio_homes_of(0, 0, nodes);
         struct mpiio_homes negative = mpiio_homes_of(-1, -1, nodes);
-        /* Whole blocks of these are whole stripes after 64 GiB and more. */
+        /* For these units, whole blocks are whole stripes only every 64 GiB or more. */
         struct mpiio_homes odd = mpiio_homes_of(65537, 0, nodes);
         struct mpiio_homes decimal = mpiio_homes_of(3000000, 0, nodes);
         struct mpiio_homes endless = mpiio_homes_of(INT64_MAX, INT64_MAX, nodes);
@@ -38,7 +38,8 @@ TEST(test_unknown)
     }
 }
 
-/* Byte by byte, at the edges of stripes and blocks: who stores a stripe. */
+/* Checks that one home stores a whole stripe. Looks at bytes at the edges of the stripe and of
+   its blocks. */
 static void check_stripe(const struct mpiio_homes *stripes, int64_t stripe, int64_t unit)
 {
     int64_t start = stripe * unit, end = start + unit;
@@ -50,7 +51,7 @@ static void check_stripe(const struct mpiio_homes *stripes, int64_t stripe, int6
         assert_int_equal(home_at(stripes, edge), home);
 }
 
-/* Blocks that each home has of so many, and how many have any. */
+/* Counts the blocks of each home among the first blocks. Returns how many homes have any. */
 static int count_homes(const struct mpiio_homes *stripes, int64_t blocks, int64_t *of_home)
 {
     int homes = 0;
@@ -74,18 +75,18 @@ static void check_units(int64_t unit, int64_t factor, int nodes)
     assert_true(homes <= nodes && (factor == 0 || homes <= factor));
     if (factor == 0)
         assert_int_equal(homes, nodes);
-    /* The numbers of stretches of the nodes that are homes differ by at most one. */
+    /* The numbers of stretches differ by at most one among the nodes that are homes. */
     for (int node = 0; node < nodes; node++)
         if (of_home[node] > 0)
             least = of_home[node] < least ? of_home[node] : least;
     for (int node = 0; node < nodes; node++)
         assert_true(of_home[node] <= least + stripes.stretch);
-    /* Short stretches are for a reason: */
+    /* Stretches are only short if the servers' stripes require it. */
     if (factor <= 1 || unit * factor <= BLOCK)
         assert_true(stripes.stretch >= 4);
 }
 
-/* Each server, which has stripes of whole blocks, is written to by one node. */
+/* Checks that only one node writes to each server. Stripes are whole blocks. */
 static void check_servers(int64_t unit, int64_t factor, int nodes)
 {
     struct mpiio_homes stripes = mpiio_homes_of(unit, factor, nodes);
@@ -118,19 +119,19 @@ TEST(test_followed)
     check_servers((int64_t)4 << 30, 1000, 3);
 }
 
-/* Servers in sets: of stripes of 512 KiB on 8 servers each two that follow each other have a home.
- */
+/* Sets of servers. With stripes of 512 KiB on 8 servers, each pair of adjacent servers has a
+   home. */
 TEST(test_sets)
 {
     struct mpiio_homes stripes = mpiio_homes_of(512 << 10, 8, 4);
 
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (512 << 10)), stripe % 8 / 2);
-    /* 1.5 MiB: two stripes are three blocks, and two servers of six are a set. */
+    /* 1.5 MiB: two stripes are three blocks, so two of the six servers are a set. */
     stripes = mpiio_homes_of(3 << 19, 6, 3);
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (3 << 19)), stripe % 6 / 2);
-    /* Few servers among many nodes: nodes far apart. */
+    /* Few servers and many nodes: the homes are far apart. */
     stripes = mpiio_homes_of(8 << 20, 2, 6);
     for (int64_t stripe = 0; stripe < 100; stripe++)
         assert_int_equal(home_at(&stripes, stripe * (8 << 20)), stripe % 2 * 3);

@@ -43,7 +43,7 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
-/* Checks that both ways of asking give the same answer, and returns it. */
+/* Checks that both ways of identifying a file agree. Returns their result. */
 static int ask(const char *name)
 {
     struct stat st;
@@ -76,7 +76,7 @@ TEST(what_takes_the_name_is_another, set_up, tear_down)
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(ask(path), -ENOENT);
-    /* Nobody has the other end open, so opening the FIFO would wait. */
+    /* The FIFO has no other end open, so opening it would block. */
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(ask("/dev/zero"), -ESTALE);
@@ -87,7 +87,7 @@ TEST(an_inode_that_is_used_again_is_another_file, set_up, tear_down)
 {
     identity.birth++;
     assert_int_equal(ask(path), -ESTALE);
-    /* Without a time of birth the owner counts. */
+    /* If the birth time is unknown, the owner counts. */
     identity.birth = 0;
     assert_int_equal(ask(path), 0);
     identity.owner++;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines of text from elsewhere: what reaches a terminal, and what does not. */
+/* Tests lines of untrusted text: what reaches a terminal, and what is replaced. */
 
 #include "unit.h"
 #include "viewspec/error.h"
 #include "viewspec/base/line.h"
 
-/* Texts and their cleaned lines; NULL: unchanged. */
+/* Texts, and the lines that they become. NULL: unchanged. */
 static const struct {
     const char *text, *line;
 } cases[] = {
@@ -26,11 +26,11 @@ static const struct {
      "a",
      "?a"},
     {"\xe5\xa0", "??"},
-    {"\xc0\x9b", "??"},             /* too long for ESC */
-    {"\xe0\x82\x9b", "???"},        /* too long for U+009B */
+    {"\xc0\x9b", "??"},             /* an overlong encoding of ESC */
+    {"\xe0\x82\x9b", "???"},        /* an overlong encoding of U+009B */
     {"\xed\xa0\x80", "???"},        /* a surrogate */
-    {"\xf4\x90\x80\x80", "????"},   /* behind the last */
-    {"\xf5\x80\x80\x80z", "????z"}, /* no sequence begins so */
+    {"\xf4\x90\x80\x80", "????"},   /* beyond the last code point */
+    {"\xf5\x80\x80\x80z", "????z"}, /* no valid sequence begins so */
 };
 
 TEST(test_lines_are_clean)
@@ -42,7 +42,7 @@ TEST(test_lines_are_clean)
         snprintf(line, sizeof(line), "%s", cases[i].text);
         assert_int_equal(vs_line_clean(line), changed);
         assert_string_equal(line, changed ? cases[i].line : cases[i].text);
-        /* Clean is clean. */
+        /* A cleaned line counts as clean. */
         assert_false(vs_line_clean(line));
     }
 }
@@ -55,7 +55,7 @@ TEST(test_copies_are_cut)
     assert_string_equal(line, "a?b? cd");
     vs_line_copy(line, sizeof(line), "a\0b", 3);
     assert_string_equal(line, "a?b");
-    /* A character that does not fit as a whole. */
+    /* A character that fits only in part is dropped. */
     vs_line_copy(line, sizeof(line), "123456\xc3\xa4", 8);
     assert_string_equal(line, "123456?");
     vs_line_copy(line, 1, "abc", 3);

@@ -9,10 +9,10 @@
 #define INODE  7
 #define ROUNDS 3000
 #define MIB    ((size_t)1 << 20)
-/* The maximal number that losses.c keeps. */
+/* The most bytes that losses.c keeps, in MiB. */
 #define KEPT 64
 
-/* A slice that takes only what lies below room, and what should be in it. */
+/* A slice that accepts only bytes below room, and its expected contents. */
 struct model {
     struct fs_losses losses;
     char file[SIZE], want[SIZE];
@@ -70,7 +70,7 @@ static void check(struct model *model)
     assert_int_equal(fs_losses_error(&model->losses, INODE + 1), 0);
 }
 
-/* Two parts of 100 bytes, one behind the other. */
+/* Adds two adjacent losses of 100 bytes. */
 static void lose_two(struct model *model)
 {
     char bytes[100];
@@ -80,7 +80,7 @@ static void lose_two(struct model *model)
     fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
 }
 
-/* There is room, and nothing stays lost. */
+/* Makes room, and checks that a retry stores all losses. */
 static void store_all(struct model *model)
 {
     int error;
@@ -90,7 +90,7 @@ static void store_all(struct model *model)
     assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
 }
 
-/* Writes that fail and succeed, in any order: what is read is always what was written last. */
+/* Writes fail and succeed in any order. A read always returns the last write. */
 TEST(test_random, setup, teardown)
 {
     struct model *model = *state;
@@ -141,7 +141,7 @@ static void *ask(void *argument)
     return NULL;
 }
 
-/* Waits for one who asks what is lost; and the first part is written over meanwhile. */
+/* Stores a part and waits for a reader of losses. Meanwhile the first part is overwritten. */
 static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size_t length,
                              int64_t offset, int *error)
 {
@@ -169,7 +169,7 @@ TEST(test_others_while_storing, setup, teardown)
     lose_two(model);
     model->room = SIZE;
     fs_losses_retry(&model->losses, store_and_wait, model);
-    /* Changes in the meantime are for the next attempt. */
+    /* The next attempt stores what has changed meanwhile. */
     assert_int_equal(fs_losses_bytes(&model->losses, &error), 90 + 90 + 1);
     store_all(model);
     for (int i = 0; i < 200; i++)
@@ -177,7 +177,7 @@ TEST(test_others_while_storing, setup, teardown)
     assert_int_equal(model->file[300], 'y');
 }
 
-/* Behind the end of the file, where the kernel knows of more. */
+/* Reads past the file's end, where the kernel knows of later bytes. */
 TEST(test_overlay_behind_the_end, setup, teardown)
 {
     struct model *model = *state;
@@ -203,7 +203,7 @@ static size_t count_bytes(void *data, uint64_t inode, const char *bytes, size_t 
     return length;
 }
 
-/* Losses beyond the limit are reported until they are written again. */
+/* Bytes beyond the limit are not kept. They are reported as lost until they are written again. */
 TEST(test_limit, setup, teardown)
 {
     struct model *model = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Maps at their edges: what random small types do not reach. */
+/* Tests edge cases of maps that small random types do not reach. */
 
 #include "spec_fixture.h"
 #include "viewspec/spec.h"
@@ -14,7 +14,7 @@ static struct vs_view *view_of(int64_t rank, const char *body)
     "{\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 16, "       \
     "\"oldtype\": {\"type\": \"contiguous\", \"count\": 2}}}"
 
-/* A strided view is one batch, not a batch a tile. */
+/* A strided view is one batch, not one batch for each tile. */
 TEST(strided_batch)
 {
     struct vs_view *view = view_of(0, PAIRS);
@@ -27,7 +27,7 @@ TEST(strided_batch)
     assert_int_equal(batch.length, 8);
     assert_int_equal(batch.stride, 16);
     assert_false(vs_cursor_batch(&cursor, &batch));
-    /* A range that cuts its first and last run. */
+    /* The range cuts its first and its last run. */
     vs_cursor_start(&cursor, vs_view_map(view), 3, 8000);
     int64_t at = 3, batches = 0;
     for (; vs_cursor_batch(&cursor, &batch); batches++) {
@@ -39,7 +39,7 @@ TEST(strided_batch)
     vs_view_unref(view);
 }
 
-/* A plain file is one run, however many tiles it has. */
+/* A view of all bytes is one run, however many tiles it has. */
 TEST(contiguous_run)
 {
     struct vs_view *view = view_of(0, "{\"disp\": 100, \"etype\": \"double\"}");
@@ -74,7 +74,7 @@ TEST(ranges_are_cut)
     vs_view_unref(view);
 }
 
-/* A file has at most 2^63 - 1 bytes; positions behind them do not exist. */
+/* A file has at most 2^63 - 1 bytes. Positions past that do not exist. */
 TEST(limit)
 {
     static const char *const bodies[] = {
@@ -116,7 +116,7 @@ TEST(limits_exactly)
     vs_view_unref(view);
 }
 
-/* A slice in memory is longer than the file where external32 is shorter. */
+/* If external32 has a shorter representation, the slice is longer than the file. */
 TEST(slice_too_long)
 {
     struct vs_view *view = view_of(0, "{\"etype\": \"long\", \"datarep\": \"external32\"}");
@@ -126,8 +126,8 @@ TEST(slice_too_long)
     vs_view_unref(view);
 }
 
-/* Tiles that interleave: slice order is not file order, and the first one that is missing ends it.
- */
+/* Tiles interleave, so the slice's order is not the file's. The slice ends at its first byte
+   past the file's end. */
 TEST(interleaved_tiles)
 {
     struct vs_view *view = view_of(
@@ -147,7 +147,7 @@ TEST(interleaved_tiles)
     vs_view_unref(view);
 }
 
-/* A long list of blocks: every one is found, both ways. */
+/* Every block of a long list is found, by position and by displacement. */
 TEST(long_list)
 {
     enum { BLOCKS = 20000 };

@@ -3,7 +3,7 @@
 
 #include "core/cache/slots.h"
 
-/* Masks against one flag a byte. */
+/* Tests masks against an array with one flag for each byte. */
 
 #define BYTES 40000
 
@@ -39,7 +39,7 @@ static struct mpiio_mask_runs random_runs(void)
                                     .stride = back ? -stride : stride};
 }
 
-/* Puts value to the flags of runs, or counts with value 2 those that are set. */
+/* Sets the flags of runs to value. If value is 2, counts the flags that are set instead. */
 static size_t apply(unsigned char *to, struct mpiio_mask_runs runs, int value, size_t *total)
 {
     size_t set = 0;
@@ -155,7 +155,7 @@ TEST(test_merge)
     }
 }
 
-/* The engine sees what the daemon writes into a slot. */
+/* The engine sees the bytes that the daemon writes into a slot. */
 TEST(test_slots)
 {
     const struct mpiio_mask_runs runs = {.start = 300000, .length = 8, .count = 9000, .stride = 16};
@@ -183,7 +183,7 @@ TEST(test_slots)
     assert_int_equal(count, 9000);
     assert_int_equal(seen.data[300007], 'x');
     assert_int_equal(mpiio_slot_bytes(&seen), 72000);
-    /* 36 pages of data and 5 of the mask; looking has touched no more. */
+    /* 36 pages of data and 5 of the mask. Reading them has allocated no more. */
     assert_int_equal(mpiio_slot_memory(seen.pages), 41 * MPIIO_PAGE_SIZE);
     assert_int_equal(fstat(slots.fd, &after), 0);
     assert_in_range(after.st_blocks - before.st_blocks, 0, 42 * 8);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Assembled files: a whole made at random is cut up, byte by byte by the members' maps, into files
- * with headers and ghost cells; what is assembled from those must be the whole, through all views,
- * and be written like it.
+ * Tests assembled files. A random whole is cut into members, byte by byte by the members' maps,
+ * with headers and ghost cells. The file assembled from them must equal the whole through all
+ * views, for reads and for writes.
  */
 #include <sys/stat.h>
 
@@ -11,25 +11,25 @@
 #include "random_views.h"
 #include "viewspec/members/members.h"
 
-/* Members cover a window of the whole, at its beginning or over the edge of a block. */
+/* Members cover a window of the whole. It lies at the beginning, or across a block's border. */
 #define WINDOW    60000
 #define EDGE      ((1 << 20) - WINDOW / 2)
 #define WHOLE_MAX (EDGE + WINDOW)
 #define FILE_MAX  (WINDOW * 3 + 4096)
 #define MEMBERS   40
 
-/* Specs of members, and what must come of them. */
+/* Specs of members, and the whole that they must form. */
 struct model {
     char folder[256];
     char text[16384];
     struct vs_spec *spec;
     int count;
-    int base;               /* displacement of the window */
-    int64_t length;         /* of the original: what is cut */
-    int64_t bytes[MEMBERS]; /* of each; -1: as many as its view shows of the original */
+    int base;               /* the displacement of the window */
+    int64_t length;         /* of the original, which is cut */
+    int64_t bytes[MEMBERS]; /* of each member; -1: all bytes of the original that its view shows */
     unsigned char whole[WHOLE_MAX];
     bool held[WHOLE_MAX];
-    int64_t size; /* of the whole that comes of it */
+    int64_t size; /* of the whole that the members form */
     unsigned char *file[MEMBERS];
     int64_t file_size[MEMBERS];
     struct mpiio_store *store;
@@ -38,7 +38,7 @@ struct model {
 
 static struct model model;
 
-/* Random bytes, fast. */
+/* Fills a buffer with random bytes, fast. */
 static void fill(unsigned char *bytes, size_t count)
 {
     uint32_t state = (uint32_t)rand() | 1;
@@ -64,7 +64,7 @@ static void member_path(int member, char *path, size_t size)
     snprintf(path, size, "%s/T.%03d.data", model.folder, member);
 }
 
-/* The texts of "view" and "local". */
+/* Generators of the texts of "view" and "local". */
 
 static void random_cyclic(char *view, size_t size)
 {
@@ -93,7 +93,7 @@ static void random_darray(char *view, size_t size)
              model.base + 64, rows, columns, grid, model.count / grid, rest, 1 + below(4), order);
 }
 
-/* Pieces of any length, one behind the other. */
+/* Makes adjacent pieces of any length. */
 static void random_pieces(char *view, size_t size)
 {
     size_t used = (size_t)snprintf(view, size, "{\"per_rank\": [");
@@ -104,7 +104,7 @@ static void random_pieces(char *view, size_t size)
         used +=
             (size_t)snprintf(view + used, size - used, "%s{\"disp\": %d}", i ? ", " : "", (int)at);
         at += model.bytes[i];
-        /* A gap must not be what the member before lacks: it would be too short. */
+        /* No gap follows, because the member before it would count as too short. */
     }
     model.length = at;
     snprintf(view + used, size - used, "]}");
@@ -222,7 +222,7 @@ static void assemble(int flags)
     assert_int_equal(mpiio_store_size(model.store), model.size);
 }
 
-/* A slice of the whole, of any kind; number -1: all of it. */
+/* Makes a slice of the whole, with a random view. If number is -1, the slice shows all of it. */
 static struct mpiio_slice *slice_of_whole(int number)
 {
     struct vs_view *view =
@@ -251,7 +251,7 @@ static void check_read(struct mpiio_slice *slice, int64_t offset, int64_t length
                      (long long)offset, (long long)run.position);
 }
 
-/* An offset into the window, as a rule. */
+/* Returns a random offset, usually within the window. */
 static int64_t random_place(struct mpiio_slice *slice)
 {
     const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
@@ -269,7 +269,7 @@ static void check_all(int number)
     mpiio_slice_free(slice);
 }
 
-/* Slices of the whole are those of the original. */
+/* Slices of the whole equal slices of the original. */
 TEST(test_read)
 {
     for (int number = 0; number < UNIT_ROUNDS(90); number++) {
@@ -283,7 +283,7 @@ TEST(test_read)
     }
 }
 
-/* The files have what the model has, with nothing changed beside it. */
+/* Checks that the files equal the model. Bytes that are not of the whole must be unchanged. */
 static void check_files(void)
 {
     static unsigned char bytes[FILE_MAX];
@@ -310,7 +310,7 @@ static void check_files(void)
     }
 }
 
-/* Writes, and checks the result and how many of the bytes have a place. */
+/* Writes to a slice. Checks the result, and how many of the bytes some member holds. */
 static void check_write(struct mpiio_slice *slice, int64_t offset, int64_t length)
 {
     static unsigned char buffer[WHOLE_MAX];
@@ -346,7 +346,7 @@ static void write_all(int number)
     mpiio_slice_free(slice);
 }
 
-/* Writes land in the members, and nowhere else, with a cache over them or without one. */
+/* Writes change the right bytes of the members and no others, with and without a cache. */
 TEST(test_write)
 {
     for (int number = 0; number < UNIT_ROUNDS(60); number++) {
@@ -378,7 +378,7 @@ static void check_seek(struct mpiio_slice *slice, int64_t offset)
     assert_int_equal(mpiio_slice_seek_hole(slice, offset), hole);
 }
 
-/* Bytes of no member are holes, and those that find_member names are where it says. */
+/* Bytes of no member are holes. Other bytes are where find_member reports them. */
 TEST(test_places)
 {
     for (int number = 0; number < UNIT_ROUNDS(60); number++) {
@@ -408,7 +408,7 @@ TEST(test_places)
     }
 }
 
-/* Expects a failure with a message of one line. */
+/* Expects loading or opening to fail with a message of one line. */
 
 static void expect_failure(const char *text, bool writable, const char *reason)
 {
@@ -464,7 +464,7 @@ static void read_whole(const char *expected)
     if (mpiio_store_open_spec(model.spec, O_RDONLY, &model.store, &error) != 0)
         fail_msg("%s", error.reason);
     slice = slice_of_whole(-1);
-    /* In two parts, and then at once. */
+    /* Reads in two parts, and then at once. */
     for (size_t at = 0; at < strlen(expected); at += strlen(expected) / 2 + 1)
         mpiio_slice_read(slice, halves + at, strlen(expected) / 2 + 1, (int64_t)at);
     assert_int_equal(mpiio_slice_read(slice, bytes, sizeof(bytes), 0), strlen(expected));
@@ -482,13 +482,13 @@ TEST(test_short)
     for (int i = 0; i < 4; i++)
         make_member(i, 20);
     make_member(2, 15);
-    /* A hole that only a longer member can fill. */
+    /* Only a longer member could fill the hole. */
     expect_failure(FOUR(STRIPES, ""), false, "member 2, ");
     expect_failure(FOUR(STRIPES, ""), false, "too short: it has 15 bytes of data");
     assert_int_equal(load(FOUR(STRIPES, ZERO)).code, 0);
     read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
     vs_spec_free(model.spec);
-    /* Holes read as a value. If several fills overlap, the last one counts. */
+    /* Holes read as the fill value. If several fills overlap, the last one counts. */
     assert_int_equal(load(FOUR(STRIPES, "\"missing\": 43, ")).code, 0);
     read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc+++++dddddddddd");
     vs_spec_free(model.spec);
@@ -501,16 +501,16 @@ TEST(test_short)
     vs_spec_free(model.spec);
     expect_failure(FOUR(STRIPES, "\"missing\": 256, "), false, "does not have this value");
     expect_failure(FOUR(STRIPES, "\"missing\": 1.5, "), false, "does not have this value");
-    /* The struct has the extent of its subarray. Its other part lies behind that extent. */
+    /* The struct has its subarray's extent. Its other part lies past that extent. */
     assert_int_equal(
         load(FOUR(PAIRS, "\"fill\": [{\"at\": 20, \"size\": 3, \"value\": \"2b\"}], ")).code, 0);
     read_whole("aabbccdd....aabbccdd+++");
     vs_spec_free(model.spec);
-    /* An array is expected as a whole. */
+    /* An array is expected in full. */
     for (int i = 0; i < 4; i++)
         make_member(i, i == 3 ? 4 : 10);
     expect_failure(FOUR(ROWS, ""), false, "member 3, ");
-    /* Pieces one behind the other need no length, but there must be no hole between them. */
+    /* Adjacent pieces need no length, but a hole between them is an error. */
     assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
     read_whole("aaaaaaaaaabbbbbbbbbbccccccccccdddd");
     vs_spec_free(model.spec);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The version of a file of members, while its writers are waited for. */
+/* Tests the version of an assembled file while its writers are awaited. */
 
 #include "unit.h"
 #include "core/base/clock.h"
@@ -7,13 +7,15 @@
 #include "fusefs/storing/members_version.h"
 #include "fusefs/storing/settling.h"
 
-/* The world around the module: the functions below stand in for the daemon, and follow it. */
+/* The environment of the module. The functions below stand in for the daemon, and use these
+   values. */
 static struct {
-    uint64_t state;       /* of the members */
-    int64_t now;          /* ms */
-    int awaited;          /* how often their writers were */
-    bool passed;          /* those have returned */
-    void (*during)(void); /* what happens while they are waited for, once; or NULL */
+    uint64_t state; /* of the members */
+    int64_t now;    /* ms */
+    int awaited;    /* how often the writers were awaited */
+    /* a wait for the writers succeeds; the opposite where during was called */
+    bool passed;
+    void (*during)(void); /* called once while the writers are awaited; or NULL */
 } world;
 
 static struct fs_settling settling;
@@ -87,7 +89,7 @@ static void look_beside(void)
     assert_true(look(1));
 }
 
-/* Another request waits for the same writers; it does not go without them. */
+/* A second request waits for the same writers, and does not go on without them. */
 TEST(others_wait_too, setup, teardown)
 {
     world.during = look_beside;
@@ -102,7 +104,7 @@ static void change(void)
     assert_true(look(2));
 }
 
-/* The result of one version does not apply to a later one. */
+/* The result for one version does not apply to a later one. */
 TEST(a_later_version_has_its_own_result, setup, teardown)
 {
     world.during = change;

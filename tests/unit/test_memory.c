@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory that runs out: every allocation that loading and compiling a rich spec makes, jansson's
- * included, fails in turn. The program is linked with --wrap for malloc, calloc, realloc and
- * strdup. That nothing leaks is for the sanitizers' builds to tell.
+ * Tests running out of memory. Every allocation of loading and compiling a rich spec fails in turn,
+ * jansson's included. The program is linked with --wrap for malloc, calloc, realloc and strdup.
+ * Builds with sanitizers check that nothing leaks.
  */
 #include <jansson.h>
 
@@ -10,9 +10,9 @@
 #include "slice_fixture.h"
 #include "made_up.h"
 
-/* Allocations until one fails; negative: none does. */
+/* The allocations that succeed before one fails. If negative, none fails. */
 static long countdown = -1;
-static bool spare_json; /* jansson's allocations are not counted down */
+static bool spare_json; /* jansson's allocations never fail */
 
 static int fails(void)
 {
@@ -61,7 +61,8 @@ static void *json_allocate(size_t size)
     return !spare_json && fails() ? NULL : __real_malloc(size);
 }
 
-/* A spec of tests/specs/valid, or the text of one, or a view in shorthand behind "--view ". */
+/* Loads a spec by its name in tests/specs/valid, by its text, or a view in shorthand after
+   "--view ". */
 static int load(const char *name)
 {
     struct vs_error error = {0};
@@ -86,20 +87,20 @@ static int load(const char *name)
     if (rc)
         assert_true(error.reason[0] != '\0');
     else
-        free(vs_spec_resolved(spec, true)); /* NULL where memory ran out in it */
+        free(vs_spec_resolved(spec, true)); /* NULL if memory ran out */
     vs_spec_free(spec);
     return rc;
 }
 
-/* Fails the first allocation of a load, the second and so on; returns how many there are. */
+/* Loads once for each allocation, and fails that allocation. Returns their number. */
 static long fail_each(const char *name)
 {
     for (long n = 0;; n++) {
         countdown = n;
         int rc = load(name);
-        bool done = countdown >= 0; /* none was left to fail */
+        bool done = countdown >= 0; /* the load needed fewer allocations */
         countdown = -1;
-        /* jansson takes a token that it cannot store for a wrong one. */
+        /* If jansson cannot store a token, it reports a syntax error. */
         if (rc != 0 && rc != -ENOMEM && (spare_json || rc != -EINVAL))
             fail_msg("%s: allocation %ld: error %d", name, n, rc);
         if (done)
@@ -140,8 +141,8 @@ TEST(all_allocations)
 }
 
 /*
- * A long in parts, whole longs, and all read back, through a new slice. 0 or a negative errno; what
- * an error leaves undone is not wrong either.
+ * Writes a long in parts and others whole, and reads all back through a new slice. Returns 0 or a
+ * negative errno. After an error, bytes may be missing, but none are wrong.
  */
 static int convert(struct mpiio_store *store, struct vs_view *view)
 {
@@ -165,7 +166,7 @@ static int convert(struct mpiio_store *store, struct vs_view *view)
     return done < 0 ? (int)done : 0;
 }
 
-/* -ERANGE: half of -1 does not fit, and there is no memory to keep it. */
+/* -ERANGE: half of -1 does not fit into the file, and there is no memory to keep it. */
 TEST(conversions)
 {
     int fd = make_file(), failed = 0;

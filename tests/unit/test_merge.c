@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Views of single ranks as one, read again by the library that reads all specs. */
+/* Merges the views of single ranks into one view. The library that reads all specs reads it
+   back. */
 
 #include "spec_fixture.h"
 #include "capture/merge.h"
@@ -43,7 +44,7 @@ static void check_displacements(json_t *merged, const int64_t *values, size_t ra
     vs_spec_free(spec);
 }
 
-/* The view that ranks with these displacements have together. */
+/* Returns the merged view of ranks with these displacements. */
 static json_t *merge_displacements(const int64_t *values, size_t ranks)
 {
     json_t *views[MAX_RANKS], *merged;
@@ -58,7 +59,8 @@ static json_t *merge_displacements(const int64_t *values, size_t ranks)
     return merged;
 }
 
-/* base + a step for each dimension of a grid: one rule, however many ranks are in its last row. */
+/* base + a step for each dimension of a grid. They become one rule, however many ranks the last
+   row has. */
 TEST(grids_become_expressions)
 {
     int64_t values[MAX_RANKS];
@@ -66,7 +68,7 @@ TEST(grids_become_expressions)
     for (int round = 0; round < 300; round++) {
         size_t fast = 1 + (size_t)draw(6), slow = 1 + (size_t)draw(5);
         size_t ranks = 2 + (size_t)draw(MAX_RANKS - 2);
-        /* Steps so that no row goes on where the one before it ends. */
+        /* With these steps no row continues the one before it. */
         int64_t base = draw(1000), a = draw(3) * 8, b = 1000 + draw(50), c = 100000 + draw(90);
         for (size_t i = 0; i < ranks; i++)
             values[i] = base + a * (int64_t)(i % fast) + b * (int64_t)(i / fast % slow) +
@@ -77,7 +79,7 @@ TEST(grids_become_expressions)
     }
 }
 
-/* Whatever the numbers are, no rank gets another one. */
+/* Any displacements are merged such that each rank keeps its own. */
 TEST(any_numbers_survive)
 {
     int64_t values[MAX_RANKS];
@@ -146,7 +148,7 @@ TEST(only_what_differs_is_per_rank)
                   "{\"disp\":0,\"etype\":\"int\"}");
     assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":8,\"etype\":\"byte\"}]",
                   "{\"disp\":\"rank*8\",\"per_rank\":[{\"etype\":\"int\"},{\"etype\":\"byte\"}]}");
-    /* Lists of other lengths; a filetype that one rank alone leaves out; a representation. */
+    /* Lists of different lengths; a filetype that only one rank lacks; a representation. */
     assert_merged("[{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
                   "\"blocklengths\":[1,2],\"displacements\":[0,4]}},"
                   "{\"disp\":0,\"etype\":\"int\",\"datarep\":\"external32\"}]",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The replies to the kernel in each mode of a mount: to opens, writes and an fsync. */
+/* Tests the replies to the kernel in each mode of a mount: to opens, writes and fsync. */
 #include <fcntl.h>
 
 #include "unit.h"
@@ -10,14 +10,14 @@
 
 #define HEADER 64
 
-/* Replacements of the daemon's functions, and their arguments. */
+/* The arguments and results of functions that replace the daemon's. */
 static struct {
     struct fs_version now;
     int version_error, notifier_error;
     size_t overlapping;
-    int64_t start, length; /* asked for overlaps; 0: not asked */
-    int dropped, later;    /* answers that the notifier took over */
-    size_t answered;       /* bytes, at once */
+    int64_t start, length; /* of the query for overlaps; 0: no query */
+    int dropped, later;    /* replies that the notifier took over */
+    size_t answered;       /* bytes, replied at once */
 } told;
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
@@ -86,8 +86,8 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Opens it with flags while the file has the version now. If reader is true, another handle has it
-   open for reading, and with updater for both. */
+/* If opened() gets reader, another handle has the slice open for reading; if updater is true,
+   also for writing. */
 static bool updater;
 
 static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool reader)
@@ -172,14 +172,15 @@ TEST(answers_writes, setup, teardown)
     assert_int_equal(told.start, 100);
     assert_int_equal(told.length, 50);
     assert_int_equal(told.answered, 50);
-    /* The header has no bytes in the file. */
+    /* The header's bytes are not in the file. */
     wrote(&fs_mode_shared, true, false, 0, HEADER + 10);
     assert_int_equal(told.start, 0);
     assert_int_equal(told.length, 10);
     wrote(&fs_mode_shared, true, false, 0, HEADER);
     assert_int_equal(told.length, 0);
     assert_int_equal(told.answered, HEADER);
-    /* Past the page cache it waits for pages that are dropped, its own or others'. */
+    /* A write past the page cache is answered once pages are dropped: those of its slice, if
+       that has readers, or those of overlapping slices. */
     wrote(&fs_mode_shared, true, true, HEADER, 50);
     assert_int_equal(told.later, 1);
     assert_int_equal(told.answered, 0);
@@ -189,13 +190,13 @@ TEST(answers_writes, setup, teardown)
     wrote(&fs_mode_shared, false, true, HEADER, 50);
     assert_int_equal(told.later, 0);
     assert_int_equal(told.answered, 50);
-    /* If a later notification is impossible, the kernel is notified now. */
+    /* If the notifier cannot send a notification later, the kernel is notified now. */
     told.notifier_error = -ENOMEM;
     wrote(&fs_mode_shared, true, false, HEADER, 50);
     assert_int_equal(told.answered, 50);
 }
 
-/* If there are no pages, none are dropped. */
+/* If there are no pages, none are dropped, and the reply is immediate. */
 TEST(answers_at_once, setup, teardown)
 {
     told.overlapping = 1;
@@ -207,7 +208,7 @@ TEST(answers_at_once, setup, teardown)
     assert_int_equal(told.length, 0);
     assert_int_equal(told.later, 0);
     assert_int_equal(told.answered, 50);
-    /* There may be mapped pages. */
+    /* The kernel may have mapped pages. */
     wrote(&fs_mode_direct, true, true, HEADER, 50);
     assert_int_equal(told.length, 50);
 }

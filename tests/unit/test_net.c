@@ -11,14 +11,15 @@
 #include "net/lines.h"
 #include "net/talk.h"
 
-/* How nodes find each other, prove themselves, and keep connections. */
+/* Tests how nodes find and authenticate each other, and reuse connections. */
 
 #define PATIENCE 20000 /* ms */
 
-static const struct mpiio_local_address any; /* of this machine */
+static const struct mpiio_local_address any; /* an address of this machine */
 static const struct mpiio_ports any_port;
 
-/* Compares with Aumasson and Bernstein's table: key 00 01 .. 0f, texts 00 01 .. of six lengths. */
+/* Compares with Aumasson and Bernstein's table: key 00 01 .. 0f, messages 00 01 .. of six
+   lengths. */
 TEST(test_siphash_is_siphash)
 {
     static const struct {
@@ -41,15 +42,16 @@ TEST(test_siphash_is_siphash)
 /* The handshake. */
 
 struct ends {
-    int asked, joins; /* both ends of a connection */
+    int asked, joins; /* the two ends of a connection */
     struct mpiio_join join, heard;
     struct mpiio_welcome welcome, got;
-    uint8_t token[MPIIO_TOKEN_BYTES]; /* of the one that joins */
-    size_t wrong; /* a byte of what travels that is changed on the way; SIZE_MAX: none */
+    uint8_t token[MPIIO_TOKEN_BYTES]; /* of the joining node */
+    /* the number of a transmitted byte that is corrupted on the way; SIZE_MAX: none */
+    size_t wrong;
     int error, answer;
 };
 
-/* Passes size bytes on, one of them changed. False: there are none. */
+/* Forwards size bytes, and corrupts byte wrong. Returns false if there are none. */
 static bool relay(struct ends *ends, int from, int to, size_t size, size_t *at)
 {
     uint8_t bytes[MPIIO_JOIN_BYTES];
@@ -86,7 +88,7 @@ static void *join(void *data)
     return NULL;
 }
 
-/* Both sides, with somebody between them. */
+/* Runs both sides of a handshake, with a relay between them. */
 static void shake(struct ends *ends)
 {
     static const size_t sizes[] = {MPIIO_HELLO_BYTES, MPIIO_JOIN_BYTES, MPIIO_WELCOME_BYTES};
@@ -140,7 +142,7 @@ TEST(test_who_knows_the_token_is_heard)
     assert_int_equal(ends.answer, -ENOTCONN);
 }
 
-/* Whatever is changed on the way, the side that reads it or the next one notices. */
+/* If any byte is corrupted, the side that reads it or the next one rejects the handshake. */
 TEST(test_proofs_depend_on_all_that_was_said)
 {
     for (size_t i = 0; i < sizeof(struct mpiio_handshake); i++) {
@@ -187,11 +189,11 @@ TEST(test_local_addresses)
         assert_int_equal(find(wrong[i]), -EINVAL);
     assert_int_equal(find("no-such-one"), -EADDRNOTAVAIL);
     assert_int_equal(find("127.0.0.2"), -EADDRNOTAVAIL);
-    assert_int_equal(find("240.0.0.0/4"), -EADDRNOTAVAIL); /* reserved: nobody has one */
+    assert_int_equal(find("240.0.0.0/4"), -EADDRNOTAVAIL); /* reserved: no machine has one */
     assert_int_equal(find("100::/64"), -EADDRNOTAVAIL);
 }
 
-/* Listens at one address and connects from it: no other address is used. */
+/* Listens at one address and connects from it. No other address is used. */
 TEST(test_one_local_address)
 {
     static const char *const names[] = {"lo", "127.0.0.1", "127.0.0.0/8", "126.0.0.0/7",
@@ -232,7 +234,7 @@ TEST(test_the_first_port_that_is_free)
     int fd[3];
 
     assert_int_equal(mpiio_local_address_find("127.0.0.1", &loopback), 0);
-    /* Finds two adjacent ports that are free: another process may have one of them. */
+    /* Finds two adjacent free ports, because another process may use some of them. */
     for (uint16_t first = 20000; ports.first == 0 && first < 30000; first += 2) {
         ports = (struct mpiio_ports){first, (uint16_t)(first + 1)};
         if (mpiio_address_listen(&loopback, &ports, &fd[0], &addresses[0]) != 0) {
@@ -247,7 +249,7 @@ TEST(test_the_first_port_that_is_free)
     assert_int_equal(atoi(strchr(addresses[1], ':') + 1), ports.last);
     assert_int_equal(mpiio_address_listen(&loopback, &ports, &fd[2], &addresses[2]), -EADDRINUSE);
     assert_null(addresses[2]);
-    /* Whatever was connected there before. */
+    /* A former connection does not prevent listening on its port again. */
     close(dial_node(addresses[0]));
     close(fd[0]);
     assert_int_equal(mpiio_address_listen(&loopback, &ports, &fd[0], &addresses[2]), 0);
@@ -258,7 +260,7 @@ TEST(test_the_first_port_that_is_free)
     close(fd[1]);
 }
 
-/* Kept connections. */
+/* Connections that are reused. */
 
 #define NODES 4
 
@@ -268,7 +270,7 @@ struct group {
     _Atomic int served;
 };
 
-/* Answers a byte. */
+/* Sends back the byte that it receives. */
 static bool echo(void *data, void *desk, int fd)
 {
     struct group *group = data;
@@ -338,7 +340,8 @@ TEST(test_connections_are_kept_up_to_a_bound)
     end_group(&group);
 }
 
-/* Node 1 serves one connection; others of this node's make way, which is no fault of node 1. */
+/* Node 1 serves one connection at a time, and closes the one that it served least recently. Node
+   0 does not count that as a failure of node 1. */
 TEST(test_who_was_served_least_recently_goes)
 {
     struct group group;
@@ -358,7 +361,8 @@ TEST(test_who_was_served_least_recently_goes)
     end_group(&group);
 }
 
-/* Refuses a connection for another node, another purpose or another number of nodes. */
+/* A node refuses a connection meant for another node, another purpose or another number of
+   nodes. */
 TEST(test_who_is_not_meant_is_refused)
 {
     static const struct mpiio_join right = {
@@ -396,7 +400,7 @@ TEST(test_who_is_not_meant_is_refused)
     end_group(&group);
 }
 
-/* A node's addresses may be other machines', too, and this node's own. */
+/* Some of a node's addresses may also belong to other machines, or to this node. */
 TEST(test_the_first_address_where_the_node_itself_answers)
 {
     struct mpiio_welcome welcome;

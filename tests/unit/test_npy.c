@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NumPy headers: the local arrays of subarrays and darrays, dtypes of all basic types and of
+ * Tests NumPy headers: the local arrays of subarrays and darrays, dtypes of all basic types and of
  * nested etypes, lengths that do not change, and headers read back.
  */
 
@@ -8,7 +8,7 @@
 #include "native.h"
 #include "viewspec/npy.h"
 
-/* A header of rank's slice in ranks ranks; members are the view's. */
+/* Makes a header for rank's slice. members are keys of the view. */
 static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
 {
     struct vs_npy *npy;
@@ -24,7 +24,8 @@ static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
     return npy;
 }
 
-/* The header's text, without its padding. Checks all around it. New. */
+/* Returns the header's text without its padding, and checks everything around it. The caller
+   frees it. */
 static char *text_of(const struct vs_npy *npy, int64_t size)
 {
     size_t length = (size_t)vs_npy_length(npy), start, end = length - 1;
@@ -51,7 +52,7 @@ static char *text_of(const struct vs_npy *npy, int64_t size)
     return text;
 }
 
-/* expected: as on a little-endian machine. */
+/* Checks the header's text. expected is that of a little-endian machine. */
 static void check(const struct vs_npy *npy, int64_t size, const char *expected)
 {
     char *text = text_of(npy, size), *here = strdup(expected);
@@ -110,12 +111,13 @@ TEST(test_subarray)
 {
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
     check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
-    /* NumPy prints C order if at most one index varies. */
+    /* Like NumPy, prints C order if at most one index varies. */
     check_once(1, 0, DOUBLE SUBARRAY("[1, 3, 1]", "Fortran", ""), 24, F8("False", "1, 3, 1"));
     check_once(1, 0, DOUBLE SUBARRAY("[2, 0, 4]", "Fortran", ""), 0, F8("False", "2, 0, 4"));
 }
 
-/* Elements of several etypes are rows; what is part of something else has one dimension. */
+/* If an array's element is several etypes, they are its last dimension. A filetype that only
+   contains an array has one dimension. */
 TEST(test_no_array)
 {
     check_once(1, 0,
@@ -137,14 +139,14 @@ TEST(test_no_array)
                F8("False", "3,"));
     check_once(2, 0, DOUBLE "\"filetype\": {\"type\": \"scatter\"}", 24, F8("False", "3,"));
     check_once(1, 0, "\"disp\": 0", 5, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }");
-    /* The etype's own arrays are not the filetype's. */
+    /* The etype's own array does not count, only the filetype's. */
     check_once(1, 0,
                "\"etype\": {\"type\": \"subarray\", \"sizes\": [2, 2], \"subsizes\": [2, 2], "
                "\"starts\": [0, 0], \"order\": \"C\", \"oldtype\": \"double\"}",
                64, F8("False", "8,"));
 }
 
-/* dup leaves the array what it is, resized does not. */
+/* dup keeps the array, and resized does not. */
 TEST(test_resized)
 {
     check_once(1, 0,
@@ -167,7 +169,7 @@ TEST(test_resized)
 #define HVECTOR(stride)                                                                            \
     "{\"type\": \"hvector\", \"count\": 3, \"blocklength\": 1, \"stride\": " stride "}"
 
-/* Gaps that are multiples of the type become values. Other gaps make the slice bytes. */
+/* Gaps that are multiples of the value's size become values. Other gaps make the dtype bytes. */
 TEST(test_gaps)
 {
     check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16")), 40, F8("False", "5,"));
@@ -199,7 +201,7 @@ TEST(test_several_values)
     check_once(1, 0, members, 1920, F8("True", "5, 2, 3, 4, 2"));
 }
 
-/* Only as many dimensions as NumPy has. */
+/* Arrays with more dimensions than NumPy has become one-dimensional. */
 TEST(test_dimensions)
 {
     char members[2048], list[128] = "[2";
@@ -223,7 +225,7 @@ TEST(test_dimensions)
     }
 }
 
-/* NumPy has numbers of 16 bytes where C's long double is one. */
+/* NumPy has floats of 16 bytes if C's long double has 16 bytes. */
 #if LDBL_MANT_DIG == 113
 #define REAL16    "<f16"
 #define COMPLEX32 "<c32"
@@ -260,7 +262,7 @@ TEST(test_basics)
                  "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].descr);
         check_once(1, 0, members, 3 * vs_basic_find(cases[i].name)->size, expected);
     }
-    /* The slice is native whatever the file is. */
+    /* The slice is native, whatever the representation in the file is. */
     check_once(1, 0, "\"etype\": \"long\", \"datarep\": \"external32\"", 16,
                "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }");
 }
@@ -278,7 +280,7 @@ TEST(test_structures)
     check_once(1, 0, members, 2 * (8 + 3 * 17),
                "{'descr': [('f0', '<i4', (2,)), ('f1', [('f0', '|S1'), ('f1', '<f8', (2,))], "
                "(3,))], 'fortran_order': False, 'shape': (2,), }");
-    /* A structure several times in an etype is several values. */
+    /* An etype that repeats a structure is several values. */
     snprintf(members, sizeof(members),
              "\"etype\": {\"type\": \"contiguous\", \"count\": 4, \"oldtype\": %s}", inner);
     check_once(1, 0, members, 4 * 17,
@@ -286,7 +288,7 @@ TEST(test_structures)
                "'shape': (4,), }");
 }
 
-/* Named types that double forty times, spelt out, would fill any memory. */
+/* Named types double forty times. Written out in full they would fill any memory. */
 TEST(test_endless)
 {
     char text[8192] = "{\"viewspec\": 1, \"file\": \"f\", \"types\": {\"t0\": " STRUCT(
@@ -308,12 +310,12 @@ TEST(test_endless)
           "{'descr': '|V25165823', 'fortran_order': False, 'shape': (2,), }");
     vs_npy_free(npy);
     vs_view_unref(view);
-    /* An item of more than 2^31-1 bytes is bytes. */
+    /* A dtype of more than 2^31-1 bytes becomes bytes. */
     check_once(1, 0, "\"etype\": " STRUCT("\"int\", \"char\"", "1000000000, 1", "0, 4000000000"),
                4000000001, "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000001,), }");
 }
 
-/* Longer than 65535 bytes: version 2.0. */
+/* More than 65535 bytes need version 2.0 of the format. */
 TEST(test_long)
 {
     const size_t size = 1 << 20;
@@ -343,7 +345,7 @@ TEST(test_long)
     free(members);
 }
 
-/* The length is numpy.save's, and holds all sizes. */
+/* The header is as long as numpy.save's, and has room for every size. */
 TEST(test_length)
 {
     struct vs_npy *npy = npy_of(4, 0, DARRAY("C"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Native values as text: the shortest decimals, against the C library. */
+/* Tests native values as text: the shortest decimals, against the C library. */
 
 #include "unit.h"
 #include "native.h"
@@ -15,7 +15,7 @@ static uint64_t next_random(void)
     return state;
 }
 
-/* The text of a value, terminated. */
+/* Returns the text of a value, with a terminating null byte. */
 static const char *text_as(enum view_format format, const char *type, const void *value)
 {
     static char text[VIEW_VALUE_TEXT + 1];
@@ -33,13 +33,13 @@ static const char *text_of(const char *type, const void *value)
     return text_as(VIEW_TEXT, type, value);
 }
 
-/* A number of 16 bytes, by its halves. */
+/* Returns the text of a number of 16 bytes, from its two halves. */
 static const char *text_of_halves(const char *type, uint64_t high, uint64_t low)
 {
     return text_of(type, (uint64_t[]){NATIVE_IS_BIG ? high : low, NATIVE_IS_BIG ? low : high});
 }
 
-/* Counts the digits of a decimal, without zeros around them. */
+/* Counts the significant digits of a decimal. */
 static int count_digits(const char *text)
 {
     int count = 0, zeros = 0;
@@ -53,7 +53,7 @@ static int count_digits(const char *text)
     return count - zeros;
 }
 
-/* Any bits read back as they are, and no text with a digit less does. */
+/* Any bits are the same after a round trip. No text with one digit less has that property. */
 TEST(doubles)
 {
     char shorter[64];
