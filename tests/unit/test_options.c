@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of the daemon: what its mount options become, and what is said of wrong ones. */
+/* Tests the daemon's command line: the fields that its mount options set, and the messages for
+   wrong ones. */
 #include <getopt.h>
 
 #include "unit.h"
@@ -7,10 +8,10 @@
 
 #define WORDS 16
 
-/* Parses a command line of words that NULL ends; what it says on stderr is put into said. */
+/* Parses the words of a command line, which NULL ends. Puts the messages on stderr into said. */
 static int parse(struct fs_options *options, const char *const *words, char *said, size_t size)
 {
-    static char copies[WORDS][64]; /* options borrow them */
+    static char copies[WORDS][64]; /* options keep pointers into them */
     char *argv[WORDS + 1] = {0};
     FILE *log = tmpfile();
     int count = 0, before = dup(STDERR_FILENO), rc;
@@ -22,7 +23,7 @@ static int parse(struct fs_options *options, const char *const *words, char *sai
         argv[count] = copies[count];
     }
     assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
-    optind = 0; /* getopt begins anew */
+    optind = 0; /* restarts getopt */
     rc = fs_options_parse(options, count, argv);
     assert_true(dup2(before, STDERR_FILENO) >= 0);
     close(before);
@@ -32,7 +33,7 @@ static int parse(struct fs_options *options, const char *const *words, char *sai
     return rc;
 }
 
-/* The same for one list of mount options. */
+/* Parses a single list of mount options in the same way. */
 static int parse_mount(struct fs_options *options, const char *list, char *said, size_t size)
 {
     return parse(options, (const char *const[]){"x", "-o", list, "s.json", "mnt", NULL}, said,
@@ -112,7 +113,7 @@ TEST(every_option)
     fs_options_free(&options);
 }
 
-/* Each is refused with its text. Values next to the limits are among them. */
+/* Each option is refused with its message. Some values lie just outside the limits. */
 TEST(wrong_options)
 {
     static const char *const cases[][2] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that appear when they are complete, with and without the kernel's files without a name. */
+/* Tests files that appear only when they are complete, with and without support for O_TMPFILE. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include "view/output.h"
 #include "view/view.h"
 
-/* Features that this filesystem lacks. */
+/* Features that the simulated filesystem lacks. */
 static bool no_tmpfile, no_links;
 static char said[256];
 
@@ -113,11 +113,11 @@ static void appears(void)
     assert_int_equal(view_output_open(&output, "a", false), VIEW_FAILED);
     assert_string_equal(said, "a: the file is there already (--force overwrites it)");
     view_output_close(&output);
-    /* One that is given up leaves the old one. */
+    /* Closing a file without a commit leaves the old one. */
     assert_int_equal(view_output_open(&output, "a", true), VIEW_DONE);
     view_output_close(&output);
     expect_content("a", "three", 0604);
-    /* Another came first. */
+    /* Another process has created the file meanwhile. */
     assert_int_equal(view_output_open(&output, "c", false), VIEW_DONE);
     put("c", "four", false);
     assert_int_equal(view_output_commit(&output, 0600, false), VIEW_FAILED);
@@ -149,7 +149,7 @@ TEST(without_links)
     no_tmpfile = no_links = false;
 }
 
-/* A signal takes both hidden files away, and ends the process as it would have. */
+/* A signal removes both hidden files, and ends the process as it would have without them. */
 TEST(signals)
 {
     static const int numbers[] = {SIGHUP, SIGINT, SIGTERM};
@@ -175,7 +175,7 @@ TEST(signals)
     }
 }
 
-/* Signals that the shell has set to be ignored stay ignored. */
+/* A signal that the shell has set to be ignored stays ignored. */
 TEST(ignored)
 {
     struct view_output output;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Elements that are converted one by one: values without room in the file, elements written in
- * parts, by several threads and stores, sizes and holes.
+ * Tests elements that are converted one by one: values that do not fit into the file, elements
+ * written in parts, by several threads and stores, sizes, and holes.
  */
 #include <pthread.h>
 #include <sys/stat.h>
@@ -60,7 +60,7 @@ TEST(a_value_that_does_not_fit_leaves_the_file)
     put(&fixture, good, sizeof(good), 0);
     assert_int_equal(mpiio_slice_write(fixture.slice, values, sizeof(values), 0), -ERANGE);
     assert_int_equal(mpiio_slice_write(fixture.slice, values, sizeof(values), 32), -ERANGE);
-    /* The same where the first is given in part. */
+    /* The same, if the first value is written in part. */
     assert_int_equal(
         mpiio_slice_write(fixture.slice, (const char *)values + 3, sizeof(values) - 3, 3), -ERANGE);
     expect_slice(&fixture, good, sizeof(good));
@@ -86,7 +86,8 @@ TEST(narrow_truncate_keeps_the_lower_bytes)
     close_fixture(&fixture);
 }
 
-/* -1 in parts has values between that do not fit; they are seen, but not stored. */
+/* While -1 is written in parts, some values between do not fit into the file. Reads return them,
+   but they are not stored. */
 TEST(a_torn_element_waits_for_its_rest)
 {
     const int64_t before = 5, after = -7, half = INT64_C(0x00000000fffffff9);
@@ -133,7 +134,7 @@ TEST(a_torn_element_may_be_given_up)
     close_fixture(&fixture);
 }
 
-/* More than are kept: the rest is refused. */
+/* Only so many torn elements are kept; more are refused. */
 TEST(so_many_elements_may_be_torn)
 {
     struct fixture fixture;
@@ -154,7 +155,7 @@ TEST(so_many_elements_may_be_torn)
     close_fixture(&fixture);
 }
 
-/* Half an x87 number would be changed by its way to the file and back. */
+/* A conversion to the file and back would change half an x87 number. */
 TEST(extended_numbers_come_byte_by_byte)
 {
     const long double values[] = {1.5L, -3.25e300L, 0x1.fffffffffffffffep+16383L, 0.0L};
@@ -177,7 +178,7 @@ TEST(extended_numbers_come_byte_by_byte)
     close_fixture(&fixture);
 }
 
-/* Two slices of the same bytes, as two ranks have them; external32. */
+/* Two slices of the same bytes in external32, as two ranks have them. */
 struct ranks {
     struct fixture first;
     struct mpiio_slice *second;
@@ -204,7 +205,7 @@ static void expect_settled(struct mpiio_slice *slice, bool last)
     assert_int_equal(mpiio_slice_settle(slice, last, &offset, &length), 0);
 }
 
-/* A number without its integer bit is NaN to the file: x87 has such. */
+/* x87 has encodings without the integer bit. The file has a NaN for such a number. */
 #if LDBL_MANT_DIG == 64
 static const unsigned char unnormal[10] = {1, 0, 0, 0, 0, 0, 0, 0, 0xff, 0x3f};
 
@@ -222,7 +223,7 @@ TEST(what_was_stored_is_not_stored_again)
         expect_settled(ranks.second, false);
         expect_settled(ranks.first.slice, last);
         expect_file(&ranks.first, "\x40\1\x80\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
-        /* It is no longer visible, not even in part. */
+        /* The element is no longer visible, not even in part. */
         assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 4, 0), 4);
         assert_memory_equal(got, &newer, 4);
         assert_int_equal(mpiio_slice_read(ranks.first.slice, got, 16, 0), 16);
@@ -231,7 +232,8 @@ TEST(what_was_stored_is_not_stored_again)
     }
 }
 
-/* A value that was stored as another one still reads as it was written, and can be completed. */
+/* A value that the file cannot represent exactly still reads as it was written, and can be
+   completed. */
 TEST(what_was_stored_can_be_completed)
 {
     const long double value = 1.5L;
@@ -257,7 +259,8 @@ TEST(what_was_stored_can_be_completed)
 
 #define NUMBERS 3
 
-/* If two writers write parts and settle in any order, settling without a write changes nothing. */
+/* Two writers write parts and settle in any order. Settling again without a write in between
+   changes nothing. */
 TEST(settling_twice_changes_nothing)
 {
     unsigned char before[NUMBERS * 32], after[NUMBERS * 32], bytes[NUMBERS * 32];
@@ -298,7 +301,7 @@ TEST(settling_twice_changes_nothing)
     }
 }
 
-/* The last byte of a number may come first in the file. */
+/* The last byte of a number in memory may be its first byte in the file. */
 TEST(the_file_grows_to_what_is_shown)
 {
     const char *const datareps[] = {"external32", "big-endian"};
@@ -353,7 +356,7 @@ TEST(holes_are_found_by_whole_elements)
     struct fixture fixture;
     struct stat st;
 
-    /* 3 bytes in front: an element lies across each border of blocks. */
+    /* 3 bytes in front, so an element lies across each border of a block. */
     open_fixture(&fixture, "\"disp\": 3, \"etype\": \"long\", \"datarep\": \"external32\"",
                  MPIIO_NARROW_REFUSE);
     put(&fixture, &value, 8, INT64_C(8) << 20);
@@ -365,7 +368,7 @@ TEST(holes_are_found_by_whole_elements)
         assert_true(data <= INT64_C(8) << 20 || data > INT64_C(15) << 20);
         at = mpiio_slice_seek_hole(fixture.slice, data);
         assert_true(at > data);
-        /* The border of a block, rounded up to an element. */
+        /* At the border of a block, rounded up to an element. */
         assert_true((3 + at / 8 * 4 - 3) % 4096 == 0 || at == INT64_C(16) << 20);
         if (at == INT64_C(16) << 20)
             break;
@@ -373,7 +376,7 @@ TEST(holes_are_found_by_whole_elements)
     close_fixture(&fixture);
 }
 
-/* Many threads, and two stores as two daemons have them. */
+/* Many threads, and two stores, as two daemons have them. */
 
 #define LONGS  1
 #define ROUNDS UNIT_ROUNDS(2500)
@@ -382,7 +385,8 @@ TEST(holes_are_found_by_whole_elements)
 struct writer {
     pthread_t thread;
     struct mpiio_slice *slice;
-    int number; /* below PARTS: which byte of each long; else it writes whole neighbours */
+    /* below PARTS: the byte of each long that it writes; else it writes whole neighbours */
+    int number;
     bool failed;
 };
 
@@ -391,7 +395,7 @@ static unsigned char byte_of(int number, int index, int round)
     return (unsigned char)((number * 31 + index * 7 + round) & 0x7f);
 }
 
-/* Writes bytes that nobody else writes, and checks that they read back. */
+/* Writes bytes that no other thread writes, and checks that they read back. */
 static bool write_and_look(struct mpiio_slice *slice, const void *bytes, size_t length,
                            int64_t offset)
 {
@@ -402,7 +406,7 @@ static bool write_and_look(struct mpiio_slice *slice, const void *bytes, size_t 
            memcmp(back, bytes, length) == 0;
 }
 
-/* Every second long is written in parts, and the one behind it as a whole. */
+/* Writes one byte of every second long, or the whole long behind it. */
 static void *write_elements(void *argument)
 {
     struct writer *writer = argument;
@@ -456,7 +460,7 @@ TEST(parts_of_elements_are_not_lost)
     close_fixture(&one);
 }
 
-/* NaN payloads, infinities, denormals and negative zero pass both ways. */
+/* NaN payloads, infinities, denormals and negative zero survive both conversions. */
 TEST(special_numbers_survive)
 {
     const uint64_t values[] = {UINT64_C(0x7ff8000000abcdef),

@@ -7,12 +7,12 @@
 #include "net/address.h"
 #include "cluster/connection.h"
 
-static const struct mpiio_local_address any; /* of this machine */
+static const struct mpiio_local_address any; /* an address of this machine */
 static const struct mpiio_ports any_port;
 
 static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
-/* A frame of each type with something in every field. */
+/* Makes a frame of this type with a value in every field. */
 static struct mpiio_peer_frame make_frame(enum mpiio_peer_frame_type type)
 {
     struct mpiio_peer_frame frame = {.type = type,
@@ -62,17 +62,18 @@ TEST(test_what_is_no_frame_is_refused)
         size_t size;
         uint8_t bytes[24];
     } wrong[] = {
-        {5, {0, 0, 0, 4, MPIIO_BEAT}},             /* shorter than a head */
+        {5, {0, 0, 0, 4, MPIIO_BEAT}},             /* shorter than a header */
         {5, {0, 1, 0, 1, MPIIO_BEAT}},             /* too long */
-        {5, {0, 0, 0, 5, 0}},                      /* no type */
-        {5, {0, 0, 0, 5, MPIIO_PEER_FRAME_TYPES}}, /* a later one */
-        {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},          /* more than its fields */
-        {5, {0, 0, 0, 5, MPIIO_ASK}},              /* less */
-        {6, {0, 0, 0, 6, MPIIO_ASK, 2}},           /* no flag */
-        {17, {0, 0, 0, 17, MPIIO_VOTE, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 16, 0}}, /* no errno */
-        {15, {0, 0, 0, 15, MPIIO_LOST, 0, 0, 0, 1, 0, 0, 0, 2, 'a', 0}},      /* no text */
+        {5, {0, 0, 0, 5, 0}},                      /* not a type */
+        {5, {0, 0, 0, 5, MPIIO_PEER_FRAME_TYPES}}, /* a type of a later version */
+        {6, {0, 0, 0, 6, MPIIO_BEAT, 0}},          /* longer than its fields */
+        {5, {0, 0, 0, 5, MPIIO_ASK}},              /* shorter than its fields */
+        {6, {0, 0, 0, 6, MPIIO_ASK, 2}},           /* not a flag */
+        {17, {0, 0, 0, 17, MPIIO_VOTE, 1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 16, 0}}, /* not an errno */
+        {15, {0, 0, 0, 15, MPIIO_LOST, 0, 0, 0, 1, 0, 0, 0, 2, 'a', 0}},      /* not a text */
         {14, {0, 0, 0, 14, MPIIO_DEGRADED, 0, 0, 0, 1, 0}},                   /* an empty host */
-        {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}},             /* two lines of one */
+        /* two lines in a field of one line */
+        {15, {0, 0, 0, 15, MPIIO_DEGRADED, 0, 0, 0, 1, 1, '\n'}},
         {4, {0, 0, 0, 0}},
     };
     struct mpiio_peer_frame frame;
@@ -101,7 +102,7 @@ static void connect_pair(struct mpiio_connection *left, struct mpiio_connection 
     free(addresses);
 }
 
-/* A stopped peer: nothing blocks, and what waits for it is bounded. */
+/* If a peer is stopped, sends do not block, and the queue for it is bounded. */
 TEST(test_links_do_not_block)
 {
     struct mpiio_connection left, right;
@@ -118,8 +119,7 @@ TEST(test_links_do_not_block)
     }
     assert_int_equal(left.error, -ENOBUFS);
     assert_true(mpiio_queue_size(&left.out) <= MPIIO_QUEUE_MAX);
-    /* Everything that was received in time is complete and in order, up to the last part of a
-       frame. */
+    /* Everything that was received is complete and in order, up to a last partial frame. */
     mpiio_connection_close(&left);
     do {
         mpiio_connection_fill(&right);
@@ -133,7 +133,7 @@ TEST(test_links_do_not_block)
     mpiio_connection_close(&right);
 }
 
-/* An end that is no orderly one is none either if a send has been told of it. */
+/* A reset does not count as an orderly end, also if it was a send that failed by it. */
 TEST(test_a_reset_is_no_end)
 {
     const struct linger now = {.l_onoff = 1};

@@ -8,7 +8,7 @@
 
 #include "net/address.h"
 
-/* Several daemons in one process. */
+/* Tests several daemons in one process. */
 
 static struct cluster cluster;
 
@@ -20,7 +20,7 @@ static void end_cluster(void)
     assert_null(unsaved);
     for (int i = 0; i < cluster.nodes; i++)
         AWAIT(&cluster, cluster.node[i].ended);
-    /* A second time it is done already. */
+    /* Unmounting again finds the work done. */
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[0].peers, false, PATIENCE, &unsaved), 0);
     for (int i = 0; i < cluster.nodes; i++) {
         assert_int_equal(cluster.node[i].unmounts, 1);
@@ -35,13 +35,13 @@ static int width(void)
     return fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
 }
 
-/* Returns the number of connections of a node. */
+/* Returns how many connections a node has. */
 static int neighbours(int node, int nodes)
 {
     return mpiio_tree_below(node, nodes, width()) + (node == 0 ? 0 : 1);
 }
 
-/* Both ends of the connection of a node with the one above it. */
+/* Checks both ends of the connection between a node and the one above it. */
 static void check_connection(const struct node *node)
 {
     int index = (node->number - 1) % width() + (above(node)->number == 0 ? 0 : 1);
@@ -76,7 +76,7 @@ static void test_one_to_eight_nodes_come_together(void **state)
     }
 }
 
-/* A node that comes, and is gone again. */
+/* Joins as a node, and leaves again. Returns the error of joining. */
 static int join_as(struct mpiio_peers_options *options, const uint8_t token[MPIIO_TOKEN_BYTES])
 {
     const char *addresses[NODES_MAX] = {cluster.node[0].net->own};
@@ -105,14 +105,14 @@ static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
     assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, 50), -ETIMEDOUT);
     assert_int_equal(mpiio_peers_request_flush(cluster.node[1].peers, true, &after), -ENOTCONN);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, true, 1000), -ENOTCONN);
-    /* One who leaves before all are there may come back; nobody is dead yet. */
+    /* A node that leaves before the mount is complete may join again. It has not failed. */
     free_node(&cluster.node[1]);
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_peers_stop(cluster.node[0].peers);
     mpiio_net_close(cluster.node[0].net);
     assert_int_equal(mpiio_peers_wait(cluster.node[1].peers, PATIENCE), -ENOTCONN);
-    /* Nobody listens there, now or later. */
+    /* Nobody listens there. */
     options = make_options(&cluster.node[2], 3, 0, NULL);
     begun = mpiio_clock();
     assert_int_equal(join_as(&options, net_token), -ECONNREFUSED);
@@ -139,7 +139,8 @@ static void await_end(int fd)
     close(fd);
 }
 
-/* Sends wrong first bytes, messages that are too short or too long, no proof, another version. */
+/* Sends wrong first bytes, messages that are too short or too long, a wrong proof, and another
+   version. */
 static void send_garbage(void)
 {
     static const char *const texts[] = {"GET / HTTP/1.1\r\n\r\n", "MPIO", ""};
@@ -177,13 +178,13 @@ static void test_strangers_have_no_effect(void **state)
     options.nodes = 4;
     assert_int_equal(join_as(&options, net_token), -EINVAL);
 
-    /* More than may be pending: those behind them are let in as soon as they are gone. */
+    /* More connections than may be pending. Later ones are accepted once these have closed. */
     for (int i = 0; i < 100; i++)
         silent[i] = dial();
     for (int i = 0; i < 100; i++)
         close(silent[i]);
     assert_int_equal(start_node(&cluster, 1, LONG_TIMEOUT), 0);
-    /* Even if nobody else comes. */
+    /* Also if no new connection arrives. */
     for (int i = 0; i < 100; i++)
         silent[i] = dial();
     for (int i = 0; i < 99; i++)
@@ -194,16 +195,16 @@ static void test_strangers_have_no_effect(void **state)
     assert_int_equal(start_node(&cluster, 2, LONG_TIMEOUT), 0);
     for (int i = 0; i < 3; i++)
         assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
-    await_end(silent[0]); /* all are there */
+    await_end(silent[0]); /* closed, because all nodes have joined */
     end_cluster();
 }
 
 /*
- * Epochs. Each thread writes, asks for a flush, waits for it, and what it had written must be in an
- * epoch that is finished: one with sync if it asked so.
+ * Epochs. Each thread writes, requests a flush, and waits. Its bytes must be in an epoch that has
+ * finished, and one with sync if the request had it.
  */
 
-#define THREADS  3 /* a node */
+#define THREADS  3 /* of each node */
 #define REQUESTS 150
 
 struct writer {
@@ -290,7 +291,8 @@ static void test_requests_share_epochs(void **state)
     let_epochs_go(2);
     for (int i = 0; i < 3; i++)
         AWAIT(&cluster, cluster.node[i].finished_sync > after);
-    /* One for all; a node's words may arrive after it has begun, and begin another one. */
+    /* One epoch serves all requests. A request that arrives after it has begun starts another
+       one. */
     pthread_mutex_lock(&cluster.lock);
     last = cluster.node[0].begun;
     pthread_mutex_unlock(&cluster.lock);
@@ -324,7 +326,7 @@ static void test_a_nodes_failure_reaches_all(void **state)
         AWAIT(&cluster, cluster.node[i].finished == 1);
         assert_int_equal(cluster.node[i].status, -ENOSPC);
     }
-    /* An answer to nothing, and a second one, are not counted. */
+    /* An unexpected answer and a repeated one are ignored. */
     cluster.node[1].epoch_status = cluster.node[2].epoch_status = 0;
     assert_int_equal(mpiio_peers_epoch_done(cluster.node[1].peers, 1, -EIO), 0);
     assert_int_equal(mpiio_peers_epoch_done(cluster.node[1].peers, 7, -EIO), 0);
@@ -358,7 +360,7 @@ static void test_atomicity_changes_everywhere_or_nowhere(void **state)
     cluster.node[1].vote = -EBUSY;
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[0].peers, false, PATIENCE), -EBUSY);
     check_settled(2, 1, true);
-    /* One does not answer in time: nothing changes, and what it says later is not counted. */
+    /* One node does not vote in time: nothing changes, and its late vote is ignored. */
     cluster.node[1].vote = 1;
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, false, 200), -ETIMEDOUT);
     cluster.node[1].vote = 0;
@@ -417,7 +419,7 @@ static void test_what_is_unsaved_is_told(void **state)
     assert_null(strstr(unsaved, "host0"));
     free(unsaved);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
-    /* With force: the nodes that are still mounted are asked, and then all end. */
+    /* With force, the nodes that are still mounted are asked, and then all end. */
     assert_int_equal(mpiio_peers_unmount_all(cluster.node[3].peers, true, PATIENCE, &unsaved), 0);
     for (int i = 0; i < 4; i++) {
         AWAIT(&cluster, cluster.node[i].ended);
@@ -426,7 +428,7 @@ static void test_what_is_unsaved_is_told(void **state)
     free_cluster(&cluster);
 }
 
-/* The node that asks comes last, by itself; two that ask may both. */
+/* The requesting node unmounts last, by itself. Two nodes may both request it. */
 static void test_who_comes_last_has_not_failed(void **state)
 {
     char *unsaved;
@@ -535,7 +537,7 @@ int main(void)
 
     struct CMUnitTest all[3 * sizeof(tests) / sizeof(*tests)];
 
-    /* All right below node 0; a tree; a chain. */
+    /* All directly below node 0; a tree; a chain. */
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         all[i] = tests[i % (sizeof(tests) / sizeof(*tests))];
         all[i].setup_func = set_fanout;

@@ -8,17 +8,17 @@
 
 #include "net/address.h"
 
-/* Daemons that die, and such that are stopped. */
+/* Tests daemons that are killed or stopped. */
 
-/* Daemons in processes of their own. Each writes its events to a pipe, one on each line, and takes
-   commands of one letter: f requests a flush, q ends it. */
+/* Daemons in processes of their own. Each writes its events to a pipe, one a line, and reads
+   commands of one letter: f requests a flush, q exits. */
 
 #define CHILDREN_MAX 8
 
 struct child {
     pid_t pid; /* 0: none */
     int to, from;
-    char text[4096]; /* what was read and not looked at yet */
+    char text[4096]; /* bytes that were read and not parsed yet */
     size_t size;
 };
 
@@ -81,7 +81,7 @@ static void child_alone(void *data)
     dprintf(((struct daemon *)data)->out, "alone\n");
 }
 
-/* Reads a line; false at the end. */
+/* Reads a line. Returns false at the end of the stream. */
 static bool read_line(int fd, char *line, size_t capacity)
 {
     size_t size = 0;
@@ -98,7 +98,7 @@ static bool read_line(int fd, char *line, size_t capacity)
     return false;
 }
 
-/* Says where it listens, hears where the node above does, and joins that. */
+/* Prints its address, reads the address of the node above, and joins that. */
 static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options *options)
 {
     const char *addresses[CHILDREN_MAX] = {NULL};
@@ -158,7 +158,7 @@ static void child_main(int number, int nodes, int timeout, int in, int out)
     _exit(0);
 }
 
-/* Before any thread is started in this process. */
+/* Starts a daemon in a child process. Call it before this process has started any thread. */
 static void spawn(struct child *child, int number, int nodes, int timeout)
 {
     int to[2], from[2];
@@ -169,7 +169,7 @@ static void spawn(struct child *child, int number, int nodes, int timeout)
     assert_true(child->pid >= 0);
     if (child->pid == 0) {
         for (int i = 0; i < CHILDREN_MAX; i++) {
-            if (children[i].pid > 0) { /* its end is to be seen */
+            if (children[i].pid > 0) { /* so that the others see the end of their pipes */
                 close(children[i].to);
                 close(children[i].from);
             }
@@ -182,7 +182,7 @@ static void spawn(struct child *child, int number, int nodes, int timeout)
     close(from[1]);
 }
 
-/* Takes the next line that the child says, but for its log. Fails the test if none comes. */
+/* Returns the next line of the child, except for its log. Fails the test if none comes. */
 static const char *next_line(struct child *child)
 {
     static char line[sizeof(child->text)];
@@ -222,7 +222,7 @@ static void command(const struct child *child, const char *letter)
     assert_int_equal(write(child->to, letter, 1), 1);
 }
 
-/* Tells those right below a node where it listens. */
+/* Sends a node's address to the nodes directly below it. */
 static void introduce_below(struct child *first, int node, int nodes)
 {
     int width = fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
@@ -249,7 +249,8 @@ static void spawn_all(struct child *first, int nodes, int timeout)
         spawn(&first[i], i, nodes, timeout);
 }
 
-/* A process goes on for a while after SIGSTOP: until one of its threads takes note. */
+/* Sends a signal. After SIGSTOP a process runs on until one of its threads notices the signal,
+   so wait for that. */
 static void send_signal(const struct child *child, int number)
 {
     int status;
@@ -275,7 +276,7 @@ static int reap(void **state)
     return 0;
 }
 
-/* Survivors end cleanly. */
+/* Checks that a survivor exits cleanly. */
 static void end_alone(struct child *child)
 {
     expect_line(child, "alone");
@@ -283,8 +284,8 @@ static void end_alone(struct child *child)
     expect_line(child, "bye");
 }
 
-/* ms. Survivors wait so long if the node that dies has connected others: its promises are theirs.
- */
+/* ms. Survivors wait for this time if the node that dies connected others, because its leases
+   bind them, too. */
 #define BETWEEN_TIMEOUT 10000
 
 static void test_a_killed_peer(void **state)
@@ -300,7 +301,7 @@ static void test_a_killed_peer(void **state)
     }
 }
 
-/* A node with another one below it, which node 0 can no longer reach. */
+/* Node 0 can no longer reach a node below the one that is killed. */
 static void test_a_killed_node_between(void **state)
 {
     fanout = 2;
@@ -364,7 +365,7 @@ static void test_a_pause_is_no_death(void **state)
     send_signal(&children[0], SIGCONT);
     send_signal(&children[1], SIGCONT);
     flush_all(2, "1");
-    /* A node that was stopped does not declare the others failed, however long it was away. */
+    /* A node that was stopped does not declare the others failed, however long it was stopped. */
     for (int i = 0; i < 3; i++)
         send_signal(&children[i], SIGSTOP);
     pause_ms(STOP_TIMEOUT + STOP_TIMEOUT / 2);
@@ -373,7 +374,8 @@ static void test_a_pause_is_no_death(void **state)
     flush_all(1, "2");
 }
 
-/* A peer, and in another mount the coordinator, are stopped for good, and then go on after all. */
+/* A peer, and in another mount the coordinator, are stopped until they are declared failed, and
+   then continue. */
 static void test_a_stopped_node_finds_itself_dead(void **state)
 {
     struct child *other = children + 3;
@@ -384,7 +386,7 @@ static void test_a_stopped_node_finds_itself_dead(void **state)
     introduce(other, 3);
     send_signal(&children[2], SIGSTOP);
     send_signal(&other[0], SIGSTOP);
-    /* Work that waits for it must not be begun when it comes back. */
+    /* A request that waits for the stopped node must not start when that comes back. */
     command(&children[1], "f");
     for (int i = 0; i < 2; i++) {
         expect_line(&children[i], "epoch 1");
@@ -403,7 +405,7 @@ static void test_a_stopped_node_finds_itself_dead(void **state)
     end_alone(&other[0]);
 }
 
-/* In one process, with engines that die and such that do not. */
+/* Tests engines that die and engines that survive, in one process. */
 
 static struct cluster cluster;
 
@@ -439,7 +441,7 @@ static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
     cluster.node[2].hold_epochs = true;
     cluster.node[2].vote = 1;
     slow->hold_fence = true;
-    /* An epoch, a change and a call are under way. */
+    /* An epoch and a change are in progress, and a call waits for the change. */
     assert_int_equal(mpiio_peers_request_flush(cluster.node[2].peers, true, &after), 0);
     assert_int_equal(pthread_create(&thread, NULL, change, cluster.node[1].peers), 0);
     for (int i = 0; i < 4; i++)
@@ -513,7 +515,7 @@ static int set_fanout(void **state)
 
 int main(void)
 {
-    /* These fork: while there is no other thread. */
+    /* These tests fork, so they run while there is no other thread. */
     const struct CMUnitTest processes[] = {
         cmocka_unit_test_teardown(test_a_killed_peer, reap),
         cmocka_unit_test_teardown(test_a_killed_node_between, reset_fanout),
@@ -532,7 +534,7 @@ int main(void)
 
     signal(SIGPIPE, SIG_IGN);
     memcpy(all, processes, sizeof(processes));
-    /* All right below node 0, and a chain. */
+    /* All directly below node 0, and a chain. */
     for (size_t i = 0; i < 2 * MORE; i++) {
         all[FIRST + i] = tests[i % MORE];
         all[FIRST + i].setup_func = set_fanout;

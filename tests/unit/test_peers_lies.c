@@ -10,11 +10,11 @@
 #include "cluster/stall.h"
 
 /*
- * A member and a coordinator that know the token, and say what nobody should. Linked with
- * --wrap=mpiio_clock: the clock of those that they talk to can be set forward.
+ * Tests a member and a coordinator that know the token, but break the protocol. The program is
+ * linked with --wrap=mpiio_clock, so that the tests can set the nodes' clock forward.
  */
 
-/* ms, and more than are between two heartbeats. */
+/* ms; longer than the time between two heartbeats */
 #define BEAT_TIME 1001
 
 static struct cluster cluster;
@@ -56,7 +56,7 @@ static void lie(struct mpiio_connection *link, unsigned int *seed, int first, in
     mpiio_connection_put(link, noise, sizeof(noise));
 }
 
-/* Waits for a frame of that type; there may be heartbeats before it. */
+/* Waits for a frame of this type. Heartbeats may come before it. */
 static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
                  struct mpiio_peer_frame *frame)
 {
@@ -87,7 +87,7 @@ static void join_as_liar(struct mpiio_connection *link)
     mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }
 
-/* Checks that all lies are read, that nothing breaks, and that the cluster ends. */
+/* Checks that all frames are read, that nothing crashes, and that the cluster ends. */
 static void end_lies(struct mpiio_connection *link, struct node *node, bool together)
 {
     shutdown(link->fd, SHUT_WR);
@@ -102,7 +102,8 @@ static void end_lies(struct mpiio_connection *link, struct node *node, bool toge
     free_cluster(&cluster);
 }
 
-/* ms. Node 0 waits so long for a liar, whose engine may have a lease. */
+/* ms. Node 0 waits for this long for a liar that has failed, because its engine may have a
+   lease. */
 #define LIES_TIMEOUT 5000
 
 static void lie_as_member(unsigned int number)
@@ -122,7 +123,7 @@ static void lie_as_member(unsigned int number)
     end_lies(&link, &cluster.node[0], true);
 }
 
-/* Node 0 waits for each to be gone: so all at once, in processes of their own. */
+/* Node 0 waits until each liar is gone. So they all run at once, in processes of their own. */
 TEST(test_a_member_that_lies)
 {
     pid_t liars[40];
@@ -142,7 +143,8 @@ TEST(test_a_member_that_lies)
     }
 }
 
-/* Sends a beat, and returns for how long node 0 then promises not to act, in ms. */
+/* Sends a heartbeat. Returns the lease that node 0 grants in return: the time in ms for which it
+   declares no node failed. */
 static int64_t get_promise(struct mpiio_connection *link)
 {
     struct mpiio_peer_frame frame;
@@ -156,8 +158,8 @@ static int64_t get_promise(struct mpiio_connection *link)
 }
 
 /*
- * Joins as node 1, gets a promise, and closes the connection. Returns when node 0 goes on alone, in
- * ms since before the promise was made.
+ * Joins as node 1, gets a lease, and closes the connection. Returns the time in ms from before the
+ * grant until node 0 goes on alone.
  */
 static int64_t leave(int timeout, struct linger linger, int64_t *promise)
 {
@@ -178,7 +180,7 @@ static int64_t leave(int timeout, struct linger linger, int64_t *promise)
     return begun;
 }
 
-/* Its daemon may have died just now: its engine hears of it before the others store alone. */
+/* The member's daemon may have just died. Its engine learns that before the others store alone. */
 TEST(test_a_member_that_leaves_without_a_word)
 {
     int64_t promise, time = leave(LONG_TIMEOUT, (struct linger){0}, &promise);
@@ -187,7 +189,7 @@ TEST(test_a_member_that_leaves_without_a_word)
     assert_in_range(time, 2000, LONG_TIMEOUT / 2);
 }
 
-/* A reset may be on this side alone: node 0 acts only when its promise is over. */
+/* A reset may have happened on this side alone, so node 0 only acts once its lease has expired. */
 TEST(test_a_member_whose_connection_is_reset)
 {
     int64_t promise, time = leave(LIES_TIMEOUT, (struct linger){.l_onoff = 1}, &promise);
@@ -202,11 +204,11 @@ struct liar {
     _Atomic bool joined;
 };
 
-/* Node 0 of two: welcomes whoever comes, as it knows the token. */
+/* Acts as node 0 of two. Accepts any node, because it knows the token. */
 static void welcome_as_liar(void *argument, int fd, const struct mpiio_handshake *said,
                             const struct mpiio_join *join)
 {
-    const struct mpiio_welcome welcome = {.time = 100, /* it is not awaited for long when it dies */
+    const struct mpiio_welcome welcome = {.time = 100, /* if it fails, nobody waits long for it */
                                           .host = "liar"};
     struct mpiio_handshake handshake = *said;
     struct liar *liar = argument;
@@ -249,7 +251,8 @@ TEST(test_a_coordinator_that_lies)
     }
 }
 
-/* Sets node 0's clock forward; it wakes, and has acted upon the time when it has beaten twice. */
+/* Sets node 0's clock forward. Node 0 wakes up, and has acted on the new time after two
+   heartbeats. */
 static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
 {
     struct mpiio_peer_frame frame = {.type = MPIIO_BEAT};
@@ -261,7 +264,8 @@ static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
     }
 }
 
-/* It lives, but never says that its engine is gone: node 0 lets all go in the end all the same. */
+/* The member stays connected, but never reports its engine's end. Node 0 releases the others in
+   the end. */
 TEST(test_a_member_that_is_never_fenced)
 {
     struct mpiio_connection link;
@@ -285,7 +289,7 @@ TEST(test_a_member_that_is_never_fenced)
     free_cluster(&cluster);
 }
 
-/* Says how far its engine has come in the first epoch. */
+/* Reports that its engine has made count steps of the first epoch. */
 static void say_progress(struct mpiio_connection *link, uint64_t count, bool waiting)
 {
     struct mpiio_stall stall = {
@@ -302,7 +306,7 @@ static void say_progress(struct mpiio_connection *link, uint64_t count, bool wai
     mpiio_connection_send(link, &frame);
 }
 
-/* An epoch is under way, and node 0's engine waits for that of node 1. */
+/* Begins an epoch in which node 0's engine waits for node 1's. */
 static void begin_stall(struct mpiio_connection *link)
 {
     struct node *node = &cluster.node[0];
@@ -330,8 +334,8 @@ static void end_stall(struct mpiio_connection *link)
     free_cluster(&cluster);
 }
 
-/* All wait, and nobody makes progress for peer_timeout: both nodes report who does not hear
-   whom. */
+/* All nodes wait, and none makes progress for peer_timeout. Both report the nodes that do not
+   hear each other. */
 TEST(test_an_epoch_that_does_not_end)
 {
     struct mpiio_connection link;
@@ -356,7 +360,7 @@ TEST(test_an_epoch_that_does_not_end)
     end_stall(&link);
 }
 
-/* A node that has finished the epoch does not wait. Only the other one counts. */
+/* A node that has finished the epoch does not wait, so only the other one counts. */
 TEST(test_an_epoch_that_ends_for_some)
 {
     struct mpiio_connection link;
@@ -366,7 +370,8 @@ TEST(test_an_epoch_that_ends_for_some)
     begin_stall(&link);
     begun = mpiio_clock();
     mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
-    set_clock_forward(&link, 2 * BEAT_TIME); /* that is heard, and what node 0's engine waits for */
+    /* node 0 learns that, and which node its own engine waits for */
+    set_clock_forward(&link, 2 * BEAT_TIME);
     for (int i = 0; i < 3; i++) {
         say_progress(&link, 9, false);
         set_clock_forward(&link, LONG_TIMEOUT / 4);
@@ -381,7 +386,8 @@ TEST(test_an_epoch_that_ends_for_some)
     end_stall(&link);
 }
 
-/* For six times as long, a node stores, or comes further, or says nothing: nothing happens. */
+/* A node stores, makes progress, or reports nothing for six times the timeout. It is not
+   declared failed. */
 TEST(test_an_epoch_that_takes_long)
 {
     struct mpiio_connection link;
@@ -390,13 +396,13 @@ TEST(test_an_epoch_that_takes_long)
     begin_stall(&link);
     for (uint64_t i = 0; i < 24; i++) {
         if (i < 8)
-            say_progress(&link, i, true); /* little by little */
+            say_progress(&link, i, true); /* in small steps */
         else if (i < 16)
-            say_progress(&link, 8, false); /* in a store that takes its time */
+            say_progress(&link, 8, false); /* in a store that takes long */
         set_clock_forward(&link, LONG_TIMEOUT / 4);
     }
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
-    /* Before it is said: it may be finished at once. */
+    /* Before DONE is sent, because the epoch may finish immediately. */
     pthread_mutex_lock(&cluster.lock);
     cluster.done[1]++;
     pthread_mutex_unlock(&cluster.lock);
@@ -424,8 +430,8 @@ static bool lease_is(int64_t until)
     return is;
 }
 
-/* The lease counts from the time when the echoed heartbeat was sent, not from the arrival of the
-   echo: a node that was stopped may find many of them. */
+/* The lease starts when the echoed heartbeat was sent, not when the echo arrives. A node that
+   was stopped may find many old echoes. */
 TEST(test_a_lease_counts_from_what_is_echoed)
 {
     struct mpiio_peer_frame frame;
@@ -451,10 +457,10 @@ TEST(test_a_lease_counts_from_what_is_echoed)
         } while (frame.echo != number);
         assert_true(lease_is(until));
     }
-    /* An echo of a heartbeat that was never sent is refused. */
+    /* An echo of a heartbeat that was never sent is rejected. */
     echo(&link, 5, UINT64_MAX);
     AWAIT(&cluster, cluster.node[0].degraded);
-    atomic_fetch_add(&clock_ahead, LONG_TIMEOUT); /* node 0's promise is over */
+    atomic_fetch_add(&clock_ahead, LONG_TIMEOUT); /* node 0's lease has expired */
     AWAIT(&cluster, cluster.node[0].alone);
     assert_true(lease_is(0));
     mpiio_connection_close(&link);

@@ -10,7 +10,7 @@
 static struct mpiio_slots slots;
 static char *buffer;
 
-/* A block as a home has it, and what it should become. */
+/* A block as its home has it, and its expected contents. */
 static char data[SIZE], expected[SIZE];
 static uint64_t mask[WORDS], expected_mask[WORDS];
 
@@ -68,7 +68,7 @@ static bool has(const uint64_t *bits, size_t i)
     return bits[i / 64] >> i % 64 & 1;
 }
 
-/* Lays slot over the expected block, byte by byte. */
+/* Applies slot to the expected block, byte by byte. */
 static void expect(const struct mpiio_slot *slot)
 {
     for (size_t i = 0; i < SIZE; i++)
@@ -87,7 +87,7 @@ TEST(pieces_are_laid_over_what_is_there)
         struct engine_shape shape = engine_shape_of(&slot);
         size_t length = engine_piece_size(&shape);
 
-        /* A mask costs a bit a byte at most. */
+        /* The mask has at most one bit for each byte. */
         assert_true(length <= sizeof(shape) + shape.dirty + SIZE / 8 + 7);
         assert_true(length % 8 == 0);
         memset(buffer + length + ENGINE_PIECE_SLACK, 0x5a, 8);
@@ -122,7 +122,7 @@ TEST(what_was_not_touched_stays_so)
         mpiio_mask_set(slot.mask, ends[i]);
         memset(slot.data + ends[i].start, 1, ends[i].length);
     }
-    /* Once by runs, once by a mask that reaches over the gap. */
+    /* Once as runs, and once as a mask that spans the gap. */
     for (int i = 0; i < 2; i++) {
         blkcnt_t memory = memory_of_slots();
         struct engine_shape shape = engine_shape_of(&slot);
@@ -137,7 +137,8 @@ TEST(what_was_not_touched_stays_so)
     }
 }
 
-/* A piece that is cut, longer, or changed anywhere is laid or refused, without any other effect. */
+/* A piece that is truncated, longer, or changed anywhere is either applied or refused. It has no
+   other effect. */
 TEST(broken_pieces_are_refused)
 {
     for (int round = 0; round < UNIT_ROUNDS(300); round++) {

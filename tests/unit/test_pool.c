@@ -6,13 +6,13 @@
 #include "random_views.h"
 
 /*
- * Pools of several nodes in one process, against the file itself: what they read, how often storage
- * is read for it, what becomes of it while the file changes, and when homes go.
+ * Tests pools of several nodes in one process against the file itself: what they read, how often
+ * they read storage, and what happens when the file changes or homes fail.
  */
 
 #define MIB ((int64_t)1 << 20)
 
-/* The bytes of a map, one run after the other, as they stand in the file. */
+/* Copies the bytes of a map from the file, run by run. */
 static void by_hand(const struct fake *fake, const struct vs_map *map, int64_t position,
                     size_t length, char *buffer)
 {
@@ -26,7 +26,8 @@ static void by_hand(const struct fake *fake, const struct vs_map *map, int64_t p
     }
 }
 
-/* Reads a slice from end to end by requests of that size: how many bytes went past the pool. */
+/* Reads a slice from end to end by requests of step bytes. Returns how many bytes the pool did
+   not serve. */
 static int64_t read_slice(struct mpiio_pool *pool, const struct fake *fake, struct vs_view *view,
                           size_t step)
 {
@@ -65,7 +66,7 @@ static void *read_all(void *data)
     return NULL;
 }
 
-/* Every node reads its slice, all at once. */
+/* All nodes read their slices at the same time. */
 static void read_together(struct nodes *nodes, struct vs_view **views)
 {
     struct reader readers[NODES_MAX];
@@ -81,7 +82,7 @@ static void read_together(struct nodes *nodes, struct vs_view **views)
     }
 }
 
-/* Bytes of the slices whose home is another node than the one that reads them. */
+/* Returns how many bytes of the slices have a home other than their reader. */
 static uint64_t foreign(const struct nodes *nodes)
 {
     uint64_t words = 0;
@@ -91,7 +92,8 @@ static uint64_t foreign(const struct nodes *nodes)
     return 8 * words;
 }
 
-/* Nodes read all of a file twice, each its own words of it. Bytes that they sent are returned. */
+/* The nodes read the file twice, each its own words. Returns the bytes that nodes have sent to
+   each other. */
 static uint64_t check_together(struct fake *fake, struct nodes *nodes, uint64_t blocks)
 {
     struct vs_view *views[NODES_MAX];
@@ -127,7 +129,7 @@ TEST(what_nodes_read_together_is_read_once)
     free_fake(fake);
 }
 
-/* Each node reads from storage what it stores there, however short the stripes are. */
+/* Each node reads the blocks from storage that it also stores, even if stripes are short. */
 TEST(who_stores_a_block_reads_it)
 {
     static const struct {
@@ -154,7 +156,7 @@ TEST(who_stores_a_block_reads_it)
     free_fake(fake);
 }
 
-/* Nodes read a file together; each reads as much of it from storage. */
+/* The nodes read a file together. Each must read the same share of it from storage. */
 static void check_even(const struct mpiio_homes *homes, int64_t size)
 {
     struct fake *fake = make_fake(size);
@@ -167,7 +169,8 @@ static void check_even(const struct mpiio_homes *homes, int64_t size)
     free_fake(fake);
 }
 
-/* One node stores all of a file on one server, but the pool uses the memory of all nodes. */
+/* A single node stores a file that is on one server. The pool still uses the memory of all
+   nodes. */
 TEST(a_file_on_one_server_is_in_the_memory_of_all)
 {
     struct mpiio_homes homes = mpiio_homes_of(MIB, 1, 4);
@@ -175,8 +178,8 @@ TEST(a_file_on_one_server_is_in_the_memory_of_all)
     check_even(&homes, 16 * MIB);
 }
 
-/* One node stores a stripe of 32 MiB, but the pool deals shorter pieces, so that readers of one
-   region do not all ask one node. */
+/* One node stores a stripe of 32 MiB. The pool divides it, so that readers of one region do not
+   all ask the same node. */
 TEST(long_stripes_are_spread)
 {
     struct mpiio_homes homes = mpiio_homes_of(32 * MIB, 0, 3);
@@ -184,7 +187,7 @@ TEST(long_stripes_are_spread)
     check_even(&homes, 48 * MIB);
 }
 
-/* Any view, anywhere, in requests of any size: what the pool gives is right. */
+/* The pool returns the right bytes for any view and any range. */
 TEST(random_requests_are_right)
 {
     struct fake *fake = make_fake(21 * MIB + 8 * 999);
@@ -234,7 +237,7 @@ TEST(short_reads_here_and_there_pass_by)
     free_fake(fake);
 }
 
-/* Files larger than the pool stream through it; what it holds stays within its size. */
+/* Files larger than the pool stream through it. Its memory stays within the limit. */
 TEST(a_small_pool_streams)
 {
     struct fake *fake = make_fake(48 * MIB);
@@ -251,15 +254,15 @@ TEST(a_small_pool_streams)
     free_fake(fake);
 }
 
-/* The changes so far. */
+/* A file that changes. */
 
 struct changer {
     struct fake *fake;
-    _Atomic uint64_t done; /* the last version that is written as a whole */
+    _Atomic uint64_t done; /* the last version that has been written completely */
     _Atomic bool stop;
 };
 
-/* New words, piece by piece, as a file is written that others read meanwhile. */
+/* Writes a new version piece by piece, as a file is written while others read it. */
 static void change(struct fake *fake, bool epoch)
 {
     uint64_t version;
@@ -295,7 +298,7 @@ static void *keep_changing(void *data)
     return NULL;
 }
 
-/* Words of a slice that were read since all had that version. */
+/* Checks words of a slice that were read after version least was complete. */
 static void check_words(const uint64_t *words, size_t count, int64_t first, int step,
                         uint64_t least)
 {
@@ -367,12 +370,12 @@ TEST(what_storage_does_not_give_is_not_there)
 
     set_reads(fake, -EIO, INT64_MAX);
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) == 9 * MIB / 2);
-    /* It is shorter than it seems: the second block has no home that has it. */
+    /* The file is shorter than its size claims, so no home can read the second block. */
     set_reads(fake, 0, 5 * MIB);
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) > 0);
     set_reads(fake, 0, INT64_MAX);
     assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
-    /* A request that reaches behind the end. */
+    /* A request that reaches past the end. */
     assert_false(pool_read(nodes->pool[0], view, 4 * MIB, (size_t)MIB, (char[MIB]){0}));
     vs_view_unref(view);
     free_nodes(nodes);
@@ -399,8 +402,9 @@ static void *read_again(void *data)
     return NULL;
 }
 
-/* Half of the requests begin at a block of home 0 and go on to home 1, the others the other way. As
-   a home has few connections to a node, they would wait for each other's. */
+/* Half of the requests start at a block of home 0 and continue to home 1; the others go the
+   other way. A home serves few connections from a node, so requests that held one while they
+   wait for the other could deadlock. */
 TEST(requests_of_the_same_homes_do_not_block_each_other)
 {
     struct fake *fake = make_fake(32 * MIB);
@@ -424,7 +428,7 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
     free_fake(fake);
 }
 
-/* Homes that go. */
+/* Homes that fail. */
 
 TEST(who_is_alone_reads_by_itself)
 {
@@ -436,7 +440,8 @@ TEST(who_is_alone_reads_by_itself)
     leave(nodes, 2);
     leave(nodes, 2);
     assert_int_equal(read_slice(nodes->pool[2], fake, view, (size_t)MIB), 12 * MIB);
-    /* A third of the blocks is lost to the others, and with them each request that wants some. */
+    /* The others have lost a third of the blocks. Each request that needs one of them reads
+       storage instead. */
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 4 * MIB);
     free_node(nodes, 1);
     assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 8 * MIB);
@@ -445,7 +450,7 @@ TEST(who_is_alone_reads_by_itself)
     free_fake(fake);
 }
 
-/* Reads while a home ends, by death or by its own will, any number of times. */
+/* Nodes read while a home exits or fails, at any moment. */
 TEST(a_home_that_dies_meanwhile)
 {
     struct fake *fake = make_fake(20 * MIB);

@@ -8,18 +8,18 @@
 #include "net/talk.h"
 #include "pool/frame.h"
 
-/* Strangers and nodes that send wrong requests to a home, and homes that send wrong answers. Their
-   only effect is that they are not answered, or not asked. */
+/* Tests strangers and nodes that send wrong requests to a home, and homes that send wrong
+   answers. The only effect is that they get no answer, or are not asked again. */
 
 #define MIB       ((int64_t)1 << 20)
 #define PATIENCE  20000
 #define SIZE      (16 * MIB)
 #define STRANGERS (2 * MPIIO_LISTENER_STRANGERS)
 
-static const struct mpiio_local_address any; /* of this machine */
+static const struct mpiio_local_address any; /* an address of this machine */
 static const struct mpiio_ports any_port;
 
-/* The other end closes without another word. */
+/* Expects the other end to close the connection without sending anything. */
 static void expect_end(int fd)
 {
     char byte;
@@ -41,13 +41,13 @@ static int join(const struct nodes *nodes)
     return fd;
 }
 
-/* Two nodes: whoever joins says that it is the second. */
+/* Makes two nodes. Whoever joins does so as the second one. */
 static struct nodes *make_home(struct fake *fake)
 {
     return make_nodes(fake, 2, SIZE, PATIENCE);
 }
 
-/* A request for a part of block 0, and what it is about to be. */
+/* Encodes a request for a part of block 0, with the file's version and epoch. */
 static size_t make_request(const struct fake *fake, struct mpiio_pool_part part, uint8_t *bytes)
 {
     const struct mpiio_pool_request request = {
@@ -73,7 +73,8 @@ static void expect_answer(int fd, const struct fake *fake, struct mpiio_pool_par
         assert_int_equal(mpiio_talk_receive(fd, bytes, answer.bytes, PATIENCE), 0);
 }
 
-/* Many that say nothing, or a part of what they should; one of the pool's is heard all the same. */
+/* Many strangers send nothing, or a part of a message. A node of the pool is served all the
+   same. */
 TEST(strangers_are_not_waited_for)
 {
     struct fake *fake = make_fake(SIZE);
@@ -112,7 +113,7 @@ TEST(what_is_no_request_ends_the_connection)
         assert_int_equal(mpiio_talk_send(fd, bytes, size, PATIENCE), 0);
         expect_end(fd);
     }
-    /* Sizes that none has, and a request that is another size than it says. */
+    /* Impossible sizes, and a request of another length than it declares. */
     for (int i = 0; i < 3; i++) {
         fd = join(nodes);
         size = make_request(fake, (struct mpiio_pool_part){0, 8, 1, 0}, bytes);
@@ -152,10 +153,12 @@ TEST(who_sees_another_version_gets_nothing)
     free_fake(fake);
 }
 
-/* A home that says what it should not. */
+/* A home that breaks the protocol. */
 struct liar {
     int fd;
-    int lie; /* from 0: nothing at all, no HELLO, no WELCOME, one of another node, no answer, ... */
+    /* 0: sends nothing, 1: no HELLO, 2: no WELCOME, 3: a WELCOME for another handshake, 4: no
+       answer, ... */
+    int lie;
     _Atomic bool stop;
 };
 
@@ -178,7 +181,7 @@ static void lie_on(struct liar *liar, int fd)
     if (mpiio_address_wait(fd, POLLIN, PATIENCE) != 0 ||
         mpiio_handshake_hear(fd, &handshake, net_token, &join) != 0 || liar->lie == 2)
         return;
-    handshake.said[40] ^= liar->lie == 3; /* what others have said */
+    handshake.said[40] ^= liar->lie == 3; /* a WELCOME for another handshake */
     mpiio_handshake_answer(fd, &handshake, net_token, &welcome);
     if (mpiio_talk_receive(fd, bytes, 4, PATIENCE) != 0 || liar->lie == 4)
         return;
@@ -201,7 +204,7 @@ static void *lie(void *data)
         if (fd < 0)
             continue;
         if (liar->lie == 0 && count < 64) {
-            held[count++] = fd; /* it never says anything */
+            held[count++] = fd; /* never sends anything */
             continue;
         }
         lie_on(liar, fd);
@@ -264,7 +267,8 @@ TEST(what_is_said_is_understood)
     assert_memory_equal(&got.version, &request.version, sizeof(got.version));
     assert_int_equal(got.block, 1000000);
     assert_memory_equal(got.part, parts, sizeof(parts));
-    /* Changed, it is another one of a block, or none; memory of its size shows what is read. */
+    /* A changed request is a different request for a block, or invalid. Memory of exactly its
+       size lets sanitizers detect reads past its end. */
     for (int i = 0; i < 20000; i++) {
         uint8_t *copy = malloc(size - 4);
 
@@ -276,7 +280,7 @@ TEST(what_is_said_is_understood)
             assert_in_range(mpiio_pool_reach(got.part, got.count), 1, MPIIO_POOL_BLOCK);
         free(copy);
     }
-    /* Cut, anywhere, it is none. */
+    /* A request that is truncated anywhere is invalid. */
     for (size_t cut = 0; cut < size - 4; cut++)
         assert_false(mpiio_pool_request_decode(bytes + 4, cut, &got, &list));
 }

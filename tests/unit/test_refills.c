@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stale pages of a slice, which must be dropped before a write is answered. */
+/* Tests stale pages of a slice, which must be dropped before a write is answered. */
 
 #include "unit.h"
 #include "fusefs/names/refills.h"
@@ -45,8 +45,7 @@ static void read_page(int64_t number)
     fs_refills_read_end(&refills, &read);
 }
 
-/* Returns how many ranges a write of 8 bytes into that page has dropped. The write is not answered
-   yet. */
+/* Returns how many ranges must be dropped before a write of 8 bytes into this page is answered. */
 static size_t stored(int64_t number)
 {
     return fs_refills_find(&refills, number * page + 16, 8, LATE, 0, list, &sure);
@@ -88,7 +87,8 @@ TEST(a_page_is_read_behind_a_drop, setup, teardown)
     assert_int_equal(stored(4), 0);
 }
 
-/* The kernel copies later writes into pages as they are by then. */
+/* After the answer no page counts as stale, because the kernel copies later writes into pages in
+   their current state. */
 TEST(an_answer_ends_it, setup, teardown)
 {
     drop_all();
@@ -114,7 +114,7 @@ TEST(a_later_drop_ends_it, setup, teardown)
     assert_int_equal(stored(3), 0);
 }
 
-/* The drop may have come before the page was read, or wait for it and drop it. */
+/* The drop may have passed before the page was read. Or it waited for that page and dropped it. */
 TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
@@ -124,7 +124,7 @@ TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
     assert_true(fs_refills_drop_end(&refills, &drop, false));
     assert_int_equal(drop.start, 3 * page);
     assert_int_equal(drop.end, 4 * page);
-    assert_int_equal(stored(3), 1); /* while the second one is under way */
+    assert_int_equal(stored(3), 1); /* the second drop is in progress */
     assert_false(sure);
     assert_false(fs_refills_drop_end(&refills, &drop, false));
     assert_int_equal(stored(3), 0);
@@ -147,7 +147,8 @@ static void *end_drop(void *data)
     return NULL;
 }
 
-/* A page which that drop has taken, and the kernel copied to since, is locked until the answer. */
+/* Waits for a drop in progress. A page that it has dropped, and that the kernel has copied bytes
+   to since, stays locked until the answer. */
 TEST(a_drop_under_way_is_waited_for, setup, teardown)
 {
     struct fs_refilled drop = {.end = ALL};
@@ -167,7 +168,7 @@ TEST(a_read_that_is_under_way_counts, setup, teardown)
 {
     struct fs_refill early, read;
 
-    fs_refills_read_begin(&refills, &early, 2 * page, (size_t)page); /* before the drop */
+    fs_refills_read_begin(&refills, &early, 2 * page, (size_t)page); /* begins before the drop */
     drop_all();
     fs_refills_read_begin(&refills, &read, 3 * page, (size_t)page);
     fs_refills_read_end(&refills, &early);
@@ -243,8 +244,8 @@ TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
     assert_int_equal(stored(3), 0);
 }
 
-/* The pages are dropped before the first one that opens for writing writes. A second one may find
-   the drop unfinished. */
+/* The first writer's open drops the pages before it writes. A second one may find that drop in
+   progress. */
 TEST(two_who_join_find_the_drop_of_the_first, setup, teardown)
 {
     assert_false(fs_refills_opened(&refills, 1, NOW));

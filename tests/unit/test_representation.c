@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data representations: sizes and extents of types in the file (MPI 3.1, 13.7.1), and how those of
- * the user's are loaded, shared, refused and given back.
+ * Tests data representations: sizes and extents of types in the file (MPI 3.1, 13.7.1), and how
+ * user-defined ones are loaded, shared, refused and unloaded.
  */
 #include <jansson.h>
 
 #include "unit.h"
 #include "made_up.h"
 
-/* Expects the size of an etype and its extent, in the file. */
+/* Checks an etype's size and extent in the file. */
 static void expect_extent(const char *datarep, const char *etype, int64_t size, int64_t extent)
 {
     struct vs_view *view = view_in(datarep, etype);
@@ -25,8 +25,8 @@ static void expect_extent(const char *datarep, const char *etype, int64_t size, 
 #define LONG ", \"oldtype\": \"long\"}"
 
 /*
- * A long has 8 bytes in memory and 4 in external32. What counts in oldtypes scales with them; what
- * counts in bytes stays, and so does what is built on it.
+ * A long has 8 bytes in memory and 4 in external32. Counts and strides in oldtypes scale with that.
+ * Those in bytes do not, nor do the types built on them.
  */
 TEST(scaling)
 {
@@ -59,12 +59,11 @@ TEST(scaling)
         {"{\"type\": \"contiguous\", \"count\": 2, \"oldtype\": {\"type\": \"resized\", \"lb\": 0, "
          "\"extent\": 50" LONG "}",
          16, 100, 8, 100},
-        /* A gap that the padding leaves in memory is one that the displacement makes in the file.
-         */
+        /* In memory the gap is padding. In the file the displacement makes it. */
         {"{\"type\": \"struct\", \"blocklengths\": [1, 1], \"displacements\": [0, 8], "
          "\"types\": [\"char\", \"long\"]}",
          9, 16, 5, 12},
-        /* Nothing is aligned in external32, so no end is padded. */
+        /* external32 aligns nothing, so types have no padding at their end. */
         {"{\"type\": \"struct\", \"blocklengths\": [1, 1], \"displacements\": [0, 8], "
          "\"types\": [\"long\", \"char\"]}",
          9, 16, 5, 9},
@@ -81,7 +80,7 @@ TEST(scaling)
     }
 }
 
-/* Types are laid out by the sizes that the loader tells. */
+/* The loader supplies the sizes by which types are laid out. */
 TEST(user_sizes)
 {
     int64_t size = made_up_size(vs_basic_number(vs_basic_find("long")));
@@ -150,7 +149,7 @@ TEST(facts)
     vs_view_unref(view);
 }
 
-/* Each pair of name and library is loaded once, and given back with the last view. */
+/* Each pair of name and library is loaded once, and unloaded with its last view. */
 TEST(sharing)
 {
     struct vs_spec *spec = parse(HEAD "\"views\": {\"a\": {\"datarep\": " USER(
@@ -183,7 +182,7 @@ TEST(sharing)
     assert_int_equal(made_up.unloads, 3);
 }
 
-/* The resolved text keeps the object, with the library's path as it was found. */
+/* The resolved text keeps the object, with the library's resolved path. */
 TEST(resolved)
 {
     struct vs_spec *spec = parse(HEAD "\"view\": {\"etype\": \"int\", \"per_rank\": "
@@ -205,7 +204,7 @@ TEST(resolved)
     free(text);
 }
 
-/* An override takes the place of every view's representation, whoever loads it. */
+/* An override replaces the representation of every view, for any loader. */
 TEST(overridden)
 {
     static const char text[] = HEAD
@@ -304,7 +303,7 @@ TEST(errors)
                  "user-defined data representations are not supported");
 }
 
-/* A loaded library is unloaded if something else in the spec is wrong. */
+/* A loaded library is unloaded if the spec has another error. */
 TEST(given_back)
 {
     expect_error(

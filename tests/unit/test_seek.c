@@ -7,7 +7,7 @@
 #define PAGE  4096
 #define PAGES 256
 
-/* Data and holes by page, as the filesystem says. */
+/* Which pages are data, as the simulated filesystem reports it. */
 static bool is_data[PAGES];
 
 static int below(int limit)
@@ -92,7 +92,7 @@ TEST(test_rows_of_an_array)
     }
 }
 
-/* A view whose order is not the file's counts as data up to its end. */
+/* If a view's order is not the file's, all of the view up to its end counts as data. */
 TEST(test_unordered_view_is_data)
 {
     int fd = make_sparse_file(PAGES * PAGE);
@@ -107,7 +107,7 @@ TEST(test_unordered_view_is_data)
     close_all(slice, store, fd);
 }
 
-/* 8 TB with two pages of data: found without a walk over runs. */
+/* 8 TB with two pages of data, found without walking all runs. */
 TEST(test_large_sparse_file)
 {
     const int64_t size = (int64_t)8 << 40;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The digests are those of FIPS 180-2, appendix B, and of coreutils' sha256sum for the lengths at
- * which padding changes. */
+/* Tests digests against FIPS 180-2, appendix B, and against coreutils' sha256sum for lengths at
+   which padding changes. */
 
 #include "unit.h"
 #include "core/base/sha256.h"

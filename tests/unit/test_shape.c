@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Accesses that become filetypes, read again by the library that reads all specs, beside a map of
- * bytes. */
+/* Tests filetypes made of accesses. The library that reads all specs reads them back, and the
+   result is compared with an array of the accessed bytes. */
 
 #include "spec_fixture.h"
 #include "capture/shape.h"
@@ -29,7 +29,7 @@ static struct vs_view *compile(const json_t *json)
     return view;
 }
 
-/* Asserts that the view has one tile, of the bytes that are true, in their order. */
+/* Checks that the view has one tile, which selects exactly the marked bytes, in order. */
 static void assert_selects(const json_t *json, const bool *bytes)
 {
     struct vs_view *view = compile(json);
@@ -52,7 +52,7 @@ static void add(struct capture_extents *extents, bool *bytes, int64_t offset, in
     memset(bytes + offset, 1, (size_t)length);
 }
 
-/* A loop nest of accesses, some of its loops backwards. */
+/* Adds the accesses of a loop nest. Some of its loops run backwards. */
 static void add_nest(struct capture_extents *extents, bool *bytes, int64_t unit)
 {
     int64_t length = (1 + draw(6)) * unit, base = draw(64) * unit, count[3], stride[3];
@@ -69,7 +69,7 @@ static void add_nest(struct capture_extents *extents, bool *bytes, int64_t unit)
     }
 }
 
-/* Records of several fields. */
+/* Adds accesses to records of several fields. */
 static void add_records(struct capture_extents *extents, bool *bytes, int64_t unit)
 {
     int64_t fields = 1 + draw(4), records = 1 + draw(8), base = draw(64) * unit;
@@ -78,7 +78,7 @@ static void add_records(struct capture_extents *extents, bool *bytes, int64_t un
         add(extents, bytes, base + (i / fields * 40 + i % fields * (i % fields + 1)) * unit, unit);
 }
 
-/* Blocks anywhere. */
+/* Adds accesses to random blocks. */
 static void add_blocks(struct capture_extents *extents, bool *bytes, int64_t unit)
 {
     for (int64_t i = draw(20); i >= 0; i--)
@@ -114,7 +114,7 @@ TEST(filetypes_select_what_was_accessed)
     }
 }
 
-/* A rank's box of an array of shorts, whose rows are written one by one. */
+/* Adds a rank's box of an array of shorts, row by row. Returns its view. */
 static json_t *box(const int64_t *sizes, const int64_t *starts, const int64_t *counts, bool *bytes)
 {
     struct capture_extents extents = {0};
@@ -131,7 +131,8 @@ static json_t *box(const int64_t *sizes, const int64_t *starts, const int64_t *c
     return view;
 }
 
-/* Boxes of a grid of ranks, now and then one that lies askew: subarrays of the same bytes. */
+/* Boxes of a grid of ranks. Some boxes do not fit the grid. Their subarrays select the same
+   bytes. */
 TEST(subarrays_select_the_same)
 {
     static bool bytes[RANKS][BYTES];
@@ -163,7 +164,7 @@ TEST(subarrays_select_the_same)
     assert_true(subarrays > 500);
 }
 
-/* However often a program writes the same, it is kept once; what is too irregular is given up. */
+/* Repeated accesses are kept once. Accesses that are too irregular are given up. */
 TEST(memory_is_bounded)
 {
     struct capture_extents extents = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shorthand: each form is the same view as JSON written by hand, for every rank; errors tell their
- * place in the shorthand; what is printed is read again as the same text.
+ * Tests shorthand: each form is the same view as JSON written by hand, for every rank; errors
+ * report their position in the shorthand; and printed shorthand reads back as the same text.
  */
 
 #include "unit.h"
@@ -13,7 +13,8 @@
     "\"psizes\": " grid ", \"distribs\": " distribs ", \"dargs\": " dargs ", \"order\": \"" order  \
     "\"}"
 
-/* The view, its ranks, and the same as the members of "view". Names: n is 5, m is 2 * n. */
+/* A view in shorthand, its number of ranks, and the same view as members of "view". In names, n
+   is 5 and m is 2 * n. */
 static const struct {
     const char *shorthand;
     int64_t ranks;
@@ -117,7 +118,7 @@ TEST(forms_are_json)
         struct vs_spec *spec = parse(forms[i].shorthand, &error), *other = NULL;
         char json[1000];
 
-        if (!forms[i].view) { /* psizes follow the ranks, of which there is one */
+        if (!forms[i].view) { /* psizes must fit the number of ranks, which is 1 */
             assert_null(spec);
             assert_string_equal(error.pointer, "/view/filetype/psizes/0");
             continue;
@@ -137,7 +138,8 @@ TEST(forms_are_json)
     }
 }
 
-/* The JSON that a form is printed as, which is a spec: the same one, and the same text again. */
+/* A form is printed as JSON. That is a spec of the same view, which prints as the same text
+   again. */
 TEST(printed_forms_are_read_again)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
@@ -220,7 +222,7 @@ TEST(overrides)
     assert_string_equal(error.reason, "\"file\" is missing");
 }
 
-/* Text, and the error as "LINE:COLUMN: POINTER: reason". */
+/* Texts, and their errors as "LINE:COLUMN: POINTER: reason". */
 static const char *const errors[][2] = {
     {"", "1:1: expected contiguous, vector, subarray, darray, scatter, hpf_block, hpf_cyclic or "
          "broadcast at the end"},
@@ -295,7 +297,7 @@ TEST(errors_have_places)
     assert_int_equal(wrong, 0);
 }
 
-/* An expression of many parentheses, and one that is too long, end in an error and nothing else. */
+/* Many nested parentheses, and an expression that is too long, only cause an error. */
 TEST(limits)
 {
     char text[3000] = "scatter at ";

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The number of times that reads and writes ask for the file's size. They notice when it
+/* Counts how often reads and writes query the file's size, and checks that they notice when it
    changes. */
 #include "write_model.h"
 
-/* A read of what is there asks for the size once, or twice where it is mapped; a write once, but
-   not at all where it is by a call. */
+/* A read within the file queries the size once, or twice if it uses a mapping. A write through a
+   mapping queries it once, other writes do not. */
 TEST(test_sizes_that_are_asked_for)
 {
     static const struct {
@@ -20,7 +20,7 @@ TEST(test_sizes_that_are_asked_for)
 
         model_fill(model, MODEL_BYTES / 2);
         size = mpiio_slice_size(model->slice);
-        /* The first one may map a window. */
+        /* The first read may map a window. */
         assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
         sizes_asked = 0;
         assert_int_equal(mpiio_slice_read(model->slice, bytes, 1000, cases[i].offset), 1000);
@@ -28,7 +28,7 @@ TEST(test_sizes_that_are_asked_for)
         sizes_asked = 0;
         assert_int_equal(mpiio_slice_write(model->slice, bytes, 1000, cases[i].offset), 1000);
         assert_int_equal(sizes_asked, cases[i].writes);
-        /* At the end it may have grown, or shrunk. */
+        /* At the end of the file, its size may have changed either way. */
         assert_int_equal(ftruncate(model->fd, MODEL_BYTES), 0);
         assert_int_equal(mpiio_slice_read(model->slice, bytes, 10, size), 10);
         assert_int_equal(ftruncate(model->fd, MODEL_BYTES / 2), 0);

@@ -18,7 +18,7 @@ static int make_content_file(void)
     return fd;
 }
 
-/* Every byte by vs_map_displacement. */
+/* Compares a read with the file, byte by byte, by vs_map_displacement. */
 static void check_read(struct mpiio_slice *slice, int64_t offset, size_t length, size_t skew)
 {
     const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
@@ -72,7 +72,7 @@ TEST(test_random_views_without_mapping)
     check_random_views(true);
 }
 
-/* sysfs has regular files with a size and without mmap. */
+/* sysfs has regular files that report a size but do not support mmap. */
 TEST(test_filesystem_without_mapping)
 {
     struct mpiio_store *store = NULL;
@@ -138,7 +138,8 @@ TEST(test_file_grows_and_shrinks)
     close_all(slice, store, fd);
 }
 
-/* A run over the edge of a window, more windows than are kept, and the end of the file in one. */
+/* A run across the edge of a window, more windows than are kept, and a window that contains the
+   end of the file. */
 TEST(test_windows)
 {
     const int windows = MPIIO_WINDOW_COUNT + 5;
@@ -170,7 +171,7 @@ TEST(test_windows)
     close_all(slice, store, fd);
 }
 
-/* One run that spans windows, to a place that makes it go through them. */
+/* A run that spans several windows. The buffer's alignment makes the read use windows. */
 TEST(test_run_longer_than_a_window)
 {
     const size_t length = (size_t)MPIIO_WINDOW_SIZE + 100000;
@@ -215,14 +216,14 @@ TEST(test_counters_show_the_plan)
 {
     int fd = make_content_file();
 
-    /* Dense: all from a mapping, no read. */
+    /* Dense: all bytes come from a mapping, without a read call. */
     assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, false).store_reads, 0);
-    /* Sparse: a read per run. */
+    /* Sparse: one read call for each run. */
     assert_int_equal(count_read(fd, make_vector(0, 8, 30 << 10), 0, false).store_reads, 10);
-    /* Long: a read per run where the places agree, else from the mapping. */
+    /* Long: one read call for each run if the buffer is aligned with it, else from the mapping. */
     assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 0, false).store_reads, 10);
     assert_int_equal(count_read(fd, make_vector(0, 20 << 10, 30 << 10), 8, false).store_reads, 0);
-    /* No mapping: blocks of 256 KiB. */
+    /* Without a mapping: blocks of 256 KiB. */
     assert_int_equal(count_read(fd, make_vector(0, 8, 32), 0, true).store_reads, 2);
     assert_in_range(count_read(fd, make_vector(0, 8, 32), 0, true).store_read_bytes,
                     FILE_BYTES - 64, FILE_BYTES);
@@ -254,7 +255,7 @@ static void *shrink(void *argument)
     return NULL;
 }
 
-/* The file only shrinks and holds no zeros: a zero that is read was never there. */
+/* The file only shrinks, and holds no zeros. So a zero that is read was never in the file. */
 static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer, unsigned int seed)
 {
     struct race race = {.fd = fd, .seed = seed};
@@ -372,8 +373,8 @@ TEST(test_open)
     mpiio_slice_free(NULL);
 }
 
-/* Rows of a matrix on both sides of a window's edge, and one over it; the file ends with the last.
- */
+/* Rows of a matrix on both sides of a window's edge, and one across it. The last row ends at the
+   file's end. */
 TEST(test_columns_over_windows)
 {
     enum { ROWS = 640, WIDTH = 65600, COLUMNS = 30 };

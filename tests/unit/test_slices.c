@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The daemon's table of slices: one a node, kept for a while, and its inode numbers. */
+/* Tests the daemon's table of slices: one for each node, kept for a while, and its inode
+   numbers. */
 #include "slice_fixture.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@ static struct model {
     struct fs_slices slices;
 } model;
 
-/* Each rank has a view of its own, and a text so long that few are kept. */
+/* Each rank has a view of its own, with a text so long that few slices are kept. */
 static int setup(void **state)
 {
     int fd = make_file();
@@ -77,7 +78,7 @@ TEST(some_are_kept, setup, teardown)
     assert_int_equal(limit, 16);
     for (int64_t rank = 1; rank <= (int64_t)limit; rank++)
         fs_slices_put(&model.slices, slices[rank] = get(rank, false));
-    /* Rank 1 is used again, so that rank 2 is the oldest. */
+    /* Rank 1 is used again, so rank 2 is the least recently used. */
     fs_slices_put(&model.slices, get(1, false));
     assert_int_equal(model.slices.table.idle, limit);
     assert_int_equal(model.slices.table.oldest->key, slices[2]->inode);
@@ -93,7 +94,7 @@ TEST(some_are_kept, setup, teardown)
 TEST(wrong_views, setup, teardown)
 {
     struct vs_error error = {0};
-    struct fs_node node = {.kind = FS_SLICE, .rank = RANKS - 1}; /* divides by zero */
+    struct fs_node node = {.kind = FS_SLICE, .rank = RANKS - 1}; /* its view divides by zero */
     struct fs_slice *slice = NULL;
 
     assert_int_equal(fs_slices_get(&model.slices, node, &slice, &error), -EINVAL);
@@ -111,7 +112,8 @@ TEST(new_numbers, setup, teardown)
 
     first = fs_slices_number(&model.slices, slice, &version);
     assert_int_equal(fs_slices_number(&model.slices, slice, &version), first);
-    /* Open, it keeps its number, whatever becomes of the file; the others get new ones. */
+    /* An open slice keeps its number, whatever happens to the file. Other slices get new
+       numbers. */
     assert_int_equal(fs_handle_join(&model.slices, &handle, first, 1), 0);
     again = fs_slices_number(&model.slices, other, &version);
     version.size++;
@@ -119,7 +121,7 @@ TEST(new_numbers, setup, teardown)
     assert_int_not_equal(fs_slices_number(&model.slices, other, &version), again);
     assert_true(fs_handle_leave(&model.slices, &handle));
     assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
-    /* An unsettled version never equals another one. */
+    /* A version that is not settled never equals another one. */
     version.settled = false;
     first = fs_slices_number(&model.slices, slice, &version);
     assert_int_not_equal(fs_slices_number(&model.slices, slice, &version), first);
@@ -155,7 +157,7 @@ TEST(those_that_are_written, setup, teardown)
         fs_slices_put(&model.slices, slices[i]);
 }
 
-/* The number of waits that were reported, and of those in progress. */
+/* The waits that were reported, and those in progress. */
 struct waits {
     int begun, under_way;
 };
@@ -168,7 +170,7 @@ static void on_wait(void *data, bool begins)
     waits->under_way += begins ? 1 : -1;
 }
 
-/* A wait is reported, because another thread may have to answer the release. */
+/* A wait must be reported, because another thread may have to answer the release first. */
 TEST(waits_for_a_release, setup, teardown)
 {
     struct fs_slice *slice = get(1, false);
@@ -196,7 +198,8 @@ static void *use_all(void *data)
     return NULL;
 }
 
-/* Threads that make and drop the same slices leave no more than are kept, and none twice. */
+/* Several threads get and release the same slices. Afterwards no more than the limit are kept,
+   and none twice. */
 TEST(threads, setup, teardown)
 {
     pthread_t workers[4];

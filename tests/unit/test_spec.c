@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/specs: every spec under invalid/ is refused with the message in its file "error", every
- * one under valid/ compiles for all ranks; and what the functions of spec.h say of a spec.
+ * Tests tests/specs. Every spec under invalid/ is refused with the message in its file "error", and
+ * every spec under valid/ compiles for all ranks. Also tests the other functions of spec.h.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -80,7 +80,7 @@ TEST(invalid_specs)
     assert_true(seen >= 60);
 }
 
-/* The resolved text of a spec is a spec, and describes the same views. */
+/* Checks that the resolved text of a spec is a spec which describes the same views. */
 static void check_resolved(const char *path, const struct vs_spec *spec)
 {
     struct vs_error error = {0};
@@ -130,7 +130,7 @@ TEST(valid_specs)
     closedir(folder);
 }
 
-/* Displacement of byte number position of a rank's slice of tests/specs/valid/NAME.json. */
+/* Returns the displacement of a position of a rank's view, in tests/specs/valid/NAME.json. */
 static int64_t place(const char *name, const char *view_name, int64_t rank, int64_t position)
 {
     struct vs_error error = {0};
@@ -159,7 +159,7 @@ TEST(examples)
             assert_int_equal(place("tutorial-items", NULL, rank, 4 * item), 4 * (4 * item + rank));
         }
         for (int64_t row = 0; row < 2; row++) {
-            /* The 1995 overview: rows of 8 dealt to the processes one by one. */
+            /* The 1995 overview: rows of 8 items, dealt to the processes one by one. */
             for (int64_t column = 0; column < 8; column++)
                 assert_int_equal(place("overview-row-cyclic", NULL, rank, 8 * (8 * row + column)),
                                  8 * (8 * (4 * row + rank) + column));
@@ -181,7 +181,7 @@ static struct vs_spec *parse(const char *text, const struct vs_overrides *overri
     return spec;
 }
 
-/* The file's path is absolute and ends so. */
+/* Checks that the file's path is absolute and ends in end. */
 static void assert_file(const struct vs_spec *spec, const char *end)
 {
     const char *path = vs_spec_file(spec);
@@ -287,7 +287,7 @@ TEST(missing_file)
     assert_int_equal(mpiio_spec_load(FIXTURES, NULL, &spec, &error), -EISDIR);
 }
 
-/* Views outlive their spec, and any number of ranks costs nothing before it is asked for. */
+/* Views outlive their spec. A large number of ranks costs nothing until a rank is used. */
 TEST(many_ranks)
 {
     struct vs_spec *spec =
@@ -310,7 +310,7 @@ TEST(many_ranks)
     vs_view_unref(view);
 }
 
-/* An array's other order takes a few loops, however it is dealt and however large it is. */
+/* Reordering an array needs only a few loops, however it is dealt and however large it is. */
 TEST(large_orders)
 {
     static const char *const views[] = {

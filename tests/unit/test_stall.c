@@ -13,13 +13,13 @@ static const char *host_of(void *data, uint32_t node)
     return node < NODES ? hosts[node] : NULL;
 }
 
-/* All are at work. */
+/* Starts with no node waiting. */
 static void reset(void)
 {
     stall.count = 0;
 }
 
-/* The node waits, in step 5 where it has not been said otherwise. */
+/* Returns the progress of a node that waits, in step 5 unless the test changes that. */
 static struct mpiio_progress *waiting(uint32_t node)
 {
     struct mpiio_stall_node added = {.node = node, .progress.step = 5};
@@ -54,7 +54,7 @@ static void expect_text(int first, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-/* 0 reaches both, and is a step further: it waits for those who wait for each other. */
+/* Nodes 1 and 2 wait for each other. Node 0 can reach both, and is one step further. */
 TEST(test_a_pair)
 {
     reset();
@@ -72,7 +72,7 @@ TEST(test_one_way)
     wait_from(1, 3);
     waiting(3)->step = 9;
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
-    /* He who sends sees the same. */
+    /* A node that waits to send is described in the same way. */
     wait_to(3, 1);
     waiting(3)->step = 5;
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
@@ -81,7 +81,7 @@ TEST(test_one_way)
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
 }
 
-/* A message of a node that has finished the epoch should have arrived. */
+/* The other node has finished the epoch, so its message should have arrived. */
 TEST(test_one_that_is_over)
 {
     reset();
@@ -92,7 +92,8 @@ TEST(test_one_that_is_over)
     expect_text(2, "node 2 (c) does not hear node 77");
 }
 
-/* One that has not come that far yet waits for another; as far as that is known. */
+/* The other node is still in an earlier step, because it waits itself. A report names what is
+   known. */
 TEST(test_one_behind)
 {
     reset();
@@ -109,7 +110,7 @@ TEST(test_nobody_waits)
     expect_text(-1, "");
 }
 
-/* Those that have come least far are kept, and come through as bytes. */
+/* The nodes in the earliest steps are kept, and survive encoding. */
 TEST(test_many)
 {
     struct mpiio_stall half = {0}, again;
@@ -148,7 +149,7 @@ TEST(test_several)
                 "other, node 3 (d) does not hear node 2 (c)");
 }
 
-/* An item that does not fit is left out as a whole. */
+/* An item that does not fit is omitted as a whole. */
 TEST(test_more_than_a_line)
 {
     char text[80];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The state of shared file pointers against a naive model: the numbers that contributions get, and
- * whose turn it is, while nodes leave and exit; and the same after a snapshot.
+ * Tests the state of shared file pointers against a naive model: the numbers that contributions
+ * get, and whose turn it is, while nodes leave and exit. Also tests the same after a snapshot.
  */
 
 #include "unit.h"
 #include "pointers/state.h"
 
-/* One who knows all: a list of shares. */
+/* The model: a list of all contributions. */
 
 #define MOST  3000
 #define NODES 4
@@ -35,7 +35,8 @@ static struct share *model_find(struct model *model, uint64_t number)
     return NULL;
 }
 
-/* The smallest number of the rank that is not over and nobody has, and that none of it follows. */
+/* Adds a contribution of the rank. Its number is the smallest one that is not past, and that no
+   contribution of the rank has or exceeds. */
 static uint64_t model_open(struct model *model, int64_t rank, uint32_t node)
 {
     uint64_t number = (uint64_t)rank;
@@ -50,7 +51,8 @@ static uint64_t model_open(struct model *model, int64_t rank, uint32_t node)
     return number;
 }
 
-/* A share that is missing is waited for, but where one that follows is of a node that leaves. */
+/* Returns true if the turn has to wait. A missing contribution is awaited, unless a later one
+   belongs to a node that is leaving. */
 static bool model_waits(struct model *model)
 {
     const struct share *share = model_find(model, model->turn);
@@ -133,7 +135,7 @@ static void one_step(struct model *model, struct mpiio_state *state)
     }
 }
 
-/* Replaces the state by what a node is in that applies a snapshot of it. */
+/* Replaces the state by that of a node which applies a snapshot of it. */
 static void replay(struct mpiio_state *state)
 {
     size_t count;
@@ -169,7 +171,7 @@ TEST(the_state_is_the_models)
     }
 }
 
-/* Memory is allocated for open contributions, and not for ranks. */
+/* Memory grows with open contributions, not with the number of ranks. */
 TEST(many_ranks)
 {
     const int64_t start = 0, ranks = 1000000, opened = 100000;
@@ -191,7 +193,7 @@ TEST(many_ranks)
     mpiio_state_free(&made);
 }
 
-/* Entries that no node of this version writes are refused. A damaged record may contain them. */
+/* A damaged record may contain entries that no node of this version writes. They are refused. */
 TEST(entries_out_of_range_are_refused)
 {
     static const int64_t start[2];

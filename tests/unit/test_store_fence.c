@@ -8,7 +8,7 @@
 #include "core/cache/slots.h"
 #include "core/store_fence.h"
 
-/* ms that nothing takes. */
+/* ms; longer than anything takes */
 #define LONG 60000
 
 static char path[] = "/tmp/test_store_fence.XXXXXX";
@@ -45,7 +45,7 @@ TEST(test_a_lease_runs_out_and_is_seen_by_who_maps_it)
     mpiio_slots_destroy(&daemon);
 }
 
-/* Called when the fence has to wait: an engine's store ends then. */
+/* Called when the fence has to wait. Ends an engine's store. */
 static void end_store(void *engine)
 {
     mpiio_store_fence_leave(*(int *)engine);
@@ -75,9 +75,9 @@ TEST(test_the_fence_waits_for_all_stores_to_end)
     mpiio_store_fence_leave(second);
     assert_int_equal(mpiio_store_fence_await(store, LONG, end_store, &ended), 0);
     assert_int_equal(ended, -1);
-    /* The fence is released at once. */
+    /* The wait has not kept the fence, so an engine can enter it. */
     assert_true(mpiio_store_fence_enter(first));
-    /* Like the exit of an engine. */
+    /* As if the engine had exited. */
     close(first);
     assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
     close(second);

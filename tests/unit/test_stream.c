@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A FIFO behind a shared file pointer: etypes are whole, and each is one reader's. */
+/* Tests a FIFO behind a shared file pointer: etypes stay whole, and each goes to a single
+   reader. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
@@ -52,7 +53,7 @@ TEST(refusals)
     assert_int_equal(mpiio_stream_open("/nowhere", false, 1, &stream), -ENOENT);
 }
 
-/* Writes all records, in pieces of any size. */
+/* Writes all records, in pieces of random length. */
 static void *write_pieces(void *data)
 {
     static char all[RECORDS * ETYPE];
@@ -67,7 +68,7 @@ static void *write_pieces(void *data)
         if (write(fd, all + done, step) != (ssize_t)step)
             abort();
     }
-    /* Nobody gets an incomplete etype. */
+    /* No reader gets an incomplete etype. */
     if (write(fd, "rest", 4) != 4)
         abort();
     close(fd);
@@ -154,7 +155,7 @@ static ssize_t end(struct call *call)
     return call->result;
 }
 
-/* It does not matter whether the callers already wait. */
+/* The result is the same whether the calls already wait or not. */
 TEST(waiters_end)
 {
     struct mpiio_stream *in = open_stream(false), *out = open_stream(true);
@@ -169,7 +170,7 @@ TEST(waiters_end)
     mpiio_stream_stop(in);
     assert_int_equal(end(&first), -ENOTCONN);
     assert_int_equal(end(&third), -ENOTCONN);
-    /* A writer of more than there is room for has written whole etypes. */
+    /* A writer that is interrupted or stopped has written whole etypes. */
     start(&first, out, true);
     mpiio_stream_interrupt(out, &first.waiter);
     put = end(&first);

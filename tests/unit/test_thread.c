@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that are started by their door. */
+/* Tests threads that are started by thread.h. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include "unit.h"
 #include "core/base/thread.h"
 
-/* Fewer than the C library makes arenas for, so each gets one of its own. */
+/* Fewer than the C library's limit of arenas, so that each thread gets an arena of its own. */
 #define THREADS 4
 
 static sem_t go;
@@ -24,16 +24,16 @@ static void *allocate(void *data)
     return NULL;
 }
 
-/* A sanitizer has memory of its own for allocations and signals, and ends the process where it gets
-   none. */
+/* A sanitizer allocates memory of its own and aborts the process if it gets none, so no limit is
+   set. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define LIMIT RLIM_INFINITY
 #else
 #define LIMIT 0
 #endif
 
-/* A thread has what it needs for little things when it has been started, not with its first call.
- */
+/* A started thread has the memory for small allocations. Its first allocation needs none from
+   the kernel. */
 TEST(test_first_allocation)
 {
     struct rlimit before, none;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names of a mount: each that is listed is found, and its inode number says which it is. */
+/* Tests the names of a mount: each listed name is found, and its inode number identifies it. */
 
 #include "spec_fixture.h"
 #include "fusefs/names/tree.h"
@@ -20,7 +20,7 @@ static bool same(struct fs_node a, struct fs_node b)
            (a.kind < FS_SELF || a.npy == b.npy);
 }
 
-/* Goes over all that folder lists, and below it. Returns how many names there are. */
+/* Walks a folder and everything below it. Returns the number of names. */
 static int64_t check_folder(const struct fs_tree *tree, struct fs_node folder)
 {
     char name[FS_NAME_SIZE];
@@ -64,7 +64,7 @@ TEST(whole_trees)
     }
 }
 
-/* Nodes show disjoint blocks that are all ranks together. */
+/* Nodes show disjoint blocks of ranks, which together are all ranks. */
 TEST(blocks_of_nodes)
 {
     struct vs_spec *spec = make_spec(10, ONE_VIEW);
@@ -80,7 +80,7 @@ TEST(blocks_of_nodes)
         next = tree.end;
     }
     assert_int_equal(next, 10);
-    /* The last node has ranks 7 to 9: no name and no number leads to another. */
+    /* The last node has ranks 7 to 9. Neither names nor numbers lead to other ranks. */
     assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "rank6").kind, FS_NONE);
     assert_int_equal(
         fs_tree_node(&tree, fs_tree_inode((struct fs_node){.kind = FS_SLICE, .rank = 6})).kind,
@@ -126,7 +126,7 @@ TEST(names_of_ranks)
     vs_spec_free(spec);
 }
 
-/* The most ranks that MPI has: the last one is found without the others being looked at. */
+/* The maximal number of ranks in MPI. The last one is found without a look at the others. */
 TEST(many_ranks)
 {
     struct vs_spec *spec = make_spec(INT32_MAX, TWO_VIEWS);
@@ -142,7 +142,7 @@ TEST(many_ranks)
     vs_spec_free(spec);
 }
 
-/* A number begun anew is of the same slice, and like no other. */
+/* A new number stands for the same slice and differs from all earlier ones. */
 TEST(new_numbers)
 {
     struct vs_spec *spec = make_spec(3, ONE_VIEW);
@@ -167,11 +167,11 @@ TEST(numbers_of_nothing)
         0,
         FS_FILE + 1,
         15,
-        18,                                        /* self.npy of a mount without */
+        18,                                        /* self.npy in a mount without headers */
         16 + 4 * 2,                                /* the folder of a third view */
         ((uint64_t)1 << 32) + 3,                   /* rank 3 of 3 */
         (uint64_t)3 << 32,                         /* a slice of a third view */
-        ((uint64_t)1 << 32) + ((uint64_t)1 << 31), /* a header in a mount without */
+        ((uint64_t)1 << 32) + ((uint64_t)1 << 31), /* a header in a mount without headers */
         UINT64_MAX,
     };
 
@@ -182,7 +182,8 @@ TEST(numbers_of_nothing)
     vs_spec_free(spec);
 }
 
-/* "shared" is found where its view has one, by name and by number, and listed nowhere. */
+/* "shared" is found by name and by number if its view has a shared file pointer. It is never
+   listed. */
 TEST(shared_names)
 {
     static const bool odd[] = {false, true};
@@ -208,7 +209,7 @@ TEST(shared_names)
     vs_spec_free(spec);
 }
 
-/* Names in "ordered" are found by name and by number, and each use of a rank has its own number. */
+/* Names in "ordered" are found by name and by number. Each use of a rank has its own number. */
 TEST(ordered_folders)
 {
     static const bool shared[] = {false, true};

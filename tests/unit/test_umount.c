@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The input of mpiio-umount: the kernel's table of mounts, and the statistics of a mount. */
+/* Tests the input of mpiio-umount: the kernel's table of mounts, and the statistics of a mount. */
 
 #include "unit.h"
 #include "mounts/mount.h"
@@ -51,7 +51,7 @@ TEST(test_no_entry)
 
     for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
         assert_false(parse(lines[i], &entry));
-    /* Names that there is no room for. */
+    /* Names that are too long. */
     memset(line, 'a', sizeof(line));
     memcpy(line, "1 1 8:1 / /", 11);
     strcpy(line + sizeof(line) - 20, " rw - ext4 x rw\n");

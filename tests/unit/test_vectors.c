@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/vectors/cases.jsonl through the library: every slice that the cases expect. */
+/* Runs tests/vectors/cases.jsonl against the library: all slices that the cases list. */
 #include <jansson.h>
 
 #include "native.h"
@@ -20,7 +20,8 @@ static unsigned char *from_hex(const json_t *json, size_t *length)
     return bytes;
 }
 
-/* The cases have native values as little-endian machines have them: here, what is converted. */
+/* The cases have native values of little-endian machines. Converts the values to this machine's
+   order. */
 static void turn_native(const struct vs_view *view, unsigned char *bytes, size_t length)
 {
     struct vs_element_cursor cursor;

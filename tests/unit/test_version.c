@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* When the shared file counts as the one that it was: never where its times may hide a change. */
+/* Tests when the shared file counts as unchanged: never if its times may hide a change. */
 
 #include "unit.h"
 #include "fusefs/names/version.h"
 
 #define MS 1000000L
 
-/* A file that was changed at second.ns, sampled ms milliseconds later. */
+/* Returns the version of a file that was changed at second.ns and sampled ms milliseconds later. */
 static struct fs_version sample(time_t second, long ns, int64_t ms)
 {
     struct stat st = {.st_size = 100,
@@ -21,16 +21,16 @@ static struct fs_version sample(time_t second, long ns, int64_t ms)
 
 TEST(settles)
 {
-    /* Within some ticks of the clock another change would leave the same times. */
+    /* A change within the same few ticks of the clock would leave the same times. */
     assert_false(sample(1000, 5 * MS, 0).settled);
     assert_false(sample(1000, 5 * MS, 19).settled);
     assert_true(sample(1000, 5 * MS, 21).settled);
     assert_true(sample(1000, 995 * MS, 21).settled);
-    /* Whole seconds may be all that the filesystem has: up to 2 of them a tick. */
+    /* The filesystem may only record whole seconds, with a tick of up to 2 seconds. */
     assert_false(sample(1000, 0, 21).settled);
     assert_false(sample(1000, 0, 3900).settled);
     assert_true(sample(1000, 0, 4100).settled);
-    /* A file of long ago, and one that was changed in the future. */
+    /* A file that was changed long ago, and one that was changed in the future. */
     assert_true(sample(0, 1, (int64_t)4000000000 * 1000).settled);
     assert_false(sample(4000000000, 1, (int64_t)-4000000000 * 1000).settled);
 }
@@ -59,7 +59,7 @@ TEST(differs)
     assert_false(fs_version_same(&other, &other));
 }
 
-/* A change of the attributes alone (ctime) unsettles a file whose contents are old. */
+/* A change of the attributes alone (ctime) unsettles a file, even if its contents are old. */
 TEST(both_times_count)
 {
     struct stat st = {.st_mtim = {.tv_sec = 1000, .tv_nsec = 1},

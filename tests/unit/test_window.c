@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads that are gathered from windows, and those that are left to read calls, by counts. */
+/* Tests which reads are gathered from windows and which use read calls, by counts. */
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -16,12 +16,13 @@
 static char buffer[READ_LENGTH] __attribute__((aligned(4096)));
 
 struct fixture {
-    int fd; /* for writing */
+    int fd; /* open for writing */
     struct mpiio_store *store;
     struct mpiio_slice *slice;
 };
 
-/* A file of size bytes, all a hole, whose windows are taken for dear; runs of length in stride. */
+/* Makes a file of size bytes that is one hole, with runs of length at stride. Its windows count
+   as expensive. */
 static struct fixture open_file(int64_t size, int64_t length, int64_t stride)
 {
     int fd = make_file();
@@ -63,8 +64,8 @@ TEST(test_file_that_stays_mapped)
 }
 
 /*
- * Short reads, at random, are gathered from windows where these stay and the page cache has what
- * lies around; else from blocks.
+ * Short random reads use windows if those are kept and the page cache has the pages around.
+ * Otherwise they read blocks.
  */
 TEST(test_short_reads)
 {
@@ -111,7 +112,7 @@ TEST(test_window_that_is_cheap)
     close_file(&fixture);
 }
 
-/* Two readers, or one that comes again, find what the first one has mapped. */
+/* A second reader, or a reader that comes back, uses the windows that are already mapped. */
 TEST(test_window_that_is_read_again)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
@@ -123,13 +124,13 @@ TEST(test_window_that_is_read_again)
     read_at(&fixture, 0);
     counters = read_at(&fixture, READ_LENGTH);
     assert_true(counters.store_map_bytes >= READ_LENGTH);
-    /* So is the next one. */
+    /* Reading on does not clear that mark. */
     read_at(&fixture, MPIIO_WINDOW_SIZE / 4);
     assert_true(atomic_load(&fixture.store->file->windows.again));
     close_file(&fixture);
 }
 
-/* The benefit of windows is forgotten when windows are read only once. */
+/* If windows are read only once, their benefit is forgotten. */
 TEST(test_windows_that_are_read_once)
 {
     struct fixture fixture = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
@@ -144,8 +145,8 @@ TEST(test_windows_that_are_read_once)
     close_file(&fixture);
 }
 
-/* Returns true if the byte is known to be in the page cache. A filesystem in memory cannot report
-   that. */
+/* Returns true if the byte is known to be in the page cache. An in-memory filesystem does not
+   report that. */
 static bool is_cached(int fd, int64_t displacement)
 {
     struct iovec byte = {.iov_base = buffer, .iov_len = 1};
@@ -153,7 +154,7 @@ static bool is_cached(int fd, int64_t displacement)
     return preadv2(fd, &byte, 1, displacement, RWF_NOWAIT) == 1;
 }
 
-/* Runs of whole pages with much between them: blocks would read all of it. */
+/* Runs of whole pages, far apart. Blocks would also read all bytes between them. */
 TEST(test_sparse_runs)
 {
     struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
@@ -173,8 +174,8 @@ TEST(test_sparse_runs)
     close_file(&fixture);
 }
 
-/* Returns true if any of 4 MiB is in the page cache. Unlike is_cached, mincore starts no
-   readahead. */
+/* Returns true if any page of 4 MiB is in the page cache. Unlike is_cached, mincore does not
+   start readahead. */
 static bool has_pages(int fd, int64_t displacement)
 {
     unsigned char states[4 * MIB / 4096];
@@ -190,8 +191,8 @@ static bool has_pages(int fd, int64_t displacement)
 }
 
 /*
- * Has the page cache forget 4 MiB; false where that cannot be. A page that the kernel works on just
- * then stays until a later try.
+ * Evicts 4 MiB from the page cache. Returns false if that is impossible. A page that the kernel is
+ * using stays, and may be evicted by a later try.
  */
 static bool forget(int fd, int64_t displacement)
 {
@@ -206,7 +207,7 @@ static bool forget(int fd, int64_t displacement)
     return false;
 }
 
-/* Writes 4 MiB and has the page cache forget them; false where that cannot be. */
+/* Writes 4 MiB and evicts them from the page cache. Returns false if that is impossible. */
 static bool store_bytes(int fd, int64_t displacement)
 {
     for (int64_t at = 0; at < 4 * MIB; at += READ_LENGTH)
@@ -216,9 +217,9 @@ static bool store_bytes(int fd, int64_t displacement)
 }
 
 /*
- * The same where storage is read: by blocks, as the kernel reads ahead of them. Where the thread is
- * preempted while it asks whether a run is cached, what the kernel reads ahead may be there when it
- * goes on, and that is read run by run. So another try is made.
+ * The same from storage, by blocks, because the kernel reads ahead of them. If the thread is
+ * preempted while it checks whether a run is cached, readahead may finish before it continues. It
+ * then reads those bytes run by run. So the test tries again.
  */
 TEST(test_sparse_runs_on_storage)
 {
@@ -242,7 +243,7 @@ TEST(test_sparse_runs_on_storage)
     close_file(&fixture);
 }
 
-/* Faults that wait for storage do not make a window dear. */
+/* Faults that wait for storage do not make a window count as expensive. */
 TEST(test_faults_on_storage)
 {
     const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
@@ -264,7 +265,7 @@ static void touch(char *memory, int64_t length, int64_t step)
         memory[at] = 1;
 }
 
-/* A read of the first bytes of a window that counts, with a fault for each step bytes. */
+/* Reads the first bytes of a window that counts faults, with one fault for each step bytes. */
 static void probe(struct mpiio_windows *windows, int64_t length, int64_t step)
 {
     struct mpiio_window window = {.probes = true};
@@ -297,7 +298,7 @@ TEST(test_faults_are_counted)
     mpiio_windows_destroy(&windows);
 }
 
-/* If address space is limited, as by ulimit -v, most of it is left to the program. */
+/* If address space is limited, as by ulimit -v, windows leave most of it to the program. */
 TEST(test_limited_space)
 {
     struct rlimit before, limit;

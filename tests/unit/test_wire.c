@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The codec against bytes written by hand, both ways, and where a message is too short or long. */
+/* Tests the codec against bytes written by hand, in both directions, and messages that are too
+   short or long. */
 
 #include "unit.h"
 #include "net/wire.h"
 
-/* One of each field. */
+/* One field of each kind. */
 struct fields {
     uint8_t u8;
     uint32_t u32;
@@ -86,7 +87,7 @@ TEST(fields_are_read_from_bytes)
     assert_ptr_equal(got.text, expected + sizeof(expected) - 5);
 }
 
-/* Room of exactly that size, so that a sanitizer sees what lies behind it. */
+/* Memory of exactly that size, so that a sanitizer detects accesses past it. */
 TEST(no_room_is_passed)
 {
     for (size_t size = 0; size < sizeof(expected); size++) {
@@ -148,10 +149,10 @@ TEST(wrong_values_are_refused)
         size_t size;
         uint8_t bytes[12];
     } texts[] = {
-        {4, {0, 0, 0, 0}},                              /* without its end */
+        {4, {0, 0, 0, 0}},                              /* no null byte at the end */
         {6, {0, 0, 0, 2, 'a', 'b'}},                    /* the same */
-        {7, {0, 0, 0, 3, 'a', 0, 0}},                   /* two ends */
-        {10, {0, 0, 0, 6, 'a', 'b', 'c', 'd', 'e', 0}}, /* over the most */
+        {7, {0, 0, 0, 3, 'a', 0, 0}},                   /* two null bytes */
+        {10, {0, 0, 0, 6, 'a', 'b', 'c', 'd', 'e', 0}}, /* longer than allowed */
         {8, {0xff, 0xff, 0xff, 0xff, 'a', 'b', 'c', 0}},
     };
     struct mpiio_wire wire = reader("\2", 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that take requests end when they are asked to, whichever thread started them. */
+/* Tests that threads which take requests end when they must, whichever thread started them. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -14,14 +14,15 @@
 
 #define PATIENCE 60 /* seconds */
 
-/* A session whose kernel is the other end of a pair of sockets. */
+/* A session whose kernel is the other end of a socket pair. */
 struct fixture {
     struct fuse_session *fuse;
     struct fs_workers workers;
     pthread_t runner;
     int kernel, daemon;
-    sem_t taken, let_go; /* a request is, and its worker may go on */
-    bool waits;          /* the worker waits for others with it, and takes no signals then */
+    sem_t taken, let_go; /* a worker has a request; it may continue */
+    /* while it has the request, the worker waits for others, with signals blocked */
+    bool waits;
 };
 
 static void wait_without_signals(struct fs_workers *workers)
@@ -99,7 +100,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* A worker has a request, until let_go. */
+/* Gives a request to a worker, which holds it until let_go. */
 static void occupy(struct fixture *fixture)
 {
     struct {
@@ -152,7 +153,7 @@ static unsigned count_workers(struct fs_workers *workers)
     return count;
 }
 
-/* A wait of a worker's has another one started, with the signals that it takes itself. */
+/* While a worker waits, another one is started, with the signal mask of workers. */
 TEST(those_end_that_a_thread_without_signals_has_started, setup, teardown)
 {
     struct fixture *fixture = *state;
@@ -164,7 +165,8 @@ TEST(those_end_that_a_thread_without_signals_has_started, setup, teardown)
     must_end(fixture);
 }
 
-/* Threads of the pool, and of the session when all is unmounted: that is nobody who is missing. */
+/* Waits of other threads are not counted: those of the pool, and the session's when all is
+   unmounted. No worker is missing then. */
 TEST(a_wait_of_others_does_not_count, setup, teardown)
 {
     struct fixture *fixture = *state;

@@ -52,7 +52,8 @@ TEST(test_random_writes_without_fallocate)
     fallocate_error = 0;
 }
 
-/* Etypes with gaps, and tiles that lie within each other: the slice's order is not the file's. */
+/* Makes etypes with gaps, and tiles that lie within each other. The slice's order is not the
+   file's. */
 static struct vs_view *etype_view(int number)
 {
     static const char *const views[] = {
@@ -85,11 +86,11 @@ TEST(test_partial_etype_at_the_end)
     struct model *model = model_start(make_vector(3, 8, 32), 1 << 20);
     struct model *wide = model_start(etype_view(2), 1 << 20);
 
-    /* With an etype of bytes: exactly the bytes written. */
+    /* With an etype of bytes, the file grows by exactly the bytes written. */
     model_write(model, 0, 3, 0);
     assert_int_equal(model->size, 6);
     assert_int_equal(mpiio_slice_size(model->slice), 3);
-    /* With an etype of doubles: the whole element. */
+    /* With an etype of doubles, it grows by a whole element. */
     model_write(wide, 17, 3, 0);
     assert_int_equal(wide->size, 64 + 8);
     assert_int_equal(mpiio_slice_size(wide->slice), 24);
@@ -118,7 +119,7 @@ TEST(test_windows_edges_and_far_ends)
         assert_int_equal(mpiio_slice_write(slice, bytes + i, length - 100, offset), length - 100);
         assert_int_equal(mpiio_slice_read(slice, back, length - 100, offset), length - 100);
         assert_memory_equal(back, bytes + i, length - 100);
-        /* The gaps stay as they were. */
+        /* The gaps are unchanged. */
         assert_int_equal(pread(fd, back, 24, i * MPIIO_WINDOW_SIZE - 24), 24);
         for (int k = 0; k < 24; k++)
             assert_int_equal(back[k], 0);
@@ -165,7 +166,7 @@ TEST(test_limits)
 
     assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit), -EFBIG);
     assert_int_equal(mpiio_slice_write(slice, "xy", 2, INT64_MAX), -EFBIG);
-    /* Legal in the view, too much for a filesystem. */
+    /* Valid in the view, but too large for a filesystem. */
     assert_int_equal(mpiio_slice_write(slice, "xy", 2, limit - 1), -EFBIG);
     assert_int_equal(mpiio_slice_resize(slice, limit + 1), -EFBIG);
     assert_int_equal(mpiio_slice_resize(slice, INT64_MAX), -EFBIG);
@@ -213,20 +214,20 @@ TEST(test_error_in_the_middle)
     pwrite_error = 0;
     assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
     model_end(model);
-    /* Runs that wait for the mapping come before a long one that fails. */
+    /* Runs that are queued for the mapping are written before a long run that fails. */
     model = model_start(make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": "
                                   "[8,8,8,8,8,8,8,8,8,8,20000], \"displacements\": "
                                   "[0,16,32,48,64,80,96,112,128,144,160]}"),
                         1 << 20);
     model_fill(model, 100000);
     pwrite_error = ENOSPC;
-    pwrites_left = 1; /* the first run's */
+    pwrites_left = 1; /* only the first run's call succeeds */
     assert_int_equal(mpiio_slice_write(model->slice, long_bytes, sizeof(long_bytes), 0), 80);
     pwrite_error = 0;
     model_end(model);
 }
 
-/* Random ranges, near each other and far apart, short and long, of an image that lies anywhere. */
+/* Makes random ranges of an image: near each other or far apart, short or long. */
 static size_t random_ranges(struct mpiio_range *ranges, size_t most, int64_t end)
 {
     int64_t at = below(100);
@@ -360,7 +361,7 @@ TEST(test_reserve)
     model_end(sparse);
 }
 
-/* Bytes that nobody writes stay a hole. */
+/* Bytes that are not written stay a hole. */
 TEST(test_holes_stay)
 {
     struct model *model = model_start(make_vector(0, 8, 32), MODEL_BYTES);
@@ -371,7 +372,7 @@ TEST(test_holes_stay)
     model_end(model);
 }
 
-/* Whatever is done with a size that is no longer true, the file is not cut. */
+/* No operation that works with an outdated size truncates the file. */
 TEST(test_growing_never_cuts)
 {
     static unsigned char bytes[4096];
@@ -391,7 +392,7 @@ TEST(test_growing_never_cuts)
             assert_int_equal(mpiio_slice_resize(model->slice, 1000), 0);
         else
             assert_int_equal(mpiio_slice_reserve(model->slice, 0, 1000), 0);
-        /* Runs that are written by calls alone need no query of the size. */
+        /* Runs that are only written by calls need no query of the size. */
         assert_int_equal(other_writes_at != 0, step == 2 || step == 5);
         if (other_writes_at == 0) {
             assert_int_equal(pread(model->fd, &byte, 1, 3 << 20), 1);
@@ -420,9 +421,9 @@ TEST(test_append)
 }
 
 /*
- * Four ranks write all of a file: nothing is read, each byte is stored once. Of runs that are
- * scattered the last one is written by a call, and where nothing is appended the first one, unless
- * its page is not there yet and the end of the file near.
+ * Four ranks write all of a file. Nothing is read, and each byte is stored once. The last one of
+ * scattered runs is written by a call. So is the first one if nothing is appended, unless its page
+ * is missing and the file's end is near.
  */
 TEST(test_full_tiles_need_no_read)
 {
@@ -470,7 +471,7 @@ static bool is_later(struct timespec a, struct timespec b)
     return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
 }
 
-/* Also where every page is dirty already, and for every way of writing. */
+/* Holds also if every page is already dirty, and for every way of writing. */
 TEST(test_every_write_moves_the_times)
 {
     static const int runs[] = {8, 700, 20000};

@@ -5,7 +5,8 @@
 
 #include "core/file/write_behind.h"
 
-/* Blocks that are written back behind the writers. Linked with --wrap for sync_file_range. */
+/* Tests blocks that are written back behind the writers. The program is linked with --wrap for
+   sync_file_range. */
 
 #define BLOCK MPIIO_WRITE_BEHIND_BLOCK
 #define RUNS  "{\"type\": \"resized\", \"lb\": 0, \"extent\": 16, \"oldtype\": \"double\"}"
@@ -13,7 +14,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
 static int calls[8];    /* by block; guarded by lock */
-static sigset_t masked; /* signals that the thread which writes back leaves to others; by lock */
+static sigset_t masked; /* signals that the writeback thread blocks; guarded by lock */
 
 int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags);
 
@@ -36,7 +37,7 @@ static void await(int block)
     pthread_mutex_unlock(&lock);
 }
 
-/* Each of two slices has every other run: a block is full when both have written it. */
+/* Two slices have alternating runs. A block is full when both have written it. */
 TEST(test_blocks_that_all_have_filled)
 {
     int fd = make_file();
@@ -53,13 +54,13 @@ TEST(test_blocks_that_all_have_filled)
     for (int64_t at = BLOCK; at < BLOCK * 3 / 2; at += (int64_t)part)
         assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
     await(2);
-    /* The program's own handlers never run in a thread that it did not start. */
+    /* The program's signal handlers never run in a thread that the program did not start. */
     assert_true(sigismember(&masked, SIGINT) && sigismember(&masked, SIGALRM));
     assert_false(sigismember(&masked, SIGBUS));
     for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
         assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
     await(0);
-    /* Once until a sync, and then again. */
+    /* A block is written back once until a sync, and then again. */
     for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
         for (int rank = 0; rank < 2; rank++)
             assert_int_equal(mpiio_slice_write(slices[rank], bytes, part, at), part);
@@ -78,7 +79,7 @@ TEST(test_blocks_that_all_have_filled)
     free(bytes);
 }
 
-/* Few bytes far apart fill nothing, and what takes long to be filled gives way to newer blocks. */
+/* Few bytes far apart do not fill a block. A block that fills slowly is replaced by newer ones. */
 TEST(test_blocks_that_are_not_full)
 {
     struct mpiio_windows windows;

@@ -6,18 +6,18 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-/* A full disk, by small filesystems of its own: needs the right to mount. */
+/* Tests a full disk with small filesystems of its own. This needs the right to mount. */
 
 #define DISK_BYTES ((int64_t)8 << 20)
 
 struct disk {
     char folder[64];
-    char image[64]; /* empty: none */
-    int fd;         /* of the file on it */
+    char image[64]; /* empty: no image */
+    int fd;         /* of the file on the disk */
     struct mpiio_store *store;
 };
 
-static struct disk disk; /* of the test that runs; no folder: none */
+static struct disk disk; /* of the running test; the folder is empty if there is none */
 
 static void make_disk(void)
 {
@@ -75,7 +75,7 @@ static bool make_ext4(void)
     return true;
 }
 
-/* After each test, also one that failed. */
+/* Removes the disk after each test, also after one that failed. */
 static int remove_disk(void **state)
 {
     if (disk.folder[0] == '\0')
@@ -90,7 +90,7 @@ static int remove_disk(void **state)
     return 0;
 }
 
-/* Takes the space of the disk but for so many bytes. Returns the file that has it. */
+/* Fills the disk until left bytes remain. Returns the file that uses the space. */
 static int fill_disk(int64_t left)
 {
     char path[128];
@@ -117,7 +117,8 @@ static void check_back(struct mpiio_slice *slice, size_t length)
     assert_memory_equal(back, bytes, length);
 }
 
-/* Fills the filesystem, which may grant a block or two more before it reports that it is full. */
+/* Fills the disk. The filesystem may grant a block or two more before it reports that it is
+   full. */
 static void use_up(struct mpiio_slice *slice, int64_t offset)
 {
     ssize_t did;
@@ -132,17 +133,17 @@ static void use_up(struct mpiio_slice *slice, int64_t offset)
     assert_int_equal(did, -ENOSPC);
 }
 
-/* Writes past the space that is left, frees it, and goes on where the short count ended. */
+/* Writes more than fits, frees space, and continues where the short count ended. */
 static void check_growing(int64_t run)
 {
     struct mpiio_slice *slice = make_slice(disk.store, make_vector(0, run, 2 * run));
     int filler = fill_disk(512 << 10);
     ssize_t did = mpiio_slice_write(slice, bytes, sizeof(bytes), 0);
 
-    /* Half of 512 KiB, less what the filesystem itself needs. */
+    /* Half of 512 KiB, less the filesystem's metadata. */
     assert_in_range(did, 100 << 10, 512 << 10);
     check_back(slice, (size_t)did);
-    /* The size has not run far ahead of what is stored. */
+    /* The size is not far ahead of the stored bytes. */
     assert_in_range(mpiio_slice_size(slice), did, did + (64 << 10));
     use_up(slice, 2 << 20);
     check_back(slice, (size_t)did);
@@ -156,7 +157,7 @@ static void check_growing(int64_t run)
     assert_int_equal(ftruncate(disk.fd, 0), 0);
 }
 
-/* Inside a sparse file nothing grows: it is the page's first touch that fails. */
+/* Writes inside a sparse file do not make it grow: the first access to a page fails. */
 static void check_holes(int64_t run)
 {
     struct mpiio_slice *slice = make_slice(disk.store, make_vector(0, run, 2 * run));
@@ -203,7 +204,7 @@ TEST(test_full_ext4, NULL, remove_disk)
     check_disk();
 }
 
-/* Reserved space can be written when the disk is full. */
+/* Reserved space can be written even if the disk is full. */
 TEST(test_reserved_space, NULL, remove_disk)
 {
     struct mpiio_slice *slice;

@@ -6,14 +6,15 @@
 #include <stdatomic.h>
 #include <sys/stat.h>
 
-/* Writers at the same time: threads of this process, and plain pwrite(2) as other programs do. */
+/* Tests concurrent writers: threads of this process, and plain pwrite(2), as other programs use
+   it. */
 
 #define RUN 8
 
 struct writer {
     int number;
     int fd;                    /* of plain writers */
-    struct mpiio_slice *slice; /* NULL: a plain writer */
+    struct mpiio_slice *slice; /* NULL: uses pwrite */
     unsigned int seed;
     bool wrong;
 };
@@ -34,8 +35,9 @@ static void join_all(struct writer *writers, pthread_t *threads, int count)
 }
 
 /*
- * Runs of 8 bytes dealt to four writers, who write theirs round by round, near each other, and look
- * before each round that the last one's are still there: a loss does not stay hidden.
+ * Four writers share the runs of 8 bytes. They write round by round, near each other. Before each
+ * round a writer checks that its bytes of the last round are still there, so that a lost update
+ * does not stay hidden.
  */
 
 #define UPDATE_RUNS   5000 /* of each writer */
@@ -54,7 +56,8 @@ static uint64_t value_of(int number, int round, int run)
            (uint64_t)(unsigned int)run;
 }
 
-/* In pieces of random length, so that scattering and single calls both occur. */
+/* Writes a writer's runs in pieces of random length, so that scattering and single calls both
+   occur. */
 static bool update_slice(struct writer *writer, const uint64_t *values)
 {
     int run = 0;
@@ -114,7 +117,7 @@ static void *update(void *argument)
     return NULL;
 }
 
-/* A million updates in all; the file is made by them, so growing races too. */
+/* A million updates in all. They also make the file grow, so growing races, too. */
 TEST(test_no_update_is_lost)
 {
     int fd = make_file();
@@ -140,7 +143,7 @@ TEST(test_no_update_is_lost)
     close(fd);
 }
 
-/* Growth. */
+/* Growing. */
 
 #define GROW_BYTES (3 << 20) /* of each writer */
 
@@ -173,7 +176,7 @@ static void check_grown(int fd, int64_t run)
     free(file);
 }
 
-/* Two stores, as two mounts have; and one. */
+/* Two stores, as two mounts have them, and one store. */
 TEST(test_growing_at_once)
 {
     static const int runs[] = {4, 64, 512, 1 << 13, 1 << 15};
@@ -202,7 +205,7 @@ TEST(test_growing_at_once)
 
 #define APPENDS UNIT_ROUNDS(2000)
 
-/* Records of random length that begin with a mark, their writer and their length. */
+/* Appends records of random length. Each begins with a mark, its writer and its length. */
 static void *append(void *argument)
 {
     struct writer *writer = argument;
@@ -313,12 +316,12 @@ TEST(test_truncated_while_written)
 }
 
 /*
- * A plain writer makes the file longer, step by step with gaps between; a slice's writer fills the
- * gaps as soon as the size shows them. ext4 clears the rest of the old last block after it has
- * shown the new size: what is stored through a mapping in between would be lost.
+ * A plain writer makes the file grow step by step, and leaves gaps. A slice's writer fills the gaps
+ * as soon as the size shows them. ext4 clears the rest of the former last block after it has shown
+ * the new size, so bytes stored through a mapping in between would be lost.
  */
 
-#define STEP     64 /* runs that the file grows by at once: less than a block */
+#define STEP     64 /* runs that the file grows by at once; less than a block */
 #define STEPS    UNIT_ROUNDS(20000)
 #define GAP_RUNS (STEP * STEPS)
 

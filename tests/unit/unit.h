@@ -28,9 +28,9 @@
 
 #include <cmocka.h>
 
-/* The number of rounds of a random test that run. With a sanitizer a round takes ten times as long.
-   A sanitizer reports a wrong access the first time that it is made, and needs no unlucky moment
-   for it. Builds without a sanitizer compare the results of all rounds. */
+/* The number of rounds that a random test runs. With a sanitizer a round takes ten times as
+   long, so fewer run. A sanitizer reports a wrong access the first time that it happens. Builds
+   without a sanitizer compare the results of all rounds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNIT_ROUNDS(rounds) ((rounds) / 4)
 #else
@@ -46,7 +46,7 @@
     }                                                                                              \
     static void name(void **state)
 
-/* Runs the tests of the program between these fixtures of cmocka's. */
+/* Runs the tests of the program between these group fixtures of cmocka. */
 #define TEST_GROUP(setup, teardown)                                                                \
     __attribute__((constructor)) static void add_group(void)                                       \
     {                                                                                              \

@@ -3,7 +3,7 @@
 #define WRITE_MODEL_H
 
 /*
- * A model of a file that is written through a slice, and faults in the calls that change it. The
+ * A model of a file that is written through a slice, with faults in the calls that change it. The
  * program is linked with --wrap for fallocate64, fstat64, lseek64 and pwrite64.
  */
 
@@ -11,10 +11,10 @@
 
 #include "slice_fixture.h"
 
-/* Faults that the tests put into the two calls that change the file. */
+/* Faults that tests inject into the two calls that change the file. */
 static int fallocate_error; /* 0: none */
 static int pwrite_error;
-static int pwrites_left; /* that succeed before pwrite_error */
+static int pwrites_left; /* calls that succeed before pwrite_error */
 
 int __real_fallocate64(int fd, int mode, off_t displacement, off_t length);
 int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length);
@@ -39,7 +39,7 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displac
     return __real_pwrite64(fd, buffer, length, displacement);
 }
 
-/* Another writer that appends a byte far behind the end, just after the size was looked at. */
+/* Where another writer appends a byte, far past the end, just after the size was queried. */
 static int64_t other_writes_at; /* 0: it does not */
 
 int __real_fstat64(int fd, struct stat *st);
@@ -47,7 +47,7 @@ int __wrap_fstat64(int fd, struct stat *st);
 off_t __real_lseek64(int fd, off_t offset, int whence);
 off_t __wrap_lseek64(int fd, off_t offset, int whence);
 
-static int sizes_asked; /* how often the size was */
+static int sizes_asked; /* how often the size was queried */
 
 static inline void other_writes(int fd)
 {
@@ -74,7 +74,7 @@ off_t __wrap_lseek64(int fd, off_t offset, int whence)
     return result;
 }
 
-/* The model: what the file must hold, byte for byte, and how long it must be. */
+/* The model: the file's expected bytes and length. */
 
 #define MODEL_BYTES (4 << 20)
 
@@ -82,8 +82,9 @@ struct model {
     int fd;
     struct mpiio_store *store;
     struct mpiio_slice *slice;
-    int64_t positions; /* that the tests use */
-    int64_t *reach;    /* by position: the file's size that shows it and all before it */
+    int64_t positions; /* positions that the tests use */
+    /* by position: the size of the file that shows it and all positions before it */
+    int64_t *reach;
     int64_t size;
     unsigned char bytes[MODEL_BYTES];
 };
@@ -146,7 +147,7 @@ static inline void model_check(const struct model *model)
     }
 }
 
-/* Writes random bytes, reads them back through the slice, and keeps the model up to date. */
+/* Writes random bytes, reads them back through the slice, and updates the model. */
 static inline void model_write(struct model *model, int64_t offset, size_t length, size_t skew)
 {
     const struct vs_view *view = mpiio_slice_view(model->slice);
