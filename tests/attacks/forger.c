@@ -36,7 +36,8 @@
 #include "core/base/grant.h"
 
 #define CONTENTS "mine\n"
-#define MEMORY   "/memfd:" MPIIO_GRANT_MEMORY " (deleted)" /* as the link of real memory says */
+/* the target of the link of real memory */
+#define MEMORY   "/memfd:" MPIIO_GRANT_MEMORY " (deleted)"
 #define TEXT_MAX 65536
 
 static struct {
@@ -46,7 +47,7 @@ static struct {
     size_t length;
     struct mpiio_grant_page *page;
     struct mpiio_grant_request where; /* the answer that names the page */
-    int holder; /* a pipe with the holder's descriptor of the page; 0: it was read */
+    int holder; /* a pipe from the process that holds the page; 0: the answer was sent */
 } forger;
 
 static size_t load(const char *path, void *data, size_t size)
@@ -59,7 +60,7 @@ static size_t load(const char *path, void *data, size_t size)
     return length;
 }
 
-/* Returns st_dev without a request to the filesystem, which this process serves. */
+/* Returns st_dev without a request to the filesystem, because this process serves it. */
 static dev_t device_of(const char *path)
 {
     struct statx st = {0};
@@ -68,7 +69,7 @@ static dev_t device_of(const char *path)
     return makedev(st.stx_dev_major, st.stx_dev_minor);
 }
 
-/* Makes a page in which only the owner is wrong. */
+/* Makes a page that is correct except for its owner. */
 static void make_page(void)
 {
     const char *file = forger.file != NULL ? forger.file : forger.shown;
@@ -200,8 +201,8 @@ static void must(int result, const char *what)
 }
 
 /*
- * Opens the page's file where the filesystem is the root of all, so that its link in /proc looks
- * like that of memory, and keeps it open.
+ * Opens the page's file with the filesystem as the process's root. The link in /proc then looks
+ * like that of memory. Keeps the file open.
  */
 static void hold_shown(dev_t before, int pipe)
 {

@@ -57,7 +57,7 @@ static void note(const char *call)
     }
 }
 
-/* Never returns where that call is not to be answered. */
+/* Logs a call. Never returns if the call is to hang. */
 static void enter(const char *call)
 {
     note(call);
@@ -100,7 +100,8 @@ static int hostile_open(const char *path, struct fuse_file_info *info)
     return is_stats(path) ? 0 : -ENOENT;
 }
 
-/* Somebody is looking inside: what he knows by name is another thing now. */
+/* Unmounts the filesystem while a process is looking inside. The name that it knows now leads
+   elsewhere. */
 static void leave(void)
 {
     const char *arguments[] = {"fusermount3", "-uz", "--", hostile.mountpoint, NULL};

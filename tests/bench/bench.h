@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Definitions that the benchmark programs share with scripts/bench, which makes the file: 64-bit
-   word number index of the file holds index * BENCH_FACTOR modulo 2^64, so a word tells where it
-   came from. */
+/* Definitions that the benchmark programs share with scripts/bench, which makes the file. The
+   64-bit word with number index holds index * BENCH_FACTOR modulo 2^64, so its value tells its
+   position. */
 #define BENCH_FACTOR  UINT64_C(0x9E3779B97F4A7C15)
-#define BENCH_INVERSE UINT64_C(0xF1DE83E19937733D) /* BENCH_FACTOR times this is 1 */
+#define BENCH_INVERSE UINT64_C(0xF1DE83E19937733D) /* the inverse of BENCH_FACTOR modulo 2^64 */
 
 static inline uint64_t bench_word(uint64_t index)
 {
@@ -21,7 +21,7 @@ static inline uint64_t bench_index(uint64_t word)
     return word * BENCH_INVERSE;
 }
 
-/* Seconds of a clock that only goes forward. */
+/* Returns seconds of a monotonic clock. */
 static inline double bench_now(void)
 {
     struct timespec now;
@@ -29,7 +29,8 @@ static inline double bench_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The next of a fixed series of numbers that look random (splitmix64); state starts anywhere. */
+/* Returns the next number of a fixed pseudorandom series (splitmix64). Any state is a valid
+   start. */
 static inline uint64_t bench_random(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
@@ -39,8 +40,8 @@ static inline uint64_t bench_random(uint64_t *state)
 }
 
 /*
- * A sum over a slice that depends on the place of each word; position is the number in the slice
- * of the first of the count words.
+ * Returns a checksum of words that depends on their order. position is the number of the first word
+ * in the slice.
  */
 static inline uint64_t bench_sum(const uint64_t *words, uint64_t count, uint64_t position)
 {

@@ -41,7 +41,7 @@ static struct vs_view *parse_view(const char *path, const char *datarep, long ru
     return bench_view("calls", path, text);
 }
 
-/* callgrind counts what is done in here: it needs a name, and a call. */
+/* callgrind counts the instructions of this function by its name, so it must not be inlined. */
 __attribute__((noinline)) static int counted(const struct work *work)
 {
     for (long i = 0; i < work->count; i++) {

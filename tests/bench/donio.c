@@ -40,7 +40,7 @@ struct column {
     int32_t vertices[MAX_NZ][VERTICES];
 };
 
-/* In memory that all processes share. */
+/* The memory that all processes share. */
 struct shared {
     pthread_barrier_t barrier;
     double times[TIMES];
@@ -52,7 +52,7 @@ static void fail(const char *what)
     exit(1);
 }
 
-/* The number of the vertex at (x, y, z), all from 1. */
+/* Returns the number of the vertex at (x, y, z). All numbers start at 1. */
 static int32_t vertex(const struct job *job, int x, int y, int z)
 {
     return z + (x - 1) * job->points[2] + (y - 1) * job->points[2] * job->points[0];
@@ -68,7 +68,7 @@ static void fill_column(const struct job *job, int x, int y, struct column *colu
             column->vertices[z - 1][i] = vertex(job, x + dx[i], y + dy[i], z + dz[i]);
 }
 
-/* One column by lseek and read or write, as the program of 1994 does it. */
+/* Moves a column by lseek and read or write, as the program of 1994 does. */
 static void move_column(int fd, const struct job *job, int x, int y, struct column *column,
                         bool writing)
 {
@@ -96,7 +96,7 @@ static void each_column(int fd, const struct job *job, int me, bool writing)
     }
 }
 
-/* Waits for all; the first process notes the time that has passed since the last call. */
+/* Waits for all processes. The first one records the time since its last call. */
 static void lap(struct shared *shared, int me, int index, double *last)
 {
     pthread_barrier_wait(&shared->barrier);
@@ -160,7 +160,8 @@ static void make_barrier(struct shared *shared, unsigned processes)
         fail("donio: barrier");
 }
 
-/* One that fails leaves the others waiting: all are ended. Returns how many failed. */
+/* Waits for all processes. If one fails, the others would wait for it, so kills them. Returns
+   how many failed. */
 static int wait_all(pid_t *pids, int count)
 {
     int bad = 0, status;

@@ -38,10 +38,10 @@ enum action { TAKE, PUT, ORDERED };
 
 struct job;
 
-/* How records are reached. All of these end the job where something fails. */
+/* A way to access records. All functions end the job on an error. */
 struct way {
     void (*open)(struct job *job);
-    bool (*take)(struct job *job, uint64_t *record); /* false: none is left */
+    bool (*take)(struct job *job, uint64_t *record); /* false: no record is left */
     void (*put)(struct job *job, const uint64_t *record);
     void (*put_share)(struct job *job, const uint64_t *records, bool last);
     void (*close)(struct job *job); /* stores what was written */
@@ -59,7 +59,8 @@ struct job {
     double start, end; /* of this process */
 };
 
-/* mpiexec ends the others. MPI_Abort would add a line, and scripts/bench tells the last. */
+/* Ends this process, so that mpiexec ends the others. MPI_Abort would print another line, and
+   scripts/bench reports the last one. */
 static _Noreturn void fail(const char *what, const char *why)
 {
     fprintf(stderr, "records: %s: %s\n", what, why);
@@ -85,7 +86,7 @@ static void check_length(const char *what, ssize_t did, size_t wanted)
         fail(what, "not all of it");
 }
 
-/* By MPI */
+/* By MPI. */
 
 static void open_by_mpi(struct job *job)
 {
@@ -132,7 +133,7 @@ static void close_by_mpi(struct job *job)
 static const struct way by_mpi = {open_by_mpi, take_by_mpi, put_by_mpi, put_share_by_mpi,
                                   close_by_mpi};
 
-/* Through a mount */
+/* Through a mount. */
 
 static int open_name(const struct job *job, const char *name, int flags)
 {
@@ -146,7 +147,8 @@ static int open_name(const struct job *job, const char *name, int flags)
     return fd;
 }
 
-/* A share is from an open to a close: in order there is nothing to open before. */
+/* Opens "shared". Ordered contributions each have an open of their own, so there is nothing to
+   open before them. */
 static void open_by_mount(struct job *job)
 {
     if (job->action != ORDERED)
@@ -191,7 +193,7 @@ static void close_by_mount(struct job *job)
 static const struct way by_mount = {open_by_mount, take_by_mount, put_by_mount, put_share_by_mount,
                                     close_by_mount};
 
-/* Records */
+/* Records. */
 
 static void make_record(uint64_t *record, long number)
 {
@@ -199,7 +201,7 @@ static void make_record(uint64_t *record, long number)
         record[i] = bench_word((uint64_t)number * RECORD_WORDS + (uint64_t)i);
 }
 
-/* The number of a record, which is whole and one of count. */
+/* Returns a record's number. Fails if the record is damaged or its number is not below count. */
 static long number_of(const uint64_t *record, long count)
 {
     uint64_t first = bench_index(record[0]);
@@ -220,7 +222,7 @@ static void *allocate(size_t count, size_t size)
     return memory;
 }
 
-/* Waits for all processes of the job without a processor: MPI's own waiting would spin. */
+/* Waits for all processes of the job, and sleeps meanwhile. MPI's own barrier would spin. */
 static void meet(void)
 {
     const struct timespec nap = {.tv_nsec = 1000000};
@@ -236,7 +238,7 @@ static void meet(void)
     }
 }
 
-/* The actions of the processes. */
+/* What the processes do. */
 
 static void take_records(struct job *job, int *seen)
 {
@@ -281,7 +283,7 @@ static void put_in_order(struct job *job)
     free(records);
 }
 
-/* Process 0 counts the records of the file, which others have written. */
+/* Counts the file's records, which other processes have written. For process 0. */
 static void count_written(const struct job *job, int *seen)
 {
     uint64_t record[RECORD_WORDS];
@@ -304,7 +306,7 @@ static void count_written(const struct job *job, int *seen)
     fclose(file);
 }
 
-/* Each record was seen once, by all processes together. */
+/* Checks that all processes together have seen each record exactly once. */
 static void check_seen(const struct job *job, const int *seen)
 {
     int *total = allocate((size_t)job->count, sizeof(int));

@@ -85,7 +85,7 @@ static void read_slice(const struct pattern *p, bool sum)
     uint64_t *words = malloc((size_t)p->call);
     if (words == NULL)
         fail("out of memory", MPI_SUCCESS);
-    memset(words, 0, (size_t)p->call); /* page faults are not what is measured */
+    memset(words, 0, (size_t)p->call); /* so that page faults are not measured */
 
     uint64_t total = 0;
     double start = bench_now();
@@ -106,7 +106,7 @@ static void read_slice(const struct pattern *p, bool sum)
     check("free", MPI_Type_free(&tile));
 }
 
-/* The words of this rank's slice, all made before the clock starts. */
+/* Returns the words of this rank's slice, all made before the clock starts. */
 static uint64_t *slice_words(const struct pattern *p)
 {
     uint64_t *words = malloc((size_t)p->bytes);
@@ -176,7 +176,7 @@ static void read_random(const char *path, long long runs, long long count)
     check("free", MPI_Type_free(&filetype));
 }
 
-/* A size or count from the command line: decimal, at least least. */
+/* Parses a decimal size or count of at least least. */
 static long long number(const char *text, long long least)
 {
     char *end;

@@ -7,7 +7,8 @@
 
 #include "core/slice.h"
 
-/* Rank 0's view of the file at path, by the text of a spec; NULL after a line on stderr. */
+/* Returns rank 0's view of the file at path, from a spec's text. Returns NULL after a message on
+   stderr. */
 static inline struct vs_view *bench_view(const char *program, const char *path, const char *text)
 {
     struct vs_error error = {0};

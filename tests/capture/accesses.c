@@ -13,12 +13,12 @@
 
 #define BYTES (1 << 20)
 
-static unsigned char data[BYTES]; /* of the file, where this rank has accessed it */
+static unsigned char data[BYTES]; /* the file's bytes, where this rank has accessed them */
 static bool touched[BYTES];
 static MPI_Comm comm;
 static MPI_File file;
 
-/* Bytes that differ from others, whoever writes them: ranks may write over each other's. */
+/* Makes bytes that depend only on their offset, because ranks may overwrite each other's. */
 static void *fill(int64_t offset, int bytes)
 {
     for (int i = 0; i < bytes; i++) {
@@ -54,7 +54,7 @@ static void segments(void)
             put_doubles((segment * ranks + rank) * 4000 + part * 800, 100);
 }
 
-/* A 2 x 2 grid of blocks of 30 rows of 20 doubles, the last one first. */
+/* A 2 x 2 grid of blocks of 30 rows of 20 doubles. The last block comes first. */
 static void rows(void)
 {
     for (int row = 29; row >= 0; row--)
@@ -72,7 +72,7 @@ static void cube(void)
         }
 }
 
-/* The individual file pointer; in memory the ints lie apart. */
+/* Uses the individual file pointer. In memory the ints lie apart. */
 static void pointer(void)
 {
     int apart[200];
@@ -94,7 +94,7 @@ static void pointer(void)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* Two fields of each record, one program that writes them again and again. */
+/* Two fields of each record. The program writes them repeatedly. */
 static void fields(void)
 {
     for (int round = 0; round < 20; round++)
@@ -104,14 +104,14 @@ static void fields(void)
         }
 }
 
-/* Rank r has r + 1 blocks, the third none. */
+/* Rank r has r + 1 blocks, except that the third rank has none. */
 static void uneven(void)
 {
     for (int i = 0; i <= rank && rank != 2; i++)
         put_doubles((rank * 10 + i * i) * 64, 3);
 }
 
-/* Every way of writing, a part each. */
+/* Uses every routine that writes, for a part each. */
 static void ways(void)
 {
     MPI_Request request;
@@ -137,7 +137,7 @@ static void ways(void)
     check(MPI_File_write_at_c(file, at[7], data + at[7], 1000, MPI_BYTE, MPI_STATUS_IGNORE), "7");
 }
 
-/* A view of all bytes behind a header, the same for all ranks: offsets count doubles. */
+/* A view of all bytes behind a header, the same on all ranks. Offsets count doubles. */
 static void header(void)
 {
     int64_t offset = 24 + rank * 100 * 8;
@@ -148,7 +148,7 @@ static void header(void)
           "MPI_File_write_at_all");
 }
 
-/* Blocks of any length anywhere, some over each other. */
+/* Blocks of any length at any place. Some overlap. */
 static void irregular(void)
 {
     unsigned seed = (unsigned)rank + 1;
@@ -159,7 +159,7 @@ static void irregular(void)
     }
 }
 
-/* More blocks than a filetype may have, at no stride. */
+/* More blocks than a filetype may have, without a stride. */
 static void hopeless(void)
 {
     int64_t offset = 0;
@@ -168,7 +168,7 @@ static void hopeless(void)
         put(offset, 1);
 }
 
-/* Nothing is written; the last rank asks for more than there is. */
+/* Only reads. The last rank asks for more than the file has. */
 static void reads(void)
 {
     static unsigned char buffer[100000];
@@ -200,7 +200,7 @@ static const struct {
     {"untouched", untouched},
 };
 
-/* Keeps what was accessed, packed. */
+/* Keeps the accessed bytes, packed. */
 static void keep_touched(void)
 {
     size_t used = 0;

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HEADER 24 /* bytes before what a view shows */
+#define HEADER 24 /* bytes in front of a view */
 #define TILES  2
 
 static MPI_Datatype darray_of(int size, int of, MPI_Datatype oldtype)
@@ -30,7 +30,7 @@ static MPI_Datatype darray_of(int size, int of, MPI_Datatype oldtype)
     return type;
 }
 
-/* A matrix of 12 x (5 * ranks) in slabs of columns. */
+/* A matrix of 12 x (5 * ranks) doubles. Each rank has a slab of columns. */
 static MPI_Datatype subarray(int order)
 {
     int sizes[2] = {12, 5 * ranks}, subsizes[2] = {12, 5}, starts[2] = {0, 5 * rank};
@@ -41,7 +41,7 @@ static MPI_Datatype subarray(int order)
     return type;
 }
 
-/* Blocks of ints dealt in turn; the displacement says whose. */
+/* Blocks of ints, dealt in turn. The displacement selects the rank's. */
 static MPI_Datatype dealt_ints(void)
 {
     MPI_Datatype vector, type;
@@ -115,8 +115,8 @@ static void nested(const char *path)
 }
 
 /*
- * A darray and a subarray in turn, the first again, the default view between them; after opening
- * anew the first once more and a third.
+ * A darray and a subarray by turns, then the first one again, with the default view between them.
+ * After reopening, the first one again and a third one.
  */
 static void changing(const char *path)
 {
@@ -141,8 +141,8 @@ static void changing(const char *path)
     check(MPI_Type_free(&third), "MPI_Type_free");
 }
 
-/* Whole variables one behind the other, one of which is written in part, one by the shared pointer,
-   and the last ones of both openings. */
+/* Adjacent variables. One is written in part, one by the shared file pointer. The others are
+   written in full, among them the last one of each time that the file is open. */
 static void variables(const char *path)
 {
     MPI_Datatype type = dealt_ints();
@@ -172,7 +172,7 @@ static void variables(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* A filetype of ints over an etype of bytes, which the standard does not allow and MPICH does. */
+/* A filetype of ints over an etype of bytes. The standard forbids it, but MPICH accepts it. */
 static void other_etype(const char *path)
 {
     MPI_Datatype type = dealt_ints();
@@ -184,7 +184,7 @@ static void other_etype(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* A char and an int of one struct over bytes: no basic type is the filetype's only one. */
+/* A struct of a char and an int over bytes. The filetype has more than one basic type. */
 static void mixed(const char *path)
 {
     int lengths[2] = {3, 1};
@@ -203,7 +203,7 @@ static void mixed(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* Each process opens the file by itself, with the darray of its rank among all. */
+/* Each process opens the file by itself, with its own rank's part of a darray. */
 static void alone(const char *path)
 {
     MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
@@ -218,7 +218,8 @@ static void alone(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* Half of the processes each: two files of the program share a name in DIR of -o. */
+/* Each half of the processes opens the file by itself. Both openings have the same name in DIR
+   of -o. */
 static void halves(const char *path)
 {
     MPI_Datatype type;
@@ -240,7 +241,7 @@ static void halves(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* The file is open when the program ends. */
+/* The file is still open when the program ends. */
 static void unclosed(const char *path)
 {
     MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
@@ -251,7 +252,7 @@ static void unclosed(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* Independent writes behind each other, without a barrier: the higher the rank, the later. */
+/* Adjacent independent writes, without a barrier. Higher ranks write later. */
 static void write_late(const char *path, int header)
 {
     struct timespec pause = {.tv_nsec = 50000000L * rank};
@@ -290,8 +291,8 @@ static void write_doubles(MPI_File file, int count, int view)
 
 /*
  * Three views with parts of different sizes: 5 + rank doubles; none on rank 1, whose view is the
- * default view; 3 doubles and, after opening anew, 4, but never more than 3 on rank 0, which has
- * the same view as in the beginning.
+ * default view; 3 doubles and, after reopening, 4. Rank 0 never has more than 3, and has its first
+ * view again.
  */
 static void sizes(const char *path)
 {
@@ -314,7 +315,7 @@ static void sizes(const char *path)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* A view that all ranks share: two tiles on each rank but the last one, a tile and a half there. */
+/* A view that all ranks share. Each rank accesses two tiles, the last one a tile and a half. */
 static void partial(const char *path)
 {
     MPI_Datatype type = dealt_ints();
@@ -329,8 +330,8 @@ static void partial(const char *path)
 }
 
 /*
- * A view of all bytes behind the header, the same on all ranks, each of which writes a part; after
- * opening anew, a darray behind them. With one process alone, that one has the darray.
+ * A view of all bytes behind the header, the same on all ranks. Each rank writes a part. After
+ * reopening, a darray follows. With a single process, that process has the darray.
  */
 static void plain_then(const char *path, MPI_Comm comm, int of, int size)
 {
@@ -362,7 +363,7 @@ static void plain_then_alone(const char *path)
     plain_then(path, MPI_COMM_SELF, 0, 1);
 }
 
-/* Ends early, with the status of a program that succeeds: a file is closed, another one is not. */
+/* Exits early with status 0. One file is closed, another one is not. */
 static MPI_File open_two(const char *path)
 {
     MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
@@ -386,7 +387,7 @@ static void aborted(const char *path)
     MPI_Abort(MPI_COMM_WORLD, 0);
 }
 
-/* Each rank ends as soon as it can, and mpiexec then kills the others. */
+/* Each rank exits as soon as it can, and mpiexec then kills the others. */
 static void exits(const char *path)
 {
     darray(path);
@@ -406,7 +407,7 @@ static void temporary(const char *path)
 }
 
 /* Views that cannot be captured: one that MPI refuses, and a type that viewspec(5) does not
-   have. */
+   support. */
 static void refused(const char *path)
 {
     MPI_File file = open_filled(path, 64);
@@ -420,7 +421,7 @@ static void refused(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* 1200 views, the default one among them. */
+/* 1200 views. One is the default view. */
 static void many(const char *path)
 {
     MPI_File file = open_filled(path, 64);
@@ -458,7 +459,8 @@ static void threads(const char *path)
 {
     struct thread all[4];
 
-    /* The first call of MPI-IO sets ROMIO up: where several threads make it, one of them aborts. */
+    /* The first call of MPI-IO initializes ROMIO. If several threads make it at once, one of
+       them aborts. */
     MPI_File_delete(path, MPI_INFO_NULL);
     for (int i = 0; i < 4; i++) {
         snprintf(all[i].path, sizeof(all[i].path), "%s.%d", path, i);

@@ -21,7 +21,8 @@ static void use(const char *path, MPI_Datatype type)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
-/* Structs of two of the one before: 30 of them, and 2^30 ways from the last one to a byte. */
+/* 30 levels of structs that each contain two of the level below: 2^30 paths lead from the last
+   one to a byte. */
 static void shared(const char *path)
 {
     MPI_Datatype type = MPI_BYTE;
@@ -39,7 +40,7 @@ static void shared(const char *path)
     use(path, type);
 }
 
-/* Blocks without a rule, others on each rank. */
+/* Returns a type of irregular blocks, which depend on seed. */
 static MPI_Datatype scattered(int blocks, unsigned seed)
 {
     int *at = calloc((size_t)blocks, sizeof(*at)), next = 0;
@@ -61,13 +62,13 @@ static void blocks(const char *path)
     use(path, scattered(BLOCKS, (unsigned)rank));
 }
 
-/* More than capture takes of one view. */
+/* More blocks than capture accepts in a view. */
 static void too_many_blocks(const char *path)
 {
     use(path, scattered(5 * BLOCKS, (unsigned)rank));
 }
 
-/* Each view is small enough, and other than those before. */
+/* Several views. Each is small enough and differs from those before. */
 static void large_views(const char *path)
 {
     MPI_File file = open_filled(path, 64);
@@ -81,7 +82,7 @@ static void large_views(const char *path)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* The same three views again and again. */
+/* The same three views many times. */
 static void often(const char *path)
 {
     MPI_File file = open_filled(path, 64);
@@ -94,7 +95,7 @@ static void often(const char *path)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* A large view again and again. */
+/* A large view, many times. */
 static void large_often(const char *path)
 {
     MPI_File file = open_filled(path, 64);
@@ -106,7 +107,7 @@ static void large_often(const char *path)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* Another view with each opening. */
+/* A different view each time that the file is opened. */
 static void reopened(const char *path)
 {
     for (int i = 1; i <= 1100; i++) {

@@ -24,8 +24,8 @@
 #define BYTES         65536
 
 enum kind {
-    BLOCKS, /* of doubles, one a rank, of any length; empty ranks may have the default view */
-    DEALT,  /* tiles of four pieces, which are dealt to the ranks in turn */
+    BLOCKS, /* one block of doubles a rank, of any length; empty ranks may have the default view */
+    DEALT,  /* tiles of four pieces, dealt to the ranks in turn */
     PLAIN,  /* one view of doubles for all ranks, at different offsets */
 };
 
@@ -41,11 +41,11 @@ static struct variable {
 
 static int variable_count;
 static int64_t end; /* of the last variable */
-static bool alone;  /* each process opens the file by itself */
-static bool plain;  /* there are only views of kind PLAIN, one an opening */
+static bool alone;  /* each process opens the file on its own */
+static bool plain;  /* all views are of kind PLAIN, one for each opening */
 static uint64_t state;
 
-/* The same on all ranks. */
+/* Returns a random number below below, the same on all ranks. */
 static int draw(int below)
 {
     state = state * 6364136223846793005 + 1442695040888963407;
@@ -57,7 +57,7 @@ static unsigned char content(int64_t displacement)
     return (unsigned char)((uint64_t)(displacement + 1) * 0x9e3779b97f4a7c15 >> 56);
 }
 
-/* Makes the pieces of this rank's tiles first .. last - 1. Returns their bytes. */
+/* Makes the pieces of this rank's tiles first .. last - 1. Returns their size in bytes. */
 static int make(const struct variable *variable, int first, int last, unsigned char *data)
 {
     int pieces = variable->kind == DEALT ? 4 : 1, bytes = 0;
@@ -134,7 +134,8 @@ static void transfer(MPI_File file, const struct variable *variable, int first, 
         check(MPI_ERR_IO, "what was read");
 }
 
-/* Accesses a variable by its view: new, or once more and not necessarily as far. */
+/* Accesses a variable by its view. If again is true, accesses it once more, maybe a shorter
+   part. */
 static void use(MPI_File file, struct variable *variable, bool again)
 {
     bool reading = again && draw(2), together = draw(2), barrier = draw(2);
@@ -196,7 +197,7 @@ static void open_and_use(const char *path, bool last)
     check(MPI_File_close(&file), "MPI_File_close");
 }
 
-/* A file that is deleted when it is closed. */
+/* Uses a file that is deleted when it is closed. */
 static void use_scratch(const char *path)
 {
     char scratch[256];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A library that has but one of the three functions of a data representation. */
+/* A library with only one of the three functions of a data representation. */
 int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, long position,
                        void *extra_state);
 

@@ -25,14 +25,14 @@ extent_function dtype_file_extent_fn, huge_dtype_file_extent_fn;
 
 static int state;
 void *probe_extra_state = &state;
-void *failing_extra_state = &failing_extra_state; /* the code is what a test puts into it */
+void *failing_extra_state = &failing_extra_state; /* a test puts the code there */
 const int parallel_thread_safe = 1;
 
-/* For tests. */
+/* Tests read and set these. */
 int failing_code;
 atomic_int parallel_inside;
 
-/* Threads inside: converters are called by one at a time. */
+/* Threads in a converter: the library may only be called by one at a time. */
 static atomic_int inside;
 
 static int check_call(const void *userbuf, int datatype, int count, const void *filebuf,
@@ -55,7 +55,8 @@ static int enter(void)
     return others == 0 ? 0 : CODE_OVERLAP;
 }
 
-/* Changes both buffers, as it may: they are MPI's own or the user's to be filled. */
+/* Changes both buffers, as a converter may: each is either MPI's own, or the user's to be
+   filled. */
 int read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf, long position,
                        void *extra_state)
 {
@@ -103,7 +104,7 @@ int huge_dtype_file_extent_fn(int datatype, long *extent, void *extra_state)
     return 0;
 }
 
-/* Representation "parallel": returns once two threads are here at the same time. */
+/* Representation "parallel": returns once two threads are in the function at the same time. */
 int parallel_read_conversion_fn(void *userbuf, int datatype, int count, void *filebuf,
                                 long position, void *extra_state)
 {

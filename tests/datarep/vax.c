@@ -15,7 +15,8 @@
 MPI_Datarep_conversion_function read_conversion_fn, write_conversion_fn;
 MPI_Datarep_extent_function dtype_file_extent_fn;
 
-/* A sign, an exponent, and a fraction behind an implied leading bit: 0.1fff * 2^(exponent-bias). */
+/* The layout of a number: a sign, an exponent, and a fraction behind an implied leading bit. The
+   value is 0.1fff * 2^(exponent-bias). */
 struct format {
     int exponent_bits;
     int bias;
@@ -27,10 +28,10 @@ static struct format f_or_d = {8, 128}, g = {11, 1024};
 void *vax_extra_state = &f_or_d;
 void *vaxg_extra_state = &g;
 
-/* They keep nothing, so they may be called by several threads at once. */
+/* The functions keep no state, so several threads may call them at once. */
 const int thread_safe = 1;
 
-/* Words of 16 bits, the one with the sign first. An F is the upper half of a D. */
+/* Reads words of 16 bits. The word with the sign comes first. An F is the upper half of a D. */
 static uint64_t get_bits(const unsigned char *bytes, int size)
 {
     uint64_t bits = 0;
@@ -56,7 +57,7 @@ static int from_vax(const struct format *format, uint64_t bits, double *value)
     const uint64_t mantissa = leading_bit | (bits & (leading_bit - 1));
 
     *value = 0;
-    if (exponent == 0) /* zero, or with a sign no number at all */
+    if (exponent == 0) /* zero; with a sign, it is no number */
         return bits >> 63 ? MPI_ERR_CONVERSION : MPI_SUCCESS;
     *value = ldexp((double)mantissa, exponent - format->bias - fraction_bits - 1);
     if (bits >> 63)
@@ -74,7 +75,7 @@ static int to_vax(const struct format *format, double value, uint64_t *bits)
     *bits = 0;
     if (!isfinite(value) || exponent + format->bias >= 1 << format->exponent_bits)
         return MPI_ERR_CONVERSION;
-    if (value == 0 || exponent + format->bias < 1) /* too small: zero, which has no sign */
+    if (value == 0 || exponent + format->bias < 1) /* too small: becomes zero, which has no sign */
         return MPI_SUCCESS;
     *bits = ((uint64_t)ldexp(fraction, fraction_bits + 1) & (leading_bit - 1)) |
             (uint64_t)(exponent + format->bias) << fraction_bits |
@@ -118,7 +119,7 @@ static enum kind kind_of(MPI_Datatype datatype, int *size)
     return UNKNOWN;
 }
 
-/* The extent function: all sizes are those in memory. */
+/* The extent function. All sizes are those in memory. */
 int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *extra_state)
 {
     int size;
@@ -129,7 +130,7 @@ int dtype_file_extent_fn(MPI_Datatype datatype, MPI_Aint *file_extent, void *ext
     return MPI_SUCCESS;
 }
 
-/* A number of size bytes, from the file or to it. */
+/* Converts a number of size bytes from the file. */
 static int read_number(const struct format *format, int size, char *native, unsigned char *file)
 {
     double value;
@@ -152,7 +153,8 @@ static int write_number(const struct format *format, int size, char *native, uns
     return error;
 }
 
-/* position counts elements: userbuf is where element 0 would be. filebuf has count of them. */
+/* Converts count elements. position counts elements: userbuf is the address of element 0.
+   filebuf has only the count elements. */
 static int convert(bool reading, void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
                    MPI_Offset position, void *extra_state)
 {

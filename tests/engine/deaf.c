@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * Preloaded into a daemon: while there is a file $DEAF.NODE, the daemon of that node does not
- * receive what the other nodes send.
+ * Preloaded into a daemon. While a file $DEAF.NODE exists, the daemon of that node does not receive
+ * messages from other nodes.
  */
 ssize_t recv(int fd, void *buffer, size_t size, int flags)
 {

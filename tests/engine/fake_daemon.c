@@ -27,16 +27,16 @@ struct fake {
     struct mpiio_message hello;
     int engine_fd;
     int epochs;
-    int fail_node;        /* the node that goes wrong; -1: none does */
-    const char *fail;     /* how and when */
+    int fail_node;        /* the node that fails; -1: none */
+    const char *fail;     /* how and when it fails */
     const char *wait;     /* a file to wait for after an epoch with errors */
     const char *identity; /* the file that the daemon has open; NULL: the one at the path */
-    bool again;           /* what was not stored is handed in once more */
+    bool again;           /* hands in again the blocks that could not be stored */
     bool tells_engine;
-    bool no_check;     /* of the file */
-    bool may_wait;     /* all blocks may, the first time; what is left is handed in again */
-    const char *lease; /* a file to wait for before the engine may store; NULL: it may */
-    bool idle;         /* measure what the engine spends while there is nothing to do */
+    bool no_check;     /* does not compare the file */
+    bool may_wait;     /* all blocks may wait the first time; postponed ones are handed in again */
+    const char *lease; /* a file to wait for before the engine may store; NULL: it may at once */
+    bool idle;         /* measures what the engine spends while it is idle */
 };
 
 static void stop(struct fake *fake, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -120,7 +120,7 @@ static void parse(struct fake *fake, int argc, char **argv)
         exit(1);
 }
 
-/* Goes wrong, if that is due, in the way that was asked for. */
+/* Fails in the requested way, if it is time for that. */
 static void maybe_fail(struct fake *fake, const char *when)
 {
     struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED,
@@ -147,7 +147,7 @@ static void maybe_fail(struct fake *fake, const char *when)
     }
 }
 
-/* Told to quit, or left alone: as a daemon does that has mounted nothing yet. */
+/* Exits. The engine told the daemon to quit, or has gone before anything was mounted. */
 static void end(struct fake *fake, int error)
 {
     fprintf(fake->report, "{\"ended\": \"%s\"}\n", error == 0 ? "quit" : strerror(-error));
@@ -166,7 +166,8 @@ static void expect(struct fake *fake, enum mpiio_message_type type, struct mpiio
              strerror(-error));
 }
 
-/* The engine leaves its daemon alone, in a session of its own, with its end of the channel. */
+/* Checks that the engine runs its daemon in a session of its own, with only its end of the
+   channel. */
 static void check_surroundings(struct fake *fake)
 {
     if (getsid(0) != getpid())
@@ -179,7 +180,7 @@ static void check_surroundings(struct fake *fake)
     }
 }
 
-/* Every node knows where all others are, and node 0's token. */
+/* Checks that every node gets the addresses of all nodes, and node 0's token. */
 static void check_peers(struct fake *fake, const struct mpiio_message_peers *peers)
 {
     char *addresses = calloc(peers->size + 1, 1), *at = addresses, expected[64];
@@ -248,7 +249,7 @@ static void await_file(const char *path)
         usleep(50000);
 }
 
-/* One epoch with the blocks listed; errors gets what became of them. Returns how many failed. */
+/* Runs one epoch with the listed blocks. Fills errors. Returns how many blocks failed. */
 static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush_block *blocks,
                           uint32_t count, int32_t *errors)
 {
@@ -260,7 +261,7 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush
     int32_t worst = 0;
     int error;
 
-    /* The node that dies is alone in the epoch, which nothing but its death can end. */
+    /* The node that dies is alone in the epoch, so only its death can end that. */
     if (strcmp(fake->fail, "epoch-die-alone") == 0 && (int)fake->model.node != fake->fail_node)
         expect(fake, MPIIO_MESSAGE_RESULT, &message);
     if (mpiio_channel_send_flush(fake->channel, &run, blocks) != 0)
@@ -294,7 +295,7 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush
     return failed;
 }
 
-/* Fills the slots for an epoch: slot i has block i of the model. Returns the blocks. */
+/* Fills the slots for an epoch: slot i has block i of the model. Returns the number of blocks. */
 static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *blocks)
 {
     uint32_t count = 0;
@@ -309,7 +310,7 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *bl
             blocks[count++] = (struct mpiio_flush_block){model_block(&fake->model, i), (uint32_t)i,
                                                          fake->may_wait};
     }
-    /* In no order: the list need not have one. */
+    /* Shuffles the list, because its order is not specified. */
     for (uint32_t i = 0; i + 1 < count; i += 2) {
         struct mpiio_flush_block other = blocks[i];
 
@@ -319,7 +320,7 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *bl
     return count;
 }
 
-/* Contributes again the blocks that have failed or were postponed, and that may not wait longer. */
+/* Keeps only the blocks that have failed or were postponed. They may not be postponed again. */
 static uint32_t keep_failed(struct mpiio_flush_block *blocks, uint32_t count, const int32_t *errors)
 {
     uint32_t kept = 0;
@@ -348,7 +349,7 @@ static void run(struct fake *fake)
             count = keep_failed(blocks, count, errors);
             run_epoch(fake, ++epoch, blocks, count, errors);
         }
-        /* Others wait in the next epoch, or at the end, for node 0. */
+        /* The others wait for node 0 in the next epoch, or at the end. */
         if (fake->model.node == 0 && !fake->no_check &&
             !model_check(&fake->model, i, wrong, sizeof(wrong)))
             stop(fake, "after epoch %d: %s", epoch, wrong);
@@ -357,7 +358,7 @@ static void run(struct fake *fake)
     free(errors);
 }
 
-/* Clock ticks of 10 ms that the engine has spent so far. */
+/* Returns the processor time that the engine has used, in ticks of 10 ms. */
 static long engine_ticks(struct fake *fake)
 {
     char path[64];
@@ -374,7 +375,7 @@ static long engine_ticks(struct fake *fake)
     return user + system;
 }
 
-/* A process that spins uses at least half a processor. */
+/* Checks that the engine is idle. A process that spins uses at least half a processor. */
 static void check_idle(struct fake *fake)
 {
     long before = engine_ticks(fake), spent;
@@ -398,7 +399,7 @@ int main(int argc, char **argv)
     run(&fake);
     if (fake.idle)
         check_idle(&fake);
-    /* Once told to quit, the engine does not wait for its daemon. */
+    /* After it has told the daemon to quit, the engine does not wait for it. */
     fprintf(fake.report, "{\"ended\": \"done\"}\n");
     if (fclose(fake.report) != 0)
         return 1;

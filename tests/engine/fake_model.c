@@ -32,7 +32,8 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* The byte that a node writes there in an epoch: never zero, so that holes show. */
+/* Returns the byte that a node writes at an offset in an epoch. It is never zero, so that holes
+   show. */
 static unsigned char byte_of(const struct model *model, int epoch, uint32_t node, size_t offset)
 {
     uint64_t word = mix(model->seed + (uint64_t)epoch * 1000003 + node * 7919 + offset / 8);
@@ -46,7 +47,7 @@ static uint64_t below(uint64_t *random, uint64_t limit)
     return mix(*random) % limit;
 }
 
-/* Takes the runs of a node: count runs of length bytes in a slot. */
+/* Receives runs of a node: count runs of length bytes in a slot. */
 typedef void taker(void *context, int slot, struct mpiio_mask_runs runs);
 
 static void random_runs(uint64_t *random, int slot, taker *take, void *context)
@@ -160,7 +161,7 @@ static void take_into_image(void *context, int slot, struct mpiio_mask_runs runs
         }
 }
 
-/* Bytes that the file begins with: an old one, which the bats file has made. */
+/* Reads the file's initial bytes from a copy that the bats file has made, if there is one. */
 static bool read_before(struct model *model)
 {
     char before[4096];
@@ -212,7 +213,7 @@ bool model_check(struct model *model, int epoch, char *text, size_t size)
     snprintf(text, size, "cannot read");
     if (file < 0 || (model->image == NULL && !read_before(model)))
         return false;
-    /* If two nodes have written a byte, the later one's is kept. */
+    /* If two nodes have written a byte, the node with the higher number wins. */
     for (uint32_t node = 0; node < model->nodes; node++) {
         struct in_image in = {model, epoch, node};
 

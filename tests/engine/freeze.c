@@ -33,7 +33,7 @@ static void make(const char *suffix)
     close(open(file(suffix), O_WRONLY | O_CREAT, 0666));
 }
 
-/* Stops the processes in a text of numbers. */
+/* Stops the processes whose numbers are in a text. */
 static void stop_all(const char *processes)
 {
     char *end;
@@ -42,7 +42,7 @@ static void stop_all(const char *processes)
         kill((pid_t)process, SIGSTOP);
 }
 
-/* True where this call, a sync or a write, is the one. */
+/* Returns true if the engine must freeze in this call, which is a sync or a write. */
 static int freeze(int syncs)
 {
     static int over;
@@ -80,7 +80,7 @@ static ssize_t write_at(int fd, const void *buffer, size_t length, off_t offset)
     return result;
 }
 
-/* Both names that the C library has for it. */
+/* The C library's two names of pwrite. */
 ssize_t named_pwrite(int fd, const void *buffer, size_t length, off_t offset) __asm__("pwrite");
 ssize_t named_pwrite64(int fd, const void *buffer, size_t length, off_t offset) __asm__("pwrite64");
 

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 /*
- * To be preloaded: while there is a file HANG_FILE, what an engine has to sync waits, as it does
- * where the server of a filesystem is away. With HANG_ALL, so does what its daemon has.
+ * Preloaded. While the file HANG_FILE exists, an engine's syncs of the file block, as if a
+ * filesystem's server did not answer. With HANG_ALL, so do its daemon's.
  */
 
 static bool hangs(void)
@@ -24,7 +24,7 @@ static bool hangs(void)
             strcmp(program_invocation_short_name, "mpiio-engine") == 0);
 }
 
-/* Creates the file HANG_FILE.at, which reports that a call hangs. */
+/* Creates the file HANG_FILE.at to report that a call blocks. */
 static void mark(void)
 {
     char path[PATH_MAX];

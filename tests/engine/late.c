@@ -4,8 +4,8 @@
 #include <fuse3/fuse_lowlevel.h>
 #include <time.h>
 
-/* A library to be preloaded. Reads are answered late. Of notifications in the meantime, the kernel
-   drops attributes at once, and pages when the answer has arrived, as sometimes happens. */
+/* Preloaded. Delays the answers to reads. Notifications sent in the meantime take effect as they
+   sometimes do: the kernel drops attributes at once, and pages after the answer has arrived. */
 
 #define LATE_MS 50
 

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * To be preloaded: while there is a file NOMEM_FILE, the thread that waits for two descriptors at
- * once, which is the flusher of a daemon, is given memory only as often, each time that it wakes,
- * as the file has bytes.
+ * Preloaded. While the file NOMEM_FILE exists, allocations of a daemon's flusher fail. (That is the
+ * thread which waits for two descriptors at once.) Each time that the thread wakes up, as many
+ * allocations succeed as the file has bytes.
  */
 
 void *__libc_malloc(size_t size);

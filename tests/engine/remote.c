@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into an engine: all files are on a network filesystem, as far as it can see, which does
- * not tell times of birth. With
- * REMOTE_NO_LOCKS, one on which locks are seen on their own host alone.
+ * Preloaded into an engine. All files appear to be on a network filesystem that does not report
+ * birth times. With REMOTE_NO_LOCKS, locks on it are only visible on their own host.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 /*
- * To be preloaded: all but the first RESET_AFTER calls of recv(2) find their connection broken;
- * with CONNECT_LATE, connect(2) takes three seconds.
+ * Preloaded. Only the first RESET_AFTER calls of recv(2) succeed; later ones fail with a broken
+ * connection. With CONNECT_LATE, connect(2) takes three seconds.
  */
 
 ssize_t recv(int fd, void *buffer, size_t size, int flags)

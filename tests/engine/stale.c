@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 /*
- * To be preloaded: the file STALE_FILE keeps the attributes that it has when it is first looked at,
- * as network filesystems cache those of files that other machines write to.
+ * Preloaded. The file STALE_FILE keeps the attributes of the first call, as network filesystems
+ * cache those of files that other machines write to.
  */
 
 int fstat64(int fd, struct stat64 *st);
@@ -21,7 +21,7 @@ int fstat64(int fd, struct stat64 *st)
     if (failed != 0 || path == NULL || stat64(path, &file) != 0 || st->st_ino != file.st_ino ||
         st->st_dev != file.st_dev)
         return failed;
-    if (!known) /* by one thread, before there are others */
+    if (!known) /* a single thread does this, before others exist */
         stale = *st;
     known = 1;
     *st = stale;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For tests/bats/engine.bats: engines tell each other a number each, many of which are 0, and each
- * checks what it gets, and how many messages it has sent. Under mpiexec, with any number of
+ * For tests/bats/engine.bats. Engines send a number to each other; many are 0. Each engine checks
+ * what it receives, and how many messages it has sent. Run it under mpiexec with any number of
  * processes.
  */
 #include <stdio.h>
@@ -20,7 +20,7 @@ int MPI_Isend(const void *bytes, int count, MPI_Datatype type, int to, int tag, 
     return PMPI_Isend(bytes, count, type, to, tag, comm, request);
 }
 
-/* Returns the value that one node sends to another: one in sparse is not 0. */
+/* Returns the value that one node sends to another. One value in sparse is not 0. */
 static int value(int from, int to, unsigned int seed, unsigned int sparse)
 {
     unsigned int hash = ((unsigned int)from * 31 + (unsigned int)to) * 2654435761U + seed * 40503U;
@@ -28,7 +28,7 @@ static int value(int from, int to, unsigned int seed, unsigned int sparse)
     return (hash >> 8) % sparse == 0 ? (int)(hash >> 16) + 1 : 0;
 }
 
-/* One turn of it: how many numbers are wrong. */
+/* Runs the exchange once. Returns how many numbers are wrong. */
 static int turn(struct engine_collective *group, unsigned int seed, struct engine_part *out)
 {
     unsigned int sparse = seed % 4 * 3 + 1;
@@ -41,7 +41,7 @@ static int turn(struct engine_collective *group, unsigned int seed, struct engin
         out[i] = (struct engine_part){.node = i, .count = value(group->node, i, seed, sparse)};
     sent = 0;
     count = engine_collective_transpose(group, out, group->nodes, &in);
-    /* One each step, and another where it is long. */
+    /* One message in each step, and a second one if the data is long. */
     wrong += sent < steps || sent > 2 * steps;
     for (int i = 0; i < group->nodes; i++) {
         int expected = value(i, group->node, seed, sparse);

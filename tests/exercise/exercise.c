@@ -44,7 +44,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
-/* With --scatter: the length of slice number of a file of size bytes. */
+/* Returns the length of slice number if the file has size bytes. For --scatter. */
 static int64_t scattered_size(const struct run *run, int number, int64_t size)
 {
     int64_t block = run->options.scatter, tile = block * run->file_count;
@@ -59,7 +59,7 @@ static int64_t needed_size(const struct run *run, int number, int64_t size)
     return size == 0 ? 0 : (last / block * run->file_count + number) * block + last % block + 1;
 }
 
-/* The sizes of all slices follow from the longest need of one, at once. */
+/* Checks all slices' sizes: the shared file has the largest size that any slice needs. */
 static void check_sizes(struct run *run)
 {
     int64_t size = 0;
@@ -76,7 +76,7 @@ static void check_sizes(struct run *run)
     }
 }
 
-/* True while there is something to do; takes one operation. */
+/* Takes one operation. Returns false if no more are due. */
 static bool take(struct run *run)
 {
     int64_t number = atomic_fetch_add(&run->taken, 1);
@@ -140,7 +140,7 @@ static void start_file(struct run *run, int number, char *paths)
     }
 }
 
-/* Everything once more, freshly opened, at every path. */
+/* Opens each path again and compares the whole file. */
 static void end_file(struct file *file)
 {
     for (int i = 0; i < file->path_count; i++)

@@ -3,9 +3,9 @@
 #define EXERCISE_H
 
 /*
- * Private to the program exercise: its files, each with a model in memory of what it holds, and the
- * operations on them. All functions end the process at a mismatch or a failed call. Offsets, sizes
- * and lengths are in bytes. A file is used by one thread at a time.
+ * Private to the program exercise: its files, each with a model of its contents in memory, and the
+ * operations on them. All functions end the process on a mismatch or a failed call. Offsets, sizes
+ * and lengths are in bytes. Only one thread at a time uses a file.
  */
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 
 #define MAX_FILES  64
 #define MAX_PATHS  8
-#define MAX_LENGTH 70000 /* of one operation, bytes: a little over 17 pages */
+#define MAX_LENGTH 70000 /* the longest operation: a little over 17 pages */
 #define LOG_LINES  40
 
 struct options {
@@ -25,18 +25,18 @@ struct options {
     const char *dump;
 };
 
-/* One file, its model, and what was done to it. A thread of its own with --threads. */
+/* A file, its model, and a log of operations. With --threads, a thread of its own uses it. */
 struct file {
     struct run *run;
     int number;
     char *paths[MAX_PATHS];
-    int fds[MAX_PATHS]; /* -1: not open; only current is, but with --keep-open */
+    int fds[MAX_PATHS]; /* -1: not open; without --keep-open only current is open */
     int path_count, current;
     uint64_t random;
     uint8_t *model;
-    int64_t size, capacity; /* of the model, bytes */
+    int64_t size, capacity; /* of the model, in bytes */
     uint8_t *buffer;        /* MAX_LENGTH bytes */
-    int64_t done;           /* operations */
+    int64_t done;           /* operations done */
     char log[LOG_LINES][112];
 };
 
@@ -45,58 +45,60 @@ struct run {
     struct file files[MAX_FILES];
     int file_count;
     double end;         /* by the clock of now() */
-    atomic_llong taken; /* operations, by all */
+    atomic_llong taken; /* operations taken by all threads */
 };
 
-/* The next of a series of numbers that look random (splitmix64). */
+/* Returns the next number of a pseudorandom series (splitmix64). */
 uint64_t exercise_random(uint64_t *state);
 
-/* A random number from 0 to limit - 1; 0 for a limit of 0. */
+/* Returns a random number from 0 to limit - 1, or 0 if limit is 0. */
 int64_t exercise_below(struct file *file, int64_t limit);
 
-/* Puts a line into the file's log, and counts the operation. */
+/* Adds a line to the file's log, and counts the operation. */
 __attribute__((format(printf, 2, 3))) void exercise_note(struct file *file, const char *format,
                                                          ...);
 
-/* Says what is wrong, prints the last operations on the file, and ends the process. */
+/* Prints the mismatch and the last operations on the file, and ends the process. */
 __attribute__((format(printf, 2, 3), noreturn)) void exercise_wrong(struct file *file,
                                                                     const char *format, ...);
 
-/* The same for a call that failed, with errno. */
+/* Does the same for a failed call, with errno. */
 __attribute__((noreturn)) void exercise_failed(struct file *file, const char *call);
 
-/* Opens the current path for reading and writing, with more flags of open(2). */
+/* Opens the current path for reading and writing. flags are more flags of open(2). */
 void exercise_open(struct file *file, int flags);
 
-/* The descriptor at the current path. */
+/* Returns the descriptor of the current path. */
 int exercise_fd(const struct file *file);
 
-/* The file's size as fstat tells. */
+/* Returns the file's size as fstat reports it. */
 int64_t exercise_size(struct file *file);
 
-/* Makes the model at least as long as size, with zeros behind what it was. */
+/* Makes the model at least size bytes long. New bytes are zeros. */
 void exercise_extend(struct file *file, int64_t size);
 
-/* The file may have grown through another slice, and the model follows; it never shrinks. */
+/* Lets the model grow to the file's size, because another slice may have made the file longer. A
+   file that is shorter is a mismatch. */
 void exercise_follow(struct file *file);
 
-/* After an operation that makes the file end at end or later: the size must be just that. */
+/* Checks the size after an operation that extends the file to end. With --threads, another slice
+   may have made it longer. */
 void exercise_grown(struct file *file, int64_t end);
 
-/* Compares length bytes of got with the model from offset on. */
+/* Compares length bytes of got with the model, starting at offset. */
 void exercise_compare(struct file *file, const uint8_t *got, int64_t offset, int64_t length);
 
-/* Reads all of the file and compares. */
+/* Reads the whole file and compares it. */
 void exercise_compare_all(struct file *file);
 
 /* Fills the buffer with bytes that are not zero, so that written bytes differ from unwritten
    ones. */
 void exercise_fill(struct file *file, int64_t length);
 
-/* Puts length bytes of the buffer into the model. */
+/* Copies length bytes of the buffer into the model. */
 void exercise_to_model(struct file *file, int64_t offset, int64_t length);
 
-/* One operation, at random. */
+/* Does one random operation. */
 void exercise_operation(struct file *file);
 
 #endif

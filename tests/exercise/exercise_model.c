@@ -133,7 +133,7 @@ void exercise_compare_all(struct file *file)
         if (got == 0)
             exercise_wrong(file, "ends at %" PRId64 " instead of %" PRId64, offset, file->size);
         if (offset + got > file->size)
-            exercise_extend(file, offset + got); /* it grew meanwhile */
+            exercise_extend(file, offset + got); /* the file grew meanwhile */
         exercise_compare(file, file->buffer, offset, got);
         offset += got;
     }

@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* A length from 1 to MAX_LENGTH: mostly short, sometimes whole pages. */
+/* Returns a length from 1 to MAX_LENGTH: mostly short, sometimes whole pages. */
 static int64_t some_length(struct file *file)
 {
     switch (exercise_below(file, 8)) {
@@ -42,7 +42,8 @@ static void op_read(struct file *file)
     exercise_compare(file, file->buffer, offset, got);
 }
 
-/* Somewhere up to the end or, now and then, behind it, so that a hole is left. */
+/* Returns an offset up to the end of the file. Sometimes it lies past the end, so that the write
+   leaves a hole. */
 static int64_t place_to_write(struct file *file, int64_t *length)
 {
     int64_t limit = file->run->options.size;
@@ -104,7 +105,7 @@ static void op_map(struct file *file)
         exercise_failed(file, "munmap");
 }
 
-/* If another thread may have moved the end, the data must be behind zeros somewhere. */
+/* Finds the appended data. If another thread has moved the end meanwhile, zeros precede it. */
 static void find_appended(struct file *file, int64_t length)
 {
     int64_t old = file->size, at = old, size = exercise_size(file);
@@ -163,7 +164,7 @@ static void op_grow(struct file *file)
             return;
         }
     } else if (ftruncate(exercise_fd(file), size) != 0) {
-        /* Another slice may have made this one longer than size already, seen or not. */
+        /* Another slice may have made this one longer than size already, visibly or not. */
         const struct options *options = &file->run->options;
         if (errno != EPERM ||
             !(options->unique || (options->threads && exercise_size(file) > size)))
@@ -180,7 +181,7 @@ static void op_shrink(struct file *file)
         return;
     int64_t size = exercise_below(file, file->size);
     exercise_note(file, "shrink to %" PRId64 " of %" PRId64, size, file->size);
-    /* A truncation may cut data that the kernel holds back and that is not stored yet. */
+    /* Otherwise truncation could cut bytes that the kernel still holds dirty. */
     if (file->run->options.unique && fsync(exercise_fd(file)) != 0)
         exercise_failed(file, "fsync");
     if (ftruncate(exercise_fd(file), size) == 0)
@@ -197,7 +198,7 @@ static void op_sync(struct file *file)
         exercise_failed(file, "fsync");
 }
 
-/* Opening with O_TRUNC alone changes nothing. */
+/* Opening with O_TRUNC alone must change nothing. */
 static void truncate_by_open(struct file *file)
 {
     exercise_open(file, O_TRUNC);
@@ -206,7 +207,7 @@ static void truncate_by_open(struct file *file)
     file->fds[file->current] = -1;
 }
 
-/* Goes over to another of the paths, as close-to-open consistency wants it. */
+/* Switches to another path, with the close and open that close-to-open consistency requires. */
 static void op_reopen(struct file *file)
 {
     const struct options *options = &file->run->options;

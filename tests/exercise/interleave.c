@@ -47,14 +47,14 @@ struct options {
     const char *paths[WRITERS];
 };
 
-/* Memory that the writers and the parent share; followed by WRITERS * runs of each struct run. */
+/* Memory that the writers and their parent share. WRITERS * runs of each struct run follow. */
 struct run {
-    uint64_t acknowledged; /* the word that the last successful call wrote; 0: none */
+    uint64_t acknowledged; /* the word of the last successful call; 0: none */
     uint64_t tried;        /* the word of the last call */
 };
 
 struct shared {
-    atomic_int unfinished; /* writers that have fewer than --updates */
+    atomic_int unfinished; /* writers that have done fewer than --updates */
     atomic_bool stop;
     atomic_int failed[WRITERS]; /* errno */
     atomic_llong updates[WRITERS];
@@ -65,7 +65,7 @@ struct shared {
 struct writer {
     const struct options *options;
     struct shared *shared;
-    struct run *runs; /* its own */
+    struct run *runs; /* those of this writer */
     int number, fd;
     uint64_t random, count;
 };
@@ -78,7 +78,7 @@ static uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Writes runs [first, first + count), neighbours in a slice. False at an error. */
+/* Writes runs [first, first + count), which are adjacent in a slice. Returns false on an error. */
 static bool write_runs(struct writer *writer, int64_t first, int64_t count)
 {
     uint64_t words[MAX_BATCH];
@@ -105,8 +105,8 @@ static bool write_runs(struct writer *writer, int64_t first, int64_t count)
 }
 
 /*
- * With --follow: how many of the runs from first on are inside the file. Waits until they are some,
- * or the plain writers have ended.
+ * For --follow: returns how many of the runs from first on lie inside the file. Waits until some
+ * do, or until the plain writers have finished.
  */
 static int64_t runs_inside(struct writer *writer, int64_t first)
 {
@@ -124,7 +124,8 @@ static int64_t runs_inside(struct writer *writer, int64_t first)
     }
 }
 
-/* With --follow plain writers write each 64 runs from the last one on: the file grows by leaps. */
+/* For --follow: returns the run that a plain writer writes next. It writes each group of 64 runs
+   from the last to the first, so that the file grows in leaps. */
 static int64_t leap(int64_t done, int64_t runs)
 {
     int64_t start = done / 64 * 64, count = runs - start < 64 ? runs - start : 64;
@@ -191,7 +192,7 @@ static int run_writer(const struct options *options, struct shared *shared, int 
     return write_all(&writer);
 }
 
-/* Compares the file with what the writers know. Returns how many runs are wrong. */
+/* Compares the file with the words that the writers recorded. Returns how many runs are wrong. */
 static int64_t check(const struct options *options, struct shared *shared)
 {
     int64_t wrong = 0, size = options->runs * WRITERS * RUN;
@@ -218,7 +219,7 @@ static int64_t check(const struct options *options, struct shared *shared)
     return wrong;
 }
 
-/* Prints what each writer did. Returns true if one failed that should not. */
+/* Prints what each writer did. Returns true if one failed that should not have. */
 static bool report(const struct options *options, struct shared *shared)
 {
     bool bad = false, killed = false;
