@@ -5,14 +5,14 @@
  *
  *     forger MOUNTPOINT SPEC [WORD=VALUE]...
  *
- *   answer=FILE   answers a request for a grant with the bytes that FILE has then
- *   relay=SLICE   passes the request on to a slice of a real mount, and its answer back
- *   file=FILE     grants FILE, as SPEC describes it, by a page that this process made
+ *   answer=FILE   answers a request for a grant with the current contents of FILE
+ *   relay=SLICE   forwards the request to a slice of a real mount, and returns its answer
+ *   file=FILE     grants FILE, as SPEC describes it, with a page that this process made
  *   shown=FILE    the same, but the page is a file of this filesystem: its owner is root, and
  *                 its link in /proc has the name of memory for grants
  *
- * rank0 contains "mine"; writes to it are thrown away. The program stays in the foreground, and
- * ends when it is unmounted.
+ * rank0 contains "mine"; writes to it are discarded. The program stays in the foreground, and
+ * exits when it is unmounted.
  */
 #define FUSE_USE_VERSION 35
 #include <fuse.h>

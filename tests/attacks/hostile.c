@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A filesystem of an unprivileged user that passes itself off as a mount of mpiio-fused, to attack
- * whoever looks into it:
+ * A filesystem of an unprivileged user that pretends to be a mount of mpiio-fused, to attack
+ * programs that look into it:
  *
  *     hostile MOUNTPOINT [WORD[=VALUE]]...
  *
- *   stats=FILE    .mpiio/stats.json has what FILE has
+ *   stats=FILE    .mpiio/stats.json has the contents of FILE
  *   endless       .mpiio/stats.json never ends
  *   link=TARGET   .mpiio/stats.json is a symbolic link to TARGET
- *   other         others are let in, which /etc/fuse.conf must allow
- *   value=TEXT    what each attribute user.mpiio.* of the root has
- *   refuse        but user.mpiio.unmount, which is EBUSY
- *   hang=CALL     read, fsync or getxattr is never answered
- *   leave=TARGET  when stats.json is read it takes itself away; a symbolic link to TARGET stays
- *   log=FILE      a line for each call of those
+ *   other         other users have access, which /etc/fuse.conf must allow
+ *   value=TEXT    the value of each attribute user.mpiio.* of the root
+ *   refuse        the attribute user.mpiio.unmount gives EBUSY instead
+ *   hang=CALL     never answers this call: read, fsync or getxattr
+ *   leave=TARGET  unmounts itself when stats.json is read; a symbolic link to TARGET stays
+ *   log=FILE      logs a line for each of these calls
  *
- * It stays in the foreground, and ends when it is unmounted.
+ * It stays in the foreground, and exits when it is unmounted.
  */
 #define FUSE_USE_VERSION 31
 #include <fuse.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads or writes a slice from its start on, in process, through libmpiio: for profilers, and for
- * counting instructions (tests/bats/instructions.bats).
+ * Reads or writes a slice sequentially, in process, through libmpiio. For profilers, and to count
+ * instructions (tests/bats/instructions.bats).
  *
  *   bench-calls FILE read|write DATAREP RUN CALL COUNT    COUNT calls of CALL bytes each
  *
- * The slice is the first of four that share the file in turns, in runs of RUN bytes (a multiple of
- * 8). Prints the seconds that the calls took, and those of the processor (its own and the
- * kernel's). They are all that is done in counted().
+ * The file is dealt to four slices in runs of RUN bytes (a multiple of 8); this is the first one.
+ * Prints the elapsed seconds of the calls, and their processor time (user and system). counted()
+ * makes the calls and does nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The program by which DONIO was measured (D'Azevedo and Romine, 1994, section 6), in C, with
- * processes of one machine: the element-to-vertex list of a grid of NX x NY x NZ points. The
- * elements of a column (x, y) are neighbours in the file, 8 vertex numbers of 4 bytes each. The
- * processes take turns over the columns: each seeks and writes its columns with one call each;
- * then all read theirs back.
+ * The benchmark of DONIO (D'Azevedo and Romine, 1994, section 6), in C, with processes of one
+ * machine. It writes the element-to-vertex list of a grid of NX x NY x NZ points. The elements of a
+ * column (x, y) are adjacent in the file. An element has 8 vertex numbers of 4 bytes each. Columns
+ * are dealt to the processes in turn. A process seeks to each of its columns and writes it with one
+ * call. Then all processes read their columns back.
  *
- *   donio FILE NX NY NZ PROCESSES [dsync]     dsync: the file is opened for writing with O_DSYNC
+ *   donio FILE NX NY NZ PROCESSES [dsync]     dsync: open the file for writing with O_DSYNC
  *
- * Prints six times in seconds, between barriers: wopen write wclose ropen read rclose. The file is
- * an existing one, or is made. What was read is checked after the clock has stopped; wrong data
- * exits with 1.
+ * Prints six times in seconds, between barriers: wopen write wclose ropen read rclose. Creates the
+ * file if it does not exist. Checks the bytes after the clock has stopped. Exits with 1 if they are
+ * wrong.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens and closes slices as the daemon does, for counting instructions
+ * Opens and closes slices as the daemon does, to count instructions
  * (tests/bats/instructions.bats).
  *
- *   bench-opens one|many COUNT    COUNT handles are open: of one slice, or of one slice each
+ *   bench-opens one|many COUNT    keep COUNT handles open: of one slice, or of a slice each
  *
- * counted() looks up, opens, checks and closes one more slice: only that is counted.
+ * counted() looks up, opens, checks and closes one more slice. Only this function is counted.
  */
 #include <fcntl.h>
 #include <stdio.h>

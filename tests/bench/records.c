@@ -7,16 +7,16 @@
  *   mpiexec -n PROCESSES bench-records put     COUNT 1     FILE [MOUNT...]
  *   mpiexec -n PROCESSES bench-records ordered COUNT SHARE FILE [MOUNT...]
  *
- * take: the processes read COUNT records of FILE, each the next one, until none is left. put: they
- * write as many into FILE, which is empty, each record where the pointer is. ordered: they write
- * them in the order of ranks, SHARE records of each process a round; COUNT is a multiple of
- * PROCESSES times SHARE. Without a MOUNT this is done by MPI_File_read_shared, write_shared and
- * write_ordered; with some, process N goes by the mount N modulo their number. What is written is
- * stored by MPI_File_sync or fsync(2) before the clock stops.
+ * take: the processes read the COUNT records of FILE; each call returns the next one, until none is
+ * left. put: they write COUNT records to FILE, which is empty, each at the shared file pointer.
+ * ordered: they write the records in the order of ranks, SHARE records of each process a round;
+ * COUNT is a multiple of PROCESSES times SHARE. Without a MOUNT, the processes use
+ * MPI_File_read_shared, write_shared and write_ordered. With mounts, process N uses the one with
+ * number N modulo their count. MPI_File_sync or fsync(2) stores the bytes before the clock stops.
  *
- * A record has RECORD_WORDS words, those of its place (bench.h). Each must be there once, and
- * whole; ordered ones at their places. Prints the seconds from the first call to the end of the
- * last.
+ * A record has RECORD_WORDS words, those of its position (bench.h). Each record must appear once
+ * and complete; ordered ones at their positions. Prints the seconds from the first call to the end
+ * of the last.
  */
 #include <errno.h>
 #include <fcntl.h>

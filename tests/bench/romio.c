@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of scripts/bench: what an MPI program does to read and write the slices that
- * mpiio-viewfs shows, in process, through the file views of its MPI library. One process for
- * reading, the rank is an argument; for writing, as many as the job has.
+ * The peer that scripts/bench compares with: an MPI program that reads and writes the slices which
+ * mpiio-viewfs shows, in process, by its MPI library's file views. One process reads; its rank is
+ * an argument. All processes of the job write.
  *
  *   romio read FILE RUN RANKS RANK BYTES CALL   reads BYTES of rank RANK's slice, CALL bytes a
  *                                               call: runs of RUN bytes, tile of RANKS * RUN
  *   romio sum  FILE RUN RANKS RANK BYTES CALL   the same; prints bench_sum instead of the time
- *   romio seek FILE RUNS COUNT                  COUNT reads of 8 bytes each at random places of a
+ *   romio seek FILE RUNS COUNT                  COUNT reads of 8 bytes each at random offsets of a
  *                                               view of RUNS runs, 8 of 16, all in one tile
  *   romio write     FILE RUN BYTES CALL         each rank of the job writes BYTES of its slice, a
  *   romio write_all FILE RUN BYTES CALL         tile has as many runs as there are ranks; then
- *                                               MPI_File_sync. Words as bench.h says
+ *                                               MPI_File_sync. Words as in bench.h
  *
- * Prints the seconds that the reads, or writes with the sync, took, or the sum. Every size is in
- * bytes and a multiple of 8.
+ * Prints the seconds of the reads, or of the writes with the sync, or prints the sum. Every size is
+ * in bytes and a multiple of 8.
  */
 #include <inttypes.h>
 #include <stdbool.h>

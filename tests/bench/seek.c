@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One 8-byte read at a random offset of a view, in process, through libmpiio.
+ * Measures reads of 8 bytes at random offsets of a view, in process, through libmpiio.
  *
  *   seek FILE RUNS COUNT    COUNT reads of a view of RUNS runs, 8 of 16, all in one tile
  *
- * Prints the seconds that the reads took. The file is as bench.h says; wrong data exits with 1.
+ * Prints the seconds of the reads. bench.h describes the file. Exits with 1 if bytes are wrong.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,8 @@
  *
  *   mpiexec -n 1 bench-set_view FILE
  *
- * Prints microseconds a call: the first time a view is set, and when it is set again.
+ * Prints the microseconds of a call that sets a view for the first time, and of one that sets it
+ * again.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs that set no view that would tell who has what: accesses KIND FILE. Each rank leaves the
- * bytes that it has accessed in rankN.view1, in the order of the file.
+ * Programs whose views do not show which rank has which bytes: accesses KIND FILE. Each rank writes
+ * the bytes that it has accessed to rankN.view1, in the file's order.
  */
 #include <stdbool.h>
 #include <stdint.h>

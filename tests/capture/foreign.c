@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI library with another ABI, whose handles are pointers, and a program of it: both in one.
- * It checks that what it gives to MPI arrives whole.
+ * An MPI library with another ABI, whose handles are pointers, and a program that uses it, in one
+ * file. It checks that all arguments arrive at MPI unchanged.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 /*
  *   mpiexec -n RANKS hdf5 FILE
  *
- * Parallel HDF5 writes a dataset of 30 x (4 * RANKS) doubles collectively, each rank every other
- * row of its four columns, and then the rows between: two sets of views, which HDF5 makes.
+ * Parallel HDF5 writes a dataset of 30 x (4 * RANKS) doubles collectively. Each rank writes every
+ * other row of its four columns, and then the rows between. So HDF5 sets views twice.
  */
 #include "program.h"
 

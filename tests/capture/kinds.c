@@ -2,8 +2,8 @@
 /*
  *   mpiexec -n RANKS kinds KIND FILE
  *
- * Sets views of a kind (below) on FILE and reads or writes whole tiles through them; the file ends
- * with the last tile. Every rank reports that on stdout and exits with status 3.
+ * Sets views of a kind (below) on FILE and reads or writes whole tiles through them. The file ends
+ * with the last tile. Every rank prints a line on stdout and exits with status 3.
  */
 #include "program.h"
 

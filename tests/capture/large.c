@@ -2,8 +2,8 @@
 /*
  *   mpiexec -n RANKS large KIND FILE
  *
- * Sets views of a kind (below) on FILE that are cheap for MPI and could be dear to capture. Nothing
- * is read or written.
+ * Sets views of a kind (below) on FILE that are cheap for MPI, but may be expensive to capture.
+ * Reads and writes nothing.
  */
 #include "program.h"
 

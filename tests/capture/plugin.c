@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that is not linked with MPI and loads what is, as an interpreter does: the library's
- * symbols are local to the plugin.
+ * A program that is not linked with MPI, but loads a plugin that is, as an interpreter does. The
+ * library's symbols are local to the plugin.
  *
  *   mpiexec -n RANKS plugin FILE
  */

@@ -2,10 +2,10 @@
 /*
  *   mpiexec -n RANKS random SEED FILE
  *
- * An oracle for captured views: opens FILE several times and writes and reads variables through
- * views, all chosen by SEED. Each rank leaves in rankN.viewK the bytes that its slice of the K-th
- * view must have, which it makes without MPI. Rank 0 leaves in the file "plan" the number of views,
- * 0 if there is to be no spec. A byte of FILE depends only on its displacement.
+ * An oracle for captured views: opens FILE several times, and writes and reads variables through
+ * views. SEED chooses all of this. Each rank writes to rankN.viewK the bytes that its slice of the
+ * K-th view must have, which it makes without MPI. Rank 0 writes the number of views to the file
+ * "plan", or 0 if no spec must result. A byte of FILE depends only on its displacement.
  */
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A data representation that asks MPI for what it needs: values of any type that has a fixed size
- * stand in the file with their bytes inverted. "failing" has the same files but converts none.
+ * A data representation whose converters call MPI. In the file, values of any type with a fixed
+ * size have inverted bytes. "failing" has the same layout, but its converters fail.
  */
 #include <mpi.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Representations that check how their converters are called. An int has six bytes in the file:
- * two that are always the same, and the value in big-endian order. Written without mpi.h, with the
- * types that MPICH's has, so that it is also built where there is no MPI.
+ * two that are always the same, and the value in big-endian order. It declares the types of
+ * MPICH's mpi.h itself, so that it builds without MPI.
  */
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of VAX programs as a data representation of MPI's (MPI 3.1, 13.7.3), for a viewspec(5):
- * REAL is F_floating; DOUBLE PRECISION is D_floating in "vax" and G_floating in "vaxg". Integers
- * are little-endian, as here.
+ * The number formats of VAX files as a data representation of MPI (MPI 3.1, 13.7.3), for use in a
+ * viewspec(5). REAL is F_floating; DOUBLE PRECISION is D_floating in "vax" and G_floating in
+ * "vaxg". Integers are little-endian, as on this machine.
  *
  *   cc -shared -fPIC -o libvax.so vax.c $(pkg-config --cflags mpich)
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Plays mpiio-fused to mpiio-engine: hands in dirty blocks that are made from a seed, and compares
- * the file with what the same seeds of all nodes say. Started by the engine, as
+ * Takes the place of mpiio-fused for mpiio-engine. It hands in dirty blocks that it makes from a
+ * seed, and compares the file with the blocks that all nodes make from the same seed. The engine
+ * starts it as
  *     fake_daemon --engine-fd=3 [OPTION=VALUE]... REPORT%n
- * In REPORT it leaves a line of JSON for each epoch, or for what was wrong.
+ * It writes a line of JSON to REPORT for each epoch, or for a failure.
  */
 #include <errno.h>
 #include <fcntl.h>

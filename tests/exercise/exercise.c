@@ -2,27 +2,28 @@
 /*
  * Exercises files as programs do, at random, and compares them with a model in memory.
  *
- *   exercise [OPTION]... PATH[,PATH]...      a slice or any file a word; several paths of one word
- *                                            are the same file in several mounts
+ *   exercise [OPTION]... PATH[,PATH]...      each word is a slice or any file; several paths in one
+ *                                            word are the same file in several mounts
  *
- *   --seed=N       of the random numbers; printed, and new at every start without
- *   --ops=N        operations in all (20000); 0: no limit but --seconds
- *   --seconds=S    end after that time, even if --ops are not done
- *   --size=BYTES   no file is made longer than this by its own operations (1048576)
+ *   --seed=N       seed of the random numbers; without it, a new one each time. It is printed
+ *   --ops=N        operations in all (20000); 0: only --seconds limits them
+ *   --seconds=S    ends after that time, even if --ops are not done
+ *   --size=BYTES   the most that a file's own operations extend it to (1048576)
  *   --etype=BYTES  a file grows by whole etypes of that size (1)
- *   --scatter=B    the files are all slices of a file whose blocks of B bytes are dealt to them in
- *                  turn: after each operation all sizes are what follows from that
+ *   --scatter=B    the files are all slices of one file, whose blocks of B bytes are dealt to
+ *                  them in turn: after each operation their sizes must match
  *   --slices       the files are slices: O_TRUNC alone does nothing, shortening gives EPERM
  *   --unique       mounted with -o unique: a slice that others made longer may seem shorter
- *   --threads      a thread a file, all at once, instead of turns
- *   --keep-open    where there are several paths: go over to another by fsync of both, the file
- *                  open at both; else by close and open
+ *   --threads      one thread for each file, all at once, instead of by turns
+ *   --keep-open    if there are several paths: keeps the file open at all of them, and switches
+ *                  between them by fsync of both; without it, by close and open
  *   --no-map       no mmap
  *   --dump=PREFIX  at the end, write the models to PREFIX0, PREFIX1, ...
  *
  * Operations: read, write, writev, mapread, mapwrite, append, grow, reserve, sync, reopen. A file
- * may grow meanwhile through another slice: what nobody wrote must be zeros. At a mismatch the last
- * operations on that file are printed. Exit status: 0 equal, 1 not or a call failed, 2 usage.
+ * may grow meanwhile through another slice: bytes that were not written must be zeros. After a
+ * mismatch it prints the last operations on that file. Exit status: 0 equal, 1 different or a call
+ * failed, 2 usage.
  */
 #include "exercise.h"
 

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four writers of one file at once, each of runs of its own: two write the file itself with
- * pwrite, two write slices. A tile of the file is four runs of 8 bytes; run i of writer w stands
+ * Four concurrent writers of one file, each with its own runs. Two write the file itself with
+ * pwrite, and two write slices. A tile of the file is four runs of 8 bytes. Run i of writer w is
  * at byte (4 i + w) * 8 of the file, and at byte 8 i of slice w. Writers 0 and 1 are the plain
- * ones, 2 and 3 have the slices.
+ * ones, 2 and 3 write slices.
  *
  *   interleave [OPTION]... FILE SLICE2 SLICE3
  *
- *   --runs=N        of each writer (65536)
- *   --updates=N     of each writer at least (1000000); a writer goes on until all have so many
- *   --batch=N       a slice writer writes 1 to N neighbouring runs with a call (1)
- *   --seed=N        of the random numbers
- *   --grow          all begin with an empty file and write their runs one after the other, so that
- *                   all make it grow
- *   --follow        --grow, and a slice writer writes what lies inside the file already, just
- * behind those who make it grow
- *   --until-killed  go on until writing to a slice fails (its daemon was killed); what was
- *                   acknowledged until then must be there. Without it such a failure is an error
+ *   --runs=N        runs of each writer (65536)
+ *   --updates=N     updates of each writer at least (1000000); it continues until all have as many
+ *   --batch=N       a slice writer writes 1 to N adjacent runs in a call (1)
+ *   --seed=N        seed of the random numbers
+ *   --grow          the file starts empty and all write their runs in order, so that all make it
+ *                   grow
+ *   --follow        implies --grow; a slice writer only writes inside the file, closely behind the
+ *                   writers that make it grow
+ *   --until-killed  continues until a write to a slice fails (its daemon was killed). Acknowledged
+ *                   bytes must be in the file. Without the option, such a failure is an error
  *
- * Afterwards each run of FILE must hold what its owner wrote last; with --until-killed, or what it
- * was about to write when it failed. Prints a summary. Exit status: 0 all there, 1 not, 2 usage.
+ * Afterwards each run of FILE must hold its owner's last write, or with --until-killed the write
+ * that failed. Prints a summary. Exit status: 0 all correct, 1 not, 2 usage.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-/* The header of libFuzzer harnesses. They are built with -fsanitize=fuzzer for a campaign, or with
- * replay.c as plain tests. */
+/* The header of the libFuzzer harnesses. They are built with -fsanitize=fuzzer for a campaign,
+   or with replay.c as plain tests. */
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: any bytes from the network are frames, not complete, or refused; a frame is
- * in its bounds, and the same bytes when it is encoded again; what is not complete stays so, or
- * is refused, however it is cut.
+ * libFuzzer harness for frames. Any bytes from the network are a valid frame, an incomplete one, or
+ * refused. A valid frame stays within its bounds, and encodes to the same bytes again. Every
+ * truncation of an incomplete frame is also incomplete or refused.
  */
 
 #include "fuzz.h"
@@ -10,8 +10,8 @@
 #include "cluster/stall.h"
 #include "viewspec/base/line.h"
 
-/* The report of a node whose engine waits must be in its bounds and encode to the same bytes, or be
-   refused. */
+/* Checks the report of a node whose engine waits. It must stay within its bounds and encode to
+   the same bytes, or be refused. */
 static void check_stall(const struct mpiio_peer_frame *frame)
 {
     struct mpiio_stall stall;
@@ -42,7 +42,7 @@ static void check_frame(const uint8_t *bytes, size_t length, const struct mpiio_
     CHECK(strlen(line) < sizeof(line) && strchr(line, '\n') == NULL);
 }
 
-/* Decodes from memory of exactly that size, so that a sanitizer sees what is read behind it. */
+/* Decodes from memory of exactly that size, so that a sanitizer detects a read past its end. */
 static ssize_t decode(const uint8_t *bytes, size_t size, bool check)
 {
     struct mpiio_peer_frame frame;

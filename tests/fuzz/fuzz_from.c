@@ -2,8 +2,8 @@
 /*
  * libFuzzer harness for files that describe themselves, except HDF5. Either a file is refused, or
  * each variable that can be a view makes a valid spec. The first byte of the input chooses a
- * decomposition, whether zeros follow the rest of the input in the file, and whether there is a
- * data file beside it.
+ * decomposition, whether the file ends with zeros after the rest of the input, and whether a data
+ * file exists beside it.
  */
 
 #include "fuzz.h"
@@ -11,7 +11,7 @@
 #include "from/spec.h"
 #include "viewspec/spec.h"
 
-/* The maximal number of variables of a file that are examined. */
+/* The most variables of a file that are checked. */
 #define LOOKED_AT 8
 
 static const char *const decompositions[] = {
@@ -25,7 +25,7 @@ static const char *const decompositions[] = {
 };
 #define DECOMPOSITIONS (sizeof(decompositions) / sizeof(decompositions[0]))
 
-/* Compiles the view of a variable for the first and the last rank. */
+/* Compiles the view of a variable for the first rank and the last one. */
 static void check_view(const struct from_variable *variable, const struct from_grid *grid)
 {
     struct vs_error error = {0}, why = {0};

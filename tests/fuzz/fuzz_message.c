@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: whatever comes from the other end of a channel is a message of this version
- * or refused, and what a message says is in its bounds. The input is a list of messages: two bytes
- * with a length, the lower one first, then as many bytes.
+ * libFuzzer harness for messages of an engine's channel. Any bytes from the other end are a message
+ * of this version with values in their bounds, or they are refused. The input is a list of
+ * messages: a length of two bytes, low byte first, then as many bytes.
  */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,10 +10,10 @@
 #include "fuzz.h"
 #include "cluster/engine_channel.h"
 
-/* Entries of a list that are received: more do not come in an input. */
+/* The entries of a list that are received at most. No input has more. */
 #define MOST 65536
 
-/* Sends what the socket has room for. */
+/* Sends as much as the socket accepts. */
 static void send_all(int fd, const uint8_t *data, size_t size)
 {
     while (size >= 2) {

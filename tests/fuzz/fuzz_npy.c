@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: a header that someone writes before a slice either is that which NumPy would
- * write for some length of it, or is refused. The input's first byte chooses a view, the next four
- * a length whose own header the rest is laid over, from the byte on that the two behind them tell.
+ * libFuzzer harness for NumPy headers that a program writes to a slice. A header is either the one
+ * that NumPy would write for some length of the slice, or it is refused. The input's first byte
+ * chooses a view, the next four a length, and the next two an offset. The rest of the input
+ * overwrites the header for that length, from that offset on.
  */
 
 #include "fuzz.h"
 #include "viewspec/npy.h"
 #include "viewspec/spec.h"
 
-#define CHOICE 7 /* bytes of the input before those of a header */
+#define CHOICE 7 /* bytes of the input in front of the header's */
 
 static const char *const views[] = {
     "{}",

@@ -11,7 +11,7 @@
 #include "from/spec.h"
 #include "viewspec/spec.h"
 
-/* The number of variables of a set that are checked. */
+/* The most variables of a set that are checked. */
 #define LOOKED_AT 4
 
 /* Reads a tile's header. Returns false if it is damaged or not a tile. */
@@ -42,7 +42,7 @@ static void free_tile(struct from_nc_member *tile)
     free(tile->path);
 }
 
-/* Checks the views of a member in the whole and in its file. */
+/* Checks the views of a member: the one in the whole, and the one in its file. */
 static void check_member(const struct vs_members *members, int64_t number)
 {
     struct vs_error why = {0};

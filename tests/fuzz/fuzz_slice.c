@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: a random spec against the naive model of the property test (tests/mpi): what
- * is legal, where each byte lies, and slices in all representations, read and written at random
- * places. The numbers that make the spec come from the input, so that the fuzzer chooses it; all
- * others, and where the input ends, come from a generator.
+ * libFuzzer harness: a random spec against the naive model of the property test (tests/mpi). It
+ * checks which specs are legal, the displacement of each byte, and slices in all representations,
+ * read and written at random places. The numbers that make the spec come from the input, so the
+ * fuzzer chooses it. All others come from a generator, also once the input ends.
  */
 #include <stdio.h>
 
@@ -13,7 +13,8 @@
 static const uint8_t *input;
 static size_t left;
 
-/* In place of the property test's. Bounds are small: a byte each, in all places that are used. */
+/* Replaces the property test's function. Numbers have small bounds, so one byte of input for
+   each is enough. */
 uint64_t tt_random(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -23,7 +24,7 @@ uint64_t tt_random(uint64_t *state)
     return *input++ * UINT64_C(0x0101010101);
 }
 
-/* There is no MPI here. */
+/* MPI is not available here. */
 void prop_check_mpi(struct prop_state *state, struct tt_model *model, const struct vs_map *map,
                     uint64_t *random)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libFuzzer harness: any text is either refused with a place and a reason, or gives views whose
- * maps are sound: positions and displacements are each other's inverse, runs are where the map
- * says, sizes grow with the file, owners own, and what a cover counts adds up.
+ * libFuzzer harness for specs. Any text is either refused with a position and a reason, or it makes
+ * views with sound maps: positions and displacements are inverses, runs are where the map has them,
+ * sizes grow with the file, owners own their bytes, and the counts of a cover add up.
  *
- * With FUZZ_SHORTHAND the text is a view in shorthand, and what it resolves to is a spec.
+ * With FUZZ_SHORTHAND the text is a view in shorthand, and its resolved text must be a spec.
  */
 
 #include "fuzz.h"
@@ -13,7 +13,8 @@
 #include "viewspec/npy.h"
 #include "viewspec/types/owner.h"
 
-/* ordered: by a buftype, so that of equal bytes any may be found. */
+/* Checks a position and its displacement. If ordered, a buftype orders the view, and any
+   position of an equal displacement may be found. */
 static void check_position(const struct vs_map *map, int64_t position, bool ordered)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
@@ -56,7 +57,8 @@ static void check_runs(const struct vs_map *map, int64_t position, int64_t lengt
     CHECK(at <= position + length);
 }
 
-/* Elements follow each other from the one that holds offset on, at the same rate as etypes. */
+/* Checks that elements are adjacent, starting with the one that contains offset, and that they
+   advance at the rate of etypes. */
 static void check_elements(const struct vs_view *view, int64_t offset, int64_t length)
 {
     const struct vs_view_facts *facts = vs_view_facts(view);
@@ -77,7 +79,7 @@ static void check_elements(const struct vs_view *view, int64_t offset, int64_t l
     CHECK(at < 0 || at > offset);
 }
 
-/* Packed offsets and slice offsets ascend together. */
+/* Checks that packed offsets and slice offsets ascend together. */
 static void check_gaps(const struct vs_view *view)
 {
     const struct vs_map *gaps = vs_view_gaps(view);
@@ -122,7 +124,7 @@ static void check_view(const struct vs_view *view)
     check_gaps(view);
 }
 
-/* The first byte of a rank's slice is found among the rank's. */
+/* Checks that the rank is found as an owner of the first byte of its slice. */
 static void check_owner(const struct vs_spec *spec, size_t index, int64_t rank,
                         const struct vs_view *view)
 {
@@ -139,7 +141,7 @@ static void check_owner(const struct vs_spec *spec, size_t index, int64_t rank,
         CHECK(owner.offset == vs_view_offset(view, 0));
 }
 
-/* A header for the whole slice of a file is one that it takes back. */
+/* Checks that the view accepts the header that it makes for the whole slice. */
 static void check_npy(struct vs_view *view)
 {
     struct vs_npy *npy = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a fuzz harness once over each file below the folders that are named: a corpus as a test. */
+/* Runs a fuzz harness once on each file below the given directories, so that a corpus is a test. */
 #include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that knows nothing of the mount and uses the file in MPI's atomic mode, for
+ * A program that is unaware of the mount and uses the file in MPI's atomic mode, for
  * tests/cluster/atomic.py:
  *     atomic_peer FILE DISPLACEMENT WORDS CALLS ID
- * Once there is a file "go", writes the same stamp to all words of 8 bytes, or reads them all, in
- * turns; prints a line a call as atomic.py does.
+ * Once a file "go" exists, it alternately writes the same stamp to all words of 8 bytes, and reads
+ * them all. It prints a line for each call, as atomic.py does.
  */
 #include <inttypes.h>
 #include <stdint.h>
@@ -28,7 +28,7 @@ static long long now(void)
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-/* Prints what was read: a stamp for even words and one for odd ones, or that they are not alike. */
+/* Prints the stamp of even words and that of odd ones, or reports that words differ. */
 static void report(long long start, long long end, const uint64_t *words, int count)
 {
     for (int i = 2; i < count; i++) {

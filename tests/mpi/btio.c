@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Writes the file of the NAS benchmark BT-IO: P ranks own P cells each of a cube of N x N x N
- * points with five doubles each, on the diagonals: in slab c of z, rank r has the part (r + c) % P
- * of y. Each step appends the cube's solution.
+ * points with five doubles each. The cells lie on diagonals: in slab c of z, rank r has part
+ * (r + c) % P of y. Each step appends the cube's solution.
  *
- *     mpiexec -n P btio full FILE N STEPS       all ranks into one file, through a view
- *     mpiexec -n P btio epio PREFIX N STEPS     rank r into PREFIX.r: 24 bytes, then its cells in
- * turn
+ *     mpiexec -n P btio full FILE N STEPS       all ranks write one file, through a view
+ *     mpiexec -n P btio epio PREFIX N STEPS     rank r writes PREFIX.r: 24 bytes, then its cells
  *
- * Both write the same values: the number of the double in the file.
+ * Both write the same values: a double's value is its number in the file.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -25,7 +24,8 @@ static void check(int code)
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The doubles of a row of a cell, one after the other in the file, and the number of the first. */
+/* These return how many doubles of a cell's row are adjacent in the file, and the number of the
+   first one. */
 static int row_length(void)
 {
     return points / ranks * points * 5;
@@ -38,7 +38,7 @@ static long row_start(int row)
     return ((long)row * points + (long)part * (points / ranks)) * points * 5;
 }
 
-/* The rank's doubles of a step, a row for each z. */
+/* Computes the rank's doubles of a step, row by row for each z. */
 static void solve(int step, double *values)
 {
     long cube = (long)points * points * points * 5;

@@ -100,7 +100,7 @@ static struct type make_leaf(const struct sample *sample)
     return type;
 }
 
-/* `times` instances of old, at displacements in units of its extent, or in bytes. */
+/* Makes `times` instances of old. displacements are in units of its extent, or in bytes. */
 static struct type place(const struct type *old, int times, const int64_t *displacements,
                          bool bytes)
 {
@@ -124,7 +124,7 @@ static struct type place(const struct type *old, int times, const int64_t *displ
     return type;
 }
 
-/* Steals old. */
+/* Makes a list type. Takes ownership of old. */
 static struct type make_list(struct type old, int times, const int64_t *displacements, bool bytes)
 {
     struct type type = place(&old, times, displacements, bytes);
@@ -146,7 +146,7 @@ static struct type make_list(struct type old, int times, const int64_t *displace
     return type;
 }
 
-/* Steals old. */
+/* Makes a vector. Takes ownership of old. */
 static struct type make_vector(struct type old, int times, int64_t stride, bool bytes)
 {
     int64_t displacements[MAX_ETYPES];
@@ -164,7 +164,7 @@ static struct type make_vector(struct type old, int times, int64_t stride, bool 
     return type;
 }
 
-/* Steals old. */
+/* Makes a resized type. Takes ownership of old. */
 static struct type make_resized(struct type old, int64_t lb, int64_t extent)
 {
     struct type type = old;
@@ -246,7 +246,8 @@ static void shuffle(int64_t *list, int count)
     }
 }
 
-/* Loops in another order in memory: the strides are those of packed ones, or a little more. */
+/* Makes nested loops in another order in memory. Strides are those of packed loops, or a little
+   larger. */
 static struct type make_nest(const struct sample *sample, const int *factors)
 {
     struct type type = make_leaf(sample);
@@ -260,7 +261,7 @@ static struct type make_nest(const struct sample *sample, const int *factors)
         strides[d] = stride;
         stride = stride * factors[d] + (below(3) == 0 ? below(9) : 0);
         if (below(12) == 0)
-            stride -= below(4); /* it may overlap */
+            stride -= below(4); /* loops may overlap */
         if (below(6) == 0 && factors[d] > 1) {
             shift += strides[d] * (factors[d] - 1);
             strides[d] = -strides[d];
@@ -271,7 +272,7 @@ static struct type make_nest(const struct sample *sample, const int *factors)
     return shift ? make_list(type, 1, &shift, true) : type;
 }
 
-/* Blocks in any order, at places that do not overlap as a rule. */
+/* Makes blocks in any order, at displacements that usually do not overlap. */
 static struct type make_blocks(const struct sample *sample, const int *factors)
 {
     struct type type = make_leaf(sample);

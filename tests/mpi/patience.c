@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the MPI programs that tests/bats runs: has a rank sleep while it waits for others.
- * MPICH's ranks poll UCX without a pause, so that four ranks on two processors spend most of their
- * time on polling. Only for ranks that share memory: with MPICH 4.0 over TCP, MPI_Finalize hangs
- * where ranks come to it at different times.
+ * Preloaded into the MPI programs that tests/bats runs: makes a rank sleep while it waits for
+ * others. MPICH's ranks poll UCX without a pause, so four ranks on two processors spend most of
+ * their time polling. Only use it for ranks that share memory: with MPICH 4.0 over TCP,
+ * MPI_Finalize hangs if ranks reach it at different times.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 enum {
     SPINS = 50,       /* calls without an event before the first sleep */
-    SHORT_NS = 20000, /* the first sleeps: others may be about to answer */
+    SHORT_NS = 20000, /* the first sleeps are short, because others may answer soon */
     LONG_NS = 200000,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Cases in which MPI libraries are known to read the wrong bytes, fail or need memory for each
- * block of a view. Each is checked against MPI_Pack or against what the standard says.
+ * block of a view. Each is checked against MPI_Pack or against the standard's text.
  */
 #include <inttypes.h>
 #include <malloc.h>
@@ -14,7 +14,8 @@
 #include "viewspec/spec.h"
 #include "tap.h"
 
-/* The view of rank in a spec with that "ranks" and "view"; NULL, with a comment, where refused. */
+/* Returns the view of rank in a spec with this "ranks" and "view". Returns NULL after a comment
+   if the library refuses it. */
 static struct vs_view *view_of(int64_t ranks, int64_t rank, const char *body)
 {
     struct vs_error error = {0};
@@ -35,8 +36,8 @@ static struct vs_view *view_of(int64_t ranks, int64_t rank, const char *body)
 #define TILES 3
 #define ROOM  65536
 
-/* Returns true if the first TILES tiles of view are those that MPI_Pack takes. Frees type and
-   view. */
+/* Returns true if the first TILES tiles of view are the bytes that MPI_Pack takes. Frees type
+   and view. */
 static bool packs_alike(struct vs_view *view, MPI_Datatype type)
 {
     static unsigned char file[ROOM], slice[ROOM], packed[ROOM];
@@ -101,7 +102,7 @@ static bool over(const char *constructor, const char *old, MPI_Datatype made)
     return packs_alike(view_of(1, 0, body), made);
 }
 
-/* Every list constructor over one type. */
+/* Checks every list constructor over one type. */
 static void lists_over(const char *name, const char *json, MPI_Datatype (*make)(void))
 {
     MPI_Datatype old, made;
@@ -171,7 +172,7 @@ static void large_darray(void)
        "darray of 16 GiB: rank 1 begins in the middle");
     ok(place(2, 1, body, INT64_C(8589934591)) == INT64_C(17179869183), "and ends at its end");
     ok(place(2, 0, body, INT64_C(8589934592)) == INT64_C(17179869184), "its second tile follows");
-    /* rank = 1000 * row + column of the grid; rows are dealt in threes. */
+    /* rank = 1000 * row + column of the grid. Rows are dealt in threes. */
     ok(place(1000000, 999999, columns, 0) == 8 * (INT64_C(999) * 1000000 + 2997),
        "10^12 doubles over 10^6 ranks: the last rank's first element");
 }
@@ -198,7 +199,7 @@ static void end_of_file(void)
     vs_view_unref(view);
 }
 
-/* Heap in use, in bytes. */
+/* Returns the bytes of heap in use. */
 static size_t heap(void)
 {
     struct mallinfo2 info = mallinfo2();
@@ -262,7 +263,7 @@ static void empty_views(void)
     }
 }
 
-/* Lower bounds other than 0 must not move the data, and make the extent what they say. */
+/* A lower bound other than 0 must not move the data, but counts in the extent. */
 static void lower_bounds(void)
 {
     MPI_Datatype old, made;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slices in the order of memory: random filetypes and buftypes over the same etypes. A naive model
- * has the displacement of each etype in both; what MPI_Pack takes out of the file and MPI_Unpack
- * puts into memory must be the same, and so must the slice, read and written in any parts.
+ * Tests slices in the order of memory: random filetypes and buftypes over the same etypes. A naive
+ * model has the displacement of each etype in both. MPI_Pack from the file and MPI_Unpack to memory
+ * must give the same bytes as the model. So must the slice, read and written in random parts.
  *
  * Environment: MPIIO_TEST_SEED, MPIIO_TEST_COUNT.
  */
@@ -33,13 +33,13 @@ static int64_t hi_of(const struct etype *etype, bool external, int side)
                           : last->file_at + (external ? last->file : last->memory);
 }
 
-/* Lays out all values of the tiles. False where they overlap, or do not fit in memory. */
+/* Lays out all values of the tiles. Returns false if they overlap, or do not fit in memory. */
 static bool lay_out(struct sample *s)
 {
     const struct etype *etype = s->etype;
     int64_t etype_hi = hi_of(etype, s->external, MEMORY), behind = 0;
     int64_t extent = extent_of(&s->buftype, MEMORY);
-    unsigned char *used = calloc(1, MAX_BYTES); /* by the spans of etypes */
+    unsigned char *used = calloc(1, MAX_BYTES); /* marks the spans of etypes */
     bool sound = true;
 
     s->values = calloc((size_t)(s->tiles * s->filetype.count * etype->count), sizeof(*s->values));
@@ -85,7 +85,7 @@ static void copy_value(const struct sample *s, const struct value *value, const 
         to[b] = file[value->file_at + (s->swaps ? value->file - 1 - b : b)];
 }
 
-/* The slice that a file shows, and which of its bytes are data. */
+/* Makes the slice that a file shows, and marks which of its bytes are data. */
 static void show(const struct sample *s, const unsigned char *file, unsigned char *memory)
 {
     memset(memory, 0, (size_t)s->memory_size);
@@ -95,7 +95,7 @@ static void show(const struct sample *s, const unsigned char *file, unsigned cha
     }
 }
 
-/* The slice's length by a file of so many bytes. */
+/* Returns the slice's length for a file of file_size bytes. */
 static int64_t length_by(const struct sample *s, int64_t file_size)
 {
     int per_tile = s->filetype.count * s->etype->count, whole = 0;
@@ -123,7 +123,7 @@ static int64_t length_by(const struct sample *s, int64_t file_size)
             length = s->values[i].memory_at + s->values[i].memory;
     if (missing == INT64_MAX)
         return s->memory_size;
-    /* Whole tiles before it end where the next one begins. */
+    /* Each whole tile before that ends where the next one begins. */
     while (!united && whole + 1 < s->tiles &&
            s->values[(whole + 1) * per_tile - 1].file_at +
                    s->values[(whole + 1) * per_tile - 1].file <=
@@ -132,7 +132,7 @@ static int64_t length_by(const struct sample *s, int64_t file_size)
     return !united && whole * extent > length ? whole * extent : length;
 }
 
-/* Checks. */
+/* The checks. */
 
 static bool check_mpi(struct sample *s)
 {
@@ -212,7 +212,8 @@ static bool check_reads(struct mpiio_slice *slice, const struct sample *s,
     return good;
 }
 
-/* Parts of another slice are written, at last all of it; gaps refuse all else than zeros. */
+/* Writes parts of another slice, and in the end all of it. Gaps must refuse everything but
+   zeros. */
 static bool check_writes(struct mpiio_slice *slice, struct sample *s, int fd)
 {
     unsigned char *now = malloc((size_t)s->memory_size + 1);
@@ -243,7 +244,8 @@ static bool check_writes(struct mpiio_slice *slice, struct sample *s, int fd)
     return good;
 }
 
-/* An empty file gets the slice from its beginning on: what was written can be read at once. */
+/* Writes the slice to an empty file, from its beginning on. Each part must be readable
+   immediately. */
 static bool check_growth(struct mpiio_slice *slice, const struct sample *s)
 {
     unsigned char *buffer = malloc((size_t)s->memory_size + 1);
@@ -256,7 +258,7 @@ static bool check_growth(struct mpiio_slice *slice, const struct sample *s)
             count = 1 + below(200);
         good = mpiio_slice_write(slice, s->want + done, (size_t)count, done) == count;
         done += count;
-        /* A gap at the end is there when what follows is. */
+        /* A gap at the end only counts once the data after it is written. */
         for (last = done; last > 0 && !s->is_data[last - 1];)
             last--;
         got = mpiio_slice_read(slice, buffer, (size_t)done, 0);
@@ -354,7 +356,7 @@ static char *spec_of(const struct sample *s, const char *datarep)
                    (int)s->disp, datarep, tiles, s->etype->text, s->filetype.text, s->buftype.text);
 }
 
-/* Returns true if an endless sequence of tiles may stand in memory unchanged. */
+/* Returns true if an endless sequence of tiles fits in memory without overlaps. */
 static bool tiles_fit(const struct sample *s)
 {
     int64_t low = INT64_MAX, high = INT64_MIN;

@@ -63,7 +63,7 @@ static bool increasing(const struct tt_model *model)
     return true;
 }
 
-/* Runs in a tile when adjacent ones are merged. */
+/* Returns the number of a tile's runs, with adjacent ones merged. */
 static int64_t tile_runs(const struct tt_model *model)
 {
     int64_t runs = model->tile_size > 0;
@@ -127,7 +127,7 @@ static void check_facts(struct prop_state *state, const struct tt_model *model,
     state->overlapping += overlap;
 }
 
-/* Walks the etype's own list of basic types, over and over, along the elements of a range. */
+/* Checks the elements of a range. Walks the etype's own list of basic types again and again. */
 static void check_elements(struct prop_state *state, const struct tt_model *model,
                            const struct vs_view *view, int64_t from, int64_t length)
 {
@@ -202,7 +202,7 @@ static void check_displacements(struct prop_state *state, const struct tt_model 
     }
 }
 
-/* Returns true if a run of the map is where the model has it. */
+/* Returns true if a run of the map has the model's displacements. */
 static bool run_holds(const struct tt_model *model, int64_t position, int64_t displacement,
                       int64_t length)
 {
@@ -401,7 +401,7 @@ static void check_view(struct prop_state *state, const struct tt_spec *spec,
     tt_model_free(&model);
 }
 
-/* The text was refused as a whole: some view of it must be wrong. */
+/* Checks that a text was refused for a reason: one of its views must be wrong. */
 static void check_refused(struct prop_state *state, const struct tt_spec *spec,
                           const struct vs_error *error, uint64_t *random)
 {

@@ -2,7 +2,7 @@
 #ifndef TESTS_PROP_CHECK_H
 #define TESTS_PROP_CHECK_H
 
-/* The checks of one spec by the property test. */
+/* Checks one spec of the property test. */
 
 #include "typetree_model.h"
 
@@ -27,12 +27,12 @@ extern const char *const prop_group_names[PROP_GROUPS];
 struct prop_state {
     long trees, legal, illegal, unsure, overlapping;
     long done[PROP_GROUPS], failures[PROP_GROUPS];
-    bool failed; /* the last spec; then in which group, and how */
+    bool failed; /* whether the last spec failed; then the group of checks, and the reason */
     enum prop_group group;
     char problem[1024];
 };
 
-/* Returns true if spec is small enough to be tried byte by byte. */
+/* Returns true if spec is small enough to be checked byte by byte. */
 bool prop_fits(const struct tt_spec *spec, uint64_t random);
 
 /* Checks spec; random is the state that random ranges come from. Stops at the first failure. */

@@ -9,7 +9,7 @@ struct bytes {
     int file_size, slice_size, tiles;
 };
 
-/* Copies the first size positions out of file (or into it). */
+/* Copies the first size positions from file to slice, or back. */
 static void copy(const struct vs_map *map, unsigned char *file, unsigned char *slice, int64_t size,
                  bool scatter)
 {
@@ -33,8 +33,8 @@ static void fill(unsigned char *bytes, int size, uint64_t *random)
 }
 
 /*
- * MPICH moves a long double by its value, 10 bytes of 16: the rest is made zero, which is what a
- * fresh buffer holds.
+ * Zeros the padding of long doubles. MPICH copies a long double by its value, 10 of 16 bytes. A new
+ * buffer has zeros in the others.
  */
 static void clear_padding(const struct tt_model *model, unsigned char *file, int64_t positions)
 {
@@ -108,7 +108,7 @@ void prop_check_mpi(struct prop_state *state, struct tt_model *model, const stru
     clear_padding(model, bytes.file, bytes.slice_size);
     if (!state->failed)
         check_pack(state, model, map, &bytes, type);
-    /* If bytes overlap, MPI decides which of two stores comes last. */
+    /* If bytes overlap, MPI does not specify which of two stores comes last. */
     if (!state->failed && vs_map_facts(map)->disjoint)
         check_unpack(state, model, map, &bytes, type);
     MPI_Type_free(&type);

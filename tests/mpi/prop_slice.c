@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slices of random trees in all representations. The model reads the file's bytes at the model's
- * displacements and converts one value after the other. What a write must leave in the file is
- * known without a conversion the other way: the values come from another file.
+ * Tests slices of random trees in all representations. The model reads bytes at the model's
+ * displacements and converts the values one by one. The values to be written come from a second
+ * file. So the expected bytes after a write are known without a conversion back.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,13 +20,14 @@ struct sample {
     struct mpiio_slice *slice;
     enum vs_datarep datarep;
     int fd;
-    int64_t positions, length;       /* that the file shows, and of the slice */
-    unsigned char *file, *other;     /* of model->file_size bytes: the file's, and another one's */
-    unsigned char *native, *replace; /* the slices of these */
+    int64_t positions, length; /* positions that the file shows; length of the slice */
+    /* each of model->file_size bytes: the file's contents, and another file's */
+    unsigned char *file, *other;
+    unsigned char *native, *replace; /* the slices of these two */
     unsigned char *buffer;
 };
 
-/* One value, of a complex type one part: reversed, and with the file's sign in front. */
+/* Converts one value, or one part of a complex value: reverses the bytes, and extends the sign. */
 static void convert(const struct sample *sample, const struct tt_basic *basic, int stored,
                     const unsigned char *from, unsigned char *to)
 {
@@ -61,7 +62,8 @@ static void slice_of(const struct sample *sample, const unsigned char *file, uns
     }
 }
 
-/* The 80 bits of x87 hold less than external32's binary128. */
+/* Returns true if values may lose bits: 80 bits of x87 are fewer than binary128 has in
+   external32. */
 static bool loses_bits(const struct sample *sample)
 {
     const struct tt_map *etype = &sample->model->etype;
@@ -114,7 +116,8 @@ static bool write_range(struct prop_state *state, const struct sample *sample, i
     return true;
 }
 
-/* All was written: what the slice shows is the other file's, and the rest as it was. */
+/* Checks the file after all was written: the slice shows the other file's bytes, and all else is
+   unchanged. */
 static void check_file(struct prop_state *state, const struct sample *sample)
 {
     const struct tt_model *model = sample->model;

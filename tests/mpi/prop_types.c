@@ -5,8 +5,8 @@
  *
  *   prop_types [--seed N] [--count N] [--tree N]
  *
- * Without --seed it runs a fixed seed and a fresh one, half of the trees each. --tree runs one tree
- * of a seed alone. A failing tree is shrunk and printed as a spec.
+ * Without --seed it uses a fixed seed and a new one, for half of the trees each. --tree runs a
+ * single tree of a seed. A tree that fails is shrunk and printed as a spec.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 
 #define FIXED_SEED 20250131
 
-/* Tree number index of seed; its own random numbers do not depend on the trees before it. */
+/* Returns the seed of a tree. The random numbers of a tree do not depend on the trees before it. */
 static uint64_t tree_seed(uint64_t seed, long index)
 {
     uint64_t state = seed ^ ((uint64_t)index * 0xd1342543de82ef95u);

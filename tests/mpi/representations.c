@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data representations beside a real MPI library: external32 against MPI_Pack_external for the
- * types that it gets right, the table of datatype handles against mpi.h, and converters written
- * for MPI_Register_datarep.
+ * Tests data representations beside a real MPI library: external32 against MPI_Pack_external, for
+ * the types that MPICH gets right; the table of datatype handles against mpi.h; and converters
+ * written for MPI_Register_datarep.
  */
 #include <complex.h>
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "core/convert/user_library.h"
 #include "tap.h"
 
-/* The types, by the names of table 13.2. */
+/* The types of table 13.2, by name. */
 
 static const struct {
     const char *name;
@@ -93,7 +93,7 @@ static const struct {
 
 #define TYPES (sizeof(types) / sizeof(types[0]))
 
-/* The functions' signatures as src/core has them, and each handle. */
+/* Checks the signatures of the functions in src/core, and each handle. */
 static void handles(void)
 {
     typedef int conversion_function(void *, int, int, void *, long, void *);
@@ -115,7 +115,7 @@ static void handles(void)
     ok(wrong == 0 && without == 3, "the handles of all types but 3 are mpi.h's");
 }
 
-/* external32 */
+/* external32. */
 
 enum { COUNT = 1000 };
 
@@ -124,7 +124,7 @@ static uint64_t random_bits(void)
     return (uint64_t)random() << 42 ^ (uint64_t)random() << 21 ^ (uint64_t)random();
 }
 
-/* Random bytes; long doubles are numbers, spread over all exponents. */
+/* Makes random bytes. Long doubles are numbers, spread over all exponents. */
 static void fill(const struct vs_basic *basic, unsigned char *native)
 {
     for (size_t i = 0; i < (size_t)COUNT * basic->size; i++)
@@ -182,7 +182,8 @@ static void external32(void)
 
 static char folder[] = "/tmp/mpiio-test-datarep.XXXXXX";
 
-/* Loads a copy that no one else can write; NULL, with a comment, where refused. */
+/* Loads a copy that no other user can write. Returns NULL after a comment if the library is
+   refused. */
 static struct vs_user_datarep *load(const char *name, const char *library)
 {
     struct vs_user_datarep *datarep = NULL;
@@ -207,7 +208,7 @@ static struct mpiio_conversion find(const struct vs_user_datarep *datarep, const
     return conversion;
 }
 
-/* Converters that call MPI: it is initialised for them, and works after a fork. */
+/* Checks converters that call MPI. MPI is initialized for them, and they also work after a fork. */
 static void asking(void)
 {
     struct sigaction before[NSIG], after;
@@ -216,7 +217,7 @@ static void asking(void)
 
     for (int i = 1; i < NSIG; i++)
         sigaction(i, NULL, &before[i]);
-    setenv("PMI_FD", "999", 1); /* of a job that there is not */
+    setenv("PMI_FD", "999", 1); /* of a job that does not exist */
     setenv("PMI_RANK", "7", 1);
     MPI_Initialized(&initialized);
     struct vs_user_datarep *datarep = load("inverted", ASKING_LIBRARY);
@@ -250,7 +251,7 @@ static void asking(void)
     mpiio_datarep_unload(datarep);
 }
 
-/* Bytes of VAX files, as the architecture's handbook lays them out. */
+/* Numbers as VAX files have them, from the architecture's handbook. */
 static const struct {
     const char *representation, *type;
     double value;
@@ -260,7 +261,8 @@ static const struct {
     {"vax", "float", -1.5, "\xc0\xc0\0\0"},
     {"vax", "real4", (double)3.14159274f, "\x49\x41\xdb\x0f"},
     {"vax", "real", 0, "\0\0\0\0"},
-    {"vax", "real", (double)(FLT_MIN / 4), "\x80\x00\0\0"}, /* the least, a denormal here */
+    /* the least VAX number, a denormal here */
+    {"vax", "real", (double)(FLT_MIN / 4), "\x80\x00\0\0"},
     {"vax", "double", 1, "\x80\x40\0\0\0\0\0\0"},
     {"vax", "double_precision", 3.141592653589793, "\x49\x41\xda\x0f\x21\xa2\xc0\x68"},
     {"vaxg", "double", 1, "\x10\x40\0\0\0\0\0\0"},
@@ -289,7 +291,8 @@ static bool converts(const struct vs_user_datarep *datarep, const char *type, do
     return memcmp(back, native, conversion.native) == 0;
 }
 
-/* Random bits of a VAX number come back as they were, where IEEE has as many bits. */
+/* Returns true if random bits of VAX numbers survive a round trip. IEEE numbers have as many
+   bits. */
 static bool round_trips(const struct vs_user_datarep *datarep, const char *type)
 {
     struct mpiio_conversion conversion = find(datarep, type);
@@ -298,7 +301,7 @@ static bool round_trips(const struct vs_user_datarep *datarep, const char *type)
     for (size_t i = 0; i < sizeof(file); i++)
         file[i] = (unsigned char)random_bits();
     for (size_t i = 0; i < COUNT; i++)
-        file[i * conversion.file + 1] = (unsigned char)(i % 126 + 2); /* no denormals of IEEE */
+        file[i * conversion.file + 1] = (unsigned char)(i % 126 + 2); /* avoids denormals of IEEE */
     return mpiio_to_native(&conversion, native, file, COUNT) == 0 &&
            mpiio_to_file(&conversion, back, native, COUNT) == 0 &&
            memcmp(back, file, COUNT * conversion.file) == 0;
@@ -347,7 +350,7 @@ int main(void)
     if (mkdtemp(folder) == NULL)
         return 1;
     handles();
-    asking(); /* initialises MPI */
+    asking(); /* also initializes MPI */
     external32();
     vax();
     snprintf(command, sizeof(command), "rm -r '%s'", folder);

@@ -4,12 +4,12 @@
  *
  *   mpiexec -n RANKS roundtrip spec  KIND FILE [DATAREP]  prints the spec whose views it sets
  *   mpiexec -n RANKS roundtrip read  KIND FILE [DATAREP]  MPI_File_read_all into rank<N>.read
- *   mpiexec -n RANKS roundtrip write KIND FILE [DATAREP]  MPI_File_write_all what is in
- *                                                         rank<N>.write
+ *   mpiexec -n RANKS roundtrip write KIND FILE [DATAREP]  MPI_File_write_all of the bytes
+ *                                                         in rank<N>.write
  *
  * KIND: darray (2-D doubles of 37 x 53, blocks of rows and columns dealt cyclically, behind 24
- * bytes) or vector (3 doubles of every 3 * RANKS, 1000 times a tile; behind 16 bytes). Each rank
- * has as many bytes as its view selects in one tile. DATAREP: native (the default), external32.
+ * bytes) or vector (3 doubles of every 3 * RANKS, 1000 times a tile; behind 16 bytes). A rank
+ * transfers the bytes that its view selects in one tile. DATAREP: native (the default), external32.
  */
 #include <mpi.h>
 #include <stdbool.h>
@@ -113,7 +113,7 @@ static void print_spec(const char *kind, const char *path, const char *datarep)
                VECTOR_BLOCK, VECTOR_BLOCK);
 }
 
-/* Copies between data and rank<N>.<suffix>, which has exactly that many bytes. */
+/* Copies data to rank<N>.<suffix>, or from it. The file has exactly that many bytes. */
 static void local_file(const char *suffix, bool writing, void *data, size_t bytes)
 {
     char path[64];

@@ -2,7 +2,7 @@
 #ifndef TAP_H
 #define TAP_H
 
-/* Results of a program that is one file, in the Test Anything Protocol on stdout. */
+/* Test results of a single-file program, in the Test Anything Protocol, on stdout. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,7 +10,8 @@
 
 static int tap_tests, tap_failures;
 
-/* A result, with what it is about. It is out before the program goes on, and so before a fork. */
+/* Prints a result and its description. It flushes stdout, so that a later fork does not print it
+   twice. */
 __attribute__((format(printf, 2, 3))) static inline void ok(bool good, const char *format, ...)
 {
     va_list arguments;
@@ -24,7 +25,7 @@ __attribute__((format(printf, 2, 3))) static inline void ok(bool good, const cha
     tap_failures += !good;
 }
 
-/* Says how many results there were, at the end. Returns the program's exit status. */
+/* Prints the number of results. Returns the program's exit status. */
 static inline int tap_end(void)
 {
     printf("1..%d\n", tap_tests);

@@ -83,7 +83,7 @@ int64_t tt_value(struct tt_int value, int rank)
     return value.base + value.step * rank;
 }
 
-/* In every spec "let" holds zero = 0, two = 2 and mine = rank. */
+/* Prints an integer as an expression. In every spec "let" has zero = 0, two = 2 and mine = rank. */
 static void print_int(FILE *out, struct tt_int value)
 {
     int64_t base = value.base, step = value.step;

@@ -3,9 +3,9 @@
 #define TESTS_TYPETREE_H
 
 /*
- * The property test's own model of a viewspec: type trees that can print themselves as JSON,
- * expand to a typemap element by element as the MPI standard defines it, and build themselves with
- * the real MPI constructors. It shares no code with viewspec/, so that both can be compared.
+ * The property test's own model of a viewspec: type trees that print themselves as JSON, expand to
+ * a typemap element by element as the MPI standard defines it, and build themselves with MPI's
+ * constructors. It shares no code with viewspec/, so that both can be compared.
  */
 
 #include <mpi.h>
@@ -18,7 +18,7 @@
 #define TT_MAX_NAMED 3
 #define TT_MAX_VIEWS 2
 
-/* Memory of one spec, freed at once; running out of it ends the program. */
+/* The memory of one spec, freed at once. If memory runs out, the program ends. */
 struct tt_pool {
     struct tt_block *blocks;
 };
@@ -26,7 +26,7 @@ struct tt_pool {
 void *tt_alloc(struct tt_pool *pool, size_t size);
 void tt_free(struct tt_pool *pool);
 
-/* Basic types: sizes in bytes, native and external32; alignment as the C ABI has it. */
+/* Basic types: native sizes and external32 sizes in bytes, and the C ABI's alignments. */
 struct tt_basic {
     const char *name;
     int size, external, align;
@@ -40,7 +40,7 @@ extern const int tt_basic_count;
    MPI_C_FLOAT_COMPLEX. */
 bool tt_is_same_basic(int one, int other);
 
-/* base + step * rank, written in one of several forms. */
+/* base + step * rank. The text has one of several forms. */
 struct tt_int {
     int64_t base, step;
     int form;
@@ -48,8 +48,8 @@ struct tt_int {
 
 enum tt_kind {
     TT_BASIC,
-    TT_ETYPE, /* the view's etype, by the word or by its own text (spelled) */
-    TT_NAMED, /* a name from "types"; old is its body */
+    TT_ETYPE, /* the view's etype, by the word "etype" or by its own text (spelled) */
+    TT_NAMED, /* a name from "types"; old is its definition */
     TT_CONTIGUOUS,
     TT_VECTOR,
     TT_HVECTOR,
@@ -74,7 +74,7 @@ enum tt_distrib { TT_BLOCK, TT_CYCLIC, TT_NONE };
 struct tt_type {
     enum tt_kind kind;
     int basic;
-    int form;                 /* spelling of a name, of defaults and of the order */
+    int form;                 /* chooses the spelling of a name, of defaults and of the order */
     char name[8];             /* NAMED */
     bool fortran;             /* SUBARRAY, DARRAY */
     struct tt_int count;      /* CONTIGUOUS, VECTOR, HVECTOR */
@@ -91,14 +91,14 @@ struct tt_type {
     enum tt_distrib distribs[TT_MAX_DIMS];
     int dargs[TT_MAX_DIMS]; /* 0: default */
     int psizes[TT_MAX_DIMS];
-    struct tt_type *old; /* all but BASIC and STRUCT; ETYPE: the tree spelled, or NULL */
+    struct tt_type *old; /* all but BASIC and STRUCT; ETYPE: the tree, if it is spelled, or NULL */
 };
 
-/* The environment of an expansion, beside the type. */
+/* The environment of an expansion, apart from the type. */
 struct tt_env {
     int rank, ranks;
-    bool external;                  /* file sizes, no alignment */
-    const struct tt_type *etype;    /* NULL: an etype is being expanded */
+    bool external;                  /* file sizes, and no alignment */
+    const struct tt_type *etype;    /* NULL while an etype is expanded */
     const struct tt_map *etype_map; /* the etype's own expansion */
 };
 
@@ -109,14 +109,15 @@ struct tt_entry {
     int basic;
 };
 
-/* A typemap with its bounds. marked: resized set them, so they count even without data. */
+/* A typemap with its bounds. If marked, a resized type has set them, so they count even without
+   data. */
 struct tt_map {
     struct tt_entry *entries;
     int count, room;
     int align;
     bool marked, bounded;
     int64_t lb, ub;
-    bool too_big; /* gave up: more than TT_MAX_ENTRIES */
+    bool too_big; /* has more than TT_MAX_ENTRIES, and is incomplete */
 };
 
 #define TT_MAX_ENTRIES 4096
@@ -133,8 +134,8 @@ int tt_basic_size(const struct tt_env *env, int basic);
 struct tt_view {
     char name[8];
     struct tt_int disp;
-    struct tt_type *etype, *filetype; /* filetype NULL: left out, one etype */
-    const char *datarep;              /* NULL: left out */
+    struct tt_type *etype, *filetype; /* filetype is NULL if left out: one etype */
+    const char *datarep;              /* NULL if left out */
     bool per_rank;
     struct {
         bool has_disp;
@@ -152,27 +153,27 @@ struct tt_spec {
     struct tt_view views[TT_MAX_VIEWS];
 };
 
-/* Writes spec as JSON; a single view is "view". */
+/* Prints spec as JSON. A single view is printed as "view". */
 void tt_print_spec(FILE *out, const struct tt_spec *spec);
 
-/* Random numbers: state is the seed; tt_below gives 0 .. bound - 1. */
+/* Return random numbers. state starts as the seed. tt_below returns 0 .. bound - 1. */
 uint64_t tt_random(uint64_t *state);
 int tt_below(uint64_t *state, int bound);
 
-/* A random spec; wild ones break the rules of chapter 13 more often than not. */
+/* Makes a random spec. A wild one usually breaks the rules of chapter 13. */
 void tt_random_spec(uint64_t *state, struct tt_spec *spec);
 
 /*
- * Builds type with MPI's constructors; the caller frees it. Each node's size and bounds are
- * compared with the model's; the first difference is described in problem (which has room).
- * Nodes at which MPICH is known to differ get the model's bounds by MPI_Type_create_resized.
+ * Builds type with MPI's constructors. The caller frees it. Compares each node's size and bounds
+ * with the model's, and describes the first difference in problem (which has room). Nodes for which
+ * MPICH is known to differ get the model's bounds by MPI_Type_create_resized.
  */
 MPI_Datatype tt_mpi(struct tt_pool *pool, const struct tt_type *type, const struct tt_env *env,
                     char *problem, size_t room);
 
 /*
- * Makes spec smaller while fails(context, spec) stays true: nodes are replaced by their children,
- * numbers lowered, ranks and views left out.
+ * Makes spec smaller while fails(context, spec) stays true: replaces nodes by their children,
+ * lowers numbers, and removes ranks and views.
  */
 void tt_shrink(struct tt_spec *spec, bool (*fails)(void *context, struct tt_spec *spec),
                void *context);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 /*
- * The naive expansion: every constructor is written down as the standard defines it (MPI 3.1,
- * 4.1.2 to 4.1.7 and 4.1.3 for arrays), one basic type at a time.
+ * The naive expansion. Each constructor follows its definition in the standard (MPI 3.1, 4.1.2 to
+ * 4.1.7, and 4.1.3 for arrays), one basic type at a time.
  */
 
 int tt_basic_size(const struct tt_env *env, int basic)
@@ -30,9 +30,7 @@ static void push(struct tt_pool *pool, struct tt_map *map, int64_t displ, int ba
     map->entries[map->count++] = (struct tt_entry){displ, basic};
 }
 
-/*
- * Bounds of a typemap: where lb and ub markers occur only they count (MPI 3.1, 4.1.6).
- */
+/* Updates a typemap's bounds. If there are lb and ub markers, only those count (MPI 3.1, 4.1.6). */
 static void bound(struct tt_map *map, const struct tt_map *child, int64_t displ)
 {
     if (!child->bounded)
@@ -124,8 +122,8 @@ static bool owns(const struct tt_type *type, int dim, int coordinate, int64_t si
 }
 
 /*
- * subarray and darray: every element of the global array in storage order, those kept that the
- * rank selects.
+ * Expands a subarray or darray: walks the global array in storage order, and keeps the elements
+ * that the rank selects.
  */
 static void expand_array(struct tt_pool *pool, const struct tt_type *type, const struct tt_env *env,
                          const struct tt_map *child, struct tt_map *map)
@@ -136,7 +134,8 @@ static void expand_array(struct tt_pool *pool, const struct tt_type *type, const
     for (int d = type->dims - 1; d >= 0; d--) {
         size[d] = tt_value(type->sizes[d], env->rank);
         total *= size[d];
-        if (type->kind == TT_DARRAY) { /* ranks are in row-major order whatever the array's is */
+        /* ranks are in row-major order, whatever the array's order is */
+        if (type->kind == TT_DARRAY) {
             coordinate[d] = rest % type->psizes[d];
             rest /= type->psizes[d];
         }
@@ -161,7 +160,7 @@ static void expand_array(struct tt_pool *pool, const struct tt_type *type, const
     mark(map, 0, total * tt_extent(child));
 }
 
-/* The 1995 constructors, each by what it deals to rank of ranks. */
+/* Expands a 1995 constructor by the elements that it deals to rank. */
 static void expand_dealt(struct tt_pool *pool, const struct tt_type *type, const struct tt_env *env,
                          const struct tt_map *child, struct tt_map *map)
 {
@@ -196,7 +195,8 @@ static void expand_unit(struct tt_pool *pool, const struct tt_env *env, struct t
     push(pool, map, 0, TT_UNIT);
 }
 
-/* A filetype's leaf is the etype by word, by name, by basic name or by text. */
+/* Returns true if a leaf of a filetype stands for the etype: by word, by name, by the basic
+   type's name or by text. */
 static bool is_unit(const struct tt_type *type, const struct tt_env *env)
 {
     const struct tt_type *etype = env->etype;
@@ -247,7 +247,7 @@ static void expand_old(struct tt_pool *pool, const struct tt_type *type, const s
         place(pool, map, child, 0);
         mark(map, tt_value(type->lb, env->rank), tt_value(type->extent, env->rank));
         break;
-    default: /* a name, dup, broadcast: the same type */
+    default: /* a name, dup or broadcast: the same type */
         place(pool, map, child, 0);
         break;
     }

@@ -50,7 +50,8 @@ static void judge_etype(struct tt_model *model)
     }
 }
 
-/* The extent of each hole is a multiple of the etype's: before, between and behind the etypes. */
+/* Checks that each hole before, between and behind the etypes is a multiple of the etype's
+   extent. */
 static void judge_holes(struct tt_model *model)
 {
     const struct tt_map *map = &model->filetype;
@@ -88,8 +89,8 @@ static void judge_filetype(struct tt_model *model)
 }
 
 /*
- * A leaf that is not the etype makes a filetype illegal, unless it is what the etype is by another
- * name, or stands where no data comes from it.
+ * A leaf other than the etype makes a filetype illegal, unless it is the same type by another name,
+ * or contributes no data.
  */
 static bool judge_leaves(struct tt_model *model)
 {
@@ -162,7 +163,7 @@ static void lay_tiles(struct tt_model *model, uint64_t *random)
                        (int64_t)(tt_random(random) % 50);
     if (model->file_size > TT_MAX_FILE)
         model->file_size = TT_MAX_FILE;
-    /* Two at least: whether bytes increase is seen where one tile follows another. */
+    /* At least two, because bytes may decrease only from one tile to the next. */
     model->tiles = 2;
     if (first < model->file_size)
         model->tiles += (model->file_size - first) / model->tile_extent;

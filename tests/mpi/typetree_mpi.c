@@ -64,7 +64,7 @@ static MPI_Datatype build_array(const struct tt_type *type, const struct tt_env 
     return made;
 }
 
-/* The 1995 constructors by their MPI-2 successors. */
+/* Builds the 1995 constructors from their MPI-2 successors. */
 static MPI_Datatype build_dealt(const struct tt_type *type, const struct tt_env *env,
                                 MPI_Datatype old)
 {
@@ -117,15 +117,15 @@ static MPI_Datatype build_old(const struct tt_type *type, const struct tt_env *e
     }
 }
 
-/* Returns true if MPICH 4.0's bounds differ from the standard's: it keeps no lb and ub markers
-   inside struct, does not pad a struct of one type repeated (or of several that it treats as one),
-   and forgets the extent of types without data. */
+/* Returns true if MPICH 4.0's bounds differ from the standard's. MPICH drops lb and ub markers
+   inside a struct. It does not pad a struct that repeats one type (or several that it treats as
+   one). It ignores the extent of types without data. */
 static bool bounds_differ(const struct tt_type *type, const struct tt_map *map)
 {
     return map->count == 0 || type->kind == TT_STRUCT;
 }
 
-/* A struct whose bounds MPICH and the standard compute alike. */
+/* Returns true for a struct whose bounds are the same in MPICH and in the standard. */
 static bool plain_struct(const struct tt_type *type, const struct tt_map *map)
 {
     bool mixed = false;
@@ -165,8 +165,8 @@ static MPI_Datatype settle(const struct tt_type *type, const struct tt_map *map,
 }
 
 /*
- * Members without data are left out: MPICH 4.0 divides by their size when it packs. What their
- * markers do to the bounds, settle adds.
+ * Builds a struct without the members that have no data, because MPICH 4.0 divides by their size
+ * when it packs. settle sets the bounds that those members' markers cause.
  */
 static MPI_Datatype build_struct(struct tt_pool *pool, const struct tt_type *type,
                                  const struct tt_env *env, char *problem, size_t room)

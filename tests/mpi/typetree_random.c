@@ -4,9 +4,9 @@
 #include <string.h>
 
 /*
- * Most random trees break the rules of chapter 13 somewhere, so strides and displacements are
- * mostly drawn from what keeps a tree legal: the child is expanded for every rank to learn how
- * far apart its copies have to be. Whether a tree is legal is for the caller to find out.
+ * Most random trees break some rule of chapter 13. So strides and displacements are mostly drawn
+ * from values that keep a tree legal: the child is expanded for every rank, which shows how far
+ * apart its copies must be. The caller decides whether a tree is legal.
  */
 
 struct maker {
@@ -15,20 +15,20 @@ struct maker {
     int ranks;
     bool wild; /* anything goes */
     bool external;
-    struct tt_type *etype; /* the filetype's; NULL in an etype */
-    int64_t grain;         /* the etype's extent: what strides should be multiples of */
+    struct tt_type *etype; /* the filetype's etype; NULL in an etype */
+    int64_t grain;         /* the etype's extent; strides should be multiples of it */
 };
 
-/* Properties of a type, the worst over all ranks. */
+/* Properties of a type, the worst ones over all ranks. */
 struct reach {
     int64_t starts; /* last start - first start */
-    int64_t bytes;  /* end of the data - its beginning */
+    int64_t bytes;  /* the extent of the data */
     int64_t low;    /* lowest start */
     int64_t extent;
     bool data;
 };
 
-/* A program may have its own in its place. */
+/* A program may replace this function with its own. */
 __attribute__((weak)) uint64_t tt_random(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15u;
@@ -58,7 +58,7 @@ static struct tt_int plain(struct maker *maker, int64_t base)
     return (struct tt_int){.base = base, .form = below(maker, 24)};
 }
 
-/* Sometimes base + step * rank instead of base alone. */
+/* Returns base, or sometimes base + step * rank. */
 static struct tt_int ranked(struct maker *maker, int64_t base, int64_t step)
 {
     struct tt_int value = plain(maker, base);
@@ -115,7 +115,7 @@ static int64_t round_up(int64_t value, int64_t unit)
     return rest > 0 ? value + unit - rest : value - rest;
 }
 
-/* A distance in bytes at which a copy may follow length copies of a type of that reach. */
+/* Returns a distance in bytes at which a copy can follow length copies of a type of that reach. */
 static int64_t distance(struct maker *maker, const struct reach *reach, int64_t length)
 {
     int64_t ahead = length > 1 ? (length - 1) * reach->extent : 0;
@@ -150,7 +150,7 @@ static struct tt_type *random_basic(struct maker *maker)
 {
     struct tt_type *type = new_type(maker, TT_BASIC);
 
-    /* The common ones more often; those whose size external32 changes are only in its specs. */
+    /* Prefers the first six types, which have the same size in external32. */
     type->basic = one_in(maker, 3) ? below(maker, tt_basic_count) : below(maker, 6);
     return type;
 }
@@ -243,7 +243,7 @@ static void fill_subarray(struct maker *maker, struct tt_type *type)
     type->fortran = one_in(maker, 2);
     for (int d = 0; d < type->dims; d++) {
         int size = 1 + below(maker, 4), part = 1 + below(maker, size);
-        if (one_in(maker, 16) && size > maker->ranks) { /* a slab a rank */
+        if (one_in(maker, 16) && size > maker->ranks) { /* one slab for each rank */
             type->sizes[d] = plain(maker, size);
             type->subsizes[d] = plain(maker, 1);
             type->starts[d] = (struct tt_int){.base = 0, .step = 1, .form = below(maker, 3)};
@@ -309,7 +309,7 @@ static enum tt_kind random_kind(struct maker *maker)
     enum tt_kind last = maker->etype ? TT_HPF_CYCLIC : TT_DUP;
     enum tt_kind kind = TT_CONTIGUOUS + below(maker, last - TT_CONTIGUOUS + 1);
 
-    /* A darray in an etype makes its size depend on the rank, which is rarely legal. */
+    /* In an etype, a darray makes the size depend on the rank, which is rarely legal. */
     if (!maker->etype && kind == TT_DARRAY && !maker->wild)
         kind = TT_STRUCT;
     return kind;
@@ -372,7 +372,7 @@ static void begin_etype(struct maker *maker)
     maker->grain = 1;
 }
 
-/* A filetype over etype, mostly made legal at its top by a last resized. */
+/* Makes a filetype over etype. A resized type around it mostly makes it legal. */
 static struct tt_type *random_filetype(struct maker *maker, struct tt_type *etype)
 {
     struct tt_type *type, *outer;

@@ -8,7 +8,7 @@ struct shrinker {
     bool (*fails)(void *context, struct tt_spec *spec);
     void *context;
     bool changed;
-    int budget; /* how many more specs are tried */
+    int budget; /* how many more specs may be tried */
 };
 
 static bool still_fails(struct shrinker *shrinker)
@@ -31,7 +31,7 @@ static bool try_int(struct shrinker *shrinker, struct tt_int *value, struct tt_i
     return false;
 }
 
-/* least: the smallest base that the key allows. */
+/* Shrinks a number. least is the smallest base that its key allows. */
 static void shrink_int(struct shrinker *shrinker, struct tt_int *value, int64_t least)
 {
     struct tt_int plain = {.base = value->base};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The writer of scripts/quickstart: four or any number of ranks write one 2-D array of doubles,
- * distributed by blocks, into one shared file behind a header of 64 bytes.
+ * The writer of scripts/quickstart: any number of ranks write one 2-D array of doubles, distributed
+ * by blocks, to one shared file, behind a header of 64 bytes.
  *
  *     mpiexec -n 4 write_demo FILE ROWS COLUMNS
  *
  * The element at (row, column) that rank r owns has the value r * 10000 + row * 100 + column, so
- * that a reader sees whose it is. Rank r also puts what it wrote into rank<r>.expected.
+ * that it shows its writer. Rank r also writes its block to rank<r>.expected.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define HEADER_BYTES 64
 
-/* The block distribution of one dimension over processes: where mine begins, how long it is. */
+/* The block of one dimension that a process has in a block distribution: its start and length. */
 struct block {
     int start;
     int count;
@@ -41,7 +41,7 @@ static struct block block_of(int size, int processes, int process)
     return (struct block){start, end - start};
 }
 
-/* The filetype of this rank: its block of the array. */
+/* Makes this rank's filetype: its block of the array. */
 static MPI_Datatype make_filetype(const int gsizes[2], const int psizes[2])
 {
     int distribs[2] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_BLOCK};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slowfs SOURCE MOUNTPOINT MIB COUNTER: shows the files of a folder, and reads at most so many MiB
- * a second (0: as fast as it can). How many bytes were read by it is in the file COUNTER, a number
- * of 64 bits. A node of tests and of scripts/bench has one of its own, with a page cache of its
- * own, as it would have of a network filesystem. It ends with the process that started it.
+ * slowfs SOURCE MOUNTPOINT MIB COUNTER: shows the files of a directory, and reads at most MIB MiB a
+ * second (0: no limit). The file COUNTER has the number of bytes that it has read, as a number of
+ * 64 bits. In tests and in scripts/bench each node has its own slowfs, and thus its own page cache,
+ * as with a network filesystem. It exits with the process that started it.
  */
 #define FUSE_USE_VERSION 314
 #include <dirent.h>
@@ -28,9 +28,9 @@ static int source;
 static int64_t rate; /* bytes a second */
 static _Atomic uint64_t *counter;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int64_t busy; /* until when the store is, in ns; lock: lock */
+static int64_t busy; /* when the device becomes idle, in ns; guarded by lock */
 
-/* Names as openat(2) takes them. */
+/* Returns the name as openat(2) expects it. */
 static const char *below(const char *path)
 {
     return path[1] == '\0' ? "." : path + 1;
@@ -41,7 +41,7 @@ static int outcome(int result)
     return result < 0 ? -errno : 0;
 }
 
-/* One reader after the other, each for as long as its bytes take. */
+/* Serves readers one by one. Each takes as long as its bytes need. */
 static void take_time(int64_t bytes)
 {
     struct timespec now, until;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_file PATH BYTES: writes a file whose 8-byte words all differ, the same each time. */
+/* make_file PATH BYTES: writes a file whose 8-byte words all differ, always with the same bytes. */
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>

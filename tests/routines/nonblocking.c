@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nonblocking SLICE SEED ROUNDS [offsets]: random reads and writes of an open slice by the
- * nonblocking calls that programs have (POSIX aio, lists of it, io_uring with and without links,
- * with offsets and with the descriptor's position, posix_fadvise), beside a model of what must come
- * of them. "offsets" leaves out what goes by the position: the kernel does not move that for direct
- * reads by io_uring, of any file. Exits with 1 and a line where slice and model differ.
+ * nonblocking SLICE SEED ROUNDS [offsets]: reads and writes an open slice at random by nonblocking
+ * calls (POSIX aio, lists of it, io_uring with and without links, with offsets and with the
+ * descriptor's position, posix_fadvise), and compares it with a model. "offsets" omits calls that
+ * use the descriptor's position, because the kernel does not advance it for direct reads by
+ * io_uring of any file. If slice and model differ, prints a line and exits with 1.
  */
 #include <aio.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static long below(long limit)
     return limit > 0 ? random() % limit : 0;
 }
 
-/* Within [start, end). */
+/* Chooses a random request within [start, end). */
 static void choose(struct request *request, off_t start, off_t end)
 {
     request->offset = start + below((long)(end - start));
@@ -58,14 +58,15 @@ static void choose(struct request *request, off_t start, off_t end)
         request->buffer[i] = request->writes ? (char)random() : '?';
 }
 
-/* Requests that share no byte: their order is nobody's business. */
+/* Chooses requests that share no byte, so that their order does not matter. */
 static void choose_apart(void)
 {
     for (int i = 0; i < REQUESTS; i++)
         choose(&requests[i], size * i / REQUESTS, size * (i + 1) / REQUESTS);
 }
 
-/* The request is done, and gave that: so it must be, after all that were checked before. */
+/* Checks the result of a request against the model, after all requests that were checked before
+   it. */
 static void check(const struct request *request, long result)
 {
     if (result != (long)request->length)
@@ -131,7 +132,7 @@ static void by_aio(void)
     await(&sync);
 }
 
-/* at -1: where the descriptor stands. */
+/* Queues a request. If at is -1, it uses the descriptor's position. */
 static void queue(int index, off_t at, bool linked)
 {
     struct request *request = &requests[index];
@@ -148,7 +149,7 @@ static void queue(int index, off_t at, bool linked)
     io_uring_sqe_set_data64(entry, (__u64)index);
 }
 
-/* Submits what is queued, and checks it in the order in which it was. */
+/* Submits the queued requests, and checks them in the order in which they were queued. */
 static void complete(void)
 {
     long results[REQUESTS];
@@ -176,7 +177,7 @@ static void by_ring(void)
     complete();
 }
 
-/* All in a small part of the slice: each sees what those before it have written. */
+/* Chooses requests in a small part of the slice. Each must see the writes of those before it. */
 static void by_links(void)
 {
     off_t start = below((long)size / 2);
@@ -207,7 +208,7 @@ static void by_position(void)
         fail("the position is", (long)lseek(slice, 0, SEEK_CUR));
 }
 
-/* Read-ahead and dropped pages do not change what is read. */
+/* Read-ahead and dropped pages must not change the bytes that are read. */
 static void by_advice(void)
 {
     struct request *request = &requests[0];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that read and write a slice at once, each a part of its own, in many ways: through
- * descriptors of theirs and one of all, duplicates, streams, and children.
+ * Threads that read and write a slice concurrently, each its own part, in many ways: through their
+ * own descriptors, a shared one, duplicates, streams, and child processes.
  *
- *     run-threads SEED SLICE [forks]    the slice has THREADS * PART bytes at least; children, and
+ *     run-threads SEED SLICE [forks]    the slice has at least THREADS * PART bytes; children, and
  *                                       with them pages, come in the second half
  *
- * Exit status: 0, or 1 with a line that says what was read or written wrong.
+ * Exit status: 0, or 1 after a line that names the wrong read or write.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,11 +24,11 @@
 
 static const char *path;
 static bool forks;
-static int shared; /* a descriptor for reading, of all threads */
+static int shared; /* a descriptor for reading, shared by all threads */
 
 struct worker {
     unsigned seed;
-    off_t place; /* of its part */
+    off_t place; /* of the thread's part */
     int reader, writer;
     unsigned char model[PART];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Uses slices as unusual programs do. Each way is a function, which ends the program if anything
- * differs from what happens without mpiio-run.
+ * Uses slices as unusual programs do. Each way is a function. It ends the program if the result
+ * differs from that without mpiio-run.
  *
  *     run-ways WAY SLICE FILE
  *
@@ -72,7 +72,7 @@ static void cancel(void)
     MUST(fd == 3 && pread(fd, &byte, 1, 0) == 1);
 }
 
-/* A handler jumps out of reading and writing. */
+/* A signal handler jumps out of reads and writes. */
 
 static sigjmp_buf back;
 static atomic_bool jumps;
@@ -118,7 +118,7 @@ static void jump_out(void)
         memset(bytes, i, sizeof(bytes));
         work_until_jump(fd, bytes, length);
         atomic_store(&jumps, false);
-        /* A write that has begun has ended. */
+        /* A write that has begun also finishes. */
         MUST(pread(fd, got, sizeof(got), 0) == length);
         MUST(memcmp(got, got + 1, sizeof(got) - 1) == 0);
     }
@@ -126,7 +126,7 @@ static void jump_out(void)
     MUST(open("/dev/null", O_RDONLY) < 20);
 }
 
-/* A process of several threads forks, and its children use a stream. */
+/* A process with several threads forks, and its children use a stream. */
 
 static atomic_bool over;
 
@@ -166,7 +166,7 @@ static void fork_threads(void)
     pthread_join(threads[1], NULL);
 }
 
-/* The program's own POSIX locks, as another process sees them. */
+/* Returns true if another process sees the program's own POSIX locks. */
 
 static bool is_locked(const char *path)
 {
@@ -215,7 +215,7 @@ static void lock_files(void)
         }
         use_streams();
         MUST(is_locked(paths[i]));
-        /* Those of lockf(3), and of more files than the library distinguishes. */
+        /* Also locks by lockf(3), and of more files than the library distinguishes. */
         lock.l_type = F_UNLCK;
         MUST(fcntl(fd, F_SETLK, &lock) == 0 && lockf(fd, F_TLOCK, 10) == 0);
         lock.l_type = F_WRLCK;
@@ -226,7 +226,7 @@ static void lock_files(void)
     }
 }
 
-/* Wide characters, in and out, and streams that are opened anew. */
+/* Wide characters, read and written, and streams that are reopened. */
 
 static void wide(void)
 {
@@ -248,7 +248,7 @@ static void wide(void)
     MUST(fgetwc(file) == WEOF && feof(file) && feof_unlocked(file) && !ferror(file));
     clearerr(file);
     MUST(!feof(file) && fclose(file) == 0);
-    /* A stream of bytes has no wide characters. */
+    /* A byte-oriented stream refuses wide characters. */
     file = fopen(slice, "r");
     MUST(fgets(bytes, 100, file) != NULL && strcmp(bytes, "gr\u00fc\u00dfe 17\n") == 0);
     MUST(fgetwc(file) == WEOF && fwide(file, 1) < 0 && fclose(file) == 0);
@@ -278,7 +278,7 @@ static void reopen(void)
     MUST(fgets(bytes, 100, file) != NULL && strcmp(bytes, "textmore") == 0);
 }
 
-/* SIGBUS is the program's. */
+/* The program's own SIGBUS handler. */
 
 static volatile int seen;
 static sigset_t blocked;
@@ -316,7 +316,7 @@ static void bus_flags(void)
     MUST(sigaction(SIGBUS, NULL, &old) == 0 && old.sa_handler == SIG_DFL);
 }
 
-/* An ignored signal interrupts nothing, and an executed program ignores it, too. */
+/* An ignored signal does not interrupt anything, and an executed program ignores it, too. */
 static void bus_ignored(void)
 {
     int pipes[2], status;
@@ -346,10 +346,11 @@ static void bus(void)
     char bytes[200000];
     int fd = open(slice, O_RDONLY);
 
-    MUST(pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes)); /* the library has its handler */
+    /* the library installs its handler */
+    MUST(pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes));
     bus_flags();
     bus_ignored();
-    /* The library's handler stands: the file's end is no signal. */
+    /* The library's handler is still installed, so the end of the file raises no signal. */
     MUST(truncate(shared, 1000) == 0 && pread(fd, bytes, sizeof(bytes), 0) >= 504);
 }
 

@@ -2,10 +2,10 @@
 /*
  * Runs the daemons of many nodes (src/cluster), and the epochs and homes of their engines
  * (src/engine), over a virtual clock and network, with a file in memory. Injects faults at random
- * messages and stores, and checks the invariants: nobody waits for ever; the survivors agree on the
+ * messages and stores, and checks the invariants: no node waits forever; the survivors agree on the
  * result of each epoch; each byte is stored once, and everything that was reported as stored is in
- * the file (shared_file.h); and no node stores alone while another node's engine may store, by its
- * lease. Prints the costs of an epoch.
+ * the file (shared_file.h); and no node stores alone while another node's engine still has a lease.
+ * Prints the costs of an epoch.
  */
 #include <errno.h>
 #include <getopt.h>
