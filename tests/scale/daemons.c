@@ -74,7 +74,8 @@ static void end_part(int node, uint64_t epoch)
 {
     struct daemon *daemon = &run.daemon[node];
 
-    /* The engine's report before it was killed counts, until the node stores the data again. */
+    /* A report that the engine made before it was killed counts, until the node stores the data
+       again. */
     if (run.homes && !daemon->alone)
         writers_resolve(node);
     if (daemon->degraded)
@@ -89,7 +90,7 @@ void daemons_through(int node, uint64_t epoch)
     world_call(node, world.now, end_part, epoch);
 }
 
-/* Programs write, what they have written is frozen, and the engine begins at that time. */
+/* Programs write, the node freezes their bytes, and the engine begins at this time. */
 static void flush(int node, uint64_t epoch, bool sync, double time)
 {
     if (run.stored != epoch)
@@ -189,7 +190,8 @@ static void on_end(void *data)
     daemon_of(data)->ended = true;
 }
 
-/* From the first time on, nobody's engine may store that is not known to be gone. */
+/* Records the first time from which no engine may store, except engines that are known to have
+   exited. Reports each engine that still has a lease. */
 static void expect_no_lease(void)
 {
     if (run.no_lease != 0)
@@ -205,7 +207,7 @@ static void kill_engine(int node, const uint8_t *unused)
     engines_kill(node);
 }
 
-/* It may take a while for an engine to be gone; nothing is said until then. */
+/* Ends the node's engine, maybe after a while. The daemon sends nothing until then. */
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
     static const char silent[] = "not heard of";
@@ -215,7 +217,7 @@ static void on_degraded(void *data, int node, const char *host, const char *why)
     if (run.fault == NONE)
         daemons_wrong(number_of(daemon), "it is degraded though nothing has happened");
     daemon->degraded = true;
-    /* Leases end before anybody is declared failed for his silence. */
+    /* Leases must expire before a node is declared failed because it is silent. */
     if (strncmp(why, silent, strlen(silent)) == 0)
         expect_no_lease();
     if (run.checks && daemons_random(4) != 0) {

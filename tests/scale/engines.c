@@ -10,13 +10,13 @@
 #include "memory.h"
 #include "world.h"
 
-/* A longer message goes in parts (src/engine/messages.c). */
+/* Longer messages are sent in parts (src/engine/messages.c). */
 #define PART ((size_t)256 << 10)
 
-/* A stack's bytes; what is never touched costs nothing. */
+/* Bytes of a stack. Pages that are never touched cost nothing. */
 #define STACK ((size_t)256 << 10)
 
-/* A message, as it travels and, where nobody has asked for it yet, as it lies there. */
+/* A message in transit, or one that has arrived before the engine asked for it. */
 struct message {
     int from;
     size_t length;
@@ -32,9 +32,9 @@ struct receipt {
 struct engine_messages {
     int node;
     struct mpiio_progress_page page;
-    struct receipt *receipts; /* what has not come yet */
+    struct receipt *receipts; /* requests for messages that have not arrived yet */
     int receipt_count, receipt_room;
-    struct message **early; /* in the order in which they came */
+    struct message **early; /* messages that arrived early, in order of arrival */
     int early_count, early_room;
     bool waits;
 };
@@ -45,9 +45,9 @@ struct engine {
     struct memory memory;
     ucontext_t context;
     bool dead;
-    double busy;      /* until when its processor is */
-    double in, out;   /* and its links */
-    int severed_from; /* -1: nobody */
+    double busy;      /* when its processor becomes idle */
+    double in, out;   /* when its links become idle */
+    int severed_from; /* -1: none */
     const struct engine_means *means;
     struct mpiio_message_flush flush;
     const struct mpiio_flush_block *blocks;
@@ -79,7 +79,7 @@ void engines_create(void)
     }
 }
 
-/* Returns its memory to the system. */
+/* Returns the engine's memory to the system. */
 static void clean_up(struct engine *engine)
 {
     struct engine_messages *messages = &engine->messages;
@@ -135,13 +135,14 @@ void engines_kill(int node)
         clean_up(engine);
 }
 
-/* The engine, which has entered, gives way; unless it is killed, it goes on when it is resumed. */
+/* Lets other engines run. Returns when the engine is resumed. An engine that was killed is not
+   resumed. */
 static void give_way(struct engine *engine)
 {
     swapcontext(&engine->context, &engines.scheduler);
 }
 
-/* Lets it run until it waits, is through or has died. */
+/* Runs an engine until it waits, finishes or dies. */
 static void resume(struct engine *engine)
 {
     engines.running = engine;
@@ -191,7 +192,7 @@ void engines_happen(void)
         world.on_message(engines.running->messages.node);
 }
 
-/* An epoch, on the engine's stack. */
+/* Runs an epoch on the engine's stack. */
 static void run_epoch(unsigned int node)
 {
     struct engine *engine = &engines.engine[node];
@@ -202,7 +203,7 @@ static void run_epoch(unsigned int node)
     engines_enter();
     if (engine->memory.bytes != 0)
         printf("wrong: node %u: an epoch keeps %zu bytes\n", node, engine->memory.bytes);
-    /* The world's clock is behind by what this node's processor took. */
+    /* The world's clock lags behind the time that this node's processor has used. */
     if (engine->busy > world.now)
         engines_pass(0);
     if (!engine->dead)
@@ -257,7 +258,7 @@ static void count(int node, size_t length)
     world.node[node].engine.bytes += length;
 }
 
-/* True where the message is what the engine has asked for, which has it then. */
+/* Delivers a message if the engine has asked for it. Returns false otherwise. */
 static bool take(struct engine_messages *self, const struct message *message)
 {
     for (int i = 0; i < self->receipt_count; i++) {
@@ -302,7 +303,7 @@ static void keep(struct engine_messages *self, const struct message *message)
     self->early[self->early_count++] = copy;
 }
 
-/* Tells the daemon whom it waits for: as src/engine/messages.c does. */
+/* Reports the engines that this one waits for to its daemon, as src/engine/messages.c does. */
 static void tell(struct engine_messages *self)
 {
     struct mpiio_progress what = {.waiting = true};
@@ -373,7 +374,7 @@ void engine_messages_send(struct engine_messages *self, const void *bytes, size_
     engines_leave();
 }
 
-/* Takes of what came early all that is asked for, in the order in which it came. */
+/* Delivers the early messages that the engine asks for now, in order of arrival. */
 static void take_early(struct engine_messages *self)
 {
     int kept = 0;

@@ -10,7 +10,7 @@
 #include "daemons.h"
 #include "engines.h"
 
-/* Returns how many nodes beside this one run. If all were stopped, none would miss another. */
+/* Returns how many other nodes run. If all were stopped, none would notice another's silence. */
 static int count_others(int node)
 {
     int count = 0;
@@ -34,7 +34,7 @@ static void kill_daemon(int node, int error)
     engines_kill(node);
 }
 
-/* Has what two engines that send to each other in each epoch send be lost. */
+/* Loses the messages between two engines that send to each other in each epoch. */
 static void sever(int node)
 {
     int distance = 1 << daemons_random(3);
@@ -55,7 +55,7 @@ static void happen(enum fault fault, int node)
         if (count_others(node) != 0)
             world_stop(node, 2 * PATIENCE);
         break;
-    case PAUSE: /* what is no reason to declare anybody failed */
+    case PAUSE: /* too short to declare any node failed */
         if (world.node[node].wakes <= world.now)
             world_stop(node, world.now + run.timeout * 1000.0 / 8);
         break;
@@ -88,7 +88,7 @@ void faults_draw(void)
     run.faults = 1 + (int)daemons_random(5);
 }
 
-/* Draws ms: next to nothing, or about as long as one of the times that nodes wait. */
+/* Draws a time in ms: almost none, or about as long as one of the timeouts of nodes. */
 static double draw_time(void)
 {
     const int times[] = {1, 10, 100, 1000, 2000, run.timeout / 4, run.timeout, 2 * run.timeout};
@@ -97,7 +97,7 @@ static double draw_time(void)
     return (double)most * (1 + daemons_random(1000)) / 1000;
 }
 
-/* Draws the sender, a node next to that of the last fault, or any. */
+/* Draws the node of a fault: the sender, a neighbour of the last fault's node, or any node. */
 static int draw_node(int node)
 {
     int last = run.hit, below = last * run.fanout + 1;
@@ -130,7 +130,7 @@ static double freeze(enum fault fault, int node)
     return time;
 }
 
-/* Has one side of the connection above a node see an end of it. */
+/* Makes one side of the connection above a node see its end. */
 static void end_one_side(enum fault fault, int node)
 {
     static const int errors[] = {-ENOBUFS, -EPROTO};
@@ -144,7 +144,7 @@ static void end_one_side(enum fault fault, int node)
     }
 }
 
-/* The engine of a daemon that is killed ends a little later: within the time to settle. */
+/* Kills a daemon. Its engine exits a little later, within the time to settle. */
 static void kill_one(int node)
 {
     struct daemon *daemon = &run.daemon[node];

@@ -5,14 +5,14 @@
 #include <stdbool.h>
 
 /*
- * Faults of nodes and of their connections. In a run, one kind of fault happens (run.fault). With
- * MIXED there are several, whose kinds, nodes and times are drawn.
+ * Faults of nodes and of their connections. A run has one kind of fault (run.fault). A run of MIXED
+ * has several, with random kinds, nodes and times.
  */
 
-/* Has the next fault happen, to the node that sends a message now, or to another one. */
+/* Makes the next fault happen to the node that sends a message now, or to another one. */
 void faults_happen(int node);
 
-/* Draws how many nodes and faults there are in a run of MIXED, the fan-out and peer_timeout. */
+/* Draws the numbers of nodes and faults, the fan-out, and peer_timeout for a run of MIXED. */
 void faults_draw(void);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In front of each piece; as long as pieces are aligned. */
+/* Bytes in front of each allocation, which keep it aligned. */
 #define HEAD ((size_t)64)
 
 struct memory_piece {

@@ -4,14 +4,14 @@
 
 #include <stddef.h>
 
-/* The memory that one of many engines in a process has from malloc, so that it can be counted, and
+/* The memory that one of many engines in a process has allocated. It can be counted, and is
    freed when the engine dies. The calls of src/engine are linked with --wrap. */
 struct memory {
     struct memory_piece *pieces;
-    size_t bytes, most; /* now, and at most */
+    size_t bytes, most; /* now, and the maximum */
 };
 
-/* From now on what is allocated and freed is memory's; NULL: it is the program's own. */
+/* Later allocations and frees belong to memory, or to the program itself if memory is NULL. */
 void memory_use(struct memory *memory);
 
 void memory_free(struct memory *memory);

@@ -13,21 +13,21 @@
 #define BLOCK      ((size_t)MPIIO_BLOCK_SIZE)
 #define MASK_BYTES (BLOCK / 8)
 #define SHARED     (BLOCK / 8 * 7)
-#define MOST       32 /* blocks of the file, at most */
+#define MOST       32 /* the most blocks of the file */
 
-/* A lease that has run out is looked at so often, in us (src/engine/fence.c). */
+/* us; how often an expired lease is checked (src/engine/fence.c) */
 #define PAUSE 10000.0
 
 static struct {
     int blocks;
-    char *stored;              /* the file */
-    char *told;                /* as reported to nodes, in their own parts */
-    char *expected;            /* of the present epoch, where frozen */
-    uint32_t *writer;          /* likewise, of what is everybody's: the last node that has it */
-    uint64_t *frozen, *marked; /* bytes: frozen for the present epoch, and stored in it */
-    bool *touched;             /* blocks: something is frozen */
-    bool *used;                /* blocks: something was frozen, or stored */
-    int *outcome;              /* of blocks, as reported to the first node; 1: none yet */
+    char *stored;              /* the file's bytes */
+    char *told;                /* as reported to nodes, each in its own part */
+    char *expected;            /* of the current epoch, where bytes are frozen */
+    uint32_t *writer;          /* likewise, for shared bytes: the last node that has them */
+    uint64_t *frozen, *marked; /* by byte: frozen for the current epoch, and stored in it */
+    bool *touched;             /* by block: some byte is frozen */
+    bool *used;                /* by block: some byte was frozen or stored */
+    int *outcome;              /* by block, as reported to the first node; 1: not yet */
     int64_t failing;
     uint64_t total;
 } file;
@@ -42,7 +42,8 @@ static void *get(size_t size)
     return memory;
 }
 
-/* The memory is reused by all simulations: mapping it anew cost a third of the time. */
+/* Creates the file. All simulations reuse its memory, because mapping it anew cost a third of
+   the time. */
 void shared_file_create(int blocks)
 {
     size_t count = (size_t)blocks;
@@ -107,7 +108,8 @@ static void set(uint64_t *mask, size_t at)
     mask[at / 64] |= (uint64_t)1 << at % 64;
 }
 
-/* At an epoch's end: all was stored that is not left, and could be. */
+/* Checks a block at an epoch's end: all frozen bytes are stored, unless the block was postponed
+   or failed. */
 static void end_block(size_t block)
 {
     uint64_t *frozen = file.frozen + block * MASK_BYTES / 8;
@@ -167,7 +169,7 @@ void shared_file_freeze(int node, int64_t block, const struct mpiio_slot *slot)
     }
 }
 
-/* The part of a run that is the node's own, or all of it. */
+/* Records that the bytes of a slot in the node's own part were reported to it as stored. */
 static void tell(int node, size_t start, const struct mpiio_slot *slot)
 {
     size_t own = shared_file_own_start(node), end = own + shared_file_own_size();
@@ -182,7 +184,8 @@ static void tell(int node, size_t start, const struct mpiio_slot *slot)
     }
 }
 
-/* Once somebody acts alone, what is everybody's may have been written over. */
+/* Returns true if a byte is as reported. Once a node acts alone, shared bytes may have been
+   overwritten. */
 static bool is_as_told(int node, size_t start, size_t at, bool stored)
 {
     size_t own = shared_file_own_start(node);
@@ -251,7 +254,8 @@ void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot)
 
 /* Functions that engines call. */
 
-/* Waits for the engine's lease, like a home's fence, and goes on unless the engine is killed. */
+/* Waits for the engine's lease, as a home's fence does, and continues unless the engine is
+   killed. */
 static void await_lease(int node)
 {
     while (!daemons_may_store(node))
@@ -295,7 +299,8 @@ bool engine_file_is_collective(const struct engine_file *unused)
     return run.collective;
 }
 
-/* Stores it, as time passes; it may die before and after. Of many short runs that is so of some. */
+/* Stores bytes, while time passes. The engine may die before or after that. Only some of many
+   short runs have such a fault. */
 static void store_slowly(int node, const char *bytes, int64_t start, int64_t end)
 {
     unsigned int chance = run.fault != NONE ? daemons_random(16) : 1;
@@ -327,7 +332,7 @@ int engine_file_write_all(struct engine_file *unused, const void *memory, size_t
     return error;
 }
 
-/* Now and then only a part of a range is stored, and nobody says why. */
+/* Stores ranges. Sometimes only a part of a range is stored, without an error. */
 void engine_file_write(struct engine_file *unused, struct mpiio_transfer *transfer,
                        struct mpiio_epoch_counters *counters)
 {

@@ -21,21 +21,22 @@
 #include "shared_file.h"
 #include "writers.h"
 
-/* Until all have left, or nobody should still be at it. */
+/* Runs until all nodes have left, or until no node should still be running. */
 static void run_out(double limit)
 {
     while (run.left < run.nodes && world_step(limit))
         continue;
 }
 
-/* With many nodes, fewer epochs: each has more messages. */
+/* Fewer epochs with many nodes, because each epoch has more messages. */
 #define EPOCHS_ASKED (run.nodes < 100 ? 30 : 6)
 
-/* Epochs asked for in a run of mixed faults; in one of so many runs engines store. */
+/* The epochs requested in a run of mixed faults, and of how many such runs one has engines that
+   store. */
 #define MIXED_EPOCHS 6
 #define MIXED_HOMES  256
 
-/* Work that nodes chosen at random ask for, and then they leave one by one. */
+/* Has random nodes request work, and then all leave one by one. */
 static void plan_work(double until)
 {
     unsigned int nodes = (unsigned int)run.nodes;
@@ -64,7 +65,7 @@ static void check_together(void)
             daemons_wrong(i, "it has not got what it asked for");
     }
     if (first->finished > 0)
-        shared_file_begin_epoch(first->finished + 1); /* the last one is over */
+        shared_file_begin_epoch(first->finished + 1); /* the last epoch has finished */
     for (int i = 0; i < run.nodes; i++)
         writers_check(i);
     if (first->finished == 0 || first->settled == 0 ||
@@ -81,7 +82,8 @@ static void check_alone(void)
         writers_check(i);
 }
 
-/* One run with a fault, or none. False: something was wrong, and seed says how to see it again. */
+/* Runs once, with a fault or without. Returns false if something was wrong; the seed repeats the
+   run. */
 static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
 {
     bool stays = fault == NONE || fault == PAUSE;
@@ -101,13 +103,14 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
     run.faults = fault == NONE ? 0 : 1;
     if (fault >= SILENT)
         run.faults += (int)daemons_random(3);
-    /* Each node sends some 40 messages in an epoch, and more the more nodes there are. */
+    /* Each node sends about 40 messages in an epoch, and more if there are more nodes. */
     run.at = (uint64_t)nodes * 4 + daemons_random((unsigned int)nodes * 400);
     daemons_begin();
     shared_file_create(blocks);
     writers_create(blocks);
     plan_work(work);
-    /* Engines that do not reach each other are noticed when they are to. */
+    /* A lost message between engines is only noticed when they exchange messages, so requests
+       more epochs. */
     for (int i = 0; i < 8 && fault == SEVER; i++)
         world_call((int)daemons_random((unsigned int)nodes), work + i * 1e6, daemons_ask, 0);
     if (stays)
@@ -147,9 +150,9 @@ static double draw_time(void)
 }
 
 /*
- * Runs a few nodes with several faults of different kinds, before and after the nodes degrade.
- * Engines store in some runs only: most runs look for an engine that may store while another node
- * acts alone, which takes leases and no bytes. Returns false if something was wrong.
+ * Runs a few nodes with several faults of different kinds, before and after the nodes degrade. Only
+ * in some runs do engines store. Most runs only look for an engine that may store while another
+ * node acts alone, which needs leases but no bytes. Returns false if something was wrong.
  */
 static bool simulate_mixed(unsigned int seed)
 {
@@ -187,12 +190,12 @@ static bool simulate_mixed(unsigned int seed)
 
 /* The costs of an epoch. */
 struct costs {
-    double messages, bytes; /* sent and received: of node 0, and of the node that has most */
+    double messages, bytes; /* sent and received, of node 0 and of the busiest node */
     double most_messages, most_bytes, mean_messages, mean_bytes;
-    double idle_messages, idle_bytes; /* of node 0, a second */
+    double idle_messages, idle_bytes; /* of node 0, in a second */
     double most_memory, time;
-    double death_messages, death_time;    /* of the busiest node, and until all act alone */
-    double engine_messages, engine_bytes; /* of the engine that has most */
+    double death_messages, death_time;    /* of the busiest node, and until all nodes act alone */
+    double engine_messages, engine_bytes; /* of the busiest engine */
     double engine_mean_messages, engine_mean_bytes, engine_memory;
 };
 
@@ -259,7 +262,7 @@ static void measure_idle(struct costs *costs)
     reset_traffic();
 }
 
-/* One epoch: us that it takes. */
+/* Runs one epoch. Returns its time in us. */
 static double measure_epoch(uint64_t epoch)
 {
     double begun = world.now;
@@ -272,7 +275,7 @@ static double measure_epoch(uint64_t epoch)
     return world.now - begun;
 }
 
-/* A node is killed in the middle of an epoch: until all others act alone. */
+/* Kills a node in the middle of an epoch. Measures until all others act alone. */
 static void measure_death(struct costs *costs)
 {
     double begun = world.now;
@@ -297,8 +300,8 @@ static void measure_death(struct costs *costs)
 }
 
 /*
- * Epochs asked for by the last node, one after the other, in which engines take no time; or, with
- * homes, store what each node has written to some blocks, which takes no time either.
+ * Measures epochs that the last node requests one by one. Engines take no time in them. With homes,
+ * they store what each node has written to some blocks, which takes no time either.
  */
 static bool measure(struct costs *costs, int epochs)
 {
@@ -307,7 +310,7 @@ static bool measure(struct costs *costs, int epochs)
     run.faults = 0;
     run.engine = 0;
     run.checks = false;
-    run.collective = true; /* blocks of one home follow each other */
+    run.collective = true; /* adjacent blocks have the same home */
     *costs = (struct costs){0};
     daemons_begin();
     shared_file_create(0);
@@ -394,7 +397,8 @@ static void print_head(void)
            "   idle n    idle B     memory      time   death n death time\n");
 }
 
-/* Many runs, with each fault. Messages cost next to nothing: what is looked for is their order. */
+/* Does many runs with each fault. Messages cost almost nothing, because the runs test their
+   order. */
 static bool check_all(int nodes, int fanout, enum fault fault, unsigned int seed, int runs)
 {
     int failed = 0, made = 0;
@@ -460,11 +464,12 @@ int main(int argc, char **argv)
         {0},
     };
     int nodes = 1024, fanout = MPIIO_TREE_FANOUT, runs = 0, epochs = 5, option;
-    enum fault fault = MIXED; /* each */
+    enum fault fault = MIXED; /* MIXED: each kind */
     unsigned int seed = 1;
     bool json = false, homes = false, mixed = false, help = false;
 
-    /* Memory of homes is used again: else most of the time goes into new one. */
+    /* Makes the allocator reuse the memory of homes. Otherwise new memory takes most of the
+       time. */
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     world.costs = (struct world_costs){.processor = 7, .latency = 20, .bandwidth = 1000};

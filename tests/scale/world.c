@@ -12,7 +12,7 @@
 
 struct world world;
 
-/* The clocks, of the node that runs: linked with --wrap. */
+/* The clocks of the node that runs. Linked with --wrap. */
 
 int64_t __wrap_mpiio_clock(void);
 int64_t __wrap_mpiio_lease_clock(void);
@@ -88,7 +88,8 @@ static void schedule(struct world_event event)
     push(event);
 }
 
-/* The connection between a node and the one above it has two ends: its own, and that one's. */
+/* The connection between a node and the one above it has two ends: end 2 * node is the node's
+   own, the next one that of the node above. */
 
 static int node_of(int end)
 {
@@ -134,8 +135,8 @@ void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size
         world.on_message(world.current);
 }
 
-/* Has the other end see that this one has ended, with that error, behind all that was sent to it.
- */
+/* Makes the other end see that this one has ended with an error, after everything that was sent
+   to it. */
 static void tell_end(int end, int error)
 {
     struct world_end *other = &world.end[end ^ 1];
@@ -161,7 +162,7 @@ void mpiio_connection_close(struct mpiio_connection *link)
     mpiio_queue_free(&link->out);
 }
 
-/* Nothing of these happens here: nodes are connected, and what comes is handed to them. */
+/* These must not be called: nodes are connected already, and messages are delivered directly. */
 
 int mpiio_connection_open(struct mpiio_connection *link, int fd)
 {
@@ -230,7 +231,7 @@ void world_free(void)
     world = (struct world){.costs = world.costs};
 }
 
-/* When the node is to be woken; events of a timer that was set anew are of no effect. */
+/* Sets the time at which the node wakes up. Events of an older timer have no effect. */
 static void set_timer(int number)
 {
     struct world_node *node = &world.node[number];
@@ -250,7 +251,7 @@ static void take_turn(int number)
 
     bool stays = mpiio_turn(node->peers);
 
-    if (node->dead) /* it has died in the course of it */
+    if (node->dead) /* it has died in this turn */
         return;
     if (stays) {
         set_timer(number);
@@ -269,7 +270,7 @@ static void begin(int number, uint64_t argument)
 
 void world_begin(int node, double time)
 {
-    world_stop(node, time); /* what comes before waits */
+    world_stop(node, time); /* events before that wait */
     world_call(node, time, begin, 0);
 }
 
@@ -379,8 +380,8 @@ static void happen(const struct world_event *event)
 }
 
 /*
- * A node that is stopped, or whose processor is busy, comes to it later, in the order in which it
- * came. Its timer waits for those that are stopped alone.
+ * Returns true if an event must wait, because its node is stopped or its processor is busy. Events
+ * keep their order. A timer only waits for a node that is stopped.
  */
 static bool is_later(struct world_event *event)
 {

@@ -9,20 +9,20 @@
 #include "engines.h"
 #include "shared_file.h"
 
-/* Bytes that a node writes of each block where only the costs matter. */
+/* Bytes that a node writes to each block if only the costs matter. */
 #define MEASURED 512
 
-/* The epoch in which some nodes write much. */
+/* The epoch in which some nodes write much data. */
 #define MUCH_IN 3
 
 /* The dirty data of a node. */
 struct writer {
-    int64_t block[WRITERS_BLOCKS]; /* by slot; -1: it is free */
-    bool tried[WRITERS_BLOCKS];    /* it was frozen before, and is to be stored now */
-    uint64_t version;              /* of what it writes */
-    uint64_t epoch;                /* what is frozen is for; 0: nothing is */
+    int64_t block[WRITERS_BLOCKS]; /* by slot; -1: the slot is free */
+    bool tried[WRITERS_BLOCKS];    /* the block was frozen before, and must be stored now */
+    uint64_t version;              /* of the bytes that it writes */
+    uint64_t epoch;                /* the epoch that bytes are frozen for; 0: none are */
     bool may_wait;
-    int slot[WRITERS_BLOCKS]; /* that are frozen */
+    int slot[WRITERS_BLOCKS]; /* slots that are frozen */
     struct mpiio_flush_block list[WRITERS_BLOCKS];
     int32_t errors[WRITERS_BLOCKS];
     uint32_t count;
@@ -45,7 +45,7 @@ void writers_create(int blocks)
     if (writers.writer == NULL ||
         mpiio_slots_create(&writers.slots, run.nodes * WRITERS_BLOCKS) != 0)
         abort();
-    /* If the stripes are used up, each block has another home than the one before it. */
+    /* With stripes of one block, each block has another home than the one before it. */
     writers.homes = mpiio_homes_of(run.collective ? 0 : MPIIO_BLOCK_SIZE, servers, run.nodes);
     for (int i = 0; i < run.nodes; i++) {
         writers.writer[i].means = (struct engine_means){
@@ -73,8 +73,8 @@ static void clear(int node, int index)
     writers.writer[node].tried[index] = false;
 }
 
-/* Returns the byte that the node writes at a place of a block. Other nodes, and later versions,
-   write another one. */
+/* Returns the byte that the node writes at an offset of a block. Other nodes and later versions
+   write other bytes. */
 static char value(int node, uint64_t version, size_t at)
 {
     uint64_t hash =
@@ -96,8 +96,8 @@ static void write_bytes(int node, int index, size_t start, size_t length)
     mpiio_mask_set(slot.mask, bytes);
 }
 
-/* Writes to a block: a part of what is the node's own or all of it, in one run or many; and of what
- * is everybody's. */
+/* Writes to a block: a part of the node's own bytes or all of them, in one run or many, and
+   shared bytes. */
 static void write_block(int node, int index)
 {
     size_t own = shared_file_own_start(node), size = shared_file_own_size();
@@ -124,7 +124,7 @@ static void write_block(int node, int index)
     write_bytes(node, index, shared + start, 1 + daemons_random(10000));
 }
 
-/* The slot that has the block, or a free one for it; -1: there is none. */
+/* Returns the slot of the block, or a free one for it, or -1 if there is none. */
 static int slot_for(struct writer *writer, int64_t block)
 {
     int free = -1;
@@ -158,7 +158,7 @@ static void write_something(int node, int count)
     }
 }
 
-/* Some nodes write so much to the same blocks that their home asks for it in several rounds. */
+/* Some nodes write so much to the same blocks that the home fetches them in several rounds. */
 static void write_much(int node)
 {
     size_t shared = (size_t)MPIIO_BLOCK_SIZE / 8 * 7;

@@ -5,29 +5,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The writes of programs on all nodes, as caches hold them: in slots, which are frozen for an
-   epoch, stored by engines, and resolved, or stored by the node alone. */
+/* The writes of programs on all nodes, as caches hold them: slots that are frozen for an epoch,
+   stored by engines, and resolved, or stored by the node alone. */
 
-/* Dirty blocks that a node has at most. */
+/* The most dirty blocks that a node has. */
 #define WRITERS_BLOCKS 4
 
-/* Servers that the file lies on at most: a node is home of blocks on one of them, or of none. */
+/* The most servers of the file. A node is home of blocks on one server, or of none. */
 #define WRITERS_SERVERS 1024
 
-/* The file has so many blocks; which of them are written is left to chance. */
+/* Creates the file of blocks blocks. Which ones are written is random. */
 void writers_create(int blocks);
 void writers_free(void);
 
 /*
- * Something is written on the node, all that is dirty is frozen, and its engine begins to store it
- * at that time; when it is through with it, daemons_through is called.
+ * Writes something on the node, freezes all its dirty bytes, and has its engine store them from
+ * this time on. daemons_through is called at the end.
  */
 void writers_flush(int node, uint64_t epoch, bool sync, double time);
 
-/* The engine has told what became of it. */
+/* The engine has reported the results of its flush. */
 void writers_resolve(int node);
 
-/* The node acts alone: it stores all, writes something new and stores that, too. */
+/* The node acts alone: it stores all dirty bytes, writes more, and stores that, too. */
 void writers_go_alone(int node);
 
 /* Checks at the end that everything that was reported to the node as stored is there. */
