@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-umount --all: what a user has mounted on this host, and nothing else. Each test has a mount
-# namespace of its own, without the mounts of tests that run beside it.
+# mpiio-umount --all unmounts what a user has mounted on this host, and nothing else. Each test has
+# a mount namespace of its own, without the mounts of tests that run beside it.
 
 load helper
 
-# alone SCRIPT: runs bash steps; $a and $b are mount points of the user whom the functions "user"
-# runs commands as, $c is one of root's; b.json is a spec of four ranks.
+# alone SCRIPT: runs bash steps. $a and $b are mount points of the user as whom the function "user"
+# runs commands. $c is a mount point of root. b.json is a spec of four ranks.
 alone() {
     blocks_spec 4096
     mkdir c
@@ -25,7 +25,7 @@ STEPS
     as_root "$top/tests/let_go" bash steps.bash 3>&-
 }
 
-@test "all: a user's mounts go, what they hold is stored; another's stay" {
+@test "all: a user's mounts are unmounted and store their data; another user's stay" {
     alone <<'STEPS'
 mpiio-mount b.json c
 user mpiio-mount b.json a
@@ -46,7 +46,7 @@ status 1 mounted c
 STEPS
 }
 
-@test "all: with --dead only what has lost its daemon goes, which is told" {
+@test "all: --dead unmounts only mounts whose daemon has ended, and reports them" {
     alone <<'STEPS'
 user mpiio-mount b.json a
 user mpiio-mount b.json b
@@ -61,7 +61,7 @@ status 0 user mpiio-umount --all
 STEPS
 }
 
-@test "all: a daemon that outlives its mount is not taken for that of another one with its number" {
+@test "all: a daemon that outlives its mount is not taken for the daemon of another mount with the same number" {
     alone <<'STEPS'
 number() { awk -v place="$PWD/$1" '$5 == place { print $3 }' /proc/self/mountinfo; }
 again() {
@@ -73,7 +73,7 @@ again() {
     user mpiio-mount b.json b
 }
 again
-# A mount of a test that runs beside this one may have been given the number before.
+# A mount of a test that runs beside this one may have got the number first.
 while [ "$(number b)" != "$number" ]; do
     kill -KILL "$stays"
     user mpiio-umount b
@@ -90,7 +90,7 @@ kill -CONT "$stays"
 STEPS
 }
 
-@test "all: what is in use stays, with its line, and the others go" {
+@test "all: a mount in use stays, with a line, and the others are unmounted" {
     alone <<'STEPS'
 user mpiio-mount b.json a
 user mpiio-mount b.json b
@@ -106,7 +106,7 @@ status 1 mounted b
 STEPS
 }
 
-@test "all: mounts that do not answer stay, and hold up no other one; -f takes all of them" {
+@test "all: mounts that do not answer stay, and do not delay others; -f unmounts all of them" {
     alone <<'STEPS'
 for i in {1..12}; do
     install -d -o nobody "m$i"
@@ -125,13 +125,13 @@ status 1 mounted z
 [ "$(dd if=b.dat bs=1 skip=8192 count=16 status=none)" = 'written and kept' ]
 status 3 timeout 300 mpiio-umount --all --force --user=nobody 2>said
 [ "$(grep -c 'not synced: no answer' said)" -eq 12 ]
-# One after the other, each needs ten seconds and more.
+# One by one, each needs at least ten seconds.
 [ $((SECONDS - begun)) -lt 120 ]
 status 1 grep -q ' fuse.mpiio ' /proc/self/mountinfo
 STEPS
 }
 
-@test "all: a mount whose file lies on an older one is unmounted before that" {
+@test "all: a mount whose file lies on an older mount is unmounted before that one" {
     alone <<'STEPS'
 user mpiio-mount b.json a
 echo "{ \"viewspec\": 1, \"file\": \"$PWD/a/rank1\", \"ranks\": 1, \"view\": {} }" >upper.json
@@ -144,7 +144,7 @@ status 1 mounted b
 STEPS
 }
 
-@test "all: options that do not go together are refused" {
+@test "all: options that exclude each other are refused" {
     run -2 mpiio-umount --all "$mnt"
     [ "$output" = "mpiio-umount: --all goes with no mount point, --node or --hosts" ]
     run -2 mpiio-umount --all --node

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Assembled files on several nodes: homes write the members' pieces, and prove that they have one file.
-# With MPIIO_TILINGS there are so many random tilings, from MPIIO_SEED on.
+# Assembled files on several nodes: homes write the members' pieces, and prove that they have the
+# same file. MPIIO_TILINGS sets the number of random tilings, MPIIO_SEED the first seed.
 
 load helper
 load nodes
 load cluster
 load pool
 
-# tiles [BYTES [VIEW]]: members T.0000.data ... T.0003.data, each of so many bytes of whole.dat in one
-# piece; s.json, with a view of four ranks.
+# tiles [BYTES [VIEW]]: makes members T.0000.data ... T.0003.data, each with BYTES bytes of
+# whole.dat in one piece, and s.json with a view of four ranks.
 tiles() {
     local view=${2:-'"filetype": { "type": "scatter", "blocklength": 8 }'}
     make_file whole.dat $((4 * ${1:-1048576}))
@@ -38,29 +38,29 @@ END
     done
 }
 
-@test "assembled: each home stores its blocks of the whole, exactly, and syncs what it has written" {
+@test "assembled: each home stores exactly its blocks of the whole, and syncs the members that it has written" {
     tiles 2097152
     start_nodes 2 -o flush_interval=0
     cmp m1/whole whole.dat
-    # Both nodes write all of their ranks' 8-byte blocks, over four members of two blocks of 4 MiB.
+    # Both nodes write all 8-byte blocks of their ranks, across four members of two blocks of 4 MiB.
     py_both
     [ "$(stat_sum .cluster.stored_bytes)" -eq 8388608 ]
     [ "$(jq .cluster.stored_bytes m0/.mpiio/stats.json)" -eq 4194304 ]
-    # A call a MiB, not one an 8-byte block.
+    # One call for each MiB, not one for each 8-byte block.
     [ "$(stat_sum .cluster.store_calls)" -eq 8 ]
     [ "$(stat_sum .store_writes)" -eq 0 ]
-    # No ROMIO: hints are the spec's affair.
+    # There are no hints, because ROMIO does not store assembled files.
     [ "$(jq -c '.cluster.hints' m0/.mpiio/stats.json)" = "{}" ]
     stop_nodes
     cmp <(cat T.*) model.dat
 }
 
-# The ranks of m0 and m1 write all that they have; the model of it is model.dat.
+# The ranks of m0 and m1 write all their bytes. model.dat is the model of the whole.
 py_both() {
     python py_both
 }
 
-@test "assembled: members that are other files on a host, or missing or shorter there, are named" {
+@test "assembled: members that are missing, shorter or another file on some host are named" {
     make_hosts 2
     tiles 65536
     mkdir other
@@ -98,7 +98,7 @@ END
     code=2 run -2 --separate-stderr mount_hosts s.json
     [ "$stderr" = "mpiio-mount: node1: the spec is not the same here as on node 0" ]
     nothing_left
-    # The members of all are the same files: read-only ones are read by all.
+    # All nodes have the same members. Read-only members can be read by all.
     trick=""
     mount_hosts s.json -o ro
     cmp at/0/whole whole.dat
@@ -107,7 +107,7 @@ END
     nothing_left
 }
 
-@test "assembled: a member that is read-only makes the mount so, on all nodes or none" {
+@test "assembled: a member that is read-only makes the mount read-only, on all nodes or none" {
     make_hosts 2
     tiles 65536
     cat >there <<'END'
@@ -135,7 +135,7 @@ END
     nothing_left
 }
 
-@test "assembled: a full disk of one member is told to those who wrote to it, and to no others" {
+@test "assembled: a full disk of one member is reported to its writers, and to no others" {
     ram_disk 8m
     tiles 4194304 '"filetype": { "type": "darray", "gsizes": ["4 * 4194304"], "psizes": [4], "distribs": ["block"],
         "dargs": [null], "order": "C" }'
@@ -148,7 +148,7 @@ END
     run ! grep -q "not all is stored" log
 }
 
-@test "assembled: parts of values of two nodes, in one value, are both there" {
+@test "assembled: two nodes write parts of the same values, and all parts are stored" {
     tiles 8192 '"etype": "double", "datarep": "big-endian",
         "filetype": { "type": "scatter", "blocklength": 1, "oldtype": "double" }'
     start_nodes 2 -o flush_interval=0
@@ -156,7 +156,7 @@ END
     stop_nodes
 }
 
-@test "assembled: an engine or a node that dies leaves all that is acknowledged, to be stored and synced" {
+@test "assembled: if an engine or a node dies, all acknowledged data is stored and synced" {
     local round
     for round in engine node; do
         tiles 2097152
@@ -170,27 +170,29 @@ END
     done
 }
 
-# kill_and_sync WHAT: while three nodes have much to store, an engine or a daemon dies. What the others
-# have written, they sync.
+# kill_and_sync WHAT: kills an engine or a daemon while three nodes have much to store. The others
+# sync what they have written.
 kill_and_sync() {
     python kill_and_sync "$1"
 }
 
-@test "assembled: atomic mode: no call sees a part of another, on any node, and programs' locks are theirs" {
+@test "assembled: atomic mode: no call sees a part of another one, on any node, and programs' locks stay theirs" {
     tiles 65536
     start_nodes 2 -o atomic
     [ "$(attribute m1 atomicity)" -eq 1 ]
-    # A lock of another program's on the first member, whose bytes others write: it is not in the way.
+    # Another program holds a lock on the first member while others write to it. The lock must not
+    # block them.
     python atomic_mode_no_call_sees
     [ "$(stat_sum .lock_waits)" -gt 0 ]
     stop_nodes
-    # On one node, too; and it is in the members at once.
+    # Also on one node, where the bytes are in the members at once.
     mount_spec s.json -o atomic
     printf 12345678 | dd of="$mnt/rank1" conv=notrunc status=none
     [ "$(dd if=T.0000.data bs=8 skip=1 count=1 status=none)" = 12345678 ]
 }
 
-# cyclic COUNT BYTES [RANKS]: so many members in f, whose blocks of 4096 bytes lie in turns in f/whole.dat.
+# cyclic COUNT BYTES [RANKS]: makes COUNT members in f, whose blocks of 4096 bytes alternate in
+# f/whole.dat.
 cyclic() {
     mkdir -p f
     make_file f/whole.dat "$2"
@@ -202,7 +204,7 @@ cyclic() {
 END
 }
 
-@test "assembled: with a pool, what nodes read together of members is read from storage once" {
+@test "assembled: with a pool, bytes of members that nodes read together are read from storage once" {
     local nodes read size=$((24 * 1048576)) count passed
     make_hosts 3
     slow_stores f
@@ -229,7 +231,7 @@ END
     done
 }
 
-@test "assembled: with a pool, what is closed on one host, or written by another program, is read by all" {
+@test "assembled: with a pool, all nodes see what is closed on one host, or written by another program" {
     make_hosts 2
     cyclic 1 $((9 * 1048576)) 2
     mount_hosts s.json -o pool=32M
@@ -238,20 +240,21 @@ END
     [ "$(pool_sum received_bytes)" -gt 0 ]
     mpiio-umount at/1
     nothing_left
-    # Each of several members, on one node.
+    # Several members, on one node.
     cyclic 7 $((9 * 1048576)) 2
     mount_spec s.json -o pool=16M
     python pool_shows_what_is_closed
     [ "$(stat_of pool.served)" -gt 0 ]
 }
 
-# read_both NODES: all nodes read all slices, of 6, past the kernel's pages.
+# read_both NODES: all nodes read all of the 6 slices, past the page cache.
 read_both() {
     python read_both "$1"
 }
 
-# Times that are not looked at each time show whether blocks of the pool are current.
-@test "assembled: with a pool, what a mount writes is read there at once" {
+# The daemon does not query times for each read, but they show whether blocks of the pool are
+# current.
+@test "assembled: with a pool, a mount reads at once what it has written" {
     local how
     tiles
     for how in through back; do

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Atomic mode: no call sees a part of another, be it through other nodes or a program that locks.
+# Atomic mode: no call sees a part of another one, also through other nodes or programs that use
+# locks.
 
 load helper
 load nodes
 
-@test "atomic: on all nodes, by attribute, while nothing is open" {
+@test "atomic: set on all nodes, by attribute, while no slice is open" {
     spec 8
     head -c 3200 /dev/zero >f.dat
     start_nodes 2
@@ -18,7 +19,7 @@ load nodes
     [ "$(attribute m1 atomicity)" -eq 1 ]
     run -1 setfattr -n user.mpiio.atomicity -v 2 m0
     python atomicity
-    # Written data is in the file, and changes no more times.
+    # The written data is in the file already, and does not change its times later.
     touch -d '2001-02-03 04:05:06' m0/rank1
     [ "$(stat -c %Y m0/rank1)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
     setfattr -n user.mpiio.atomicity -v 0 m1
@@ -28,7 +29,7 @@ load nodes
     stop_nodes
 }
 
-@test "atomic: no call sees a part of another, on any node, nor of a foreign one" {
+@test "atomic: no call sees a part of another one, on any node, or of a program that uses the file itself" {
     cat >s.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 2, "atomic": true, "views": {
     "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
@@ -41,7 +42,7 @@ END
     stop_nodes
 }
 
-@test "atomic: on one node, -o atomic; refused where there are no locks" {
+@test "atomic: on one node with -o atomic; refused if the file has no locks" {
     spec 8
     mount_spec s.json -o atomic
     [ "$(attribute "$mnt" atomicity)" -eq 1 ]
@@ -70,7 +71,7 @@ END
     run ! is_mounted
 }
 
-@test "atomic: parts of converted values do not wait for their own access" {
+@test "atomic: a partial write of a converted value does not wait for its own access" {
     cat >l.json <<'END'
 { "viewspec": 1, "file": "l.dat", "ranks": 2,
   "view": { "etype": "long_double", "datarep": "external32",

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# An attacker's test-bed: load it after helper. Besides root there are two unprivileged users, alice,
-# who is careful, and mallory, who is not. Needs root.
+# An attacker's testbed. Load it after helper. Besides root there are two unprivileged users: alice,
+# who is careful, and mallory, who attacks. Needs root.
 #
 #   as_alice, as_mallory COMMAND...   runs it as that user, without descriptors of the test
-#   folder_of USER NAME               makes a folder that belongs to the user
-#   hostile MOUNTPOINT [WORD]...      mallory mounts a filesystem that passes for one of ours, and
-#                                     attacks who looks inside: tests/attacks/hostile.c has the words
+#   folder_of USER NAME               makes a directory that belongs to the user
+#   hostile MOUNTPOINT [WORD]...      mallory mounts a filesystem that pretends to be one of ours,
+#                                     and attacks programs that look inside (tests/attacks/hostile.c)
 #   hostile_stats [KEY=VALUE]...      prints a stats.json for it, of one node; VALUE is JSON
 #   snooped COMMAND...                runs it while mallory attacks every process of the test that
-#                                     begins under his number (tests/attacks/snoop.py); loot has what
-#                                     he got
+#                                     starts with his user number (tests/attacks/snoop.py); the file
+#                                     loot has what he gets
 #   on_terminal COMMAND...            runs it as root on a terminal of its own, as an administrator
-#                                     would; what it prints is in the file "terminal"
+#                                     would; the file "terminal" has its output
 
-# Users that every Debian system has, and no other test is, by what they are here.
+# Users by their roles here. Every Debian system has these users, and no other test uses them.
 declare -gA attack_users=([alice]=mail [mallory]=games)
 
-# To be called by a setup of the file.
+# Call this in a file's setup.
 begin_attack() {
     begin_test
     umask 022
-    as_user true # opens /dev/fuse to users
+    as_user true # makes /dev/fuse accessible to users
     cp "$MPIIO_BUILD/tests/attacks/hostile" "$top/tests/attacks/snoop.py" .
     chmod 755 hostile snoop.py
 }
@@ -49,7 +49,7 @@ folder_of() {
 
 hostile() {
     as_mallory "$tmp/hostile" "$@" </dev/null >hostile.out 2>&1 &
-    # Others, root too, may not look at it.
+    # Other users, including root, may not look inside.
     await grep -qF " $1 " /proc/self/mountinfo
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Attacks on root and on other users, by users who may mount: the test-bed is attacks.bash.
+# Attacks on root and on other users, by users who may mount. The testbed is attacks.bash.
 
 load helper
 load attacks
@@ -9,7 +9,7 @@ setup() {
     begin_attack
 }
 
-# A check of the test itself: mallory takes over a program that is run carelessly.
+# Checks the test itself: mallory takes over a program that is run carelessly.
 @test "attacks: a program that root runs as the user on root's terminal is taken over" {
     snooped on_terminal setpriv --reuid games --regid games --clear-groups \
         sleep 3
@@ -20,7 +20,7 @@ setup() {
     grep -q 'sleep: traced$' loot
 }
 
-@test "attacks: a hostile filesystem passes for one of ours, and leaves when it is looked into" {
+@test "attacks: a hostile filesystem looks like one of ours, and unmounts itself when a program looks inside" {
     folder_of mallory m
     folder_of mallory m/mnt
     hostile_stats nodes=3 >stats.json
@@ -31,13 +31,13 @@ setup() {
     nothing_left
 }
 
-@test "attacks: names that mallory puts beside alice's file lead capture nowhere" {
+@test "attacks: names that mallory puts beside alice's file do not redirect capture" {
     folder_of alice own
     mkdir shared
-    chmod 777 shared # and not sticky: the kernel does not look after its links
+    chmod 777 shared # and not sticky, so the kernel does not protect its links
     cp "$MPIIO_BUILD/tests/capture/kinds" .
     as_alice bash -c 'echo mine >own/letter'
-    # The name that alice's process takes, if it can be foreseen, is there before.
+    # If mallory can predict the name that alice's process will use, he has created it already.
     cat >captured <<'SHELL'
 echo $$ >shared/number
 until [ -e shared/planted ]; do sleep 0.05; done
@@ -55,7 +55,7 @@ SHELL
     [ "$(stat -c %U shared/data.view.json)" = "${attack_users[alice]}" ]
 }
 
-@test "attacks: mallory, in the group and denied by the list, reads and writes no slice and no spec" {
+@test "attacks: mallory, in the group but denied by the access control list, reads and writes no slice and no spec" {
     local group
     group=$(id -g "${attack_users[mallory]}")
     scatter_spec
@@ -86,7 +86,7 @@ SHELL
     run -1 as_mallory getfattr -n user.mpiio.shared_seek.0 "$mnt/shared"
     [[ $output == *"Permission denied" ]]
     [ "$(attribute "$mnt/shared" shared_position)" = 100 ]
-    # Users with write permission move it as the manual says.
+    # Users with write permission move it, as the manual says.
     chmod 666 s.dat
     as_mallory setfattr -n user.mpiio.shared_position -v 7 "$mnt/shared"
     [ "$(attribute "$mnt/shared" shared_position)" = 7 ]
@@ -97,7 +97,7 @@ SHELL
     [ "$(attribute "$mnt/shared" shared_position)" = 5 ]
 }
 
-@test "attacks: what is written through root's mount clears the bits of a set-user-ID program" {
+@test "attacks: a write through root's mount clears the bits of a set-user-ID program" {
     local option
     dealt s.dat 2 8 >s.json
     for option in cache=through cache=back; do
@@ -112,7 +112,7 @@ SHELL
         mpiio-umount "$mnt"
         [ "$(stat -c %a s.dat)" = 777 ]
     done
-    # Members, and what mpiio-view puts.
+    # Members, and writes by mpiio-view put.
     head -c 4096 s.dat >m0
     head -c 4096 s.dat >m1
     mpiio-mount -o allow_other --members 'm{member:1}' --pieces 'scatter 4096 on 2' --view 'scatter 8 on 2' "$mnt"
@@ -124,9 +124,9 @@ SHELL
     [ "$(stat -c %a s.dat)" = 777 ]
 }
 
-# Everything of ours that looks into a mount of mallory's as root is under his number: nothing of it
-# is his. (Where it could not be seen at all, the test would show nothing.)
-@test "attacks: root's mpiio-umount gives the user who mounted neither terminal nor descriptors" {
+# All of our processes that look into a mount of mallory's for root run with his user number, but
+# nothing in them is his to use. (If the test could not find them, it would prove nothing.)
+@test "attacks: root's mpiio-umount gives the user who mounted neither its terminal nor its descriptors" {
     folder_of mallory m
     hostile_stats >stats.json
     hostile "$tmp/m" stats="$tmp/stats.json" hang=fsync log=/dev/null
@@ -137,7 +137,7 @@ SHELL
     nothing_left
 }
 
-@test "attacks: root's mpiio-umount does not follow what takes the place of the mount" {
+@test "attacks: root's mpiio-umount does not follow a link that replaces the mount" {
     local force
     folder_of mallory m
     mkdir system
@@ -154,7 +154,7 @@ SHELL
     done
 }
 
-@test "attacks: root's mpiio-umount does not unmount what was mounted in the place of the mount" {
+@test "attacks: root's mpiio-umount does not unmount another mount that replaces the mount" {
     folder_of mallory m
     folder_of mallory m/mnt
     hostile_stats >stats.json
@@ -168,10 +168,10 @@ SHELL
     is_mounted m/mnt
 }
 
-@test "attacks: mpiio-umount -f kills no daemon but that of the mount" {
+@test "attacks: mpiio-umount -f kills no daemon except the mount's own" {
     local victim bystander pid
     folder_of mallory m
-    # Another user's daemon, and one of his own.
+    # Another user's daemon, and one of mallory's.
     scatter_spec
     mount_spec s.json
     victim=$(daemon_pid)
@@ -195,7 +195,7 @@ none_marked_as() {
     [ -z "$(marked "$1")" ]
 }
 
-@test "attacks: mpiio-umount -f ends whatever a hostile mount does not answer" {
+@test "attacks: mpiio-umount -f ends, whichever call a hostile mount does not answer" {
     local call begun
     folder_of mallory m
     hostile_stats nodes=2 >stats.json
@@ -209,7 +209,7 @@ none_marked_as() {
     done
 }
 
-@test "attacks: what a hostile mount tells is bounded, and its control characters reach no terminal" {
+@test "attacks: output from a hostile mount is bounded, and its control characters reach no terminal" {
     folder_of mallory m
     local word
     hostile_stats nodes=2 >stats.json
@@ -231,7 +231,7 @@ mpiio-umount: $tmp/m: line??2J" ]
     nothing_left
 }
 
-@test "attacks: mount points of another user: no more than he may do himself" {
+@test "attacks: at mount points of another user, mpiio-umount may do no more than that user" {
     scatter_spec
     folder_of alice a
     as_alice "$(type -P mpiio-mount)" -o ro "$tmp/s.json" "$tmp/a"
@@ -240,14 +240,15 @@ mpiio-umount: $tmp/m: line??2J" ]
     run -1 --separate-stderr as_mallory "$(type -P mpiio-umount)" -f "$tmp/a"
     echo "$stderr"
     as_alice stat a/rank0
-    # Root may, by a link of mallory's too: what it names is unmounted.
+    # Root may unmount, also by a link of mallory's: the mount that the link names is unmounted.
     ln -s "$tmp/a" link
     mpiio-umount link
     run ! grep " $tmp/a " /proc/self/mountinfo
     [ -L link ]
 }
 
-# what_is_open: the descriptors behind standard error of the processes that the test has left.
+# what_is_open: prints the descriptors behind standard error of the processes that the test has
+# left.
 what_is_open() {
     local process
     for process in $(marked); do
@@ -255,13 +256,14 @@ what_is_open() {
     done | awk '$2 > 2'
 }
 
-# holds_nothing COMMAND...: it mounts at $mnt, and nothing that its caller has open is open then.
+# holds_nothing COMMAND...: the command mounts at $mnt. Then none of its caller's descriptors is
+# open.
 holds_nothing() {
     exec 9>lock
     flock 9
     "$@"
     exec 9>&-
-    grep -F " $mnt " /proc/self/mountinfo # root may not look at a user's
+    grep -F " $mnt " /proc/self/mountinfo # root may not look into a user's mount
     what_is_open >open
     run ! grep -F "$tmp/lock" open
     flock -n lock true
@@ -269,7 +271,7 @@ holds_nothing() {
     nothing_left
 }
 
-@test "attacks: what who mounts has open is neither the daemon's nor its helpers'" {
+@test "attacks: the daemon and its helpers do not inherit the descriptors of the user who mounts" {
     scatter_spec
     chmod 666 s.dat
     holds_nothing mpiio-mount s.json "$mnt"
@@ -278,17 +280,17 @@ holds_nothing() {
     holds_nothing mpiio-mount -o store=mpiio s.json "$mnt"
     user_folder "$mnt"
     holds_nothing as_user "$MPIIO_BIN/mpiio-mount" s.json "$mnt"
-    # If 0, 1 and 2 are closed, no file of the daemon takes their place.
+    # If 0, 1 and 2 are closed, no file of the daemon gets one of these numbers.
     mpiio-fused s.json "$mnt" <&- >&- 2>&-
     [ "$(as_root readlink /proc/"$(daemon_pid)"/fd/{0,1,2} | sort -u)" = /dev/null ]
     mpiio-umount "$mnt"
-    # A spec may be a descriptor of the caller's.
+    # A spec may be one of the caller's descriptors.
     mpiio-mount -f "$tmp/s.dat" /dev/fd/7 "$mnt" 7<s.json
     cmp "$mnt/rank1" <(mpiio-view cat s.json -r 1)
     mpiio-umount "$mnt"
 }
 
-@test "attacks: who reads what a mount prints does not wait for its end" {
+@test "attacks: a reader of the mount command's output does not wait for the daemon to exit" {
     local how
     scatter_spec
     for how in '' '-o store=mpiio'; do
@@ -300,8 +302,8 @@ holds_nothing() {
     done
 }
 
-# says STATUS COMMAND...: it fails so, and what it says is one line that does a terminal no harm, and
-# that still has what may be read of $evil.
+# says STATUS COMMAND...: the command fails with this status and prints a single line. The line is
+# safe for a terminal, and still has the readable parts of $evil.
 says() {
     local status=0
     "${@:2}" >out 2>err || status=$?
@@ -317,7 +319,7 @@ END
 }
 
 @test "attacks: control characters of names, paths and specs reach no terminal and no log" {
-    # ESC, the ends of lines, DEL, CSI as a character and as a byte, what is no UTF-8; and what is.
+    # ESC, line ends, DEL, CSI as a character and as a byte, invalid UTF-8, and valid UTF-8.
     local evil=$'e\e[2Jv\ni\rl\x7f\xc2\x9b31m\x9b\xff_ö'
     scatter_spec
     cp s.json "$evil.json"
@@ -336,12 +338,12 @@ END
     says 2 mpiio-view "$evil"
     says 2 mpiio-view cat -r 0 -v "$evil" s.json
     says 127 mpiio-view capture "$evil"
-    # Output of mpiexec is another user's, too.
+    # The output of mpiexec may be another user's, too.
     # shellcheck disable=SC2016 # for that shell
     printf '#!/bin/sh\nprintf "%%s\\n" "$EVIL" >&2\nexit 1\n' >tell
     chmod +x tell
     EVIL=${evil//$'\n'/} MPIIO_MPIEXEC=$tmp/tell says 1 mpiio-mount -o store=mpiio s.json "$mnt"
-    # A key of the spec, and a view that is found wrong by who looks at it.
+    # A key of the spec, and a view that is found to be wrong only when it is used.
     printf '{ "viewspec": 1, "file": "s.dat", "k\\u001b[2J\\n\\u007f\\u009b\\u202e_ö": 1, "view": {} }' \
         >key.json
     says 2 mpiio-view check key.json

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What scripts/bench makes of what was measured, and a row that checks what it measures. No speed counts.
+# Tests what scripts/bench makes of measurements, and a row that checks what it measures. Does not
+# test speed.
 
 load helper
 
-# Writes results.json, as --json does: one above its target, one below, one that is far off the
-# scale and has no target, one that is to be small, one without a peer, one that was not measured.
+# Writes results.json, as --json does: a result above its target, one below, one far off the scale
+# and without a target, one that should be small, one without a peer, and one that was not measured.
 write_results() {
     jq -n '{machine: {cpu: "a & b", cores: 2, kernel: "6.1", load: 0}, quick: false, rounds: 5,
             file_bytes: 1073741824, slice_bytes: 268435456, runs: 67108864,
@@ -18,7 +19,7 @@ write_results() {
            .rows[3].target_is = "at most" | .rows[5].why = "no peer here"' >results.json
 }
 
-# The marks of ratios in a chart: what kind each is, and its place from left to right.
+# Prints the marks of ratios in a chart: the kind of each, and its position from left to right.
 marks() {
     /usr/bin/python3 - "$1" <<'END'
 import sys
@@ -39,13 +40,13 @@ END
     [ "${#lines[@]}" -eq 4 ]
     [[ ${lines[0]} == "yes "* && ${lines[1]} == "no "* && ${lines[2]} == "none "* &&
         ${lines[3]} == "yes "* ]]
-    [ "$(grep -c '<line class="target"' chart.svg)" -eq 4 ] # one in the legend
+    [ "$(grep -c '<line class="target"' chart.svg)" -eq 4 ] # one is in the legend
     grep -qF '>2.50</text>' chart.svg
     grep -qF '>1.10 (&lt;= 1.2)</text>' chart.svg
     rsvg-convert chart.svg -o chart.png
 }
 
-@test "bench: --svg has a logarithmic scale, and what is beyond it at the edge" {
+@test "bench: --svg has a logarithmic scale, with results beyond it at its edge" {
     write_results
     jq '.rows = [.rows[0] * {ratio: 0.25}, .rows[0] * {ratio: 1}, .rows[0] * {ratio: 4},
                  .rows[0] * {ratio: 20}, .rows[0] * {ratio: 9600}]' results.json >powers.json
@@ -57,14 +58,15 @@ END
         <<<"$output"
 }
 
-@test "bench: results that are none are told in one line" {
+@test "bench: input that is not a result is reported in one line" {
     echo '{}' >results.json
     run -1 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
     [[ $stderr == "bench: results.json: "* && $stderr != *$'\n'* ]]
     [ ! -e chart.svg ]
 }
 
-# records_spec COUNT: f.dat has so many records as bench-records wants them, s.json shows them to all.
+# records_spec COUNT: makes f.dat with COUNT records, as bench-records expects them, and s.json, in
+# which each rank has all of them.
 records_spec() {
     make_file f.dat $((64 * $1))
     cat >s.json <<'END'
@@ -101,7 +103,7 @@ assert {"take_nodes.rate", "put_mount.rate", "ordered_nodes.rate", "ordered_romi
 END
 }
 
-@test "bench: a record that is missing or wrong is no measurement" {
+@test "bench: a missing or wrong record makes the measurement fail" {
     records_spec 80
     mount_spec s.json
     run -0 take_records 80

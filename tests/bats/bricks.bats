@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Files with text headers: ENVI, NRRD, MetaImage, BOV, VTK and FITS, compared with the libraries of
-# their formats and with plain writers.
+# Files with text headers: ENVI, NRRD, MetaImage, BOV, VTK and FITS, compared with the formats'
+# libraries and with plain writers.
 
 load helper
 
-# bricks FORMAT SEED COUNT: makes and compares random files; prints the number of slices compared.
+# bricks FORMAT SEED COUNT: makes and compares random files. Prints the number of slices compared.
 bricks() {
     /usr/bin/python3 "$top/tests/from/bricks.py" "$@" 3>&-
 }
@@ -45,14 +45,15 @@ compared() {
     compared xml 20 300
 }
 
-# envi: scene.hdr and scene.bil, 3 bands of 4 x 5 big-endian shorts by lines, and a header of 10 bytes.
+# envi: makes scene.hdr and scene.bil: 3 bands of 4 x 5 big-endian shorts, interleaved by line,
+# behind a header of 10 bytes.
 envi() {
     printf '%s\n' ENVI 'samples = 5' 'lines = 4' 'bands = 3' 'header offset = 10' 'data type = 2' \
         'interleave = bil' 'byte order = 1' 'band names = {' ' red,' ' near infrared, blue}' >scene.hdr
     py 'open("scene.bil", "wb").write(b"h" * 10 + np.arange(60, dtype=">i2").tobytes())'
 }
 
-@test "bricks: a band of an ENVI image is mounted as an array, and written to alone" {
+@test "bricks: a band of an ENVI image is mounted as an array, and can be written alone" {
     envi
     mpiio-view spec --from scene.hdr >list
     diff list - <<'LIST'
@@ -78,7 +79,7 @@ changed = (before != now).nonzero()[0]
 assert changed.tolist() == [45 + 5 + 2, 45 + 5 + 3] and (now[changed] == -7).all()
 assert len(before) == len(now)'
     cmp -n 10 before scene.bil
-    # In BIP, the file may end right after the last element of a band, before the other bands.
+    # In BIP, the file may end right after the last element of a band, before those of other bands.
     sed -i 's/bil/bip/' scene.hdr
     mv scene.bil scene.bip
     mpiio-view spec --from scene.hdr --var red >red.json
@@ -91,7 +92,7 @@ assert len(before) == len(now)'
     [[ $output == *"near infrared	int16_t	4x5"* ]]
 }
 
-@test "bricks: a spec is refused if the text has changed, even between the data" {
+@test "bricks: a spec is refused if the header's text has changed, even between the data" {
     envi
     mpiio-view spec --from scene.hdr --var red >red.json
     mpiio-view check red.json >/dev/null
@@ -162,7 +163,7 @@ LIST
     fails 2 "a.vtk: a VTK file whose values are text (ASCII)" mpiio-view spec --from a.vtk
 }
 
-@test "bricks: pieces of a VTK file have names of their own" {
+@test "bricks: pieces of a VTK file get different names" {
     local array='<PointData><DataArray type="Int16" Name="a" format="appended" offset="%d"/></PointData></Piece>'
     # shellcheck disable=SC2059 # formats
     {
@@ -188,7 +189,7 @@ LIST
     printf '%s\n' NRRD0004 'type: int8' 'dimension: 1' 'sizes: 3' 'encoding: raw' 'line skip: 1' \
         'data file: pipe' >pipe.nhdr
     [ "$(timeout 20 mpiio-view spec --from pipe.nhdr)" = "pipe	-	3	not a view: pipe: not a regular file" ]
-    # No truncation or change may cause a crash, and a refusal has one line.
+    # No truncation or change may cause a crash. A refusal is a single line.
     local format
     for format in envi nrrd meta bov fits legacy xml; do
         bricks $format 3 4 >/dev/null

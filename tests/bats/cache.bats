@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The shared file changes under a mount: whoever opens a slice afterwards, or fsyncs one that is
-# open, sees the file as it is. Pages are kept only while the file is unchanged.
+# The shared file changes under a mount. A slice that is opened or fsynced afterwards shows the
+# current file. Pages are kept only while the file does not change.
 
 load helper
 
-# expected RANK: what the slice of that rank holds by the file's present contents, on stdout.
+# expected RANK: prints the bytes of that rank's slice in the current file.
 expected() {
     /usr/bin/python3 - b.dat "$1" <<'EOF'
 import sys
@@ -15,12 +15,12 @@ sys.stdout.buffer.write(b"".join(data[i:i + 4096] for i in range(rank * 4096, le
 EOF
 }
 
-# patch OFFSET LENGTH BYTE: writes into the file, not through the mount.
+# patch OFFSET LENGTH BYTE: writes to the file, past the mount.
 patch() {
     /usr/bin/python3 "$topic" patch "$@"
 }
 
-# Long enough for a file's times to count as settled.
+# Waits until the file's times count as settled.
 settle() {
     sleep 0.1
 }
@@ -48,7 +48,7 @@ settle() {
     done
 }
 
-@test "cache: changes a moment after an open are seen by the next one, too" {
+@test "cache: changes just after an open are seen by the next one, too" {
     blocks_spec
     mount_spec b.json
     # Two changes within one tick of the filesystem's clock leave the same times.
@@ -70,7 +70,7 @@ settle() {
     exec 5<&-
 }
 
-@test "cache: a slice opened before the file grows is read on to the new end" {
+@test "cache: a slice opened before the file grows can be read to the new end" {
     blocks_spec 1050000
     mount_spec b.json
     /usr/bin/python3 "$topic" a_slice_opened_before_the_file "$mnt/rank0"
@@ -79,7 +79,7 @@ settle() {
 @test "cache: no stale zeros behind the old end of a file that grows" {
     blocks_spec 1050000
     mount_spec b.json
-    # The last page of the slice is in the cache, zeros behind its end.
+    # Puts the slice's last page into the cache, with zeros behind its end.
     tail -c 100 "$mnt/rank0" >/dev/null
     exec 5<"$mnt/rank0"
     cat <&5 >/dev/null
@@ -105,7 +105,7 @@ settle() {
     exec 5<&-
 }
 
-@test "cache: truncated and grown again, never what was there before" {
+@test "cache: a file truncated and grown again never shows its earlier bytes" {
     local i
     blocks_spec
     mount_spec b.json
@@ -122,13 +122,13 @@ settle() {
     exec 5<&-
 }
 
-@test "cache: what a writer past the page cache has written is seen by open readers at once" {
+@test "cache: open readers see at once what a direct writer has written" {
     blocks_spec 1050000
     mount_spec b.json
     /usr/bin/python3 "$topic" what_a_writer_past_the_page "$mnt"
 }
 
-@test "cache: other slices that show what is written are seen by open readers at once" {
+@test "cache: open readers of other slices see at once what is written to shared bytes" {
     local options
     make_file b.dat 4096
     cat >two.json <<'EOF'
@@ -143,8 +143,8 @@ EOF
     done
 }
 
-# Pages are dropped late here: who does not wait for that reads what was there before.
-@test "cache: a writer whose slice others read waits until other slices show what it wrote" {
+# Here pages are dropped late, so a write that does not wait for that would show old bytes.
+@test "cache: a write to a slice with readers waits until other slices show it" {
     make_file b.dat 4096
     cat >two.json <<'EOF'
 {"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
@@ -156,7 +156,7 @@ EOF
     mpiio-umount "$mnt"
 }
 
-@test "cache: slices that show the same bytes, written and read from all sides, never block" {
+@test "cache: slices that show the same bytes, all written and read at once, never deadlock" {
     make_file b.dat 65536
     cat >two.json <<'EOF'
 {"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}
@@ -179,7 +179,7 @@ EOF
     /usr/bin/python3 "$topic" fsync_shows_a_mapping "$mnt/rank1"
 }
 
-@test "cache: fsyncs of many readers, more than there are threads, while others read" {
+@test "cache: more fsyncs than threads at once, beside readers" {
     blocks_spec 16777216
     mount_spec b.json -o threads=2
     python fsyncs_of_many_readers "$mnt"
@@ -187,13 +187,13 @@ EOF
     cmp "$mnt/rank1" <(expected 1)
 }
 
-@test "cache: readers of a file that is truncated and grown all the time live on" {
+@test "cache: readers of a file that is repeatedly truncated and grown survive" {
     local pid
     blocks_spec
     mount_spec b.json
     pid=$(daemon_pid)
-    # Reads never return more than the file had. Bytes that are cut off and written again while they
-    # are read may read as zeros, as with a read(2) of the file: the kernel cannot notice that.
+    # A read never returns more bytes than the file had. Bytes that are cut off and written again
+    # during a read may read as zeros, as with a read(2) of the file. The kernel cannot detect that.
     python readers_of_a_file "$mnt"
     [ "$(daemon_pid)" -eq "$pid" ]
 }
@@ -203,7 +203,7 @@ EOF
     blocks_spec
     mount_spec b.json
     pid=$(daemon_pid)
-    # The reader itself may get SIGBUS behind the end, as on any file; here it stays before it.
+    # Past the end the reader itself may get SIGBUS, as on any file. Here it stays before the end.
     /usr/bin/python3 "$topic" a_mapping_of_a_slice_whose "$mnt/rank1"
     [ "$(daemon_pid)" -eq "$pid" ]
     cmp "$mnt/rank1" <(expected 1)
@@ -214,16 +214,16 @@ EOF
     mount_spec b.json
     cat "$mnt/rank1" >/dev/null
     patch 1048576 500000 7
-    # No stat in between that would tell the kernel of the new size.
+    # Without a stat in between, which would give the kernel the new size.
     /usr/bin/python3 "$topic" sendfile_after_the_file_has_grown "$mnt/rank1"
     cmp out <(expected 1)
 }
 
-@test "cache: who has a slice open whose file is truncated meets the end, not zeros" {
+@test "cache: a program that has a slice of a truncated file open reads to the end, not zeros" {
     local i
     blocks_spec
     cp b.dat whole.dat
-    # A mount each: pages that are dropped for one read are none of the next one's.
+    # A separate mount each, so that pages dropped for one read do not affect the next one.
     for i in 0 1 2 3; do
         cp whole.dat b.dat
         LD_PRELOAD=$MPIIO_BUILD/tests/engine/liblate.so mpiio-fused b.json "$mnt" 3>&-
@@ -232,8 +232,8 @@ EOF
     done
 }
 
-# The kernel copies what is written into its pages, and unlocks them while the write is on its way:
-# here they are dropped, and read again, before the bytes are stored.
+# The kernel copies written bytes into its pages and unlocks these while the write is in transit.
+# Here the pages are dropped and read again before the bytes are stored.
 @test "cache: a writer reads what it wrote, though others open and read the slice meanwhile" {
     blocks_spec
     settle
@@ -248,10 +248,10 @@ old = os.pread(fd, 8, 0)
 before = writes()
 thread = threading.Thread(target=os.pwrite, args=(fd, b"new data", 0))
 thread.start()
-while writes() == before: # the daemon has it, and is held up
+while writes() == before: # until the daemon has the write, which is delayed
     wait(0.02)
 file = os.open("b.dat", os.O_WRONLY)
-os.pwrite(file, b"x", 0) # of rank 0: the file is another one now
+os.pwrite(file, b"x", 0) # a write to rank 0, so that the file changes
 other = os.open(mnt + "/rank1", os.O_RDONLY)
 got = os.pread(other, 8, 0)
 early = thread.is_alive()

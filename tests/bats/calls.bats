@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What one node has all do, to unmount or to change the atomicity, while another has them do it too.
+# A node makes all nodes unmount, or change the atomicity, while another node does the same.
 
 load helper
 load nodes
 
-@test "calls: all are unmounted from two nodes, one of which still stores what it holds" {
+@test "calls: two nodes unmount all, while one of them still stores its data" {
     spec 8
     start_nodes 3 -o flush_interval=0
     python unmount_from_two_nodes
@@ -13,21 +13,21 @@ load nodes
     [ "$(cat f.dat)" = 01234567 ]
 }
 
-@test "calls: two nodes change the atomicity, one of which still stores what it holds" {
+@test "calls: two nodes change the atomicity, while one of them still stores its data" {
     spec 8
     start_nodes 3 -o flush_interval=0
     python change_from_two_nodes
     stop_nodes
 }
 
-@test "calls: a node that changes the atomicity is unmounted with all, or it is told" {
+@test "calls: if all are unmounted, a node that changes the atomicity unmounts too, or gets an error" {
     spec 8
     start_nodes 3
     python unmount_while_one_changes
     stop_nodes
 }
 
-@test "calls: a node unmounts its own mount, not what that was mounted on" {
+@test "calls: a node unmounts its own mount, and no mount below it" {
     spec 8
     mkdir m1
     as_root mount -t tmpfs tmpfs m1

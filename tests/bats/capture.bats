@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-view capture: programs that know nothing of it, and the specs that come of their views.
-# tests/capture has the programs: each rank leaves what it read or wrote in rankN.viewK.
+# mpiio-view capture: programs that are unaware of it, and the specs of their views. The programs
+# are in tests/capture. Each rank writes the data that it has read or written to rankN.viewK.
 
 load helper
 
-# mpi RANKS PROGRAM [ARGUMENT...]: as in mpiexec -n.
+# mpi RANKS PROGRAM [ARGUMENT...]: runs a program as mpiexec -n does.
 mpi() {
     patient mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" </dev/null 3>&-
 }
 
-# captured RANKS PROGRAM [ARGUMENT...]: the same under capture; what it says itself is in "said".
+# captured RANKS PROGRAM [ARGUMENT...]: runs it under capture. Capture's own output is in "said".
 captured() {
     local status=0
     patient mpiio-view capture -- mpiexec.mpich -n "$1" "$MPIIO_BUILD/tests/capture/$2" "${@:3}" \
@@ -19,14 +19,14 @@ captured() {
     return $status
 }
 
-# holds PIECE SLICE: the slice begins with what the rank had.
+# holds PIECE SLICE: the slice begins with the rank's data.
 holds() {
     [ -s "$1" ]
     cmp "$1" <(head -c "$(stat -c %s "$1")" "$2")
 }
 
-# slices_are_pieces RANKS SPEC [VIEW]: through a mount, for each rank the whole slice is what it
-# had; with a view's name the slice's beginning, of the view numbered so.
+# slices_are_pieces RANKS SPEC [VIEW]: through a mount, each rank's slice is exactly its data. With
+# a view's name, the slice begins with the data of the view of that number.
 slices_are_pieces() {
     local rank
     mount_spec "$2" -o ro
@@ -41,12 +41,12 @@ slices_are_pieces() {
     umount "$mnt"
 }
 
-# says LINE: capture itself has said nothing else.
+# says LINE: capture itself has printed only this line.
 says() {
     diff <(echo "mpiio-view: $1") said
 }
 
-# kind NAME: that program with four ranks captured; one view.
+# kind NAME: captures that kind of program with four ranks. It has one view.
 kind() {
     run -3 captured 4 kinds "$1" data
     says "wrote $tmp/data.view.json: 4 ranks, 1 view"
@@ -68,14 +68,14 @@ kind() {
     slices_are_pieces 4 data.view.json
 }
 
-@test "capture: a struct of indexed of vector, other on each rank" {
+@test "capture: a struct of indexed of vector, different on each rank" {
     kind nested
     [ "$(jq -c '.view.filetype.oldtype | .type, .types[1].blocklengths' data.view.json)" = \
         $'"struct"\n["1 + rank"]' ]
     slices_are_pieces 4 data.view.json
 }
 
-@test "capture: views that change get names, each once, over several openings" {
+@test "capture: views that change get names, once each, over several openings" {
     run -3 captured 4 kinds changing data
     says "wrote $tmp/data.view.json: 4 ranks, 3 views"
     [ "$(jq -c '.views | keys' data.view.json)" = '["view1","view2","view3"]' ]
@@ -85,7 +85,7 @@ kind() {
     slices_are_pieces 4 data.view.json view3
 }
 
-@test "capture: a view ends with the tiles that are accessed where the file goes on behind them" {
+@test "capture: a view ends with the last tile that is accessed, if the file continues" {
     local view rank
     run -3 captured 4 kinds variables data
     [ "$(jq -c '[.views[].tiles]' data.view.json)" = '[5,1,null,2,null,null]' ]
@@ -98,13 +98,13 @@ kind() {
     umount "$mnt"
 }
 
-@test "capture: the file's size is what it is after the last rank has written" {
+@test "capture: the file's size counts after the last rank has written" {
     kind late
     [ "$(jq -c '.view | .disp, .tiles' data.view.json)" = $'"100 + rank*80"\n80' ]
     slices_are_pieces 4 data.view.json
 }
 
-@test "capture: tiles of all ranks, although one rank's view is the default view" {
+@test "capture: tiles of all ranks count, although one rank's view is the default view" {
     kind late-default
     [ "$(jq -c '.view | .disp, .tiles' data.view.json)" = $'"rank*80"\n80' ]
     slices_are_pieces 4 data.view.json
@@ -142,7 +142,7 @@ mpiio-view: wrote $tmp/other.view.json: 4 ranks, 1 view" ]
 is_planned() {
     local plan rank view
     rm -rf ./*
-    run captured 4 random "$1" data # mpiexec may kill ranks that are about to end
+    run captured 4 random "$1" data # mpiexec may kill ranks that are about to exit
     plan=$(cat plan)
     if [ "$plan" -eq 0 ]; then
         grep -q ": not captured: the program ended without MPI_Finalize" said
@@ -201,20 +201,20 @@ is_planned() {
     done
 }
 
-@test "capture: processes that open the file each by itself are its ranks" {
+@test "capture: processes that each open the file alone are its ranks" {
     kind alone
     [ "$(jq -c '.view.filetype.oldtype.displacements' data.view.json)" = '["rank/2*7"]' ]
     slices_are_pieces 4 data.view.json
 }
 
-@test "capture: two communicators on one file get a spec each" {
+@test "capture: two communicators that open one file get a spec each" {
     local spec
     run -3 captured 4 kinds halves data
     [ "$(sort said)" = "mpiio-view: wrote $tmp/data.2.view.json: 2 ranks, 1 view
 mpiio-view: wrote $tmp/data.view.json: 2 ranks, 1 view" ]
     for spec in data.view.json data.2.view.json; do
         mount_spec $spec -o ro
-        # Ranks 0 and 2 of the program are 0 and 1 of the first half.
+        # The program's ranks 0 and 2 are ranks 0 and 1 of the first half.
         if [ "$(jq -r .view.etype $spec)" = double ]; then
             cmp rank0.view1 "$mnt/rank0"
             cmp rank2.view1 "$mnt/rank1"
@@ -226,8 +226,8 @@ mpiio-view: wrote $tmp/data.view.json: 2 ranks, 1 view" ]
     done
 }
 
-# accesses_are_slices KIND [FILTER EXPECTED]: a program of four ranks that sets no view; its slices
-# hold what each rank has written or read; what jq makes of the view.
+# accesses_are_slices KIND [FILTER EXPECTED]: captures a program of four ranks that sets no view.
+# Its slices hold what each rank has written or read. FILTER is a jq expression of the view.
 accesses_are_slices() {
     local rank
     run -3 captured 4 accesses "$1" data
@@ -241,7 +241,7 @@ accesses_are_slices() {
     rm data*
 }
 
-@test "capture: without a view what each rank writes is its view" {
+@test "capture: without a view, the bytes that a rank writes are its view" {
     accesses_are_slices segments '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
     accesses_are_slices rows '.filetype | .sizes, .starts' $'[60,40]\n["rank/2*30","rank%2*20"]'
     accesses_are_slices cube '.etype, .filetype.sizes' $'"int"\n[12,10,8]'
@@ -252,20 +252,20 @@ accesses_are_slices() {
     accesses_are_slices irregular
 }
 
-@test "capture: without a view what is read is each rank's where nothing is written" {
+@test "capture: without a view, the bytes that a rank reads count if no rank writes" {
     head -c 1048576 /dev/urandom >data
     accesses_are_slices reads .disp '"rank*262144"'
 }
 
-@test "capture: one view of all bytes for all ranks tells less than what they write" {
+@test "capture: one view of all bytes for all ranks tells less than the ranks' writes" {
     accesses_are_slices header '.disp, .etype, .filetype.count' $'"24 + rank*800"\n"double"\n100'
 }
 
-@test "capture: processes that open the file each by itself, without a view" {
+@test "capture: processes that each open the file alone, without a view" {
     accesses_are_slices self '.filetype | .sizes, .starts' $'[8,2000]\n[0,"rank*500"]'
 }
 
-@test "capture: a file that nobody reads or writes is the byte view; what is too irregular none" {
+@test "capture: a file without reads and writes gives the byte view; irregular accesses give none" {
     run -3 captured 4 accesses untouched data
     diff - said <<LINES
 mpiio-view: $tmp/data: no view was set, and nothing was read or written through MPI: its spec is the byte view, the whole file as one slice
@@ -277,7 +277,7 @@ mpiio-view: $tmp/other: a view is not captured: rank 0: what it reads or writes 
 LINES
 }
 
-@test "capture: what cannot be captured is said, the rest goes on" {
+@test "capture: what cannot be captured is reported, and the rest is captured" {
     run -3 captured 2 kinds refused data
     diff - said <<END
 mpiio-view: $tmp/data: a view is not captured: rank 0: MPI_File_set_view failed
@@ -295,7 +295,7 @@ END
     [ ! -s said ]
 }
 
-@test "capture: a program that ends without MPI_Finalize is reported, with what is not captured" {
+@test "capture: a program that exits without MPI_Finalize is reported, with what is not captured" {
     run -0 captured 4 kinds aborted data
     diff - said <<END
 mpiio-view: wrote $tmp/data.view.json: 4 ranks, 1 view
@@ -305,11 +305,11 @@ END
     slices_are_pieces 4 data.view.json
 }
 
-@test "capture: a program that ends by _exit, or is killed, leaves a spec or none, and nothing else" {
+@test "capture: a program that exits by _exit, or is killed, leaves a spec or none, and nothing else" {
     local i
     for i in 1 2 3; do
         rm -f data*
-        run captured 4 kinds exits data # mpiexec may kill ranks that are about to end
+        run captured 4 kinds exits data # mpiexec may kill ranks that are about to exit
         [ "$(echo data*)" = "data data.view.json" ]
         slices_are_pieces 4 data.view.json
     done
@@ -320,27 +320,27 @@ END
     [ "$(echo data*)" = data ]
 }
 
-@test "capture: a program that has only files which it deletes when it closes them" {
+@test "capture: a program whose files are all deleted when they are closed" {
     run -0 --separate-stderr mpiio-view capture \
         sh -c "$MPIIO_BUILD/tests/capture/kinds temporary data || true" 3>&-
     [ "$stderr" = "mpiio-view: capture: nothing was captured: the program opened only files that it \
 deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
 }
 
-@test "capture: an MPI library that came with a plugin" {
+@test "capture: an MPI library that a plugin has loaded" {
     run -0 captured 4 plugin data
     says "wrote $tmp/data.view.json: 4 ranks, 1 view"
     [ "$(jq -c .view data.view.json)" = '{"disp":"rank*8","etype":"double"}' ]
 }
 
-@test "capture: another ABI passes through untouched" {
+@test "capture: a program of another ABI is not affected" {
     run -0 --separate-stderr mpiio-view capture "$MPIIO_BUILD/tests/capture/foreign"
     [ "$output" = "0 0 0 0" ]
     [ "${stderr_lines[0]}" = \
         "mpiio-view: the program's MPI library does not have MPICH's ABI: nothing is captured" ]
 }
 
-@test "capture: output, exit status and the file are those of the program without it" {
+@test "capture: output, exit status and the file are the same as without capture" {
     local name
     for name in darray nested changing alone refused; do
         rm -rf plain seen
@@ -359,7 +359,7 @@ deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
     done
 }
 
-@test "capture: -o puts the specs into a folder, files of one name apart" {
+@test "capture: -o writes the specs into a directory, and distinguishes files with the same name" {
     mkdir specs a b
     run -3 captured 2 kinds darray a/data
     rm a/data.view.json
@@ -373,12 +373,12 @@ END
     [ "$(jq -r .file specs/data.2.view.json)" = "$tmp/b/data" ]
     [ "$(find specs a b -type f | wc -l)" -eq 4 ]
     slices_are_pieces 2 specs/data.2.view.json
-    # A later run replaces what an earlier one wrote.
+    # A later run replaces the specs of an earlier one.
     run -0 --separate-stderr mpiio-view capture -o specs bash both 3>&-
     [ "$(find specs -type f | wc -l)" -eq 2 ]
 }
 
-@test "capture: a command's status, signals and what is preloaded are its own" {
+@test "capture: a command keeps its status, signals and preloaded libraries" {
     local pid status=0
     run -7 mpiio-view capture sh -c 'exit 7'
     run -137 mpiio-view capture sh -c 'kill -KILL $$'
@@ -398,7 +398,8 @@ END
     [ "$(cat out)" = caught ]
 }
 
-# One rank: several would wait for each other, spinning, with each call of each thread.
+# With one rank, because several would spin in each call of each thread while they wait for each
+# other.
 @test "capture: threads that each have a file" {
     local i
     run -3 captured 1 kinds threads data
@@ -410,7 +411,7 @@ END
     done
 }
 
-@test "capture: of very many views the first thousand" {
+@test "capture: of very many views, the first thousand are captured" {
     run -3 captured 1 kinds many data
     [ "$(cat said)" = "mpiio-view: $tmp/data: more than 1000 different views were set: the first \
 ones are captured
@@ -419,22 +420,21 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
         $'1\n1000' ]
 }
 
-# large KIND: that kind of the program with one rank, captured; what capture
-# itself says is in "said".
+# large KIND: captures that kind of the program with one rank. Capture's own output is in "said".
 large() {
     timeout -s KILL 300 "$(command -v mpiio-view)" capture -- "$MPIIO_BUILD/tests/capture/large" "$1" data \
         </dev/null >out 2>err 3>&-
     grep '^mpiio-view: ' err >said || true
 }
 
-@test "capture: datatypes that are used more often than there are are given up in a line" {
+@test "capture: datatypes with too many uses are given up, with one line" {
     large shared
     says "$tmp/data: a view is not captured: rank 0: its datatypes are too large, each use of one counted"
     large too-many-blocks
     says "$tmp/data: a view is not captured: rank 0: its datatypes are too large, each use of one counted"
 }
 
-@test "capture: a view that is set again costs little more than without capture" {
+@test "capture: setting a view again costs little more than without capture" {
     large often
     says "wrote $tmp/data.view.json: 1 rank, 3 views"
     large large-often
@@ -442,7 +442,7 @@ large() {
     [ "$(jq '.view.filetype.displacements | length' data.view.json)" = 1000000 ]
 }
 
-@test "capture: no more views of a file than a spec may hold" {
+@test "capture: no more views of a file than a spec may have" {
     large large-views
     [ "$(cat said)" = "mpiio-view: $tmp/data: a view is not captured: rank 0: the views of this file \
 are too large together
@@ -450,7 +450,7 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 4 views" ]
     mpiio-view check data.view.json >/dev/null
 }
 
-@test "capture: a file that is opened again and again has its first thousand views" {
+@test "capture: a file that is opened again and again gives its first thousand views" {
     large reopened
     [ "$(cat said)" = "mpiio-view: $tmp/data: more than 1000 different views were set: the first \
 ones are captured
@@ -471,17 +471,17 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
     [[ ${lines[0]} == "Usage: mpiio-view capture "* ]]
 }
 
-@test "capture: a folder that cannot be written to costs the program nothing" {
+@test "capture: an unwritable directory does not affect the program" {
     user_folder closed
     chmod 777 .
-    cp "$MPIIO_BUILD/tests/capture/kinds" . # the build folder may be closed to the user
+    cp "$MPIIO_BUILD/tests/capture/kinds" . # the build directory may be closed to the user
     as_user mpiexec.mpich -n 2 ./kinds darray closed/data || [ $? -eq 3 ]
     chmod 555 closed
     run -3 as_user env PATH="$PATH" mpiio-view capture mpiexec.mpich -n 2 ./kinds darray closed/data
     [[ $output == *"mpiio-view: $tmp/closed/data.view.json: Permission denied"* ]]
 }
 
-@test "capture: a path with a newline is not captured, and removes nothing" {
+@test "capture: a path with a newline is not captured, and no file is removed" {
     local folder=$tmp/d$'\ntemporary\tp\t'$tmp
     echo mine >own
     mkdir -p "$folder"
@@ -490,10 +490,10 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
     [ "$(cat own)" = mine ]
 }
 
-@test "capture: names that others have put beside the file lead nowhere" {
+@test "capture: names that others have put beside the file redirect nothing" {
     echo mine >own
     ln -s "$tmp/own" data.view.json
-    # shellcheck disable=SC2016 # for the other shell, whose number the program will have
+    # shellcheck disable=SC2016 # for the other shell, which will have the program's number
     run -3 mpiio-view capture bash -c '
         ln -s own "data.view.json.$(hostname).$$"
         exec "$MPIIO_BUILD/tests/capture/kinds" darray data' 3>&-
@@ -504,7 +504,7 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
     [ "$(find . -name 'data.view.json*' ! -type l)" = ./data.view.json ]
 }
 
-@test "capture: a log that is not the user's own is not written to" {
+@test "capture: a log that belongs to another user is not written" {
     local library log
     library=$(find "$MPIIO_STAGE" -name libmpiio-capture.so)
     echo mine >own

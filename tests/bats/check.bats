@@ -5,12 +5,13 @@
 
 load helper
 
-# reports COMMAND...: what it prints, apart from the test's folder, is standard input.
+# reports COMMAND...: the command prints exactly standard input, apart from the test's directory.
 reports() {
     diff - <("$@" 2>err | sed "s|$tmp/||")
 }
 
-# suspects TEXT... -- OPTION...: check warns of just this, in lines that hold the texts, in turn.
+# suspects TEXT... -- OPTION...: check prints exactly these warnings, in order. Each line contains
+# its text.
 suspects() {
     local text texts=()
     while [ "$1" != -- ]; do
@@ -26,13 +27,13 @@ suspects() {
     done
 }
 
-# Fields of 40 x 100 values and others of them: smooth ones, in both byte orders and both orders of
-# the array, behind headers and between the markers of Fortran records.
+# Makes fields of 40 x 100 values and of other sizes. They are smooth, in both byte orders and both
+# orders of the array, behind headers and between the markers of Fortran records.
 fields() {
     /usr/bin/python3 "$topic" fields
 }
 
-@test "check: a partition, behind a header, with an etype cut" {
+@test "check: a partition, behind a header, with an incomplete etype" {
     make_file f.dat 3220
     reports mpiio-view check -f f.dat \
         --view 'contiguous of double at 16 + 8 * rank every 8 * ranks on 4' <<'END'
@@ -50,7 +51,7 @@ END
     [ "$(cat err)" = "mpiio-view: warning: view: the file ends inside an etype: its last 4 bytes are in no slice of it" ]
 }
 
-@test "check: overlaps and holes, several views, ranks that get different shares" {
+@test "check: overlaps and holes, several views, ranks with different shares" {
     printf 'abcdefghijklmnopqrstuvwx' >t.dat
     cat >t.json <<'END'
 { "viewspec": 1, "file": "t.dat", "ranks": 3,
@@ -125,7 +126,7 @@ END
     [ ! -s err ]
 }
 
-@test "check: runs are counted as map has them" {
+@test "check: runs are counted as map counts them" {
     local view size
     truncate -s 100000 r.dat
     for view in 'vector 4x2 stride 5 of int' 'vector 4x2 stride 5 of int every 80' \
@@ -140,7 +141,7 @@ END
     done
 }
 
-@test "check: elements of other sizes in the file" {
+@test "check: elements that have other sizes in the file" {
     truncate -s 1000 l.dat
     mpiio-view check -f l.dat --view 'scatter 5 on 3 of long as external32' >out
     grep -qx '  datarep    external32' out
@@ -148,7 +149,7 @@ END
     grep -qx '             2: 640 bytes (320 in the file), 80 etypes, 16 runs' out
 }
 
-@test "check: without a file a tile is told, and it fails" {
+@test "check: without a file it describes a tile, and fails" {
     run -1 --separate-stderr mpiio-view check -f none.dat --view 'scatter 2 of double on 3'
     [[ $stderr == "mpiio-view: "*"none.dat: No such file or directory" ]]
     [ "${lines[5]}" = "  ranks      0-2: 16 bytes, 2 etypes, 1 run each, a tile" ]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# Several hosts on one machine, for tests: load it after helper. Each has a network of its own,
-# that of the test's switch, and a name of its own, so that MPI takes them for different
-# machines; they share the disk. Nothing of it has a name outside of the test's folder: end_test
-# takes it all away. Needs root.
+# Several hosts on one machine. Load it after helper. Each host has its own network namespace, which
+# the test's switch connects, and its own name, so MPI takes the hosts for different machines. They
+# share the disk. Nothing has a name outside of the test's directory. end_test removes everything.
+# Needs root.
 
-# make_hosts N: hosts node0, node1, ..., and what mpiio-mount needs to reach them. Mounts in
-# $tmp/at are seen by all. All of them can be used together by at.
+# make_hosts N: makes hosts node0, node1, ..., and what mpiio-mount needs to reach them. All hosts
+# see the mounts in $tmp/at. The function at runs commands on them.
 make_hosts() {
     local name i
     mkdir -p "$tmp/net" "$tmp/at"
@@ -32,9 +32,9 @@ make_hosts() {
     make_launcher
 }
 
-# Makes the program that mpiexec starts instead of ssh. It drops ssh's options, and runs the command as the host would.
-# The host has its own /sys, which shows its interfaces. Mounts in $tmp/at are seen by all. A host
-# that has a client of a distributed filesystem (distributed.bash) finds it at dfs.
+# Makes the program that mpiexec starts instead of ssh. It drops ssh's options and runs the command
+# on the host. The host has its own /sys, which shows its interfaces. All hosts see the mounts in
+# $tmp/at. If a host has a client of a distributed filesystem (distributed.bash), that is at dfs.
 make_launcher() {
     cat >"$tmp/launcher" <<'END'
 #!/bin/bash
@@ -49,13 +49,13 @@ exec nsenter --net="$tmp/net/$host" unshare --uts "$top/tests/let_go" --keep "$t
     launcher "$host" "$*"
 END
     chmod +x "$tmp/launcher"
-    # Over TCP alone: UCX would find the shared memory of the one kernel.
+    # Over TCP alone, because UCX would use the shared memory of the single kernel.
     MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/launcher
         -localhost 10.77.0.254 -genv UCX_TLS tcp,self"
     export MPIIO_MPIEXEC
 }
 
-# at HOST COMMAND...: runs it in the network of a host, or of the switch.
+# at HOST COMMAND...: runs a command in the network of a host, or of the switch.
 at() {
     as_root nsenter --net="$tmp/net/$1" "${@:2}" 3>&-
 }
@@ -65,7 +65,7 @@ mount_hosts() {
     at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
 }
 
-# of_host HOST [NAME]: the numbers of the test's processes on a host, or those of a program.
+# of_host HOST [NAME]: prints the numbers of the test's processes on a host, or of a program there.
 of_host() {
     local process net
     net=$(stat -c %i "$tmp/net/$1")

@@ -1,23 +1,23 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Hosts of their own networks that only TCP connects, each with a mount of the same file. With
-# MPIIO_PROGRAMS there are so many random programs, from MPIIO_SEED on.
+# Hosts with their own networks, which only TCP connects. Each has a mount of the same file.
+# MPIIO_PROGRAMS sets the number of random programs, MPIIO_SEED the first seed.
 
 load helper
 load cluster
 
-# spec_of RANKS BLOCK: x.json deals the blocks of x.dat to ranks.
+# spec_of RANKS BLOCK: makes x.json, which deals the blocks of x.dat to ranks.
 spec_of() {
     dealt "${3:-x.dat}" "$1" "$2" >x.json
     [ -e "${3:-x.dat}" ] || : >"${3:-x.dat}"
 }
 
-# total KEY: the sum over the nodes of what stats.json tells of the cluster.
+# total KEY: prints the sum of a cluster statistic over the nodes.
 total() {
     cat at/*/.mpiio/stats.json | jq -s "map(.cluster.$1) | add"
 }
 
-# Bytes that the hosts have sent over their links.
+# Prints the bytes that the hosts have sent over their links.
 sent() {
     at switch cat /proc/net/dev | awk '/port/ { total += $2 } END { print total }'
 }
@@ -31,10 +31,10 @@ sent() {
     /usr/bin/python3 "$topic" interleaved_slices_on_four_hosts
     [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
     [ "$(total stored_bytes)" -eq $((4 << 20)) ]
-    # Four nodes, and 4 MiB that one of them is home of: in one run.
+    # Four nodes write 4 MiB, whose home is one of them, so they are stored as one run.
     [ "$(total merged_runs)" -eq 1 ]
     [ "$(total store_calls)" -eq 1 ]
-    # Three quarters of it have travelled, and not through memory: none is shared.
+    # Three quarters of the data have crossed the network, because the hosts share no memory.
     [ "$(total sent_bytes)" -ge $((3 << 20)) ]
     [ $(($(sent) - before)) -ge "$(total sent_bytes)" ]
     mapfile -t processes < <(of_host node0 mpiio-engine && of_host node3 mpiio-engine)
@@ -47,7 +47,7 @@ sent() {
     nothing_left
 }
 
-@test "cluster: what is closed or synced on one host is seen by who opens or syncs on another" {
+@test "cluster: what is closed or synced on one host is seen by an open or sync on another" {
     make_hosts 2
     spec_of 2 8
     mount_hosts x.json
@@ -82,17 +82,17 @@ sent() {
     nothing_left
 }
 
-# The six users of a shared file have begun.
+# Waits until the six users of a shared file have begun.
 all_here() {
     [ "$(compgen -G 'here*' | wc -l)" -eq 6 ]
 }
 
-@test "cluster: atomic mode: nothing torn or old, also with a program of MPI's own" {
+@test "cluster: atomic mode: no torn or old data, also with a program in MPI's atomic mode" {
     local size=65536 start=$(((1 << 20) - 32768)) node users=()
     make_hosts 3
     make_file x.dat $((start + size))
     head -c $size /dev/zero | dd of=x.dat bs=1k seek=$((start >> 10)) conv=notrunc status=none
-    # Rank 0 has the even words, rank 1 all.
+    # Rank 0 has the even words, rank 1 all words.
     cat >x.json <<END
 { "viewspec": 1, "file": "x.dat", "ranks": 2, "atomic": true,
   "view": { "disp": $start, "etype": "double", "per_rank": [
@@ -119,7 +119,7 @@ END
     nothing_left
 }
 
-@test "cluster: a full disk in a flush: told where data is unsaved; with room, all is stored" {
+@test "cluster: a full disk in a flush is reported where data is unsaved; with room, all is stored" {
     make_hosts 3
     small_disk 24
     spec_of 3 1048576 disk/x.dat
@@ -131,7 +131,7 @@ END
     as_root umount disk
 }
 
-@test "cluster: a host that fails is named, once, and nothing is left" {
+@test "cluster: a host that fails is named once, and nothing is left" {
     make_hosts 3
     spec_of 3 8
     rmdir at/1
@@ -155,17 +155,17 @@ END
     nothing_left
     rm unreachable-node2
     touch silent-node2
-    # On a busy machine the others may not have answered yet.
+    # On a busy machine the other hosts may not have answered yet.
     MPIIO_START_TIMEOUT=10 run -1 --separate-stderr mount_hosts x.json
     [[ $stderr =~ ^"mpiio-mount: no answer from "(node0, )?(node1, )?"node2 within 10 s"$ ]]
     nothing_left
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
-@test "cluster: a host whose spec or file is another is named, and nothing is left" {
+@test "cluster: a host with another spec or file is named, and nothing is left" {
     make_hosts 3
     spec_of 3 8
-    # On node1 another file is at a path.
+    # On node1 the same path leads to another file.
     cat >there <<'END'
 #!/bin/bash
 [ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"
@@ -187,7 +187,7 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
-@test "cluster: a signal while it starts leaves nothing, at whatever moment" {
+@test "cluster: a signal at any moment of the start leaves nothing" {
     local i mounting
     make_hosts 2
     spec_of 2 8
@@ -196,12 +196,12 @@ END
             "$MPIIO_BIN/mpiio-mount" --hosts="$hosts" x.json "$tmp/at/%n" 3>&- 2>err) &
         mounting=$!
         sleep "0.$i"
-        kill -TERM "$mounting" || true # it may be through
+        kill -TERM "$mounting" || true # it may have exited
         status=0
         wait "$mounting" || status=$?
         [ "$status" -eq 0 ] || [ "$status" -eq 143 ]
         if mountpoint -q at/0; then
-            # Only if it was.
+            # Only if it has mounted.
             [ "$status" -eq 0 ]
             [ ! -s err ]
             mpiio-umount at/0
@@ -211,7 +211,7 @@ END
     done
 }
 
-@test "cluster: mpiio-umount on any host unmounts all, and says what keeps one mounted" {
+@test "cluster: mpiio-umount on any host unmounts all, and reports what keeps a mount busy" {
     make_hosts 3
     spec_of 3 8
     mount_hosts x.json
@@ -236,7 +236,7 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
-@test "cluster: a mount point whose name has a newline is not taken for one in use" {
+@test "cluster: a mount point whose name has a newline does not count as in use" {
     make_hosts 2
     spec_of 2 8
     mkdir at/{0,1}/$'a\nb'
@@ -245,7 +245,7 @@ END
     nothing_left
 }
 
-@test "cluster: mpiio-umount -f does not wait for who has files open on another host" {
+@test "cluster: mpiio-umount -f does not wait for programs with open files on another host" {
     make_hosts 3
     spec_of 3 8
     mount_hosts x.json
@@ -258,7 +258,7 @@ END
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
-@test "cluster: what is unmounted lazily, and in use, keeps the rest from being unmounted" {
+@test "cluster: a mount that is unmounted lazily while in use keeps the others mounted" {
     make_hosts 2
     spec_of 2 8
     mount_hosts x.json
@@ -282,7 +282,7 @@ END
             mpiio-umount "at/$node" 2>"told$node" 3>&- &
         done
         wait
-        # A late call finds nothing.
+        # A late call finds the mount gone.
         sed -i '/^mpiio-umount: at\/[0-2]: not mounted$/d' told*
         cat told*
         [ -z "$(cat told*)" ]
@@ -291,7 +291,7 @@ END
     done
 }
 
-@test "cluster: one node can be unmounted alone; the others go on together" {
+@test "cluster: one node can be unmounted alone; the others continue together" {
     make_hosts 3
     spec_of 3 8
     mount_hosts x.json
@@ -306,7 +306,7 @@ END
     cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 
-@test "mpiio-mount --hosts: no room for what mpiexec says, and a signal, leave no folder" {
+@test "mpiio-mount --hosts: without space for mpiexec's output, or after a signal, no directory is left" {
     scatter_spec
     mkdir -p temporary commands
     as_root mount -t tmpfs -o size=4k,mode=777 tmpfs temporary
@@ -334,7 +334,7 @@ END
     [ -z "$(ls temporary)" ]
 }
 
-# second_network COUNT: hosts have 10.78.0.NUMBER, too, at eth1.
+# second_network COUNT: gives the hosts the addresses 10.78.0.NUMBER as well, at eth1.
 second_network() {
     local i
     at switch ip link add second type bridge
@@ -347,7 +347,7 @@ second_network() {
     done
 }
 
-# sockets HOST OPTION: the addresses of the daemon there, without their ports.
+# sockets HOST OPTION: prints the addresses of the daemon there, without their ports.
 sockets() {
     at "$1" ss -Htnp "${@:2}" | awk '/"mpiio-fused"/ { print $4, $5 }' | sed 's/:[0-9*]*\( \|$\)/\1/g' | sort -u
 }
@@ -356,17 +356,17 @@ nobody_listens() {
     [ -z "$(sockets node0 -l)$(sockets node1 -l)" ]
 }
 
-@test "cluster: daemons listen at one interface, and connect by it, where one is named" {
+@test "cluster: daemons listen at the interface that is named, and connect by it" {
     local interface
     make_hosts 2
     second_network 2
-    # The kernel would come by the first network to an address of the second one.
+    # To reach an address of the second network, the kernel would use the first one.
     at node1 ip route add 10.78.0.1/32 dev eth0
     make_file f.dat 67108864
     dealt "$tmp/f.dat" 2 4096 >s.json
     for interface in eth1 10.78.0.0/24; do
         mount_hosts s.json -o "interface=$interface,pool=64M"
-        # The pool connects when it is read by.
+        # The pool connects on the first read.
         cat at/0/rank0 >/dev/null
         cat at/1/rank1 >/dev/null
         [ "$(stat_of pool.received_bytes at/1)" -gt 0 ]
@@ -381,7 +381,7 @@ nobody_listens() {
     [ "$(sockets node0 -l)" = "* *" ]
     at node0 mpiio-umount at/0
     nothing_left
-    # Without a pool nobody listens once all have met.
+    # Without a pool no daemon listens once all have met.
     mount_hosts s.json -o pool=off
     await nobody_listens
     [ -n "$(sockets node0)" ]
@@ -397,12 +397,12 @@ nobody_listens() {
     nothing_left
 }
 
-# ports HOST: where daemons listen, a line each.
+# ports HOST: prints the ports at which daemons listen, one a line.
 ports() {
     at "$1" ss -Hltnp | awk '/"mpiio-fused"/ { sub(/.*:/, "", $4); print $4 }' | sort
 }
 
-# A firewall has to let through no other.
+# A firewall does not have to allow any other port.
 @test "cluster: a daemon listens at one port, the first free one of those that are named" {
     local other
     make_hosts 2
@@ -420,7 +420,7 @@ ports() {
     for host in node0 node1; do
         [ "$(ports "$host" | xargs)" = "7000 7001" ]
     done
-    # Once connections were made to a port, the next mount can have it.
+    # After connections to a port have closed, the next mount can use that port.
     at node0 mpiio-umount at/0
     mount_hosts s.json -o port=7000
     at node0 mpiio-umount at/0
@@ -428,7 +428,7 @@ ports() {
     nothing_left
 }
 
-@test "mpiio-mount: in a Slurm job srun starts the engines of its hosts; a daemon in a step is warned of" {
+@test "mpiio-mount: in a Slurm job, srun starts the engines on its hosts; a daemon in a step gives a warning" {
     local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
     scatter_spec
     mkdir bin
@@ -450,7 +450,7 @@ END
     [[ $stderr == *"mpiio-engine --report --stay "* ]]
     run -1 --separate-stderr mpiio-mount --hosts=n10,n08 s.json mnt
     [[ $(asked) == *" --nodelist n08,n10 "*" -n 2" ]]
-    # Not with other hosts, one twice, another MPI, or where the user says what else.
+    # Not for other hosts, a host that is listed twice, another MPI, or a user's own command.
     run -1 --separate-stderr mpiio-mount --hosts=n10,n11 s.json mnt
     [ "$(asked)" = "-hosts n10,n11 -ppn 1 -n 2" ]
     run -1 --separate-stderr mpiio-mount --hosts=n10,n10 s.json mnt%n
@@ -466,7 +466,8 @@ END
     mpiio-umount mnt
     run -1 --separate-stderr mpiio-mount -o ro,store=mpiio s.json mnt
     [ "${stderr_lines[0]}" = "$warning" ]
-    # No warning of one in the foreground, nor of engines that srun starts in a step of their own.
+    # No warning for a daemon in the foreground, or for engines that srun starts in a step of their
+    # own.
     mpiio-mount -F s.json mnt 2>err 3>&- &
     await is_mounted mnt
     mpiio-umount mnt
@@ -484,7 +485,7 @@ END
 @test "mpiio-mount --hosts: lists of hosts, Slurm's allocation, and wrong usage" {
     local list
     scatter_spec
-    # In place of mpiexec: tells what it was asked for.
+    # Takes the place of mpiexec, and prints its arguments.
     cat >mpiexec <<'END'
 #!/bin/bash
 echo "$*" >&2
@@ -505,7 +506,7 @@ END
     [ "$(asked)" = "-hosts n1,n2 -ppn 1 -n 2" ]
     run -1 --separate-stderr mpiio-mount -o ro,store=mpiio s.json mnt
     [ "$(asked)" = "-n 1" ]
-    # This machine alone.
+    # Only this machine.
     SLURM_JOB_NODELIST='n[1-2]' mpiio-mount --hosts= s.json mnt
     mpiio-umount mnt
     SLURM_JOB_NODELIST='n[1-2]' SLURM_STEP_ID=0 mpiio-mount s.json mnt
@@ -533,7 +534,7 @@ is_degraded() {
     [ "$(attribute "at/$1" state)" = degraded ]
 }
 
-@test "cluster: mpiio-umount --hosts unmounts nodes that have lost each other, and says what is left" {
+@test "cluster: mpiio-umount --hosts unmounts nodes that have lost each other, and reports what is left" {
     local unmount=(at switch mpiio-umount --hosts='node[0-2]' "$tmp/at/%n")
     make_hosts 3
     spec_of 3 8
@@ -560,7 +561,7 @@ is_degraded() {
     [ "$stderr" = "mpiio-umount: n[1-: not a list of hosts" ]
     run -2 --separate-stderr mpiio-umount --hosts=a --node mnt
     [ "$stderr" = "mpiio-umount: --node and --hosts exclude each other" ]
-    # All together, where they have not lost each other.
+    # All together, if they have not lost each other.
     mount_hosts x.json
     "${unmount[@]}"
     nothing_left

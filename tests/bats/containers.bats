@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Mounts in containers: a descriptor that somebody else mounts, user namespaces, and bubblewrap.
+# Mounts in containers: a descriptor that another process has mounted, user namespaces, and
+# bubblewrap.
 
 load helper
 
@@ -16,8 +17,8 @@ setup() {
     printf changed | dd of=want bs=4096 seek=2 conv=notrunc status=none
 }
 
-# inside COMMAND...: runs it as an ordinary user, without mounts of other tests, which a container
-# would keep.
+# inside COMMAND...: runs a command as an ordinary user, without mounts of other tests, which a
+# container would keep busy.
 inside() {
     as_user true # makes /dev/fuse accessible
     if [ "$EUID" -eq 0 ]; then
@@ -46,7 +47,7 @@ readonly session='
     printf changed | as_root dd of=mnt/rank2 conv=notrunc status=none
     cmp b.dat want
     [ ! -e mnt/.mpiio/nothing ]
-    # Its user unmounts it: by mpiio-umount, which waits for the daemon, as by umount.
+    # Its user unmounts it, by mpiio-umount, which waits for the daemon, or by umount.
     as_root mpiio-umount mnt
     wait $!
     [ -z "$(ls mnt)" ]
@@ -57,7 +58,7 @@ readonly session='
     nothing_left
 }
 
-@test "containers: a daemon that is told to end stores, and leaves the mount to the caller" {
+@test "containers: a daemon that gets SIGTERM stores its data, and leaves the mount to the caller" {
     local daemon
     as_root python mount_descriptor mnt mpiio-mount -F -o cache=back,flush_interval=0 b.json /dev/fd/FD \
         2>log 3>&- &
@@ -85,7 +86,7 @@ readonly session='
 
 @test "containers: in a user namespace, without privileges" {
     inside unshare --user --map-root-user --mount bash -c "$session"
-    # The file of another user, whom the namespace does not know.
+    # The file belongs to a user whom the namespace does not have.
     make_file own.dat 65536
     inside sh -c 'cat own.dat >its.dat'
     [ "$EUID" -ne 0 ] || [ "$(stat -c %U its.dat b.dat)" = $'nobody\nroot' ]
@@ -94,7 +95,7 @@ readonly session='
     nothing_left
 }
 
-@test "containers: in bubblewrap, as root and as an ordinary user of it" {
+@test "containers: in bubblewrap, as root and as an ordinary user in it" {
     inside bwrap --unshare-user --uid 0 --gid 0 --cap-add CAP_SYS_ADMIN --dev-bind / / bash -c "$session"
     cp b.dat want
     # A mount from outside, of the same user.
