@@ -5,7 +5,8 @@
 
 load helper
 
-# records: 4 ranks own records of an int and a double with gaps, behind a header; a tail is left.
+# records: 4 ranks own records of an int and a double with gaps, behind a header. Some bytes remain
+# at the end.
 records() {
     /usr/bin/python3 "$topic" records
     cat >r.json <<'END'
@@ -28,7 +29,7 @@ END
         mpiio-view convert r.json --to native -o x -r 0
 }
 
-@test "convert: representations of one size keep every byte at its place, header, gaps and tail" {
+@test "convert: representations of the same size keep every byte in place: header, gaps and tail" {
     records
     chmod 640 r.dat
     mpiio-view convert r.json --to big-endian -o b.dat --spec b.json
@@ -41,7 +42,7 @@ END
     cmp l.dat r.dat
 }
 
-@test "convert: to external32 and back; what no view holds is left out but for the header" {
+@test "convert: to external32 and back; bytes of no view are omitted, except for the header" {
     records
     mpiio-view convert r.json --to external32 -o e.dat --spec e.json
     /usr/bin/python3 "$topic" to_external32_and_back
@@ -52,13 +53,13 @@ END
     done
 }
 
-# A third of the vectors there and back: the slices are what they were, and so is each byte of
-# the file that a view holds, as mpiio-view map tells them.
+# A third of the vectors, converted and back. The slices must be the same, and so must each byte of
+# the file that a view has, by mpiio-view map.
 @test "convert: the vectors, through every representation" {
     /usr/bin/python3 "$topic" vectors "$top/tests/vectors/cases.jsonl"
 }
 
-@test "convert: a value that does not fit is named, and nothing is left" {
+@test "convert: a value that does not fit is named, and no file is left" {
     /usr/bin/python3 - <<'END'
 import numpy
 data = numpy.arange(3 * 100000, dtype="<i8")
@@ -81,7 +82,7 @@ assert (numpy.fromfile("out/e.dat", dtype=">i4") == data).all()
 END
 }
 
-@test "convert: overwrites only with --force, and never what it converts" {
+@test "convert: overwrites only with --force, and never its source" {
     records
     cp r.dat before.dat
     echo precious >p.dat
@@ -116,7 +117,7 @@ END
     [ ! -e x.dat ]
 }
 
-@test "convert: representations that are not there, or lack a type" {
+@test "convert: representations that do not exist, or lack a type" {
     records
     fails 2 '--to vms: unknown data representation "vms"' \
         mpiio-view convert r.json --to vms -o x.dat
@@ -133,7 +134,7 @@ END
     echo '{ "viewspec": 1, "file": "f.dat", "ranks": 3,
             "view": { "etype": "real", "filetype": { "type": "scatter" } } }' >f.json
     mkdir below
-    # Relative to the working folder, all of them.
+    # All paths are relative to the working directory.
     (cd below && mpiio-view convert ../f.json --to vax=../libvax.so -o v.dat --spec v.json)
     # 1/8 as an F_floating number: exponent -2 in excess 128, significand 0.5.
     [ "$(od -An -v -t x1 -j 4 -N 4 below/v.dat)" = " 00 3f 00 00" ]
@@ -141,7 +142,7 @@ END
     cmp n.dat f.dat
 }
 
-@test "convert: views that share bytes, of the same and of other types" {
+@test "convert: views that share bytes, with the same types and with others" {
     /usr/bin/python3 -c 'import numpy; numpy.arange(1000, dtype="<i4").tofile("v.dat")'
     cat >same.json <<'END'
 { "viewspec": 1, "file": "v.dat", "ranks": 2,
@@ -179,7 +180,7 @@ END
     cmp <(mpiio-view cat o.json -n 4 -D head=16 -f other.dat -r 3) <(mpiio-view cat b.json -r 3)
 }
 
-@test "convert: each rank its own view and representation" {
+@test "convert: each rank with its own view and representation" {
     /usr/bin/python3 - <<'END'
 import numpy
 numpy.arange(300, dtype="<i4").tofile("p.dat")
@@ -202,7 +203,7 @@ assert (old == new).all()
 END
 }
 
-@test "convert: thousands of ranks, and more than are kept open" {
+@test "convert: thousands of ranks, more than are kept open" {
     /usr/bin/python3 -c '
 import numpy
 numpy.random.default_rng(3).integers(0, 2**62, 200000, dtype="<i8").tofile("m.dat")'
@@ -220,7 +221,7 @@ END
     cmp a.dat expected
     cmp b.dat expected
     cmp c.dat expected
-    # Ranks that have nothing, before or behind those that have.
+    # Ranks without data, before and after ranks that have data.
     truncate -s 8000 m.dat expected
     cat >r.json <<'END'
 { "viewspec": 1, "file": "m.dat", "ranks": 20000,
@@ -234,8 +235,8 @@ END
     done
 }
 
-@test "convert: slices of many parts; elements that powers of two would cut" {
-    # Two ranks in turns: 3000 doubles, or 3000 records of a character and a double.
+@test "convert: slices of many parts; elements that parts of a power of two would cut" {
+    # Two ranks alternate: 3000 doubles, or 3000 records of a character and a double.
     parts_spec() {
         cat >"$1.json" <<END
 { "viewspec": 1, "file": "m.dat", "ranks": 2,
@@ -257,7 +258,7 @@ END
 }
 
 @test "convert: a view whose order is not the file's" {
-    # Tile k holds the words 2 k and 2 k + 20001: tiles begin in each other's holes.
+    # Tile k has the words 2 k and 2 k + 20001, so tiles begin in each other's holes.
     make_file o.dat 800000
     cat >o.json <<'END'
 { "viewspec": 1, "file": "o.dat",
@@ -281,7 +282,7 @@ END
     [ "$(stat -c %s b.dat)" -eq $((1 << 30)) ]
     [ "$(dd if=b.dat bs=1 skip=900M count=8 status=none)" = hgfedcba ]
     [ "$(du -k b.dat | cut -f 1)" -lt 20000 ]
-    # A slice of nothing but a hole, in a file of another size.
+    # A slice that is one hole, in a file of another size.
     truncate -s 0 h.dat
     truncate -s 1G h.dat
     echo '{ "viewspec": 1, "file": "h.dat", "view": { "etype": "long" } }' >l.json
@@ -290,7 +291,7 @@ END
     [ "$(du -k e.dat | cut -f 1)" -lt 100 ]
 }
 
-@test "convert: a full disk is told, and nothing is left" {
+@test "convert: a full disk is reported, and no file is left" {
     records
     ram_disk 64k
     mpiio-view convert r.json --to native -o disk/fits.dat
@@ -310,8 +311,8 @@ END
     [ ! -e x.dat ]
 }
 
-# in_the_middle SIGNAL: sends it to a conversion that takes long and has written something, and that
-# ignores no signal: what scripts start in the background does, and what nohup starts.
+# in_the_middle SIGNAL: sends a signal to a conversion that takes long and has written something. It
+# must not ignore signals, as programs do that a script starts in the background or nohup starts.
 in_the_middle() {
     local pid file size=0 i
     env --default-signal mpiio-view convert big.json --to external32 -o out/e.dat --spec out/e.json --force 3>&- &
@@ -330,8 +331,8 @@ in_the_middle() {
     ! wait "$pid" || return 1
 }
 
-@test "convert: ended in the middle it leaves nothing behind" {
-    # Each value of a slice in another page: some seconds for some hundred MB.
+@test "convert: a signal in the middle leaves no file" {
+    # Each value of a slice is in another page, so some hundred MB take seconds.
     make_file big.dat 200000000
     cat >big.json <<'END'
 { "viewspec": 1, "file": "big.dat", "ranks": 4000,
@@ -341,7 +342,7 @@ END
     echo old >out/e.dat
     for signal in KILL INT TERM HUP; do
         in_the_middle "$signal"
-        # If the filesystem has no unnamed files, SIGKILL leaves a hidden one.
+        # If the filesystem does not support unnamed files, SIGKILL leaves a hidden one.
         if [ "$signal" = KILL ]; then
             [ "$(ls out)" = e.dat ]
             rm -f out/.e.*
@@ -351,7 +352,7 @@ END
     done
 }
 
-@test "convert: of very many ranks those without bytes cost no system call" {
+@test "convert: among very many ranks, those without bytes cost no system call" {
     head -c 4000 /dev/urandom >few.dat
     cat >few.json <<'END'
 { "viewspec": 1, "file": "few.dat", "ranks": 100000,
@@ -364,7 +365,7 @@ want = numpy.fromfile("few.dat", "<f8")
 assert numpy.fromfile("e.dat", ">f8").tobytes() == want.astype(">f8").tobytes()'
 }
 
-@test "convert: of very many ranks without any bytes, what no view holds is not copied to external32" {
+@test "convert: with very many ranks without any bytes, bytes of no view are not copied to external32" {
     printf 12345 >gap.dat
     cat >gap.json <<'END'
 { "viewspec": 1, "file": "gap.dat", "ranks": 5000, "view": { "etype": "double", "filetype":

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# User-defined data representations: libraries that convert, through commands and mounts.
+# User-defined data representations: libraries that convert, used by commands and mounts.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and top
 load helper
 
-# take LIBRARY...: copies of the libraries of tests/datarep, which no one else may write to.
+# take LIBRARY...: copies libraries of tests/datarep, so that no other user may write to them.
 take() {
     local name
     for name in "$@"; do
@@ -13,7 +13,7 @@ take() {
     done
 }
 
-# spec TYPE NAME LIBRARY [RANKS]: x.json, the ranks of x.dat take turns over values of TYPE.
+# spec TYPE NAME LIBRARY [RANKS]: makes x.json. Values of TYPE in x.dat are dealt to the ranks.
 spec() {
     cat >x.json <<END
 { "viewspec": 1, "file": "x.dat", "ranks": ${4:-1},
@@ -22,7 +22,7 @@ spec() {
 END
 }
 
-# 1, -1.5, 0 and pi as F_floating numbers, and what they are here.
+# 1, -1.5, 0 and pi as F_floating numbers, and as this machine has them.
 vax_reals() {
     printf '\x80\x40\0\0\xc0\xc0\0\0\0\0\0\0\x49\x41\xdb\x0f' >x.dat
     /usr/bin/python3 - >x.expected <<'END'
@@ -43,7 +43,7 @@ END
     mpiio-view cat x.json -r 0 --offset 5 --length 6 | cmp - <(tail -c +6 x.expected | head -c 6)
 }
 
-@test "datarep: a struct of a library's types, by absolute path, from any folder" {
+@test "datarep: a struct of a library's types, by absolute path, from any directory" {
     take vax
     cat >s.json <<END
 { "viewspec": 1, "file": "s.dat", "ranks": 2,
@@ -62,7 +62,7 @@ assert struct.unpack("<hd2s", open(sys.argv[1], "rb").read()) == (8, math.pi, b"
 END
 }
 
-@test "datarep: reads and writes of a mount, whole and torn" {
+@test "datarep: reads and writes of a mount, of whole and partial values" {
     take vax
     vax_reals
     spec real vax ./libvax.so 2
@@ -76,7 +76,7 @@ END
     mpiio-view cat x.json -r 0 | cmp - <(head -c 4 x.expected; tail -c +9 x.expected | head -c 4)
 }
 
-@test "datarep: converters that call MPI, in a daemon in the background" {
+@test "datarep: converters that call MPI, in a background daemon" {
     take asking
     printf 'abcdefgh' | /usr/bin/python3 -c '
 import sys
@@ -91,7 +91,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     [ "$(mpiio-view cat x.json -r 0)" = abcXYfgh ]
 }
 
-@test "datarep: MPI in a converter does not join the job that the command is started in" {
+@test "datarep: MPI in a converter does not join the MPI job of the command" {
     take asking
     printf '\x9e\x9d' >x.dat
     spec short inverted libasking.so
@@ -99,7 +99,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     [ "$output" = abab ]
 }
 
-@test "datarep: a converter that fails is EIO, and its name is in the log" {
+@test "datarep: a converter that fails gives EIO, and the log names it" {
     take asking
     printf 'abcdefgh' >x.dat
     spec double failing libasking.so
@@ -120,7 +120,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     mpiio-umount "$mnt"
 }
 
-@test "datarep: no mount with a library that others can write to" {
+@test "datarep: a library that others can write to is refused" {
     take vax
     vax_reals
     spec real vax ./libvax.so
@@ -139,8 +139,8 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     [[ $output == *'representation "vax" has no MPI_LONG' ]]
 }
 
-# Zeros are no value to this library, and neither is half of one: what is written in parts waits.
-@test "datarep: a library that refuses what it has not written, byte by byte" {
+# To this library zeros are not a value, and neither is a half of one. So parts wait for their rest.
+@test "datarep: a library that refuses values which it has not written, byte by byte" {
     take probe
     spec int probe libprobe.so 2
     : >x.dat
@@ -152,7 +152,7 @@ sys.stdout.buffer.write(struct.pack("<4i", 1, -2, 3, 2**31 - 1))' >ints
     cmp "$mnt/rank0" ints
     printf 'PR\0\0\0\1' | cmp - <(head -c 6 x.dat)
     [ "$(stat -c %s x.dat)" -eq 42 ]
-    # rank1's are still zeros.
+    # The values of rank1 are still zeros.
     run -1 cat "$mnt/rank1"
     run -1 dd if=ints of="$mnt/rank1" bs=1 count=6 conv=notrunc status=none
     [[ $output == *"Input/output error"* ]]
@@ -165,7 +165,7 @@ sys.stdout.buffer.write(struct.pack("<4i", 1, -2, 3, 2**31 - 1))' >ints
     mpiio-view cat x.json -r 0 | cmp - ints
 }
 
-# The C text of mpiio-datarep(7), compiled as it says there.
+# The C program of mpiio-datarep(7), compiled as the page says.
 @test "datarep: the example of mpiio-datarep(7) works" {
     awk '/^```$/ { text = !text; if (text) block++; next } text { print >block ".txt" }' \
         "$top/man/mpiio-datarep.7.scd"

@@ -1,25 +1,27 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Death among three hosts while all of them write: what survivors wrote is stored, what was synced
-# is there, nothing hangs, and nothing is left. Each test has several runs, at moments and with
-# victims that seeds choose, three at once.
+# Failures among three hosts while all of them write. What survivors have written is stored, what
+# was synced is there, nothing hangs, and nothing is left. Each test does several runs, three at
+# once. Seeds choose their moments and victims.
 
 load helper
 load cluster
 load survivors
 
-# With MPIIO_DEATHS each kind of death has so many runs: two have both fan-outs. MPI's processes do not sleep while they wait
-# for each other: with many clusters on two processors, nobody has his turn within seconds.
+# MPIIO_DEATHS sets the runs for each kind of failure. Two runs cover both fan-outs. Here MPI's
+# processes do not sleep while they wait for each other: with many clusters on two processors, it
+# would take seconds until each had its turn.
 runs=${MPIIO_DEATHS:-2}
 at_once=3
 
-# signal SIGNAL HOST [NAME]: to its processes, or those of a program.
+# signal SIGNAL HOST [NAME]: sends a signal to the host's processes, or to those of a program.
 signal() {
     # shellcheck disable=SC2046 # a list
     as_root kill "-$1" $(of_host "$2" "${3:-}")
 }
 
-# happen FAULT: does it to $victim. Sets survivors if a node is lost, and stays if all stay together.
+# happen FAULT: injects the fault on $victim. Sets survivors if a node is lost, and stays if all
+# nodes stay together.
 happen() {
     case $1 in
     mpiexec) signal KILL switch ;;
@@ -44,7 +46,7 @@ happen() {
     esac
 }
 
-# After it has ended, alone or together.
+# Unmounts after the fault, alone or together.
 unmount_nodes() {
     local node
     if [ -n "$stays" ]; then
@@ -54,7 +56,7 @@ unmount_nodes() {
     for node in "${survivors[@]}"; do
         timeout -s KILL 300 mpiio-umount "$tmp/at/$node" || return
     done
-    # A host that was stopped for good is switched off, and one that was cut off is found again.
+    # Switches off a host that was stopped for good, and reconnects one that was cut off.
     case $kind in
     stop) signal KILL "node$victim" ;;
     link) at switch ip link set "port$victim" up ;;
@@ -64,8 +66,8 @@ unmount_nodes() {
     fi
 }
 
-# run_death KIND SEED: in a folder of its own, and a shell of its own. All nodes are right below node
-# 0, or the last one is below the second.
+# run_death KIND SEED: does a run in its own directory and shell. Either all nodes are directly
+# below node 0, or the last one is below the second.
 run_death() {
     # shellcheck disable=SC2034 # of start_writer
     local kind=$1 timeout=2 width=$((2 - $2 % 2)) victim node stays='' survivors=(0 1 2) others writers=()
@@ -107,7 +109,7 @@ run_death() {
     "$top/tests/cluster/writer.py" check x.dat log0 log1 log2
 }
 
-# deaths KIND: all runs of that kind.
+# deaths KIND: does all runs of that kind.
 deaths() {
     local run seed first=${MPIIO_SEED:-$RANDOM} failed=0 jobs=()
     export hosts=''
@@ -137,7 +139,7 @@ deaths() {
     deaths daemon
 }
 
-@test "deaths: a host is stopped for two seconds: nothing happens" {
+@test "deaths: a host is stopped for two seconds, without consequences" {
     deaths pause
 }
 
@@ -149,6 +151,6 @@ deaths() {
     deaths link
 }
 
-@test "deaths: unmounting while an engine's death is being dealt with" {
+@test "deaths: unmounting while the nodes handle an engine's death" {
     deaths unmount
 }

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# -o delete_on_close: the file is removed when the last node is unmounted, and only that file.
+# -o delete_on_close: the file is removed when the last node is unmounted. No other file is removed.
 
 load helper
 load nodes
 
-# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints the message in a line, and fails.
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints this message on a line and
+# fails.
 refuses() {
     local message=$1
     shift
@@ -18,7 +19,7 @@ is_missing() {
     [ ! -e "$1" ]
 }
 
-@test "delete_on_close: the file is there while it is mounted, and gone when mpiio-umount returns" {
+@test "delete_on_close: the file exists while it is mounted, and is gone when mpiio-umount returns" {
     scatter_spec
     ln -s s.dat link
     ln s.dat other
@@ -29,7 +30,7 @@ is_missing() {
     [ -e s.dat ]
     mpiio-umount "$mnt"
     [ ! -e s.dat ]
-    # Other names of it stay: a symbolic link, and a hard one with what was written.
+    # Other names of the file stay: a symbolic link, and a hard link, which has the written bytes.
     [ -L link ]
     [ "$(dd if=other bs=1 skip=512 count=5 status=none)" = hello ]
 }
@@ -60,7 +61,7 @@ is_missing() {
     [ ! -e s.dat ]
 }
 
-@test "delete_on_close: another file that has its name stays, and so does a file that was renamed" {
+@test "delete_on_close: another file with its name stays, and so does a file that was renamed" {
     scatter_spec
     mpiio-mount -o "delete_on_close,log=$tmp/log" s.json "$mnt"
     mv s.dat moved
@@ -75,7 +76,7 @@ is_missing() {
     mpiio-umount "$mnt"
     [ -s moved ]
     grep -qF 's.dat is not removed: it has another name now' log
-    # One that is gone already is none to speak of.
+    # If the file is gone already, nothing is reported.
     mv moved s.dat
     : >log
     mpiio-mount -o "delete_on_close,log=$tmp/log" s.json "$mnt"
@@ -84,13 +85,13 @@ is_missing() {
     run ! grep -F removed log
 }
 
-@test "delete_on_close: what cannot be removed is refused" {
+@test "delete_on_close: a file that cannot be removed is refused" {
     scatter_spec
     dd if=s.dat of=m0 bs=2048 count=1 status=none
     dd if=s.dat of=m1 bs=2048 skip=1 status=none
     refuses "--members: delete_on_close is not possible with an assembled file" \
         -o delete_on_close --members 'm{member:1}' --pieces 'scatter 2048 on 2' --view 'scatter 8 on 2' "$mnt"
-    # A folder that this user may not change.
+    # A directory that this user may not write to.
     mkdir closed open
     cp s.dat closed/s.dat
     chmod 666 closed/s.dat
@@ -106,7 +107,7 @@ is_missing() {
     [ "$output" = "mpiio-mount: $device: delete_on_close: the file cannot be removed: not a regular file" ]
 }
 
-@test "delete_on_close: a sticky folder of another user, which allows no removal, is refused" {
+@test "delete_on_close: a sticky directory of another user, which forbids removal, is refused" {
     scatter_spec
     mkdir sticky
     chmod 1777 sticky
@@ -115,7 +116,7 @@ is_missing() {
     user_folder open
     run -1 as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
     [ "$output" = "mpiio-mount: $tmp/sticky/s.dat: delete_on_close: the file cannot be removed: Operation not permitted" ]
-    # Its owner may, and root.
+    # The file's owner may remove it, and so may root.
     as_user cp s.dat sticky/own.dat
     as_user mpiio-mount -o delete_on_close -f sticky/own.dat s.json open
     as_user mpiio-umount open
@@ -126,7 +127,7 @@ is_missing() {
     [ ! -e sticky/own.dat ]
 }
 
-@test "delete_on_close: the file is removed from the folder that it was in, wherever the path leads by then" {
+@test "delete_on_close: the file is removed from its own directory, wherever the path leads by then" {
     scatter_spec
     mkdir own keep
     mv s.dat own
@@ -139,7 +140,7 @@ is_missing() {
     [ ! -e moved/s.dat ]
 }
 
-@test "delete_on_close: of several nodes, the last one removes it" {
+@test "delete_on_close: with several nodes, the last one removes it" {
     local first last
     for first in 0 1; do
         last=$((2 - 2 * first))
@@ -153,7 +154,7 @@ is_missing() {
         [ ! -e f.dat ]
         nothing_left
     done
-    # One after the other.
+    # Unmounts one by one.
     spec 512
     start_nodes 2 -o delete_on_close
     mpiio-umount --node m1
@@ -163,7 +164,7 @@ is_missing() {
     nothing_left
 }
 
-@test "delete_on_close: it stays where a node was lost, and the log says so" {
+@test "delete_on_close: the file stays if a node was lost, and the log says so" {
     spec 512
     start_nodes 2 -o delete_on_close
     as_root kill -KILL "$(daemon_pid m1)"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Mount option direct: reads past the page cache, with what comes next read ahead by the daemon.
+# Mount option direct: reads bypass the page cache, and the daemon reads ahead.
 
 load helper
 
-# direct_spec [MORE]: d.dat of 24 MiB, d.json: two ranks that have blocks of 512 bytes in turns; MORE:
-# keys of the view. What the ranks have is in rank0 and rank1.
+# direct_spec [MORE]: makes d.dat of 24 MiB and d.json: blocks of 512 bytes alternate between two
+# ranks. MORE: keys of the view. rank0 and rank1 have the ranks' bytes.
 direct_spec() {
     make_file d.dat $((24 << 20))
     cat >d.json <<END
@@ -16,7 +16,7 @@ END
     mpiio-view cat d.json -r 1 >rank1
 }
 
-@test "direct: what is read is right, in pieces of any size, and large ones were read ahead" {
+@test "direct: reads return the right bytes in pieces of any size; large ones were read ahead" {
     local size
     direct_spec
     mount_spec d.json -o direct
@@ -35,20 +35,20 @@ END
     /usr/bin/python3 "$topic" random_reads "$mnt/rank1" "$RANDOM"
 }
 
-@test "direct: a write through the mount is seen by the next read, whatever was read ahead" {
+@test "direct: the next read sees a write through the mount, whatever was read ahead" {
     direct_spec
     mount_spec d.json -o direct
     /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM"
     [ "$(stat_of prefetched)" -gt 50 ]
 }
 
-@test "direct: others' writes are seen after fsync and by the next open; the end moves on" {
+@test "direct: fsync and the next open show others' writes; the end moves" {
     direct_spec
     mount_spec d.json -o direct
     /usr/bin/python3 "$topic" others_writes_are_seen_after_fsync "$mnt/rank0"
 }
 
-@test "direct: slices can be mapped, and stores through mappings are there" {
+@test "direct: slices can be mapped, and stores through mappings reach the file" {
     direct_spec
     mount_spec d.json -o direct
     /usr/bin/python3 "$topic" slices_can_be_mapped "$mnt/rank0"
@@ -56,7 +56,7 @@ END
     mpiio-view cat d.json -r 0 | cmp - rank0
 }
 
-@test "direct: a mapping shows what is written through another view, in atomic mode, too" {
+@test "direct: a mapping shows writes through another view, in atomic mode, too" {
     local options
     make_file d.dat 65536
     cat >views.json <<'END'
@@ -90,7 +90,7 @@ assert numpy.load('$mnt/rank0.npy').tobytes() == open('rank0', 'rb').read()"
     done
 }
 
-@test "direct: many readers at once, closed in the middle, and unmounted under a reader" {
+@test "direct: many readers at once, closes during read-ahead, and unmounting under a reader" {
     local i jobs=()
     direct_spec
     mount_spec d.json -o direct,threads=4

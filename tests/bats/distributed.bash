@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# A distributed filesystem on one machine (load after helper): GlusterFS without glusterd. Each client
-# is a separate mount with its own page cache, like one on another host. The clients use GlusterFS's
-# default options, with which reopening a file keeps stale pages, and send what is written a little
+# A distributed filesystem on one machine: GlusterFS without glusterd. Load it after helper. Each
+# client is a separate mount with its own page cache, like one on another host. The clients use
+# GlusterFS's default options: reopening a file keeps stale pages, and writes are sent a little
 # later (write-behind). Needs root.
 
-# make_distributed N [OPTION...]: starts a server and N clients, with further options, at dfs0, dfs1,
-# ... The first is also at dfs; a host of cluster.bash finds its own client there. The words of the
-# array tracer precede the server's command. The lines in above describe one more layer of the clients.
-# With without_locks the server has no file locks, so the kernel of each client keeps them.
+# make_distributed N [OPTION...]: starts a server and N clients, with these additional options, at
+# dfs0, dfs1, ... The first one is also at dfs. A host of cluster.bash finds its own client there.
+# The words of the array tracer precede the server's command. The lines in above describe one more
+# layer of the clients. With without_locks the server has no file locks, so the kernel of each
+# client keeps them.
 make_distributed() {
     local i port
     command -v glusterfsd >/dev/null || skip "glusterfs-server is missing"

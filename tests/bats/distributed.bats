@@ -6,8 +6,8 @@ load helper
 load distributed
 load under
 
-# two_mounts RUN OPTION [MORE]: x.dat, dealt to two ranks in runs of so many bytes, mounted over both
-# clients at m0 and m1; MORE: keys of the spec.
+# two_mounts RUN OPTION [MORE]: makes x.dat, dealt to two ranks in runs of RUN bytes, and mounts it
+# over both clients, at m0 and m1. MORE: keys of the spec.
 two_mounts() {
     local i
     for i in 0 1; do
@@ -17,13 +17,13 @@ two_mounts() {
     done
 }
 
-# none_lost RUN SIZE: rank r has written r + 1 to all of its bytes.
+# none_lost RUN SIZE: checks that rank r has written r + 1 to all of its bytes.
 none_lost() {
     python none_lost "$@"
 }
 
-# write_both SIZE [COMMAND...]: both ranks at once write their halves of the file, of which both
-# clients have pages, by a command that runs dd.
+# write_both SIZE [COMMAND...]: both ranks write their halves of the file at once. Both clients have
+# pages of the whole file. COMMAND runs dd.
 write_both() {
     local rank writers=() size=$1
     shift
@@ -77,8 +77,8 @@ END
     none_lost 64 49152
 }
 
-# An open shows what was closed before, on the other client, too. A program that keeps reading an
-# open descriptor need not see it.
+# An open shows earlier closed writes, on the other client, too. A program that keeps reading an
+# open descriptor may not see them.
 @test "distributed: opening a slice shows what another client or program has closed" {
     local option
     make_distributed 2
@@ -95,9 +95,10 @@ END
     done
 }
 
-# moved CALL: how many such calls the server has made on x.dat, and how many bytes they moved.
+# moved CALL: prints how many such calls the server has made on x.dat, and how many bytes they
+# moved.
 moved() {
-    # GlusterFS opens files by a path below .glusterfs, too; there is no other file.
+    # GlusterFS also opens files by a path below .glusterfs. There is no other file.
     cat calls.* | awk -v call="$1" '$1 ~ "^" call && /brick\/(x\.dat|\.glusterfs)/ { count++; bytes += $NF }
         END { print count + 0, bytes + 0 }'
 }
@@ -118,7 +119,7 @@ reads_nothing() {
     two_mounts 1024 rw
     head -c 65536 /dev/zero | tr '\0' x | dd of=m0/rank0 bs=64k iflag=fullblock conv=notrunc,fsync status=none
     [ "$(moved pwrite)" = "64 65536" ]
-    # Once the file has been left alone for a moment, its pages stay.
+    # Once the file has not been accessed for a moment, its pages stay.
     await reads_nothing
     for ((i = 0; i < 10; i++)); do
         reads_nothing
@@ -135,7 +136,7 @@ reads_nothing() {
     python in_atomic_mode_each_read_returns
 }
 
-@test "distributed: programs under mpiio-run write beside each other, and read what others closed" {
+@test "distributed: programs under mpiio-run write concurrently, and read what others have closed" {
     local run size
     make_distributed 2
     for run in 8 1024; do
@@ -177,7 +178,7 @@ reads_nothing() {
         grep -qF "on FUSE, treated as coherence=$option (mount option)" log
         cp s.dat dfs0/x.dat
     done
-    # On the disk nothing is to be said.
+    # On the local disk nothing is reported.
     rm log
     run -0 mpiio-view check s.json
     [[ $output != *coherence* ]]
@@ -208,8 +209,8 @@ END
     done
 }
 
-# md-cache answers statx(2) from memory, even when the server is to be asked: with close-to-open all
-# of these reads are stale.
+# md-cache answers statx(2) from memory, even if the call requires an answer of the server. With
+# close-to-open, all of these reads would be stale.
 @test "distributed: coherence=none shows closed data even if the client caches attributes" {
     # shellcheck disable=SC2034 # make_distributed uses it
     local above=$'type performance/md-cache\n    option md-cache-timeout 600'
@@ -219,7 +220,7 @@ END
     python coherence_none_shows_closed_data_even
 }
 
-# whole_mounts OPTION: x.dat mounted over both clients, where rank 0 has it all.
+# whole_mounts OPTION: mounts x.dat over both clients. Rank 0 has the whole file.
 whole_mounts() {
     local i
     for i in 0 1; do
@@ -254,8 +255,8 @@ whole_mounts() {
     await eval '[ ! -e dfs1/x.dat ]'
 }
 
-# Runs other topics with all their files there, where a record takes ten times as long. By hand:
-# MPIIO_TEST_DIR=... scripts/test bats TOPIC.
+# Runs other topics with all their files on this filesystem, where a record takes ten times as long.
+# By hand: MPIIO_TEST_DIR=... scripts/test bats TOPIC.
 @test "distributed: the tests of other topics pass with their files on it" {
     local names
     make_distributed 1

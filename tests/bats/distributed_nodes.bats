@@ -9,8 +9,8 @@ load cluster
 load distributed
 load ordered
 
-# mount_distributed HOSTS BLOCK [OPTION]...: x.dat is dealt to a rank more than there are hosts,
-# which have it mounted at at/0, at/1, ...
+# mount_distributed HOSTS BLOCK [OPTION]...: deals x.dat to one rank more than there are hosts, and
+# mounts it on the hosts at at/0, at/1, ...
 mount_distributed() {
     dealt "$tmp/dfs/x.dat" $(($1 + 1)) "$2" >x.json
     mount_hosts x.json "${@:3}"
@@ -38,12 +38,12 @@ none_serve() {
     done
 }
 
-# foreign RUN HALF: a client without a mount writes that half of the records of rank 2.
+# foreign RUN HALF: a client without a mount writes that half of rank 2's records.
 foreign() {
     /usr/bin/python3 "$topic" foreign "$@"
 }
 
-# Half of the foreign client's records are newer than the pages that the hosts have cached.
+# The foreign client writes half of its records after the hosts have cached their pages.
 @test "distributed nodes: two hosts and a foreign client write side by side, and no record is lost" {
     local store run foreign rank writers
     make_distributed 3
@@ -71,7 +71,7 @@ foreign() {
     done
 }
 
-# everybody ETYPE [OPTION]...: x.dat, where each of three ranks sees all, mounted on three hosts.
+# everybody ETYPE [OPTION]...: mounts x.dat on three hosts. Each of three ranks sees all of it.
 everybody() {
     echo "{ \"viewspec\": 1, \"file\": \"$tmp/dfs/x.dat\", \"ranks\": 3, \"view\": { \"etype\": $1 } }" >x.json
     mount_hosts x.json "${@:2}"
@@ -110,7 +110,7 @@ everybody() {
     cmp brick/x.dat want
 }
 
-@test "distributed nodes: without file locks there is no shared, the log says why, and another folder serves" {
+@test "distributed nodes: without file locks there is no shared, the log says why, and another directory works" {
     # shellcheck disable=SC2034 # read by make_distributed
     local without_locks=1
     make_distributed 2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The manual and the READMEs as a site: meson compile docs.
+# The manual and the READMEs as a website: meson compile docs.
 
 load helper
 
-# The pages that man/meson.build has, as the site's script wants them.
+# Prints the pages that man/meson.build lists, in the form that the site's script expects.
 pages() {
     sed -nE "s/^ *(man_pages \+= )?'([a-z-]+\.[0-9])',?$/\2/p" "$top/man/meson.build"
 }
@@ -15,7 +15,7 @@ make_site() {
     run --separate-stderr /usr/bin/python3 "$top/man/site.py" "$1" "$2" $(pages)
 }
 
-# copy_texts: what the site is made of, in the folder sources.
+# copy_texts: copies the sources of the site to the directory sources.
 copy_texts() {
     mkdir -p sources/src sources/tests/bench
     cp -r "$top"/{README.md,CHANGELOG.md,LICENSE,man} sources
@@ -23,7 +23,7 @@ copy_texts() {
     cp "$top/tests/bench/ratios.svg" sources/tests/bench
 }
 
-@test "docs: a page of each manual page and README, with the pictures; each links to all" {
+@test "docs: the site has each manual page and README, with pictures; each page links to all" {
     local page
     [ "$(pages | wc -l)" -eq "$(find "$top/man" -name '*.scd' | wc -l)" ]
     make_site "$top" site
@@ -35,14 +35,14 @@ copy_texts() {
     done
     cmp site/ratios.svg "$top/tests/bench/ratios.svg"
     grep -q 'src="ratios.svg"' site/readme.html
-    # A page that another page names is a link, and headings can be linked to.
+    # A reference to another page is a link, and headings can be linked to.
     grep -q '<a href="viewspec.5.html"><b>viewspec</b>(5)</a>' site/mpiio-mount.1.html
     grep -q '<a href="mpiio-run.1.html">mpiio-run(1)</a>' site/readme.html
     grep -q 'href="#DATA_REPRESENTATIONS"' site/viewspec.5.html
     grep -q '<a href="code.html">' site/readme.html
 }
 
-@test "docs: a link that leads nowhere is a failure, and is told" {
+@test "docs: a broken link is reported as a failure" {
     copy_texts
     make_site sources site
     [ "$status" -eq 0 ]
@@ -59,7 +59,7 @@ site: src/README.md: no src/gone.svg
 LINES
 }
 
-@test "docs: meson compile docs makes it" {
+@test "docs: meson compile docs makes the site" {
     ninja -C "$MPIIO_BUILD" -t targets all | grep -q '^docs: '
     ninja -C "$MPIIO_BUILD" docs
     [ -s "$MPIIO_BUILD/docs/index.html" ]

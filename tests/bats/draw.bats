@@ -5,19 +5,19 @@
 
 load helper
 
-# owners RANKS ELEMENT SPEC OPTION...: every cell of the drawing agrees with mpiio-view map.
+# owners RANKS ELEMENT SPEC OPTION...: checks every cell of the drawing against mpiio-view map.
 owners() {
     /usr/bin/python3 "$top/tests/draw/owners.py" "$@"
 }
 
-# figure SPEC OPTION...: draws into f.svg, checks that it is XML, renders it as f.png.
+# figure SPEC OPTION...: draws f.svg, checks that it is XML, and renders it as f.png.
 figure() {
     mpiio-view draw "$@" --svg f.svg
     /usr/bin/python3 -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' f.svg
     rsvg-convert f.svg -o f.png
 }
 
-@test "draw: drawings are as they were" {
+@test "draw: drawings are the same as the stored ones" {
     local name words
     cd "$top/tests/draw"
     while read -r name words; do
@@ -27,7 +27,7 @@ figure() {
     done <cases
 }
 
-@test "draw: cells of a line say what the map says" {
+@test "draw: cells of a line agree with the map" {
     cd "$top/tests/draw"
     owners 4 0 scatter.json --offset 0 --window 200
     owners 6 0 scatter.json -n 6 --offset 3
@@ -39,7 +39,7 @@ figure() {
     owners 3 0 gaps.json -v interleaved
 }
 
-@test "draw: cells of an array say what the map says" {
+@test "draw: cells of an array agree with the map" {
     cd "$top/tests/draw"
     owners 4 8 cyclic.json
     owners 4 8 cyclic.json --width 24
@@ -51,7 +51,7 @@ figure() {
     owners 8 8 cube.json --offset 700 --window 100
 }
 
-@test "draw: random views say what the map says" {
+@test "draw: random views agree with the map" {
     local i
     for i in 1 2 3 4 5 6 7 8; do
         /usr/bin/python3 "$topic" random_views_say_what_the_map "$i" >r.json
@@ -61,7 +61,7 @@ figure() {
     done
 }
 
-@test "draw: places that are far away" {
+@test "draw: bytes at large displacements" {
     local view range
     cd "$top/tests/draw"
     for view in end lines wide tall planes external mixed; do
@@ -76,7 +76,7 @@ figure() {
     done
 }
 
-@test "draw: colours only where they are wanted" {
+@test "draw: colours only if they are requested" {
     cd "$top/tests/draw"
     local escape=$'\033'
     [[ $(mpiio-view draw scatter.json) != *"$escape"* ]]
@@ -88,12 +88,12 @@ figure() {
     [[ $(TERM=xterm script -qec "$draw --color never" /dev/null) != *"$escape"* ]]
     [[ $(TERM=xterm NO_COLOR=1 script -qec "$draw" /dev/null) != *"$escape"* ]]
     [[ $(TERM=dumb script -qec "$draw" /dev/null) != *"$escape"* ]]
-    # Colours change nothing else.
+    # Colours do not change anything else.
     diff <(mpiio-view draw halo.json) \
         <(mpiio-view draw halo.json --color always | sed 's/\x1b\[[0-9;]*m//g')
 }
 
-@test "draw: the width is the terminal's, COLUMNS or what --width says" {
+@test "draw: the width is that of the terminal, of COLUMNS or of --width" {
     cd "$top/tests/draw"
     diff <(COLUMNS=30 mpiio-view draw scatter.json) <(mpiio-view draw scatter.json --width 30)
     diff <(env -u COLUMNS mpiio-view draw scatter.json) scatter.txt
@@ -103,7 +103,7 @@ figure() {
     [ "$(mpiio-view draw large.json --width 60 | grep -E '^ *[0-9]+ +[0-9]+ ' | wc -L)" -le 60 ]
 }
 
-@test "draw: tells where the file ends" {
+@test "draw: shows where the file ends" {
     cd "$top/tests/draw"
     truncate -s 40 "$tmp/short.dat"
     mpiio-view draw scatter.json -f "$tmp/short.dat" | grep -q 'the file ends at 40$'
@@ -151,7 +151,7 @@ figure() {
     diff f.svg <(mpiio-view draw cube.json --svg -)
 }
 
-@test "draw: figures: names that XML does not take" {
+@test "draw: figures: names that XML does not allow" {
     cp "$top/tests/draw/scatter.json" $'a&b<c>\x01\xff\xc3\xa9.json'
     figure $'a&b<c>\x01\xff\xc3\xa9.json'
     /usr/bin/python3 -c 'import xml.dom.minidom as x
@@ -159,7 +159,7 @@ title = x.parse("f.svg").getElementsByTagName("title")[0].firstChild.data
 assert title.startswith("a&b<c>??\u00e9.json: "), title'
 }
 
-@test "draw: figures: what cannot be written is told" {
+@test "draw: figures: a file that cannot be written is reported" {
     cd "$top/tests/draw"
     run -1 --separate-stderr mpiio-view draw scatter.json --svg "$tmp/none/f.svg"
     [ "$stderr" = "mpiio-view: $tmp/none/f.svg: No such file or directory" ]

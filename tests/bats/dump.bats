@@ -5,7 +5,7 @@
 
 load helper
 
-# all_types: all.dat and all.json, rows of a value of every basic type.
+# all_types: makes all.dat and all.json: rows with a value of every basic type.
 all_types() {
     /usr/bin/python3 "$topic" all_types
 }
@@ -38,7 +38,7 @@ all_types() {
     done
 }
 
-@test "dump: real numbers are the shortest, as python writes them" {
+@test "dump: real numbers are the shortest that read back, as in python" {
     /usr/bin/python3 "$topic" real_numbers_are_the_shortest
     mpiio-view dump d.json -r 0 | cmp - expected
     (
@@ -47,7 +47,8 @@ all_types() {
     ) | cmp - <(mpiio-view dump d.json -r 0 --format csv)
 }
 
-# atoms: a file of five records: id, tag of 4 characters, position of three doubles, key of 3 bytes.
+# atoms: makes a file of five records: an id, a tag of 4 characters, a position of three doubles, a
+# key of 3 bytes.
 atoms() {
     /usr/bin/python3 "$topic" atoms
     cat >atoms.json <<'END'
@@ -101,12 +102,12 @@ END
     fails 1 "$tmp/atoms.dat: No such file or directory" mpiio-view dump atoms.json -r 0
 }
 
-@test "dump: a range is the etypes that hold it" {
+@test "dump: a range prints the etypes that contain it" {
     atoms
     ids() {
         mpiio-view dump atoms.json -r 0 "$@" | cut -d ' ' -f 1 | paste -sd ' '
     }
-    # An etype is 35 bytes of the slice.
+    # An etype has 35 bytes of the slice.
     [ "$(ids)" = "0 1 2 3 4" ]
     [ "$(ids --offset 35)" = "1 2 3 4" ]
     [ "$(ids --offset 34 --length 1)" = 0 ]
@@ -119,7 +120,7 @@ END
     [ "$(mpiio-view dump atoms.json -r 0 --format csv --offset 1T | wc -l)" -eq 1 ]
 }
 
-@test "dump: an etype of a million values is one line, of all kinds of values mixed" {
+@test "dump: an etype of a million values of mixed kinds is one line" {
     make_file f.dat 12000000
     cat >f.json <<'END'
 { "viewspec": 1, "file": "f.dat",
@@ -142,7 +143,7 @@ END
     cmp <(mpiio-view dump atoms.json -r 0) <(mpiio-view dump b.json -r 0)
 }
 
-@test "dump: a reader that goes ends it quietly, a full device does not" {
+@test "dump: ends quietly if its reader exits, but not if a device is full" {
     local status=0
     make_file d.dat 8000000
     echo '{ "viewspec": 1, "file": "d.dat", "view": { "etype": "double" } }' >d.json
@@ -154,11 +155,11 @@ END
     [ "$(cat err)" = "mpiio-view: standard output: No space left on device" ]
 }
 
-@test "dump: a file that is made shorter meanwhile is told" {
+@test "dump: a file that gets shorter meanwhile is reported" {
     local status=0
     make_file d.dat 8000000
     echo '{ "viewspec": 1, "file": "d.dat", "view": { "etype": "uint64_t" } }' >d.json
-    # The pipe is full long before the end; then the file is cut.
+    # The pipe is full long before the end. Then the file is truncated.
     { mpiio-view dump d.json -r 0 2>err || echo "$?" >status; } | {
         read -r
         truncate -s 80 d.dat

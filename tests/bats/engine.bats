@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-engine on one machine: a program in place of the daemons hands in blocks, and compares the
-# file with a model of what all nodes wrote.
+# mpiio-engine on one machine. A program that takes the place of the daemons hands in blocks, and
+# compares the file with a model of all nodes' writes.
 
 load helper
 
-# start_engines NODES [OPTION]... [-- OPTION-OF-FAKE_DAEMON...]: the daemons' reports are report0, ...
+# start_engines NODES [OPTION]... [-- OPTION-OF-FAKE_DAEMON...]: starts engines. The daemons'
+# reports are report0, ...
 start_engines() {
     local nodes=$1 own=()
     shift
@@ -18,7 +19,8 @@ start_engines() {
         "$MPIIO_SBIN/mpiio-engine" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
 }
 
-# flush NODES [OPTION-OF-FAKE_DAEMON]...: lets them flush the file $file, and checks the reports.
+# flush NODES [OPTION-OF-FAKE_DAEMON]...: has the engines flush the file $file, and checks the
+# reports.
 flush() {
     local nodes=$1 node
     shift
@@ -36,24 +38,24 @@ flush() {
     done
 }
 
-# old_file BYTES: the file as it is before the first epoch, also for the model.
+# old_file BYTES: makes the file's contents before the first epoch, also for the model.
 old_file() {
     file=$tmp/field.dat
     make_file "$file" "$1"
     cp "$file" "$file.before"
 }
 
-# total KEY [EPOCH]: the sum of what the nodes report.
+# total KEY [EPOCH]: prints the sum of a value in all nodes' reports.
 total() {
     jq -s "[.[] | select(.epoch == ${2:-1}).$1] | add" report*
 }
 
-# first_epoch NODES: true once so many have reported of it.
+# first_epoch NODES: succeeds once that many nodes have reported the first epoch.
 first_epoch() {
     [ "$(cat report* 2>/dev/null | grep -c '"epoch": 1,')" -eq "$1" ]
 }
 
-@test "engine: --help, --version, and wrong usage told once" {
+@test "engine: --help, --version, and wrong usage, which is reported once" {
     run -0 mpiio-engine --help
     [[ $output == "Usage: mpiexec ... mpiio-engine "* ]]
     run -0 mpiio-engine --version
@@ -68,9 +70,9 @@ first_epoch() {
     [ "$stderr" = "mpiio-mount: an argument is missing after --daemon (see --help)" ]
 }
 
-@test "engine: random blocks of four nodes are in the file byte for byte, nothing else is" {
+@test "engine: random blocks of four nodes are in the file byte for byte, and nothing else is" {
     local store
-    unset MPIR_CVAR_NOLOCAL # by MPICH's own shared memory, as on users' hosts
+    unset MPIR_CVAR_NOLOCAL # through MPICH's shared memory, as on users' hosts
     for store in auto posix mpiio; do
         old_file 5000001
         flush 4 --mode=random --blocks=30 --epochs=2 --seed=7 --store=$store
@@ -95,10 +97,11 @@ first_epoch() {
             flush $nodes --mode=interleave --blocks=16 --store=$store
             [ "$(total dirty_bytes)" -eq $((16 << 20)) ]
             [ "$(total stored_bytes)" -eq $((16 << 20)) ]
-            # A run of 4 MiB a home and group.
+            # Each home and group stores a run of 4 MiB.
             [ "$(total merged_runs)" -eq 4 ]
             [ "$(total store_calls)" -eq 4 ]
-            # A node sends the data of which it is not the home, and a bit for each byte of the block.
+            # A node sends the data of blocks that it is not the home of, and one bit for each byte
+            # of a block.
             [ "$(total sent_bytes)" -eq "$(total received_bytes)" ]
             most=$(((16 << 20) * (nodes - 1) * (8 + nodes) / (nodes * 8) + 10000))
             [ "$(total sent_bytes)" -le $most ]
@@ -106,9 +109,9 @@ first_epoch() {
     done
 }
 
-@test "engine: the system calls on the file are the writes that are counted" {
+@test "engine: the system calls on the file are exactly the writes that are counted" {
     old_file 1000
-    # The engines alone: the model in node 0's daemon reads.
+    # Traces the engines alone, because node 0's daemon reads the file for the model.
     # shellcheck disable=SC2016 # for the inner shell
     tracer=(bash -c 'exec strace -qq -o "calls.$PMI_RANK" -P "$file" \
         -e trace=read,readv,pread64,preadv,mmap,write,writev,pwrite64,pwritev "$@"' trace)
@@ -120,19 +123,19 @@ first_epoch() {
     [ "$(sed -n 's/^pwrite64(.* = //p' calls.* | jq -s add)" -eq "$(total stored_bytes)" ]
 }
 
-@test "engine: a node that has nothing takes part" {
+@test "engine: a node without data takes part" {
     old_file 0
     flush 3 --mode=full --lonely --blocks=13
     [ "$(jq -s '.[1].dirty_bytes' report0)" -eq 0 ]
     [ "$(total stored_bytes)" -eq $((4 << 20)) ]
 }
 
-@test "engine: what does not fit a round goes in several, and the same node wins" {
+@test "engine: data that does not fit into a round takes several, and the same node wins" {
     old_file 0
     flush 2 --mode=overlap --blocks=90
     [ "$(total rounds)" -gt 2 ]
     [ "$(total stored_bytes)" -eq $((90 << 20)) ]
-    # Few bytes in many blocks: a home has sixteen groups at a time.
+    # Few bytes in many blocks: a home handles sixteen groups at a time.
     rm field.dat*
     old_file 77
     flush 2 --mode=sparse --blocks=120
@@ -140,9 +143,9 @@ first_epoch() {
     [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
 }
 
-@test "engine: blocks with gaps between short runs are left where they may wait, and then stored" {
+@test "engine: blocks with gaps between short runs are postponed if they may wait, and then stored" {
     old_file 100
-    # One node's half is missing: nothing of the block is sent until it may wait no longer.
+    # One node's half is missing. No byte of a block is sent until the block may not wait longer.
     flush 2 --mode=interleave --blocks=12 --lonely --may-wait
     [ "$(total left_blocks)" -eq 12 ]
     [ "$(total sent_bytes)" -eq 0 ]
@@ -153,31 +156,31 @@ first_epoch() {
     [ "$(total left_blocks 2)" -eq 0 ]
 }
 
-@test "engine: blocks that are whole, in long runs, or of a node that cannot wait are not left" {
+@test "engine: blocks that are whole, in long runs, or of a node that cannot wait are not postponed" {
     local mode
     local -A node=([sparse]=1)
     for mode in interleave full sparse; do
         rm -f field.dat*
         old_file 100
-        # A node that cannot wait is in all blocks, but for mode full.
+        # A node that cannot wait is in all blocks, except in mode full.
         flush 2 "--mode=$mode" --blocks=12 "--may-wait=${node[$mode]:-}"
         [ "$(total left_blocks)" -eq 0 ]
         [ "$(total stored_bytes)" -eq "$(total dirty_bytes)" ]
     done
 }
 
-@test "engine: hints reach MPI-IO, but for those that would read, modify and write back" {
+@test "engine: hints reach MPI-IO, except for those that would make it read, modify and write back" {
     old_file 1000
     flush 2 --mode=full --blocks=4 --store=mpiio --hint=cb_buffer_size:1048576 \
         --hint=romio_ds_write:enable --hint=romio_cb_write:enable --hint=romio_no_indep_rw:true
     jq -e -s '.[0].hints | .cb_buffer_size == "1048576" and .romio_cb_write == "disable" and
         .romio_ds_write == "disable" and .romio_no_indep_rw == "false"' report0
-    # Without MPI-IO there are none.
+    # Without MPI-IO there are no hints.
     flush 2 --mode=full --blocks=4 --store=posix --hint=cb_buffer_size:1048576
     jq -e -s '.[0].hints == {}' report1
 }
 
-@test "engine: a full disk: the errno at those whose data is unsaved, and a second flush saves it" {
+@test "engine: a full disk: nodes with unsaved data get the errno, and a second flush saves it" {
     local store
     for store in auto posix mpiio; do
         ram_disk 20m
@@ -203,13 +206,13 @@ first_epoch() {
     done
 }
 
-@test "engine: a full disk: a block is given up at its first run that finds no room" {
+@test "engine: a full disk: the first run that finds no room ends its block" {
     local store
     # shellcheck disable=SC2016 # for the inner shell
     tracer=(bash -c 'exec strace -f -qq -o "calls.$PMI_RANK" -e trace=fallocate,pwrite64 "$@"' trace)
     ram_disk 4m
     file=$tmp/disk/field.dat
-    # The first block has all its memory, and is written over; there is none for the others.
+    # The first block is allocated and can be overwritten. The others have no space.
     head -c 1M /dev/zero >"$file"
     fill_disk
     for store in posix mpiio auto; do
@@ -223,18 +226,18 @@ first_epoch() {
     done
 }
 
-@test "engine: a file that may not grow so far: EFBIG for the blocks behind, and for no others" {
+@test "engine: a limit of the file's size: EFBIG for the blocks beyond it, and for no others" {
     local store
     tracer=(prlimit --fsize=$((64 << 20)))
     for store in auto posix mpiio; do
         old_file 0
-        # A few bytes in each third block of the file: the last 18 lie behind 64 MiB.
+        # A few bytes in each third block of the file. The last 18 blocks lie past 64 MiB.
         flush 2 --mode=sparse --blocks=40 --store=$store --no-check
         jq -e -s '[.[] | select(.epoch) | [.failed, .errno]] | unique == [[18, 27]]' report*
     done
 }
 
-@test "engine: a daemon that fails to start: one message with its host, its status, nothing left" {
+@test "engine: a daemon that fails to start: one message with its host, its status, and nothing left" {
     local how want status stderr_lines
     old_file 1000
     for how in hello-tell ready-tell hello-print ready-print hello-die hello-babble ready-babble \
@@ -262,7 +265,7 @@ first_epoch() {
     done
 }
 
-@test "engine: nodes that have another file each are not taken together" {
+@test "engine: nodes with different files are refused" {
     old_file 1000
     run -1 --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
@@ -271,7 +274,7 @@ first_epoch() {
     nothing_left
 }
 
-@test "engine: a file that has taken the name of the daemon's is not opened" {
+@test "engine: a file that has replaced the daemon's file is not opened" {
     local store
     old_file 1000
     for store in auto posix mpiio; do
@@ -284,7 +287,7 @@ first_epoch() {
     nothing_left
 }
 
-@test "engine: a program or a file that is not there: told once, nothing left" {
+@test "engine: a program or a file that does not exist: reported once, and nothing left" {
     run -1 --separate-stderr start_engines 3 --daemon="$tmp/none" -- --file="$tmp/field.dat"
     [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]
     local store
@@ -297,7 +300,7 @@ first_epoch() {
     nothing_left
 }
 
-@test "engine: a daemon that dies in an epoch leaves no engine, and the others are told" {
+@test "engine: a daemon that dies in an epoch leaves no engine, and the others learn it" {
     old_file 1000
     run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$file" --mode=random --blocks=12 --epochs=50 --fail=epoch-die --fail-node=1
@@ -308,17 +311,17 @@ first_epoch() {
     jq -e -s 'last | has("wrong") or (.ended // "done") != "done"' report2
 }
 
-@test "engine: a daemon that dies in an epoch that has no end leaves no engine" {
+@test "engine: a daemon that dies in an epoch which cannot finish leaves no engine" {
     old_file 1000
     run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$file" --mode=random --blocks=12 --fail=epoch-die-alone --fail-node=1
     [ "$status" -ne 0 ]
-    [ "$status" -ne 137 ] # that of the time limit
+    [ "$status" -ne 137 ] # that of a timeout
     nothing_left
     cmp "$file" "$file.before"
 }
 
-# The engine waits in poll(2), as it does for its lease alone.
+# The engine waits in poll(2), which it uses only to wait for its lease.
 waits_for_lease() {
     local process
     process=$(marked mpiio-engine)
@@ -339,15 +342,15 @@ waits_for_lease() {
     done
 }
 
-@test "engine: has descriptors for all its connections" {
-    # Over TCP it needs some 30, and two for each other node.
+@test "engine: the limit of descriptors is raised for all its connections" {
+    # Over TCP an engine needs about 30, and two for each other node.
     tracer=(env "UCX_TLS=tcp,self" prlimit --nofile=33:400)
     old_file 1000
     flush 4 --mode=random --blocks=12
 }
 
-@test "engine: ends well over TCP, time after time" {
-    # MPI_Finalize hangs in one of four.
+@test "engine: exits cleanly over TCP every time" {
+    # Without a remedy, MPI_Finalize hangs in one of four runs.
     tracer=(env "UCX_TLS=tcp,self")
     old_file 1000
     for _ in {1..12}; do
@@ -363,7 +366,7 @@ waits_for_lease() {
     jq -e -s 'any(.[]; has("idle_ticks"))' report2
 }
 
-@test "engine: waits without using the processor where MPI is told to make progress all the time" {
+@test "engine: waits without using the processor, even if MPI is configured to make progress all the time" {
     local variable
     old_file 1000
     for variable in MPIR_CVAR_ASYNC_PROGRESS MPICH_ASYNC_PROGRESS; do
@@ -373,14 +376,14 @@ waits_for_lease() {
     done
 }
 
-@test "engine: the table of errors is that of the manual" {
+@test "engine: the table of errors matches the manual" {
     sed -n 's/^ *{\(MPI_ERR_[A-Z_]*\), \(E[A-Z]*\)},$/\1 \2/p' "$top/src/engine/file_write.c" >code
     awk '/^MPI_ERR_/ { print $1, $2 }' "$top/man/viewspec.5.scd" >manual
     [ -s code ]
     diff code manual
 }
 
-@test "engine: nodes tell each other what is not 0, in as many messages as there are bits in their number" {
+@test "engine: nodes exchange the numbers that are not 0, in as many messages as their number has bits" {
     local nodes
     for nodes in 1 2 3 7; do
         run -0 timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" "$MPIIO_BUILD/tests/engine/transpose"

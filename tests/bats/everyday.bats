@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Everyday copies from a mount and into it end with status 0, as mpiio-mount(1), COPYING, has them.
+# Everyday copies to and from a mount end with status 0, as mpiio-mount(1), COPYING, shows them.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt
 load helper
 
-# there_and_back COMMAND...: after what the command copies into the mount, data is as it was before.
+# there_and_back COMMAND...: checks that data is unchanged after the command has copied files into
+# the mount.
 there_and_back() {
     shred -n1 "$mnt/rank0"
     [ "$(stat -c %s "$mnt/rank0")" -eq 524288 ]
@@ -13,7 +14,7 @@ there_and_back() {
     cmp data before
 }
 
-@test "everyday: cp, tar and rsync copy slices there and back, cpio there, and shred keeps the size" {
+@test "everyday: cp, tar and rsync copy slices out and back, cpio out, and shred keeps the size" {
     local option
     for option in rw direct cache=back allow_other; do
         head -c 1048576 /dev/urandom >data
@@ -36,7 +37,7 @@ there_and_back() {
     done
 }
 
-@test "everyday: another mode or list is refused" {
+@test "everyday: a different mode or list is refused" {
     head -c 1048576 /dev/zero >data
     mpiio-mount --view 'scatter 64k on 2 of byte' data "$mnt"
     chmod "$(stat -c %a "$mnt/rank0")" "$mnt/rank0"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Programs that write at random, several at once, in all the ways that programs have; then the
-# file must be what a model says, byte for byte. MPIIO_EXERCISE_SECONDS makes each run longer (3),
-# MPIIO_EXERCISE_BATCH=1 gives each update of 8 bytes a call of its own (64).
+# Programs that write at random, several at once, in all ways that programs use. Afterwards the file
+# must equal a model, byte for byte. MPIIO_EXERCISE_SECONDS sets the seconds of each run (3).
+# MPIIO_EXERCISE_BATCH=1 writes each update of 8 bytes with its own call (64).
 
 load helper
 
@@ -17,15 +17,15 @@ interleave() {
     timeout -k 5 600 "$MPIIO_BUILD/tests/exercise/interleave" "$@" 3>&-
 }
 
-# spec_of RANKS VIEW [BYTES]: x.json, a view of x.dat, which is made with that many bytes; a copy
-# of it is before.dat.
+# spec_of RANKS VIEW [BYTES]: makes x.json, a view of x.dat. x.dat has BYTES bytes; before.dat is a
+# copy.
 spec_of() {
     make_file x.dat "${3:-0}"
     cp x.dat before.dat
     printf '{ "viewspec": 1, "file": "x.dat", "ranks": %s, "view": %s }\n' "$1" "$2" >x.json
 }
 
-# slices_of RANKS [MOUNTPOINT]: the paths of all slices in the array slices.
+# slices_of RANKS [MOUNTPOINT]: sets the array slices to the paths of all slices.
 slices_of() {
     local rank
     slices=()
@@ -34,8 +34,9 @@ slices_of() {
     done
 }
 
-# file_is_model RANKS [SPEC [FILE]]: the file is before.dat with the dumped models (model0, ...)
-# laid over it by the view's map; bytes of no view are as they were, or zeros where it has grown.
+# file_is_model RANKS [SPEC [FILE]]: the file must be before.dat with the dumped models (model0,
+# ...) laid over it by the view's map. Bytes of no view are unchanged, or zeros where the file has
+# grown.
 file_is_model() {
     local rank spec=${2:-x.json} file=${3:-x.dat}
     for ((rank = 0; rank < $1; rank++)); do
@@ -45,8 +46,8 @@ file_is_model() {
     /usr/bin/python3 "$topic" file_is_model "$1" "$file"
 }
 
-# A view with irregular runs: 3, 5 and 16 bytes at odd places of a tile of 64; bytes 40 to 63 of
-# each tile are nobody's.
+# A view with irregular runs: 3, 5 and 16 bytes at odd offsets of a tile of 64. Bytes 40 to 63 of
+# each tile belong to no rank.
 ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resized", "lb": 0,
           "extent": 64, "oldtype": { "type": "indexed", "blocklengths": [3, 5, 1],
           "displacements": [0, 7, 19] } } }'
@@ -60,7 +61,7 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
     file_is_model 4
 }
 
-@test "exercise: runs of 8 bytes of a file that is there" {
+@test "exercise: runs of 8 bytes of an existing file" {
     spec_of 4 '{ "etype": "double", "filetype": { "type": "scatter" } }' 300000
     mount_spec x.json
     slices_of 4
@@ -69,7 +70,7 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
     file_is_model 4
 }
 
-# The models are the slices; converted by numpy, they are the file.
+# The models are the slices. Converted by numpy, they are the file.
 @test "exercise: values in another byte order" {
     spec_of 2 '{ "disp": 6, "datarep": "external32", "filetype": { "type": "scatter" },
                  "etype": { "type": "struct", "blocklengths": [1, 2, 1], "displacements": [0, 2, 12],
@@ -81,7 +82,7 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
     /usr/bin/python3 "$topic" values_in_another_byte_order
 }
 
-@test "exercise: ragged runs, and bytes that are nobody's" {
+@test "exercise: ragged runs, and bytes that belong to no rank" {
     spec_of 2 "$ragged" 100001
     mount_spec x.json
     slices_of 2
@@ -118,7 +119,7 @@ EOF
     cmp <(mpiio-view cat x.json -v b -r 0) model1
 }
 
-@test "exercise: four threads, each at a slice of its own" {
+@test "exercise: four threads, each with its own slice" {
     spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 24 } }'
     mount_spec x.json
     slices_of 4
@@ -136,7 +137,7 @@ EOF
     file_is_model 4
 }
 
-@test "exercise: the kernel holds writes back (unique)" {
+@test "exercise: the kernel delays writes (unique)" {
     spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000
     mount_spec x.json -o unique
     slices_of 4
@@ -145,7 +146,7 @@ EOF
     file_is_model 4
 }
 
-@test "exercise: the kernel holds writes back, four threads" {
+@test "exercise: the kernel delays writes, four threads" {
     spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 8 } }' 50000
     mount_spec x.json -o unique
     slices_of 4
@@ -178,7 +179,7 @@ EOF
     file_is_model 3
 }
 
-# interleave's four writers: two of the file, two of slices.
+# Runs the four writers of interleave: two of the file, two of slices.
 four_writers() {
     spec_of 4 '{ "etype": "double", "filetype": { "type": "scatter" } }'
     mount_spec x.json
@@ -190,7 +191,7 @@ four_writers() {
     is_mounted
 }
 
-@test "exercise: each update of 8 bytes a call, plain and slice writers" {
+@test "exercise: one call for each update of 8 bytes, plain and slice writers" {
     four_writers
     interleave --updates=20000 --runs=8192 x.dat "$mnt/rank2" "$mnt/rank3"
 }
@@ -199,14 +200,14 @@ four_writers() {
     local round
     four_writers
     interleave --grow --runs=30000 x.dat "$mnt/rank2" "$mnt/rank3"
-    # Stores to a page at the old end while another program's write moves the end.
+    # Stores to a page at the old end of the file while another program's write moves the end.
     for ((round = 1; round <= 5; round++)); do
         interleave --follow --runs=60000 --batch=$((round * 200)) --seed="$round" x.dat \
             "$mnt/rank2" "$mnt/rank3"
     done
 }
 
-# has_served COUNT: so many writes have come to the daemon.
+# has_served COUNT: succeeds once the daemon has served COUNT writes.
 has_served() {
     [ "$(stat_of requests.write)" -gt "$1" ]
 }
@@ -226,7 +227,7 @@ has_served() {
             return 1
         }
         cat killed.log
-        # It wrote something before.
+        # Both slice writers have written something before.
         grep -Eq 'writer [23]: [1-9][0-9]{2,} updates' killed.log
         umount_all
     done

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Faults below a mount are reported to the program that writes, by the right call, and to no other.
-# Nothing is lost silently, and the mount goes on.
+# Faults below a mount are reported to the program that writes, by the right call, and to no other
+# program. No data is lost silently, and the mount continues to work.
 
 load helper
 load writer
 
-# All system calls that store data. The length of the runs decides which are used.
+# All system calls that store data. The length of the runs decides which ones are used.
 stores=pwrite64,pwritev,pwritev2
 
-@test "faults: EIO and EDQUOT of a store are told by the write, once; the next one is stored" {
+@test "faults: EIO and EDQUOT of a store are reported by the write, once; the next write is stored" {
     local error
     make_file x.dat 1000000
     spec_of 65536 x.dat
@@ -23,7 +23,7 @@ stores=pwrite64,pwritev,pwritev2
     done
 }
 
-@test "faults: an error in the middle: the acknowledged part is there" {
+@test "faults: an error in the middle: the acknowledged part is in the file" {
     local acknowledged
     make_file x.dat 8000000
     spec_of 65536 x.dat
@@ -36,7 +36,7 @@ stores=pwrite64,pwritev,pwritev2
     lines_stored "$acknowledged"
 }
 
-@test "faults: short runs at the end: no space or quota for them is told by the write" {
+@test "faults: short runs at the end: the write reports that space or quota is used up" {
     local error
     : >x.dat
     spec_of 8 x.dat
@@ -63,7 +63,7 @@ stores=pwrite64,pwritev,pwritev2
     [[ $output == *"not supported"* ]]
 }
 
-@test "faults: EIO of the device is told by fsync, and again where it fails again" {
+@test "faults: EIO of the device is reported by fsync, and again if it fails again" {
     make_file x.dat 1000000
     spec_of 512 x.dat
     mount_spec x.json
@@ -75,14 +75,14 @@ stores=pwrite64,pwritev,pwritev2
     [ "$output" = "done - 300000" ]
 }
 
-# Starts a program that writes through three handles of four, and then does what ask has it do.
+# Starts a program that writes through three of its four handles, and then takes commands from ask.
 start_asking() {
     mkfifo calls answers
     /usr/bin/python3 "$topic" ask "$mnt" <calls >answers 3>&- &
     exec 8>calls 9<answers
 }
 
-# ask CALL FILE: has it call fsync or close with its handle; prints the error, or 0.
+# ask CALL FILE: makes it call fsync or close on its handle. Prints the error, or 0.
 ask() {
     local answer
     echo "$@" >&8
@@ -90,7 +90,7 @@ ask() {
     echo "$answer"
 }
 
-@test "faults: EIO of the device is told to each who has written, by fsync or close" {
+@test "faults: EIO of the device is reported to each writer, by fsync or close" {
     make_file x.dat 1000000
     spec_of 512 x.dat
     mount_spec x.json
@@ -103,7 +103,7 @@ ask() {
     wait $!
 }
 
-# A part of a page is written that must be read from the disk first, which has gone.
+# Writes a part of a page. The rest must be read from the disk first, which is broken.
 broken_disk() {
     small_disk 16
     make_file disk/x.dat 4000000
@@ -126,7 +126,7 @@ broken_disk() {
     broken_disk 1000
 }
 
-# limited BLOCK: the file may have 1000000 bytes, and rank 0 writes as many of its runs as it can.
+# limited BLOCK: the file may have 1000000 bytes, and rank 0 writes runs until an error.
 limited() {
     : >x.dat
     spec_of "$1" x.dat
@@ -141,7 +141,7 @@ limited() {
     [ "$(stat -c %s x.dat)" -le 1000000 ]
 }
 
-@test "faults: EFBIG at the limit of a file's size, and up to it" {
+@test "faults: EFBIG at the limit of a file's size, and not below it" {
     local pid
     limited 4096
     run -1 truncate -s 900000 "$mnt/rank1"
@@ -158,7 +158,7 @@ limited() {
     [ "$(daemon_pid)" -eq "$pid" ]
 }
 
-@test "faults: an offset that no file can have is EFBIG" {
+@test "faults: an offset that no file can have gives EFBIG" {
     : >x.dat
     spec_of 8 x.dat
     mount_spec x.json
@@ -167,7 +167,7 @@ limited() {
     [ "$(stat -c %s x.dat)" -eq 0 ]
 }
 
-# The file is made shorter again and again under writers of runs of BLOCK bytes.
+# Truncates the file again and again while writers write runs of BLOCK bytes.
 truncated_while_writing() {
     local pid cutter
     make_file x.dat 4000000
@@ -182,7 +182,7 @@ truncated_while_writing() {
     done
     wait "$cutter"
     [ "$(daemon_pid)" -eq "$pid" ]
-    # From here on nobody cuts it, so all that is written stays.
+    # From now on the file is not truncated, so all written bytes stay.
     run -0 writer "$mnt/rank0" stop=2000000
     [ "$output" = "done - 2000000" ]
     lines_there "$mnt/rank0" 2000000
@@ -196,7 +196,7 @@ truncated_while_writing() {
     truncated_while_writing 65536
 }
 
-@test "faults: the file is deleted under the mount, which goes on with what it has open" {
+@test "faults: the file is deleted under the mount, which continues with its open file" {
     make_file x.dat 1000000
     spec_of 512 x.dat
     mount_spec x.json
@@ -205,7 +205,7 @@ truncated_while_writing() {
     run -0 writer "$mnt/rank0" stop=100000
     [ "$output" = "done - 100000" ]
     lines_there "$mnt/rank0" 100000
-    # The file is still there for whoever has it open: it can be saved.
+    # The file still exists for programs that have it open, so it can be saved.
     cp "/proc/$(daemon_pid)/fd/$(file_fd)" saved.dat
     mpiio-view cat x.json -f saved.dat -r 0 >slice
     lines_there slice 100000
@@ -213,12 +213,12 @@ truncated_while_writing() {
     mpiio-umount "$mnt"
 }
 
-# The daemon's descriptor of the deleted file.
+# Prints the daemon's descriptor of the deleted file.
 file_fd() {
     find "/proc/$(daemon_pid)/fd" -lname '*x.dat (deleted)' -printf '%f\n' | head -n 1
 }
 
-@test "faults: a limit of the daemon's is EFBIG, and it lives on" {
+@test "faults: the daemon's own limit of file sizes gives EFBIG, and the daemon survives" {
     local pid
     blocks_spec 65536
     mount_spec b.json
@@ -232,7 +232,7 @@ file_fd() {
     [ "$(daemon_pid)" -eq "$pid" ]
 }
 
-@test "faults: a limit of files' size that has no room for write-back is told when it is mounted" {
+@test "faults: a limit of file sizes without room for write-back is reported by the mount command" {
     scatter_spec
     run -1 prlimit --fsize=$((1 << 20)) mpiio-mount -o cache=back s.json "$mnt"
     [ "$output" = "mpiio-mount: write-back: no room for its memory: File too large (raise \
@@ -240,11 +240,11 @@ the limit with ulimit -f)" ]
     run ! is_mounted
 }
 
-@test "faults: write-back goes on within a limit of files' size" {
+@test "faults: write-back continues within a limit of file sizes" {
     truncate -s 79M w.dat
     dealt w.dat 1 4096 >w.json
     prlimit --fsize=$((80 << 20)) mpiio-mount -o cache=back w.json "$mnt"
-    # It has memory for 70 blocks.
+    # The limit leaves memory for 70 blocks.
     python write_back_goes_on_within
     mpiio-umount "$mnt"
 }
@@ -257,20 +257,20 @@ refuse_to_sync() {
         is_mounted
 }
 
-@test "faults: an error of fsync is told, and unmounting stays" {
+@test "faults: an error of fsync is reported, and keeps the mount" {
     blocks_spec 65536
     mount_spec b.json
     inject fsync error=EIO refuse_to_sync
     mpiio-umount "$mnt"
 }
 
-# A file that has no fsync is written, synced and unmounted as others are.
+# A file without fsync is written, synced and unmounted like others.
 nothing_to_sync() {
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'os.write(fd, b"x")' 'os.fsync(fd)')" = none ] &&
         mpiio-umount "$mnt"
 }
 
-@test "faults: a file whose filesystem has no fsync can be synced, and unmounted" {
+@test "faults: a file on a filesystem without fsync can be synced and unmounted" {
     local cache
     for cache in through back; do
         blocks_spec 65536

@@ -1,14 +1,14 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Two hosts, one of which is frozen in the middle of a flush, is taken for dead, and comes back: what
-# the other one has stored and synced meanwhile stays.
+# Two hosts. One is frozen in the middle of a flush, is declared failed, and comes back. Data that
+# the other host has stored and synced meanwhile must stay.
 
 load helper
 load cluster
 
-# freeze_in_flush HOW OPTIONS: mounts on node0 and node1, which freezes in the first flush: its
-# engine in a store, as HOW says, all else is stopped. node0's rank 0 has four blocks in it, and
-# node1 is home of two of them. $writer writes what old holds.
+# freeze_in_flush HOW OPTIONS: mounts on node0 and node1. node1 freezes in the first flush: its
+# engine in a store, as HOW says, and all other processes. node0's rank 0 has four blocks in the
+# flush. node1 is home of two of them. $writer writes the contents of old.
 freeze_in_flush() {
     mkdir freeze
     make_hosts 2
@@ -25,7 +25,7 @@ END
     MPIIO_ENGINE=$tmp/engine mount_hosts x.json -o "$2,flush_interval=0,log=$tmp/log"
     engine=$(of_host node1 mpiio-engine)
     mapfile -t others < <(of_host node1 | grep -vxF "$engine")
-    # At once: a daemon that sees its engine frozen ends that soon.
+    # All at once, because a daemon that sees its engine frozen soon exits.
     echo "$1 ${others[*]}" >freeze/node1.new
     mv freeze/node1.new freeze/node1
     dd if=old of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none 3>&- &
@@ -34,7 +34,7 @@ END
     await are_stopped "${others[@]}"
 }
 
-# are_stopped PROCESS...: all their threads are.
+# are_stopped PROCESS...: succeeds if all threads of these processes are stopped.
 are_stopped() {
     local process
     for process in "$@"; do
@@ -42,18 +42,18 @@ are_stopped() {
     done
 }
 
-# Data that node0 writes after its first fsync.
+# Writes data on node0 after its first fsync.
 write_new() {
     wait "$writer"
     timeout -s KILL 300 dd if=new of=at/0/rank0 bs=1M conv=nocreat,notrunc,fsync status=none
 }
 
-# The engine goes on, or waits; it does not run.
+# Succeeds if the engine has continued, or waits, and does not run.
 has_gone_on() {
     [ -e freeze/node1.done ] || grep -qs '^State:[[:space:]]*S' "/proc/$engine/status"
 }
 
-# All wakes, and ends; the file has what was written last.
+# Continues all processes. They exit, and the file has the last writes.
 wake_and_check() {
     kill -CONT "${others[@]}"
     gone "$engine"
@@ -68,14 +68,14 @@ END
     nothing_left
 }
 
-@test "fencing: an engine that was stopped in a store does not store when it wakes before its daemon" {
+@test "fencing: an engine that was stopped in a store does not store if it wakes before its daemon" {
     freeze_in_flush stop peer_timeout=3
     await are_stopped "$engine"
     write_new
     kill -CONT "$engine"
     await has_gone_on
     wake_and_check
-    # It was in a store, as far as others could tell.
+    # Other nodes had to assume that it was in a store.
     logged log "degraded: waiting for a store of another node's engine to end"
 }
 

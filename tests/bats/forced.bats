@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Unmounting by force: it ends, whatever the filesystem and the other nodes do. And until somebody
-# forces it, a filesystem that takes its time is waited for.
+# Unmounting by force ends, whatever the filesystem and the other nodes do. Without force, a slow
+# filesystem is waited for.
 
 load helper
 load nodes
 
-# Three nodes; while there is a file hang, syncs do not return.
+# Starts three nodes. While a file hang exists, syncs do not return.
 start_hanging() {
     spec 8 3
     export LD_PRELOAD=$MPIIO_BUILD/tests/engine/libhang.so HANG_FILE=$tmp/hang
@@ -14,7 +14,7 @@ start_hanging() {
     unset LD_PRELOAD
 }
 
-# Words on each node, and syncs of them all that hang.
+# Writes words on each node and syncs them; the syncs hang.
 hang() {
     local node
     touch hang
@@ -29,12 +29,12 @@ hang() {
     done
 }
 
-# in_sync PID: it has written, and its fsync is under way.
+# in_sync PID: succeeds once the process has written, and is in fsync.
 in_sync() {
     as_root grep -qs fsync "/proc/$1/stack"
 }
 
-# Each of the syncs ends, and well.
+# Checks that each sync returns successfully.
 all_synced() {
     local process
     for process in "${syncing[@]}"; do
@@ -42,7 +42,8 @@ all_synced() {
     done
 }
 
-# force NODE: what the mount answers, if it does: within some 20 s, and a margin for slow machines.
+# force NODE: unmounts by force, and prints the mount's answer. It must come within about 20 s, plus
+# a margin for slow machines.
 force() {
     timeout -s KILL 300 getfattr --absolute-names --only-values -n user.mpiio.unmount_force "$tmp/m$1"
 }
@@ -68,7 +69,7 @@ all_stored() {
     stop_nodes
 }
 
-@test "forced: a node whose flush hangs in another's filesystem stores what it holds by itself" {
+@test "forced: a node whose flush hangs in another node's filesystem stores its data alone" {
     start_hanging
     hang
     run force 1
@@ -79,7 +80,7 @@ all_stored() {
     stop_nodes
 }
 
-@test "forced: a node whose own filesystem is away answers, and stores when it is back" {
+@test "forced: a node whose own filesystem does not respond answers, and stores when it does again" {
     export HANG_ALL=yes
     start_hanging
     hang
@@ -93,7 +94,7 @@ all_stored() {
     stop_nodes
 }
 
-@test "forced: is not kept waiting by an attempt without force" {
+@test "forced: is not delayed by an attempt without force" {
     export HANG_ALL=yes
     start_hanging
     hang

@@ -1,13 +1,13 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Forged grants: mallory's filesystem (tests/attacks/forger.c) answers root's mpiio-run, which must
-# neither print nor change a file that mallory may not use. src/DESIGN.md, "Grants".
+# not print or change a file that mallory may not use. See src/DESIGN.md, "Grants".
 
 load helper
 load attacks
 load under
 
-# Each test is a script in a mount namespace of its own, where users may let others in.
+# Each test is a script in its own mount namespace, where users may give others access.
 setup() {
     begin_attack
     cp "$MPIIO_BUILD/tests/attacks/forger" .
@@ -25,7 +25,7 @@ setup() {
     chmod 644 spec
     echo user_allow_other >fuse.conf
     cat >ask.py <<'END'
-# ask.py FLAGS PATH: asks for a grant, and prints what comes back.
+# ask.py FLAGS PATH: asks for a grant, and prints the answer.
 import fcntl, os, struct, sys
 flags, path = sys.argv[1:]
 answer = bytearray(struct.pack("=QQiiI64s4x", 1234, 0, 0, 0, 0, b""))
@@ -47,7 +47,7 @@ forge() { # [WORD]...: mallory mounts
         sleep 0.05
     done
 }
-leave() { # and is gone
+leave() { # and waits until it is gone
     kill -KILL $!
     wait $! || true
     umount -l evil
@@ -67,7 +67,7 @@ teardown() {
     end_test
 }
 
-# private: runs the script on standard input, behind the words above.
+# private: runs the script on standard input, after the functions above.
 private() {
     cat >script
     as_root "$top/tests/let_go" --keep "$tmp" bash -c '. ./private; . ./script' 3>&-
@@ -121,7 +121,7 @@ END
     [ "$(counted granted)" -eq 0 ]
 }
 
-# Writes forged.py, which has a grant of root's mount and opens mallory's file with forged answers.
+# Writes forged.py. It has a grant of root's mount and opens mallory's file with forged answers.
 forged() {
     cat >forged.py <<'END'
 import fcntl, os, random, struct, sys
@@ -161,14 +161,14 @@ END
     [ "$(counted granted)" -eq 2 ]
 }
 
-@test "forgery: a mount cannot relay the grants of the same user's other mount" {
+@test "forgery: a mount cannot relay grants of another mount of the same user" {
     private <<'END'
 mpiio-mount shown.json mnt
-mallory=() # the forger is root's
+mallory=() # the forger belongs to root
 forge relay="$PWD/mnt/rank0"
 attack
 leave
-mount --bind mnt evil # which is no other mount
+mount --bind mnt evil # does not count as another mount
 mpiio-run -s cat evil/rank1 2>>counts | cmp - mnt/rank1
 END
     [ "$(counted slices)" -eq 3 ]
@@ -182,7 +182,7 @@ import os
 mallory = os.stat("spec")
 for user, group in ((mallory.st_uid, mallory.st_gid), (0, 0)):
     os.seteuid(0)
-    os.setegid(group) # who looks at a process has its group, too
+    os.setegid(group) # a process that looks at another one has its group, too
     os.seteuid(user)
     fd = os.open("evil/rank0", os.O_RDWR)
     assert os.pread(fd, 100, 0) == b"mine\n", user

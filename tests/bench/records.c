@@ -238,7 +238,7 @@ static void meet(void)
     }
 }
 
-/* What the processes do. */
+/* The processes' actions. */
 
 static void take_records(struct job *job, int *seen)
 {

@@ -32,7 +32,7 @@ struct node {
     int number;
     struct mpiio_net *net;
 
-    /* What the node does and answers. Set these while no request is in progress, or with the
+    /* The node's behaviour and answers. Set these while no request is in progress, or with the
        cluster's lock held. */
     bool hold_epochs;   /* an epoch does not finish before the test releases it */
     bool hold_fence;    /* the node counts as not fenced before the test releases it */

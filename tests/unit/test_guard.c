@@ -227,7 +227,7 @@ static void *replace_often(void *argument)
     return (void *)wrong;
 }
 
-/* As with sigaction(2), actions are replaced as a whole, and the last one remains. */
+/* Actions are replaced as a whole, as with sigaction(2), and the last one remains. */
 TEST(test_threads_replace_actions_at_once)
 {
     struct sigaction action = action_of(0), before, last;

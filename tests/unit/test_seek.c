@@ -7,7 +7,7 @@
 #define PAGE  4096
 #define PAGES 256
 
-/* Which pages are data, as the simulated filesystem reports it. */
+/* The pages that are data, as the simulated filesystem reports it. */
 static bool is_data[PAGES];
 
 static int below(int limit)

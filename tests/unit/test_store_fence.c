@@ -77,7 +77,7 @@ TEST(test_the_fence_waits_for_all_stores_to_end)
     assert_int_equal(ended, -1);
     /* The wait has not kept the fence, so an engine can enter it. */
     assert_true(mpiio_store_fence_enter(first));
-    /* As if the engine had exited. */
+    /* Acts as if the engine had exited. */
     close(first);
     assert_int_equal(mpiio_store_fence_await(store, 0, never, NULL), 0);
     close(second);

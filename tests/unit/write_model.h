@@ -39,7 +39,8 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displac
     return __real_pwrite64(fd, buffer, length, displacement);
 }
 
-/* Where another writer appends a byte, far past the end, just after the size was queried. */
+/* The offset at which another writer appends a byte, far past the end, just after the size was
+   queried. */
 static int64_t other_writes_at; /* 0: it does not */
 
 int __real_fstat64(int fd, struct stat *st);
