@@ -6,7 +6,7 @@
 #
 #   as_alice, as_mallory COMMAND...   runs it as that user, without descriptors of the test
 #   folder_of USER NAME               makes a directory that belongs to the user
-#   hostile MOUNTPOINT [WORD]...      mallory mounts a filesystem that pretends to be one of ours and
+#   hostile MOUNTPOINT [WORD]...      mallory mounts a filesystem that looks like one of ours and
 #                                     attacks programs that look inside: tests/attacks/hostile.c
 #   hostile_stats [KEY=VALUE]...      prints a stats.json for it, of one node; VALUE is JSON
 #   snooped COMMAND...                runs it while mallory attacks every process of the test that

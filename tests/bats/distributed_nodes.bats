@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Several hosts with one mount over a distributed filesystem: each has its own client and page cache.
-# MPIIO_PROGRAMS sets the number of random programs, MPIIO_CALLS the calls of each, MPIIO_SEED the
-# first seed.
+# Several hosts have one mount over a distributed filesystem. Each has its own client and page
+# cache. MPIIO_PROGRAMS sets the number of random programs, MPIIO_CALLS the calls of each,
+# MPIIO_SEED the first seed.
 
 load helper
 load cluster

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Files that describe themselves: specs and mounts of their variables, by what the libraries of their
-# formats read.
+# Files that describe themselves: specs and mounts of their variables, compared with the libraries
+# of their formats.
 
 load helper
 
-# files WHAT ARGUMENT...: makes and compares files at random; prints how many slices were compared.
+# files WHAT ARGUMENT...: makes and compares random files. Prints how many slices were compared.
 files() {
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
 
-# ocean: ocean.nc, netCDF classic: temp, 3 x 4 x 6 floats, and time, as records.
+# ocean: makes ocean.nc, netCDF classic: temp, 3 x 4 x 6 floats, and time, as records.
 ocean() {
     /usr/bin/python3 "$top/tests/from/ocean.py"
 }
@@ -19,7 +19,7 @@ ocean() {
     run -0 files netcdf 7 30
     echo "$output"
     [ "$output" -gt 300 ]
-    # The size of a variable of more than 4 GiB has no room in the header, which says 2^32-1.
+    # The header has no room for the size of a variable of more than 4 GiB, so it contains 2^32-1.
     ocean
     py '
 whole = open("ocean.nc", "rb").read()
@@ -36,7 +36,7 @@ open("large.nc", "wb").write(large)'
     [ "$output" -gt 80 ]
 }
 
-@test "from: a mount has a folder a variable, and arrays of the ranks" {
+@test "from: a mount has a folder for each variable, and the ranks' arrays" {
     py '
 for kind in "NETCDF3_CLASSIC", "NETCDF4":
     with netCDF4.Dataset(kind + ".nc", "w", format=kind) as d:
@@ -48,7 +48,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
         d.createVariable("time", "f8", ("time",), contiguous=False, chunksizes=(4,))[:] = [1, 2, 4]
         d.createVariable("lat", "f8", ("lat",))[:] = np.arange(5) * 1.5
         d.createVariable("depth", "i4", ())[...] = 17'
-    # In netCDF-4, temp is in chunks.
+    # In netCDF-4, temp has chunks.
     local kind words
     for kind in NETCDF3_CLASSIC NETCDF4; do
         words='none,block,cyclic on 2x2'
@@ -58,7 +58,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
         [ "$output" -eq 20 ]
         mpiio-umount "$mnt"
     done
-    # Without a decomposition: one rank; with -n so many, each of which has all.
+    # Without a decomposition there is one rank. With -n there are that many, and each has all.
     mpiio-mount -n 3 --from NETCDF3_CLASSIC.nc "$mnt"
     # shellcheck disable=SC2012 # what ls shows is what is tested
     [ "$(ls "$mnt/temp" | tr '\n' ' ')" = "rank0 rank1 rank2 " ]
@@ -67,7 +67,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
     jq -e '.views.temp.tiles == 1 and .header[0].at == 0' "$mnt/.mpiio/spec.json"
 }
 
-@test "from: what is written to a slice is in its variable, and nothing else changes" {
+@test "from: writes to a slice change its variable, and nothing else" {
     ocean
     cp ocean.nc before.nc
     mpiio-mount -o npy --from ocean.nc 'none,block,block on 2x2' "$mnt"
@@ -100,7 +100,7 @@ with netCDF4.Dataset("before.nc") as before, netCDF4.Dataset("ocean.nc") as now:
     mpiio-view cat temp.json -r 0 >/dev/null
     [ "$(jq -r '.header[0].crc32' temp.json)" = \
         "$(py 'import zlib; print("%08x" % zlib.crc32(open("ocean.nc", "rb").read(148)))')" ]
-    # Values may change, and what follows.
+    # Values may change, and so may bytes after the variable.
     printf x | dd of=ocean.nc bs=1 seek=$(($(stat -c %s ocean.nc) - 1)) conv=notrunc status=none
     mpiio-view check temp.json >/dev/null
     cp ocean.nc other.nc
@@ -117,12 +117,13 @@ with netCDF4.Dataset("before.nc") as before, netCDF4.Dataset("ocean.nc") as now:
     [ "$output" = "mpiio-mount: $tmp/other.nc: $why" ]
     truncate -s 20 other.nc
     fails 1 "$tmp/other.nc: $why" mpiio-view check temp.json -f other.nc
-    # The spec itself can be looked at; in another representation it is of another file.
+    # The spec itself can be printed. With another data representation it would describe another
+    # file.
     mpiio-view spec temp.json -f other.nc | jq -e .header
     mpiio-view convert temp.json --to native -o native.dat --spec native.json
     jq -e 'has("header") | not' native.json
     cmp <(mpiio-view cat temp.json -r 0) <(mpiio-view cat native.json -r 0)
-    # For HDF5, the header of the dataset counts.
+    # For HDF5, the dataset's header counts.
     py '
 with h5py.File("a.h5", "w") as f:
     f["v"] = np.arange(10)
@@ -139,7 +140,7 @@ with h5py.File("a.h5", "r+") as f:
     run -1 mpiio-view check v.json
 }
 
-@test "from: what cannot be a view is listed with its reason, and left out of a mount" {
+@test "from: what cannot be a view is listed with the reason, and left out of a mount" {
     py '
 with h5py.File("a.h5", "w") as f:
     f["a good one"] = np.arange(4)
@@ -189,7 +190,7 @@ LIST
         mpiio-view spec --from a.h5 --var nope
 }
 
-@test "from: a name that needs no change stays, and changed ones have numbers" {
+@test "from: a name that needs no change stays, and changed names have numbers" {
     py '
 with h5py.File("n.h5", "w") as f:
     for number, name in enumerate(["a b", "a+b", "a_b", "a_b-2", "g/x", "g.x", "z"]):
@@ -206,7 +207,7 @@ assert all(want[name] == number for name, number in got.items()), got'
     mpiio-umount "$mnt"
 }
 
-@test "from: HDF5 datasets have the names of their links, too" {
+@test "from: HDF5 datasets also have the names of their links" {
     py '
 with h5py.File("l.h5", "w") as f:
     f["g/v"] = np.arange(5)
@@ -242,7 +243,7 @@ LIST
     done
 }
 
-@test "from: an array is not shared as it cannot be" {
+@test "from: an array is not divided in an impossible way" {
     ocean
     fails 2 "DECOMPOSITION:1:1: expected block, cyclic or none, found 'blob'" \
         mpiio-view spec --from ocean.nc --var temp 'blob'
@@ -256,14 +257,14 @@ LIST
         mpiio-view spec --from ocean.nc none
     fails 2 "spec: -f: not an option with --from (see mpiio-view spec --help)" \
         mpiio-view spec --from ocean.nc -f ocean.nc
-    # A single dimension is shared by those of -n.
+    # A single dimension is divided among the ranks of -n.
     mpiio-view spec --from ocean.nc --var time -n 3 cyclic >time.json
     [ "$(mpiio-view dump time.json -r 2)" = 1.0 ]
     run -2 mpiio-mount --from ocean.nc 'block,block on 2x2' "$mnt"
     [ "$output" = "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" ]
 }
 
-@test "from: a variable that the decomposition does not fit is named, and left out of a mount" {
+@test "from: a variable that does not fit the decomposition is named, and left out of a mount" {
     py '
 with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
     for name, length in dict(y=8, edge=9, x=6).items():
@@ -277,7 +278,7 @@ with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
     [ "$(ls "$mnt")" = t ]
     py 'assert (np.load("mnt/t/rank1.npy") == np.arange(24, 48.0).reshape(4, 6)).all()'
     mpiio-umount "$mnt"
-    # All fit in blocks that are as even as can be.
+    # All variables can be divided into blocks that are as even as possible.
     mpiio-mount --from grid.nc 'block,none on 2' "$mnt"
     [ "$(stat -c %s "$mnt/v/rank0" "$mnt/v/rank1")" = $'240\n192' ]
     mpiio-umount "$mnt"
@@ -322,7 +323,7 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 4
     fails 2 "short.nc: damaged netCDF header at byte 100: the file ends in the header" mpiio-view spec --from short.nc
 }
 
-@test "from: a variable beyond the end of a truncated file is not a view" {
+@test "from: a variable past the end of a truncated file is not a view" {
     py 'np.save("a.npy", np.arange(100.)); np.zeros(23, ">f4").tofile("m.data")'
     echo "nDims = [ 1 ]; dimList = [ 24, 1, 24 ]; dataprec = [ 'float32' ];" >m.meta
     fails 2 "m.meta: m: not a view: m.data is truncated: 92 bytes of at least 96 (truncate -s adds zeros)" mpiio-view spec --from m.meta --var m
@@ -390,12 +391,12 @@ for rank in range(4):
     [ "$output" -gt 60 ]
 }
 
-@test "from: MITgcm's tiles are mounted as one array, and written to" {
+@test "from: MITgcm's tiles are mounted as one array, and can be written" {
     mkdir run
-    # In a grid, and not.
+    # Tiles in a grid, and in other layouts.
     files tiles run/T.0000000010 0:4,0:2 0:4,2:4 4:6,0:2 4:6,2:4
     files tiles run/U.0000000010 0:4,0:1 0:4,1:4 4:6,0:2 4:6,2:4
-    # Files of another time, and one without a tile.
+    # Files of another time step, and one that lacks a tile.
     cp run/T.0000000010.001.001.meta run/T.0000000020.001.001.meta
     cp run/T.0000000010.001.001.meta run/T.0000000010.001.01.meta
     local name
@@ -416,7 +417,7 @@ for name, part in zip(("ETAN", "_whole"), array):
             got.flush()'
         mpiio-umount "$mnt"
     done
-    # x 4 to 6, y 2 to 4.
+    # x is 4 to 6, y is 2 to 4.
     py '
 for name in "TU":
     tile = np.fromfile(f"run/{name}.0000000010.004.001.data", ">f4").reshape(2, 2, 2)
@@ -429,7 +430,7 @@ for name in "TU":
     files tiles T.0000000010 0:3,0:2 3:6,0:2 0:6,2:4
     mpiio-view spec --from T.0000000010 --all >s.json
     mpiio-view cat s.json -v ETAN -r 0 >/dev/null
-    # The spec is refused where some data are missing, or a .meta has changed.
+    # The spec is refused if data files are missing, or if a .meta file has changed.
     cp $tile.data data
     truncate -s 40 $tile.data
     fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (missing=zero reads zeros instead)" \
@@ -463,7 +464,7 @@ for name in "TU":
         "$(jq .views "$mnt/.mpiio/spec.json")" ]
     [ "$(stat -c %s "$mnt/temp/rank3")" -eq 72 ]
     mpiio-umount "$mnt"
-    # The spec beside the file has gone.
+    # The spec beside the file has been removed.
     [ "$(find . -name '.ocean*')" = "" ]
     run -2 mpiio-mount -o store=mpiio --from ocean.nc 'none,blob' "$mnt"
     [ "$(find . -name '.ocean*')" = "" ]
@@ -471,7 +472,8 @@ for name in "TU":
     [ "$(stat -c %s "$mnt/rank0")" -eq 288 ]
 }
 
-# others_folder: theirs/ocean.nc is in a folder of another user's; secret is a file of this one alone.
+# others_folder: makes theirs/ocean.nc in another user's directory. Only this test's user may read
+# secret.
 others_folder() {
     ocean
     user_folder theirs
@@ -481,7 +483,7 @@ others_folder() {
     chmod 600 secret
 }
 
-@test "from: no name that the owner of the folder takes first leads the spec of several nodes elsewhere" {
+@test "from: no name that the directory's owner creates first redirects the spec of several nodes" {
     others_folder
     cat >commands/mktemp <<END
 #!/bin/bash
@@ -498,7 +500,7 @@ END
     [[ $output == *"theirs: no file can be created there, and the nodes need a spec beside the file" ]]
 }
 
-@test "from: nodes refuse a spec that the owner of the folder has exchanged" {
+@test "from: nodes refuse a spec that the directory's owner has replaced" {
     others_folder
     cat >commands/mpiexec <<END
 #!/bin/bash

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Grants to programs under mpiio-run: who gets one, and what is seen when it is taken back.
+# Grants to programs under mpiio-run: which programs get them, and what they see after one is
+# revoked.
 
 load helper
 load under
 
-# two_views_spec: t.json: the same bytes of t.dat in two views, scattered and as a whole.
+# two_views_spec: makes t.json with two views of the bytes of t.dat: scattered, and as a whole.
 two_views_spec() {
     make_file t.dat 65536
     cat >t.json <<'END'
@@ -15,7 +16,7 @@ two_views_spec() {
 END
 }
 
-@test "grants: what cannot be granted is the mount's, and the count says why" {
+@test "grants: calls without a grant go to the mount, and the count says why" {
     scatter_spec
     mount_spec s.json
     under bash -c "printf abc >>$mnt/rank0" || true
@@ -45,7 +46,7 @@ END
     served 1
 }
 
-@test "grants: a reader that the kernel has pages for sees each write, of 10000" {
+@test "grants: a reader with pages in the kernel sees each of 10000 writes" {
     two_views_spec
     mount_spec t.json
     for how in w rw; do
@@ -58,7 +59,7 @@ END
     [ "$(stat_of grants_taken_back)" -eq 2 ]
 }
 
-@test "grants: a write that is under way when its grant is taken back is seen" {
+@test "grants: a write in progress when its grant is revoked is seen" {
     make_file x.dat 8388608
     dealt x.dat 2 16 >x.json
     mount_spec x.json
@@ -67,7 +68,7 @@ END
     [ "$(counted taken_back)" -gt 0 ]
 }
 
-@test "grants: stores through a mapping are seen by who reads under it" {
+@test "grants: a reader under mpiio-run sees stores through a mapping" {
     scatter_spec
     mount_spec s.json
     /usr/bin/python3 "$topic" stores "$mnt/rank1" 2>>counts
@@ -75,11 +76,12 @@ END
     [ "$(counted taken_back)" -eq 100 ]
 }
 
-@test "grants: who has mapped a slice behind its end has what granted writes add there" {
+@test "grants: a program that has mapped a slice past its end sees bytes that granted writes add there" {
     : >e.dat
     dealt e.dat 2 512 >e.json
     mount_spec e.json
-    # The first look takes the grant back: all writes are by the grant where the last one is looked at.
+    # The first look revokes the grant. If the program only looks at the last write, all writes have
+    # used the grant.
     for when in each end; do
         : >e.dat
         /usr/bin/python3 "$topic" mapper "$mnt/rank1" $when 2>>counts
@@ -88,7 +90,7 @@ END
     [ "$(counted writes)" -eq 6 ]
 }
 
-@test "grants: a writer asks for the size only while a program without a grant has the slice open" {
+@test "grants: a writer queries the size only while a program without a grant has the slice open" {
     counts_requests
     : >e.dat
     dealt e.dat 2 512 >e.json
@@ -98,7 +100,7 @@ END
     [ "$(stat_of requests.write)" -eq 0 ]
 }
 
-@test "grants: random programs, half of them under it, against a model" {
+@test "grants: random programs, half of them under mpiio-run, against a model" {
     local seed=$RANDOM
     two_views_spec
     mount_spec t.json
@@ -122,7 +124,7 @@ END
     [ "$(counted writes)" -gt 100 ]
     [ "$(counted fell_back)" -eq 0 ]
     rm counts
-    # Until a grant is taken back while a call is under way, which is a matter of chance.
+    # Repeats until a grant is revoked during a call, which is a matter of chance.
     for ((round = 0; round < 20; round++)); do
         under "$MPIIO_BUILD/tests/run/run-threads" $((seed + round)) "$mnt/rank1" forks
         [ "$(counted taken_back)" -eq 0 ] || break
@@ -137,7 +139,7 @@ END
     for _ in 1 2 3; do
         mpiio-run /usr/bin/python3 "$topic" endless "$mnt/rank2" >told &
         program=$!
-        cat "$mnt/rank2" >/dev/null # takes grants back
+        cat "$mnt/rank2" >/dev/null # revokes grants
         await test -s told
         sleep 0.2
         kill -KILL "$program"
@@ -147,7 +149,7 @@ END
     done
 }
 
-@test "grants: when the daemon is killed, calls fail as without" {
+@test "grants: if the daemon is killed, calls fail as without mpiio-run" {
     scatter_spec
     mount_spec s.json
     under /usr/bin/python3 "$topic" dead "$mnt/rank0" "$(daemon_pid)"
@@ -156,11 +158,11 @@ END
     [ "$(head -c 6 s.dat)" = stored ]
 }
 
-@test "grants: a program gets no right by asking for a grant" {
+@test "grants: a program gets no permission by asking for a grant" {
     scatter_spec
     mount_spec s.json
     /usr/bin/python3 "$topic" a_program_gets_no_right "$mnt" "$(daemon_pid)"
-    # A file that may be read only through a mount of others stays so.
+    # A file that may only be read stays read-only through a mount of another user.
     mpiio-umount "$mnt"
     mount_spec s.json -o allow_other,default_permissions
     cp s.dat before
@@ -172,7 +174,7 @@ END
     cmp s.dat before
 }
 
-@test "grants: root takes none from another user's daemon, which tells what file to open" {
+@test "grants: root accepts none from another user's daemon, which could name any file to open" {
     scatter_spec
     user_folder u
     cp s.dat s.json u
@@ -199,21 +201,21 @@ END
     [[ $(head -n 2 counts) == *granted=0*"not granted: the mount is another user's: 1"* ]]
 }
 
-# The grants that were refused for their number.
+# Prints the grants that were refused because of their number.
 refused() {
     sed -n 's/.*too many slices are granted: \([0-9]*\).*/\1/p' counts | awk '{ n += $1 } END { print n + 0 }'
 }
 
-# The ten processes have said what they were granted, or refused.
+# Succeeds once all ten processes have reported whether they got grants.
 all_told() {
     [ "$(($(counted granted) + $(refused)))" -ge 4200 ]
 }
 
-@test "grants: too many grants leave the rest to the mount" {
+@test "grants: if there are too many grants, other calls go to the mount" {
     make_file m.dat 50000
     dealt m.dat 5000 10 >m.json
     mount_spec m.json
-    # In processes of 420 slices each: the limit of open files may be a usual one.
+    # In processes with 420 slices each, because the limit of open files may be a usual one.
     under /usr/bin/python3 "$topic" many_programs "$mnt"
     await all_told
     [ "$(counted granted)" -eq 4096 ]
@@ -223,7 +225,7 @@ all_told() {
     served 1
 }
 
-@test "grants: appenders append, by fdopen and by a flag that a child sets" {
+@test "grants: appends go to the end, by fdopen and by a flag that a child process sets" {
     scatter_spec
     mount_spec s.json
     local how

@@ -15,7 +15,7 @@ files() {
     [ "$output" -gt 150 ]
 }
 
-@test "hdf5: listing HDF5 does not look for chunks, and a variable looks for its own alone" {
+@test "hdf5: listing HDF5 does not search for chunks, and a variable only searches for its own" {
     py '
 for count in 40, 16500:
     with h5py.File(f"{count}.h5", "w") as f:
@@ -94,7 +94,7 @@ with h5py.File("want.h5", "r+") as want:
     [ "$output" = "mpiio-view: $subfile: No such file or directory" ]
 }
 
-@test "hdf5: a dataset that libhdf5 cannot open is listed with its reason, and the others as ever" {
+@test "hdf5: a dataset that libhdf5 cannot open is listed with its reason, and the others as usual" {
     # One file has a message of an unknown version. The other has wrong checksums in the object headers of a
     # dataset and of a group. In both, a group links to itself, and two groups link to one object.
     py '
@@ -134,7 +134,7 @@ LIST
     mpiio-umount "$mnt"
 }
 
-@test "hdf5: HDF5 whose values are not all in the file is what h5py reads, by ranks, too" {
+@test "hdf5: datasets with values outside of the file are what h5py reads, by ranks, too" {
     run -0 /usr/bin/python3 "$top/tests/from/scattered.py" 7 25 3>&-
     echo "$output"
     [ "$output" -gt 150 ]
@@ -167,7 +167,7 @@ with h5py.File("a.h5") as f:
     cp a.h5 part.h5 x.bin y.bin before
 }
 
-@test "hdf5: values of HDF5 that are in other files, and holes, are mounted; writes change these values alone" {
+@test "hdf5: values in other files, and holes, are mounted; writes change these values alone" {
     scattered
     mpiio-mount -o npy --from a.h5 'block,block on 2x2' "$mnt"
     # shellcheck disable=SC2012 # what ls shows is what is tested
@@ -196,7 +196,8 @@ put("holes", 0, 2, 104)
 put("virtual", 0, 0, 105)
 put("compact", 0, 0, 106)' >errors
     mpiio-umount "$mnt"
-    # All of a written chunk is writable. "compact" and the first row of "virtual" are holes, which are not.
+    # All of a written chunk is writable. "compact" and the first row of "virtual" are holes, which
+    # are not.
     [ "$(<errors)" = $'virtual 6\ncompact 6' ]
     py '
 want = {name: array.copy() for name, array in np.load("want.npz").items()}
@@ -216,7 +217,7 @@ print(changed)' >changed
     [ "$(mpiio-view spec --from a.h5 --var plain | jq -c '[has("members"), (.file | split("/") | last)]')" = '[false,"a.h5"]' ]
 }
 
-@test "hdf5: other files of HDF5 that are missing, too short or changed are named" {
+@test "hdf5: other files that are missing, too short or changed are named" {
     scattered
     mpiio-view spec --from a.h5 --var virtual >v.json
     mpiio-view cat v.json -r 0 >want
@@ -259,7 +260,7 @@ numbered	-	0	not a view: it is virtual, with numbered sources
 LIST
 }
 
-@test "hdf5: damaged files whose values are elsewhere are refused with one line" {
+@test "hdf5: damaged files whose values are in other files are refused with one line" {
     scattered
     py '
 import random, subprocess
@@ -293,7 +294,7 @@ open("a.h5", "wb").write(bytes)'
     [ "$(grep -c -v 'not a view' <<<"$output")" -eq 5 ]
 }
 
-@test "hdf5: a file that a program writes, and sources that are moved or cut short" {
+@test "hdf5: a file that another program writes, and sources that are moved or truncated" {
     py '
 import subprocess
 with h5py.File("live.h5", "w") as data:

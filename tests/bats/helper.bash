@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2119,SC2120 # other files give marked a name
-# The helper of all bats files: `load helper` first. Each test begins in an empty folder of its own
-# on a real disk, with the installed commands on its PATH. The teardown removes all that a test
+# The helper of all bats files: `load helper` first. Each test starts in its own empty directory on
+# a real disk, with the installed commands on its PATH. The teardown removes everything that a test
 # leaves (mounts, daemons, processes, files), also if it fails.
 #
 #   $top             the source tree
-#   $tmp             the test's folder; the working folder at the start
-#   $mnt             $tmp/mnt, an empty folder to mount on
+#   $tmp             the test's directory; the working directory at the start
+#   $mnt             $tmp/mnt, an empty directory to mount on
 #   $topic           the topic's programs in Python, tests/programs/TOPIC.py: functions that main()
 #                    of common.py calls by their names
-#   $MPIIO_BUILD     the build folder
+#   $MPIIO_BUILD     the build directory
 #   $MPIIO_STAGE     where it was installed; $MPIIO_BIN, $MPIIO_SBIN: its bin and sbin
 #
-# A file that has a setup or teardown of its own calls begin_test and end_test in them.
+# A file with its own setup or teardown calls begin_test and end_test in them.
 
 bats_require_minimum_version 1.5.0
 
@@ -34,17 +34,18 @@ begin_test() {
     chmod 755 "$tmp"
     mkdir "$mnt"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
-    # Every process that the test starts carries this mark, daemons too.
+    # Every process that the test starts has this mark, and so do daemons.
     export MPIIO_TEST=$tmp top tmp mnt topic PATH
-    # MPIIO_TEST_RUN=1: the test starts its programs under mpiio-run.
+    # With MPIIO_TEST_RUN=1 the test starts its programs under mpiio-run.
     if [ -n "${MPIIO_TEST_RUN:-}" ]; then
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
     fi
     export LC_ALL=C.UTF-8
-    # MPICH's ranks spin in MPI_Init until all of a host's have come, and look for PCI devices: four
-    # take 0.31 s of processor time to start. As ranks that seem to be on hosts of their own, 0.17 s.
+    # In MPI_Init, MPICH's ranks spin until all ranks of the host have started, and look for PCI
+    # devices: starting four takes 0.31 s of processor time. If each rank seems to be on its own
+    # host, it takes 0.17 s.
     export MPIR_CVAR_NOLOCAL=1 HWLOC_COMPONENTS=-pci,-linuxio
-    # Tell the watchdog about this test.
+    # Tells the watchdog about this test.
     printf '%s\n' $$ "$tmp" "${BATS_TEST_DESCRIPTION:-}" >"$MPIIO_STAGE/running.${tmp##*.}"
     cd "$tmp" || return
 }
@@ -56,7 +57,7 @@ counts_requests() {
 
 end_test() {
     local status=0
-    # Without a folder of its own, all mounts of the machine would be the test's.
+    # Without a directory of its own, the test would take all mounts of the machine for its own.
     if [ -z "${tmp:-}" ]; then
         echo "the test has not begun" >&2
         return 1
@@ -68,10 +69,10 @@ end_test() {
         rm -rf "$tmp" 2>/dev/null || as_root rm -rf "$tmp"
     fi
     rm -f "$MPIIO_STAGE/running.${tmp##*.}"
-    # The watchdog has ended the test's processes.
+    # The watchdog has killed the test's processes.
     if [ -e "$MPIIO_STAGE/overtime.${tmp##*.}" ]; then
         status=1
-        cat "$MPIIO_STAGE/overtime.${tmp##*.}" || true # the watchdog may end it
+        cat "$MPIIO_STAGE/overtime.${tmp##*.}" || true # the watchdog may remove it
     fi
     return "$status"
 }
@@ -83,22 +84,23 @@ mount_spec() {
     mpiio-mount "$@" "$spec" "$mnt"
 }
 
-# has_mounts: true if there are mounts below $tmp.
+# has_mounts: succeeds if there are mounts below $tmp.
 has_mounts() {
     [[ $(</proc/self/mountinfo) == *" $tmp/"* ]]
 }
 
-# Takes away every mount below $tmp, in use or not, the newest first.
+# Unmounts every mount below $tmp, in use or not, the newest first.
 umount_all() {
     local place
-    has_mounts || return 0 # most tests have unmounted by themselves
+    has_mounts || return 0 # most tests have unmounted their mounts
     while read -r place; do
         printf -v place %b "$place"
         as_root umount -l -- "$place" || true
     done < <(awk -v dir="$tmp/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
 }
 
-# Ends every process that the test has left: its shell's jobs, and those with its mark, found by number.
+# Ends every process that the test has left: jobs of its shell, and processes with its mark, by
+# number.
 reap() {
     local round left
     mapfile -t left <<<"$(jobs -p)"
@@ -106,7 +108,7 @@ reap() {
     for ((round = 0; round < 100; round++)); do
         mapfile -t left < <(marked)
         [ ${#left[@]} -gt 0 ] || return 0
-        # A daemon whose mount has gone ends by itself: it gets a moment.
+        # A daemon without a mount exits by itself, so it gets a moment.
         if [ "$round" -gt 10 ]; then
             as_root kill -KILL "${left[@]}" 2>/dev/null || true
         fi
@@ -116,8 +118,8 @@ reap() {
     return 1
 }
 
-# marked [NAME]: the numbers of the processes, or those of a program, that were started with the
-# test's mark in their environment. (The test's own shell was not; zombies have no environment.)
+# marked [NAME]: prints the numbers of the processes, or of those of a program, that started with
+# the test's mark in their environment. (The test's own shell did not. Zombies have no environment.)
 marked() {
     local file comm
     for file in $(as_root grep -lszxF -- "MPIIO_TEST=$tmp" /proc/[0-9]*/environ); do
@@ -128,7 +130,7 @@ marked() {
     done
 }
 
-# nothing_left: true once all that the test has started is gone, as await waits for it.
+# nothing_left: succeeds once all processes of the test have exited. Waits as await does.
 nothing_left() {
     await none_marked || {
         marked | xargs -r ps -o pid,stat,args >&2
@@ -148,8 +150,8 @@ as_root() {
     fi
 }
 
-# Runs a command as a user who is not root: nobody, where the tests run as root. Every system with
-# udev lets its users open /dev/fuse; where there is none, this does so until the suite's end.
+# Runs a command as an unprivileged user: nobody, if the tests run as root. Systems with udev let
+# all users open /dev/fuse. On other systems this makes it accessible until the suite ends.
 as_user() {
     if [ "$(stat -c %a /dev/fuse)" != 666 ]; then
         as_root chmod 666 /dev/fuse
@@ -161,7 +163,7 @@ as_user() {
     fi
 }
 
-# user_folder NAME: makes a folder that belongs to the user of as_user.
+# user_folder NAME: makes a directory that belongs to the user of as_user.
 user_folder() {
     mkdir -p "$1"
     if [ "$(id -u)" -eq 0 ]; then
@@ -169,12 +171,13 @@ user_folder() {
     fi
 }
 
-# make_file PATH BYTES: makes a file of that length whose 8-byte words all differ; always the same.
+# make_file PATH BYTES: makes a file of this length whose 8-byte words all differ. Its bytes are
+# always the same.
 make_file() {
     "$MPIIO_BUILD/tests/programs/make_file" "$1" "$2"
 }
 
-# The name of MPICH's mpiexec, also where another MPI owns that name.
+# Prints the name of MPICH's mpiexec, also if another MPI owns that name.
 mpich_mpiexec() {
     local name
     for name in mpiexec.mpich mpiexec.hydra mpiexec; do
@@ -185,20 +188,21 @@ mpich_mpiexec() {
     echo "$name"
 }
 
-# patient COMMAND [ARGUMENT...]: runs a command whose MPI programs sleep while they wait for each other
-# (tests/mpi/patience.c).
+# patient COMMAND [ARGUMENT...]: runs a command whose MPI programs sleep while they wait for each
+# other (tests/mpi/patience.c).
 patient() {
     LD_PRELOAD=${LD_PRELOAD:+$LD_PRELOAD:}$MPIIO_BUILD/tests/mpi/libpatience.so "$@"
 }
 
-# mpi_run RANKS COMMAND [ARGUMENT...]: under MPICH's mpiexec, with a stdin that has no end: mpiexec passes the end
-# on, and SIGPIPE ends it where programs that know no MPI have ended before (1 of 100 beside busy loops).
+# mpi_run RANKS COMMAND [ARGUMENT...]: runs a command under MPICH's mpiexec, with a stdin that never
+# ends. mpiexec would forward the end of its stdin, and SIGPIPE kills it if programs without MPI
+# have exited before (1 of 100 on a busy machine).
 mpi_run() {
     patient "$(mpich_mpiexec)" -n "$1" "${@:2}" <>"$MPIIO_STAGE/no-input" 3>&-
 }
 
-# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat, 2-D doubles in blocks behind 64
-# bytes, and rankN.expected; field.json is its spec. In the working folder.
+# write_demo ROWS COLUMNS RANKS: an MPI program writes field.dat in the working directory: 2-D
+# doubles in blocks behind 64 bytes. It also writes rankN.expected. field.json is the spec.
 write_demo() {
     local psizes=([1]="1, 1" [2]="2, 1" [3]="3, 1" [4]="2, 2" [6]="3, 2")
     mpi_run "$3" "$MPIIO_BUILD/tests/mpi/write_demo" field.dat "$1" "$2"
@@ -211,8 +215,8 @@ write_demo() {
 END
 }
 
-# dealt FILE RANKS BLOCK [MORE]: prints the spec of a file whose blocks of so many bytes the ranks
-# have in turns; MORE: keys of the spec.
+# dealt FILE RANKS BLOCK [MORE]: prints the spec of a file whose blocks of BLOCK bytes are dealt to
+# the ranks. MORE: keys of the spec.
 dealt() {
     cat <<END
 { "viewspec": 1, "file": "$1", "ranks": $2, ${4:-}
@@ -220,21 +224,21 @@ dealt() {
 END
 }
 
-# scatter_spec: a file of 4096 bytes whose 512-byte blocks are dealt to 4 ranks: s.dat, s.json.
+# scatter_spec: makes s.dat of 4096 bytes, whose 512-byte blocks are dealt to 4 ranks, and s.json.
 scatter_spec() {
     make_file s.dat 4096
     dealt s.dat 4 512 >s.json
 }
 
-# blocks_spec [BYTES]: four ranks take turns over blocks of 4 KiB of b.dat: b.json. Rank 1 of 1 MiB
-# has 256 KiB, the first at 4096.
+# blocks_spec [BYTES]: makes b.dat and b.json: blocks of 4 KiB are dealt to four ranks. With 1 MiB,
+# rank 1 has 256 KiB; its first block is at 4096.
 blocks_spec() {
     make_file b.dat "${1:-1048576}"
     dealt b.dat 4 4096 >b.json
 }
 
-# gaps_spec [BYTES]: g.dat, g.json: blocks of 24 bytes in turn for three ranks and nobody, behind
-# 100 bytes.
+# gaps_spec [BYTES]: makes g.dat and g.json: behind 100 bytes, blocks of 24 bytes are dealt to three
+# ranks and to none in turn.
 gaps_spec() {
     make_file g.dat "${1:-100100}"
     cat >g.json <<'END'
@@ -246,7 +250,7 @@ gaps_spec() {
 END
 }
 
-# small_disk MIB: a disk of its own in disk, of that size.
+# small_disk MIB: mounts a disk of this size at disk.
 small_disk() {
     truncate -s "${1}M" disk.img
     mkfs.ext4 -q -m 0 -O ^has_journal disk.img
@@ -256,19 +260,20 @@ small_disk() {
     mountpoint -q disk
 }
 
-# ram_disk SIZE: the same in memory, of a size as tmpfs takes it.
+# ram_disk SIZE: mounts a tmpfs at disk. SIZE is an option of tmpfs.
 ram_disk() {
     mkdir -p disk
     as_root mount -t tmpfs -o "size=$1,mode=777" tmpfs disk
     mountpoint -q disk
 }
 
-# Nothing more goes onto the disk, until disk/ballast is removed.
+# Fills the disk completely, until disk/ballast is removed.
 fill_disk() {
     dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
 }
 
-# fails STATUS MESSAGE COMMAND...: what mpiio-view says, on standard error alone, and how it ends.
+# fails STATUS MESSAGE COMMAND...: mpiio-view must print only this message, on standard error, and
+# exit with this status.
 fails() {
     local status=$1 message=$2
     shift 2
@@ -279,7 +284,7 @@ fails() {
     [ -z "$output" ]
 }
 
-# error_of CODE...: runs python with os, fcntl, mmap and m (the mount), and prints the name of the
+# error_of CODE...: runs python code with os, fcntl, mmap and m (the mount). Prints the name of the
 # error that it ends with, or "none".
 error_of() {
     /usr/bin/python3 - "$mnt" "$@" <<'END'
@@ -293,13 +298,13 @@ except OSError as error:
 END
 }
 
-# python FUNCTION [ARGUMENT...]: runs a function of $topic, for $limit seconds at most.
+# python FUNCTION [ARGUMENT...]: runs a function of $topic, for at most $limit seconds.
 python() {
     timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
 }
 
-# py CODE: runs Python code that can use os, struct, np (NumPy), h5py and netCDF4. The last three are
-# slow to load, so py imports them only if the code names them.
+# py CODE: runs Python code that can use os, struct, np (NumPy), h5py and netCDF4. The last three
+# load slowly, so py imports them only if the code names them.
 py() {
     local module modules=os,struct
     for module in h5py netCDF4; do
@@ -309,17 +314,17 @@ py() {
     /usr/bin/python3 -c "import $modules"$'\n'"$1" 3>&-
 }
 
-# stat_of KEY [MOUNTPOINT]: what stats.json tells.
+# stat_of KEY [MOUNTPOINT]: prints a value of stats.json.
 stat_of() {
     jq ".$1" "${2:-$mnt}/.mpiio/stats.json"
 }
 
-# attribute PATH NAME: the value of user.mpiio.NAME.
+# attribute PATH NAME: prints the value of user.mpiio.NAME.
 attribute() {
     getfattr --absolute-names --only-values -n "user.mpiio.$2" "$1"
 }
 
-# The number of the daemon behind $mnt, as it tells itself.
+# Prints the process number of the daemon behind $mnt, as stats.json reports it.
 daemon_pid() {
     stat_of pid "$@"
 }
@@ -328,8 +333,8 @@ is_mounted() {
     mountpoint -q "${1:-$mnt}"
 }
 
-# await COMMAND...: true once the command is; waits $within seconds at most, or five minutes. Looks less
-# often as it waits longer.
+# await COMMAND...: waits until the command succeeds, for at most $within seconds, or five minutes.
+# It tries less often over time.
 await() {
     local end=$((SECONDS + ${within:-300})) nap_ms=25 nap
     until "$@"; do
@@ -343,7 +348,7 @@ await() {
     done
 }
 
-# gone PID: true once the process has ended, as await waits for it.
+# gone PID: waits until the process has exited, as await does.
 gone() {
     await has_ended "$1"
 }
@@ -352,8 +357,8 @@ has_ended() {
     grep -qs '^State:[[:space:]]*Z' "/proc/$1/status" || [ ! -e "/proc/$1" ]
 }
 
-# stop_process PID...: stops them, and returns when each of their threads has stopped: kill(2) does
-# not wait for them.
+# stop_process PID...: stops processes, and returns when each of their threads has stopped, because
+# kill(2) does not wait for that.
 stop_process() {
     local pid
     kill -STOP "$@"
@@ -363,18 +368,18 @@ stop_process() {
 }
 
 has_stopped() {
-    # A thread may end meanwhile: cat goes on with the others.
+    # A thread may exit meanwhile. cat then continues with the others.
     [ -z "$(cat "/proc/$1"/task/*/status 2>/dev/null | awk '/^State:/ && $2 != "T"')" ]
 }
 
-# logged FILE TEXT: true once the text is in the file, as await waits for it.
+# logged FILE TEXT: waits until the text is in the file, as await does.
 logged() {
     await grep -qsF -- "$2" "$1"
 }
 
-# inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of those names have
-# a fault, as strace -e inject=CALLS:WHAT says. $untrace: the signal that ends strace, if not TERM: KILL where the
-# daemon ends, as strace may wait for ever for one of its threads.
+# inject CALLS WHAT COMMAND...: runs a command while the daemon's system calls of these names have a
+# fault, as with strace -e inject=CALLS:WHAT. $untrace is the signal that ends strace (default:
+# TERM). Use KILL if the daemon exits, because strace may then wait forever for one of its threads.
 inject() {
     local calls=$1 what=$2 pid tracer result=0
     shift 2
@@ -382,17 +387,17 @@ inject() {
     rm -f strace.err
     as_root strace -f ${only:+-P "$only"} -o strace.log -e trace="$calls" -e inject="$calls:$what" -p "$pid" \
         >strace.err 2>&1 3>&- &
-    # With all of its threads.
+    # Waits until all threads are attached.
     logged strace.err "Process $pid attached" || return
     tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status")
     "$@" || result=$?
-    as_root kill "-${untrace:-TERM}" "$tracer" || true # it ends with the daemon
+    as_root kill "-${untrace:-TERM}" "$tracer" || true # it exits with the daemon
     wait $! || true
     return "$result"
 }
 
-# hardened FILE OPTIMIZATION: an ELF file whose tables are read-only once it is loaded, with guarded stacks, and
-# checked calls where it was optimized.
+# hardened FILE OPTIMIZATION: checks that an ELF file has read-only tables after loading, guarded
+# stacks, and, if it was optimized, checked calls.
 hardened() {
     readelf -hldW "$1" >elf
     readelf -W --dyn-syms "$1" >symbols

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What meson install puts in place; the suite's setup has installed it into $MPIIO_STAGE.
+# Tests the files that meson install installs. The suite's setup has installed them into
+# $MPIIO_STAGE.
 
 load helper
 
@@ -10,7 +11,7 @@ setup() {
     export MANWIDTH=100
 }
 
-# in_stage PATTERN: what a path pattern below the prefix names, or a failure.
+# in_stage PATTERN: prints the paths below the prefix that match a pattern, or fails.
 in_stage() {
     compgen -G "$prefix/$1" || {
         echo "not installed: $1" >&2
@@ -39,7 +40,7 @@ in_stage() {
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
 }
 
-@test "install: man pages that man can show" {
+@test "install: man pages that man can format" {
     local page
     for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 \
@@ -59,13 +60,13 @@ in_stage() {
     done
 }
 
-@test "install: a mount unit that systemd takes, for the example of the manual" {
+@test "install: a mount unit that systemd accepts, for the manual's example" {
     local unit
     unit=$(in_stage share/doc/mpiio-viewfs/examples/views-field.mount)
     run -0 systemd-analyze verify --man=no "$unit"
     [ -z "$output" ]
     [ "$(systemd-escape -p --suffix=mount "$(sed -n s/^Where=//p "$unit")")" = "${unit##*/}" ]
-    # The manual's lines are its.
+    # The lines of the unit are those of the manual.
     man -l "$prefix/share/man/man1/mpiio-mount.1" | sed -n 's/^ *\(\[Mount\]\|[A-Z][a-z]*=\)/\1/p' \
         >lines
     [ "$(wc -l <lines)" -eq 5 ]
@@ -87,12 +88,12 @@ in_stage() {
     [ "$count" -ge 5 ]
 }
 
-@test "install: nothing of the tests" {
+@test "install: no files of the tests" {
     run find "$MPIIO_STAGE" -name '*test*' -o -name '*demo*' -o -name '*.a'
     [ -z "$output" ]
 }
 
-@test "install: one version everywhere" {
+@test "install: the same version everywhere" {
     local version command
     version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
     for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused mpiio-engine; do

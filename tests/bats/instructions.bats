@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What the processor does for a byte that is read or written, by valgrind's count of instructions,
-# which does not depend on what else the machine does. The kernel's are not in it.
+# Counts the instructions for each byte that is read or written, by valgrind, which does not depend
+# on other load of the machine. The kernel's instructions do not count.
 
 load helper
 
-# count WAY DATAREP RUN: instructions in 1000 bytes of a slice, in calls of 1 MiB
+# count WAY DATAREP RUN: prints the instructions for 1000 bytes of a slice, in calls of 1 MiB.
 count() {
     local way=$1 datarep=$2 run=$3 count
     count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
@@ -14,8 +14,8 @@ count() {
     echo $((count * 1000 / (4 << 20)))
 }
 
-# check WAY DATAREP RUN LIMIT... The limits are 1.1 times what was counted (gcc 12, 64-bit): whoever
-# makes it less lowers them.
+# check WAY DATAREP RUN LIMIT... The limits are 1.1 times the count (gcc 12, 64-bit). If a change
+# lowers a count, lower its limit.
 check() {
     local counted
     command -v valgrind >/dev/null || skip "valgrind is missing"
@@ -30,15 +30,15 @@ check() {
     done
 }
 
-@test "instructions: reading a byte takes no more than it did" {
+@test "instructions: reading a byte takes no more than the limit" {
     check read native 8 449 read native 64 260 read native 512 311
 }
 
-@test "instructions: writing a byte takes no more than it did" {
+@test "instructions: writing a byte takes no more than the limit" {
     check write native 8 449 write native 64 260 write native 512 309
 }
 
-@test "instructions: swapping doubles that are read or written takes no more than it did" {
+@test "instructions: swapping doubles that are read or written takes no more than the limit" {
     if grep -qw avx2 /proc/cpuinfo; then
         check read external32 8 659 read external32 64 470 read external32 512 521 \
             write external32 8 656 write external32 64 467 write external32 512 516
@@ -48,13 +48,13 @@ check() {
     fi
 }
 
-# opens one|many COUNT: instructions of one open and close beside COUNT others
+# opens one|many COUNT: prints the instructions of one open and close while COUNT others are open.
 opens() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
         "$MPIIO_BUILD/tests/bench/bench-opens" "$@" 2>&1 | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
 }
 
-@test "instructions: opening and closing a slice takes no more when many are open" {
+@test "instructions: opening and closing a slice takes no more if many are open" {
     local kind few many
     for kind in one many; do
         few=$(opens $kind 100)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What goes wrong while the nodes come together.
+# Failures while the nodes join.
 
 load helper
 load nodes
@@ -9,8 +9,9 @@ is_degraded() {
     [ "$(stat_of cluster.state "$1")" = '"degraded"' ]
 }
 
-# Node 0 does not say to it that all have joined: it can neither go on with the others nor alone.
-@test "joining: a node whose connection breaks while another is awaited ends" {
+# The node never learns from node 0 that all have joined, so it can continue neither with the others
+# nor alone.
+@test "joining: a node whose connection breaks while another node is awaited exits" {
     spec 8
     mkdir run
     daemon=$tmp/run/mpiio-fused
@@ -28,11 +29,11 @@ END
     run timeout -s KILL 300 dd if=/dev/zero of=m1/rank1 bs=8 count=1 conv=nocreat,notrunc,fsync
     [ "$status" -eq 1 ]
     logged log "the other nodes did not join"
-    # Node 0 waits for it as long as a node may take.
+    # Node 0 waits for the lost node for the time that it may need.
     stop_nodes || stop_nodes
 }
 
-@test "joining: a node that is left degraded is not mounted upon, and told of" {
+@test "joining: a node that is degraded by then is reported and not mounted" {
     spec 8
     start_nodes 2
     kill -KILL "$(daemon_pid m1)"
@@ -45,7 +46,7 @@ END
     stop_nodes
 }
 
-@test "joining: a node that cannot mount when all have joined is told of, and nothing is left" {
+@test "joining: a node that cannot mount after all have joined is reported, and nothing is left" {
     spec 8
     user_folder m0
     as_root install -d -o root -m 755 m1
@@ -59,12 +60,12 @@ END
     run ! grep " $tmp/m" /proc/self/mountinfo
 }
 
-# 20 s is how long one looks for another that does not answer.
-@test "joining: the others do not look for a node 0 that could not mount" {
+# A node tries for 20 s to reach another one that does not answer.
+@test "joining: the other nodes do not search for a node 0 that could not mount" {
     spec 8
     as_root install -d -o root -m 755 m0
     user_folder m1
-    cp "$MPIIO_BUILD/tests/engine/libreset.so" . # the build folder may be closed to the user
+    cp "$MPIIO_BUILD/tests/engine/libreset.so" . # the build directory may be closed to the user
     cat >mpiio-fused <<END
 #!/bin/sh
 case \$* in

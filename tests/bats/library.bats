@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# libmpiio as those who build with it get it: its installed headers, what it exports, and the
-# program of its manual page.
+# libmpiio as programs use it: its installed headers, its exported symbols, and the program of its
+# manual page.
 
 load helper
 
@@ -12,7 +12,7 @@ setup() {
     library=$(find "$prefix" -name libmpiio.so)
 }
 
-# declared: the functions that the installed headers declare, as the compiler lists them.
+# declared: prints the functions that the installed headers declare, as the compiler lists them.
 declared() {
     find "$headers" -name '*.h' -printf '#include <mpiio/%f>\n' >all.c
     gcc -std=c11 -fsyntax-only -aux-info all.txt -I"$prefix/include" all.c
@@ -28,7 +28,7 @@ declared() {
     done
 }
 
-@test "library: a C++ program includes all headers and finds what it calls" {
+@test "library: a C++ program includes all headers and links with the functions that it calls" {
     local header pc flags
     for header in "$headers"/*.h; do
         echo "#include <mpiio/${header##*/}>" >one.cc
@@ -44,7 +44,7 @@ declared() {
     g++ -std=c++11 -o all all.cc $flags
 }
 
-@test "library: headers name no header of ours that is not installed" {
+@test "library: installed headers include no header that is not installed" {
     local header name
     for header in "$headers"/*.h; do
         grep -v '^#include <' "$header" | grep -oE '[a-z_/0-9]+\.h\b' | while read -r name; do
@@ -62,7 +62,7 @@ declared() {
     diff ours exported
 }
 
-@test "library: debian/libmpiio0.symbols has what it exports, with the version that each is from" {
+@test "library: debian/libmpiio0.symbols has the exported symbols, with the version that each came with" {
     run -1 grep -vE '^(libmpiio\.so\.0 libmpiio0 #MINVER#| [a-z_0-9]+@Base [0-9.]+)$' "$top/debian/libmpiio0.symbols"
     nm -D --defined-only "$library" | awk '{ print $3 }' | sort >exported
     diff exported <(sed -n 's/^ \([a-z_0-9]*\)@.*/\1/p' "$top/debian/libmpiio0.symbols" | sort)
@@ -77,7 +77,7 @@ declared() {
 
 @test "library: the manual's program is built with pkg-config and scales a slice" {
     local pc flags
-    # The text that a reader copies: the page as man shows it.
+    # The text that a reader copies: the page as man formats it.
     MANWIDTH=100 man -l "$prefix/share/man/man3/libmpiio.3" |
         sed -n '/\/\* scale SPEC/,/^ *\$ gcc/{ /\$ gcc/!p }' >scale.c
     pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
@@ -101,7 +101,7 @@ sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
     [ "$output" = "scale: $tmp/d.dat: No such file or directory" ]
 }
 
-@test "library: errors name what the caller gave, and no options of commands" {
+@test "library: errors name the caller's arguments, and no options of commands" {
     local pc flags
     cat >wrong.c <<'END'
 #include <mpiio/load.h>

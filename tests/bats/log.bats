@@ -4,7 +4,7 @@
 
 load helper
 
-# log_mount OPTION...: mounts s.json with the log in the file log, and these mount options.
+# log_mount OPTION...: mounts s.json with these mount options, and logs to the file log.
 log_mount() {
     mount_spec s.json -o "log=$tmp/log,$(IFS=, && echo "$*")"
 }
@@ -39,7 +39,7 @@ unmount_with_warning() {
     )
 }
 
-@test "log: the level is changed while the file is mounted" {
+@test "log: the level can be changed while the file is mounted" {
     scatter_spec
     log_mount delete_on_close
     [ "$(attribute "$mnt" log)" = info ]
@@ -53,7 +53,7 @@ unmount_with_warning() {
     grep -q ' warning .*: .*s.dat is not removed: ' log
 }
 
-@test "log: no other level, and no longer word, is accepted" {
+@test "log: other levels, and longer words, are refused" {
     local word
     scatter_spec
     log_mount rw
@@ -85,7 +85,7 @@ unmount_with_warning() {
     [ "$(cat ./*.lines | wc -l)" -eq 4 ]
 }
 
-@test "log: lines for requests name files in folders, and what lseek finds" {
+@test "log: lines for requests name files in folders, and the results of lseek" {
     cat >v.json <<'END'
 { "viewspec": 1, "file": "s.dat", "ranks": 2, "views": {
     "a": { "filetype": { "type": "scatter", "blocklength": 512 } },
@@ -100,7 +100,7 @@ END
     requests '(readdir|readdirplus) unique=[0-9]+ file=.mpiio offset=0 length=[0-9]+ result=[1-9][0-9]* us=[0-9]+$' | grep .
 }
 
-@test "log: turning debug off and on while requests are under way" {
+@test "log: turning debug off and on while requests are in progress" {
     scatter_spec
     log_mount rw
     python switch_while_reading
@@ -111,7 +111,7 @@ END
     [ -z "$(requests 'open .*')" ]
 }
 
-@test "log: others see the level and cannot change it" {
+@test "log: other users see the level but cannot change it" {
     scatter_spec
     chmod 666 s.dat
     as_root chown root s.dat

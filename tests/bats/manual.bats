@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What the programs take and what they count is in the manual and in the completion of bash.
+# The options and statistics of the programs are in the manual and in bash's completion.
 
 load helper
 
@@ -12,7 +12,7 @@ setup() {
     fused_help=$(mpiio-fused --help)
 }
 
-# completed WORD...: what completion offers for the last word, one a line.
+# completed WORD...: prints the completions of the last word, one a line.
 completed() {
     compopt() { :; }
     COMP_WORDS=("$@")
@@ -21,29 +21,30 @@ completed() {
     printf '%s\n' "${COMPREPLY[@]}"
 }
 
-# missing WORDS FILE TEXT: the lines of WORDS that FILE lacks, each with TEXT; fails if there are any.
+# missing WORDS FILE TEXT: prints the words of WORDS that FILE lacks, each with TEXT. Fails if there
+# are any.
 missing() {
     [ -s "$1" ] || echo "$1: empty" >>bad
     sort -u "$1" | comm -23 - <(sort -u "$2") | sed "s/\$/: $3/" >>bad
 }
 
-# nothing_bad: shows what the test has found, and fails where it is anything.
+# nothing_bad: prints the findings of the test, and fails if there are any.
 nothing_bad() {
     cat bad
     [ ! -s bad ]
 }
 
-# section FILE TITLE: a section of a manual page's source, without escapes.
+# section FILE TITLE: prints a section of a manual page's source, without escapes.
 section() {
     sed -n "/^# $2\$/,/^# /p" "$top/man/$1" | sed 's/\\//g'
 }
 
-# mount_options: those that the daemon lists, its own (with '=' where they have a value).
+# mount_options: prints the options that the daemon lists as its own, with '=' if they have a value.
 mount_options() {
     sed -n '/^Mount options:/,/^$/s/^  \([a-z_]*=\{0,1\}\).*/\1/p' <<<"$fused_help"
 }
 
-# options COMMAND...: the long options that its help lists.
+# options COMMAND...: prints the long options that the command's help lists.
 options() {
     "$@" --help | sed -nE 's/^ +(-[A-Za-z], )?(--[a-z][a-z-]+).*/\2/p' | sort -u
 }
@@ -80,7 +81,7 @@ options() {
     completed mpiio-mount -o '' | sed 's/=.*/=/' >offered
     missing own described 'not in mpiio-mount(1)'
     missing own offered 'not in the completion'
-    # The values that an option may have, too.
+    # Also the values that an option can have.
     grep -oE '^  [a-z_]+=[a-z-]+(\|[a-z-]+)+' <<<"$fused_help" |
         awk -F= '{ n = split($2, value, "|"); for (i = 1; i <= n; i++) { sub(/^ */, "", $1); print $1 "=" value[i] } }' \
             >values
@@ -89,7 +90,7 @@ options() {
     nothing_bad
 }
 
-@test "manual: every mount option that manual or completion has is one" {
+@test "manual: the manual and the completion have no unknown mount option" {
     local option
     {
         section mpiio-mount.1.scd 'MOUNT OPTIONS' | grep '^\*' | grep -oE '\*[a-z][a-z_]+=?' | tr -d '*'
@@ -129,12 +130,12 @@ options() {
     nothing_bad
 }
 
-@test "manual: every message of a failure is in the manual, and no other" {
+@test "manual: every message of a failure is in the manual, and no others" {
     /usr/bin/python3 "$top/tests/manual/messages.py" "$top" >bad || [ -s bad ]
     nothing_bad
 }
 
-@test "manual: every statistic is in the manual, and no other" {
+@test "manual: every statistic is in the manual, and no others" {
     # The names of stats.json, in quotes or as the first member of a table's line.
     find "$top/fusefs" -name stats.c -exec cat {} + | grep -oE '\\"[a-z_]+\\":|\{"[a-z_]+", &' |
         tr -cd 'a-z_\n' >names

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The matrix of faults: tests/matrix/faults.txt says what each operation answers under each of them.
+# The matrix of faults: tests/matrix/faults.txt has the result of each operation under each fault.
 
 load helper
 
@@ -8,7 +8,7 @@ matrix() {
     PYTHONDONTWRITEBYTECODE=1 timeout -k 5 800 /usr/bin/python3 "$top/tests/matrix/matrix.py" "$@" 3>&-
 }
 
-# fault NAME: its cells are as the table says, on one node and on two.
+# fault NAME: checks the cells of a fault against the table, on one node and on two.
 fault() {
     dealt disk/file 4 512 >s.json
     matrix run "$1"
@@ -18,7 +18,7 @@ fault() {
     fault ENOSPC
 }
 
-@test "matrix: a limit of the file's size" {
+@test "matrix: a limit of file sizes" {
     fault EFBIG
 }
 
@@ -34,7 +34,7 @@ fault() {
     fault deleted
 }
 
-@test "matrix: the file may only be read" {
+@test "matrix: the file is read-only" {
     fault read-only
 }
 
@@ -42,7 +42,7 @@ fault() {
     fault SIGKILL
 }
 
-@test "matrix: no reading from and no writing to the device" {
+@test "matrix: the device can be neither read nor written" {
     fault EIO
 }
 
@@ -54,7 +54,7 @@ fault() {
     fault /dev/fuse
 }
 
-@test "matrix: no descriptors" {
+@test "matrix: no file descriptors" {
     fault files
 }
 
@@ -62,7 +62,7 @@ fault() {
     fault memory
 }
 
-@test "matrix: the manual has its table" {
+@test "matrix: the manual has this table" {
     matrix page >shown
     [ "$(sed -n '/^fault /,/^```/p' "$top/man/mpiio-fused.8.scd" | sed '$d')" = "$(cat shown)" ]
     run ! grep -E '.{70}' shown # with the page's margins, 80 columns

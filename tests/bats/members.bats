@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Assembled files: members mounted as one whole, and as other slices of it.
+# Assembled files: members are mounted as one whole, and as other slices of it.
 
 load helper
 
-# stripes [COUNT BLOCK EACH [MORE]]: members T.0000.data, ..., each of so many bytes, whose blocks
-# lie in turn in whole.dat; s.json assembles them. MORE: keys of the spec's "members".
+# stripes [COUNT BLOCK EACH [MORE]]: makes members T.0000.data, ..., of EACH bytes, whose blocks
+# alternate in whole.dat. s.json assembles them. MORE: keys of the spec's "members".
 stripes() {
     make_file whole.dat $((${1:-16} * ${3:-4096}))
     /usr/bin/python3 "$topic" stripes "${1:-16}" "${2:-512}"
@@ -21,12 +21,12 @@ stripes_spec() {
 TEXT
 }
 
-# py CODE: runs it, the mount being mnt.
+# py CODE: runs Python code. The mount is mnt.
 py() {
     timeout -s KILL 300 /usr/bin/python3 -c "import os; mnt = os.environ['mnt']"$'\n'"$1"
 }
 
-# halves DISP EXTENT: 256 of so many bytes of a member are its data, behind a header.
+# halves DISP EXTENT: 256 of every EXTENT bytes of a member are its data, behind a header.
 halves() {
     cat <<TEXT
 "local": { "disp": $1, "filetype": { "type": "resized", "lb": 0, "extent": $2,
@@ -34,7 +34,7 @@ halves() {
 TEXT
 }
 
-# refused MESSAGE [OPTION...]: mounting s.json fails with that one line.
+# refused MESSAGE [OPTION...]: mounting s.json must fail with this single line.
 refused() {
     run -"${code:-1}" --separate-stderr mount_spec s.json "${@:2}"
     # shellcheck disable=SC2154 # run sets it
@@ -70,14 +70,14 @@ TEXT
         cmp "$mnt/rank$piece" <(mpiio-view cat s.json -r "$piece")
     done
     mpiio-view check s.json | grep -q "of 16 members, 9 ranks"
-    # The spec that the mount shows describes the same.
+    # The spec that the mount shows describes the same file.
     cp "$mnt/.mpiio/spec.json" again.json
     cmp <(mpiio-view cat again.json -r 4) "$mnt/rank4"
-    # So does one file, in the members' place.
+    # So does a single file in place of the members.
     cmp <(mpiio-view cat s.json -f orig.dat -r 4) "$mnt/rank4"
 }
 
-@test "members: one writes a file a rank, one all into one, and the wholes are equal" {
+@test "members: one program writes a file for each rank, another one a single file, and the wholes are equal" {
     mpi_run 4 "$MPIIO_BUILD/tests/mpi/btio" full full.dat 12 3
     mpi_run 4 "$MPIIO_BUILD/tests/mpi/btio" epio own 12 3
     [ "$(stat -c %s own.2)" -lt "$(stat -c %s full.dat)" ]
@@ -101,7 +101,7 @@ TEXT
     mount_spec s.json
     cmp full.dat "$mnt/whole"
     cmp full.dat "$mnt/rank0"
-    # And the other way round: what is written into the whole is in the ranks' files.
+    # The other way round: bytes that are written to the whole are in the ranks' files.
     py 'import numpy; (-numpy.fromfile("full.dat")).tofile("minus.dat")'
     dd if=minus.dat of="$mnt/whole" conv=notrunc bs=10007 status=none
     mpiio-umount "$mnt"
@@ -114,11 +114,11 @@ for rank in range(4):
     cmp minus.dat <(mpiio-view cat s.json -r 0)
 }
 
-@test "members: writes land in them, through any slice, with and without write-back" {
+@test "members: writes reach the members through any slice, with and without write-back" {
     local options
     for options in rw cache=back,flush_interval=0; do
         stripes 16 512 4096
-        # Headers and ghost cells of the members are nobody's.
+        # Headers and ghost cells of the members are not part of the whole.
         py 'for i in range(16):
     name = f"T.{i:04}.data"
     data = open(name, "rb").read()
@@ -159,12 +159,12 @@ sys.stdout.buffer.write(b"".join(parts[i][k:k + 512] for k in range(0, 4096, 512
     done
 }
 
-@test "members: other writers of their files lose nothing, and are seen" {
+@test "members: other writers of the members lose nothing, and their writes are seen" {
     stripes
     for member in {0..15}; do truncate -s 8192 "$(printf 'T.%04d.data' "$member")"; done
     stripes_spec 16 512 4096 "$(halves 0 512)" >s.json
     mount_spec s.json
-    # The other half of each 512 bytes is written by another program meanwhile, byte by byte.
+    # Meanwhile another program writes the other half of each 512 bytes, byte by byte.
     py '
 import threading
 def other():
@@ -185,14 +185,14 @@ data = open("T.0003.data", "rb").read()
 for k in range(0, 8192, 512):
     assert data[k:k + 256] == bytes([rounds % 250]) * 256
     assert data[k + 256:k + 512] == bytes([20]) * 256'
-    # Programs that open the file then see what others change.
+    # Programs that open the file afterwards see the other program's changes.
     cat "$mnt/whole" >before
     sleep 0.1
     printf new | dd of=T.0002.data conv=notrunc status=none
     [ "$(tail -c +1025 "$mnt/whole" | head -c 3)" = new ]
 }
 
-@test "members: holes, the end, and what is synced" {
+@test "members: holes, the end, and which members are synced" {
     stripes 4 512 2048
     cat >s.json <<'TEXT'
 { "viewspec": 1,
@@ -230,7 +230,7 @@ os.fsync(f)'
     [ "$(grep -c 'sync(' trace)" -eq 1 ]
 }
 
-@test "members: what is wrong with one is told in a line" {
+@test "members: a problem of a member is reported in one line" {
     stripes
     rm T.0005.data
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: No such file or directory"
@@ -274,14 +274,14 @@ sys.stdout.buffer.write(whole)')
     [ "$(error_of 'open(m + "/whole", "r+b")')" = EROFS ]
     mpiio-umount "$mnt"
     stripes
-    # Such members do not determine where the whole ends.
+    # These members do not determine where the whole ends.
     rm T.0005.data
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: cannot be created: the view does not say where the whole ends *" -o create
     [ ! -e T.0005.data ]
     stripes
 }
 
-@test "members: create makes those that are missing, as long as they are to be" {
+@test "members: create makes the missing ones, with their full length" {
     cat >s.json <<'TEXT'
 { "viewspec": 1,
   "members": { "count": 4, "file": "sub/piece{member}",
@@ -293,7 +293,7 @@ TEXT
     refused "s.json:2:3: /members: member 0, $tmp/sub/piece0: cannot be created: No such file or directory" -o create
     mkdir sub
     (umask 027 && mount_spec s.json -o create)
-    # A header, and the local array with its ghost cells.
+    # Each has a header, and the local array with its ghost cells.
     [ "$(stat -c '%a %s' sub/*)" = "$(printf '640 %d\n' 472 472 472 472)" ]
     py 'import numpy
 numpy.arange(120.0).tofile(mnt + "/whole")'
@@ -307,7 +307,7 @@ for member in range(4):
     local = numpy.frombuffer(data[24:]).reshape(7, 8)
     assert (local[1:6, 1:7] == whole[5 * row:5 * row + 5, 6 * column:6 * column + 6]).all()
     assert not any(data[:24]) and not local[0].any() and not local[:, 0].any()'
-    # Existing members stay, with their lengths; a member that is too short is still reported.
+    # Existing members keep their lengths. A member that is too short is still reported.
     rm sub/piece2
     mount_spec s.json -o create
     [ "$(ls sub)" = $'piece0\npiece1\npiece2\npiece3' ]
@@ -318,7 +318,7 @@ assert (numpy.fromfile(mnt + "/whole").reshape(10, 12)[5:, :6] == 0).all()'
     mpiio-umount "$mnt"
     truncate -s 100 sub/piece1
     refused "s.json:2:3: /members: member 1, $tmp/sub/piece1: too short: *" -o create
-    # All nodes at once: one makes each, and all see it whole.
+    # All nodes create members at once. One node makes each, and all see the whole.
     rm sub/*
     mkdir m0 m1
     mpirun_create
@@ -368,7 +368,7 @@ mpirun_create() {
     cmp whole.dat "$mnt/whole"
     cmp <(mpiio-view cat s.json -r 5) "$mnt/rank5"
     mpiio-umount "$mnt"
-    # The members are the view's slices, where nothing else is said.
+    # By default the members are the view's slices.
     mpiio-mount --members 'T.{member:4}.data' --view "$pieces" "$mnt"
     cmp T.0011.data "$mnt/rank11"
     cmp whole.dat "$mnt/whole"
@@ -420,10 +420,10 @@ assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).al
     [ "$(attribute "$mnt/whole" about)" = "all bytes of the members: 1 x byte of each 1 byte from byte 0 on" ]
 }
 
-@test "members: names count from any number, by steps, and by several indices" {
+@test "members: numbers in names start at any number, have steps, and may be several indices" {
     local seed=${MPIIO_SEED:-$RANDOM}
     echo "MPIIO_SEED=$seed"
-    # Tiles of random rows and columns. The pattern must produce their names.
+    # Tiles of random rows and columns. The pattern must give their names.
     /usr/bin/python3 "$topic" names_count_from_any_number "$seed"
     local case
     for case in {0..39}; do
@@ -431,7 +431,7 @@ assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).al
             cat "s$case.json"
             false
         }
-        # The resolved spec is the same file.
+        # The resolved spec describes the same file.
         mpiio-view spec "s$case.json" >again.json
         mpiio-view cat again.json -r 0 | cmp - "whole$case"
     done

@@ -45,7 +45,7 @@ more() {
     [ "${MPIIO_MODELS:-}" != all ] || "$@"
 }
 
-@test "models: positions of the record are granted once, in order, whatever dies or freezes" {
+@test "models: positions of the record are granted once, in order, whichever node dies or freezes" {
     holds pointers
     refutes pointers -DDECIDE_EARLY
     more refutes pointers -DWRITE_LATE
@@ -83,7 +83,7 @@ more() {
     refutes fence -DGO_SETTLED
 }
 
-@test "models: all nodes that live degrade, and none before all leases are over" {
+@test "models: all live nodes degrade, and none before all leases have expired" {
     holds degrade
     more holds degrade -DFAULTS=2
     more holds degrade -DFREEZES=1
@@ -97,7 +97,7 @@ more() {
     more refutes degrade -DNO_SILENCE
 }
 
-@test "models: nobody is told that a flush is over before its home has stored" {
+@test "models: no node learns that a flush has finished before its home has stored" {
     holds flush
     more holds flush -DEPOCHS=2 -DDEATHS=0
     refutes flush -DEND_OF_PART

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The main job: what MPI ranks wrote is what the mount shows.
+# The main function: the mount shows the bytes that MPI ranks wrote.
 
 load helper
 
@@ -35,7 +35,7 @@ load helper
     [ "$(stat -c %s "$mnt/rank4")" -eq 0 ]
 }
 
-@test "mount: usable when mpiio-mount returns, twenty times over" {
+@test "mount: usable when mpiio-mount returns, twenty times in a row" {
     local i
     scatter_spec
     for ((i = 0; i < 20; i++)); do
@@ -45,13 +45,13 @@ load helper
     done
 }
 
-@test "mount: a type of its own in the table of mounts, with the spec's name" {
+@test "mount: has its own type in the table of mounts, with the spec's name" {
     scatter_spec
     mount_spec s.json
     [ "$(findmnt -n -o FSTYPE "$mnt")" = fuse.mpiio ]
 }
 
-@test "mount: a user who is not root mounts, reads and unmounts" {
+@test "mount: an unprivileged user mounts, reads and unmounts" {
     user_folder own
     cd own
     (scatter_spec)
@@ -68,7 +68,7 @@ load helper
     run ! is_mounted mnt
 }
 
-@test "mount: root takes away another user's mount and waits for the daemon" {
+@test "mount: root unmounts another user's mount and waits for the daemon" {
     user_folder own
     cd own
     (scatter_spec)
@@ -80,7 +80,7 @@ load helper
     has_ended "$pid"
 }
 
-@test "mount: a user cannot read a file that he may not open, status 1" {
+@test "mount: a user cannot mount a file that he may not open, status 1" {
     user_folder own
     cd own
     (scatter_spec)
@@ -92,7 +92,7 @@ load helper
     run ! is_mounted mnt
 }
 
-@test "mount: with -o ro a slice opened for writing is EROFS" {
+@test "mount: with -o ro, opening a slice for writing gives EROFS" {
     scatter_spec
     mount_spec s.json -o ro
     run -1 bash -c "echo x >'$mnt/rank0'"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# Several nodes, all on this machine: a daemon and a mount each, at m0, m1, ... Load it after helper.
+# Several nodes on this machine: a daemon and a mount each, at m0, m1, ... Load it after helper.
 
-# start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused; a log for
-# all is in ./log. $daemon: a program in the place of mpiio-fused, which runs that.
+# start_nodes COUNT [OPTION]...: mounts s.json on m0, m1, ... with options of mpiio-fused. The log
+# of all nodes is ./log. $daemon is a program that is started instead of mpiio-fused, and runs that.
 start_nodes() {
     local count=$1 i
     shift
@@ -19,12 +19,12 @@ start_nodes() {
     grep -q ready out
 }
 
-# The nodes are ready, or their engines have ended.
+# Succeeds once the nodes are ready, or their engines have exited.
 start_is_over() {
     grep -qs ready out || ! kill -0 "$engines" 2>/dev/null
 }
 
-# run_daemons COMMAND...: start_nodes has daemons run by that command.
+# run_daemons COMMAND...: makes start_nodes run daemons by this command.
 run_daemons() {
     mkdir -p run
     daemon=$tmp/run/mpiio-fused
@@ -35,7 +35,7 @@ END
     chmod +x "$daemon"
 }
 
-# Unmounts those that are mounted; then nothing is left: no daemon, no engine.
+# Unmounts the nodes that are mounted. Afterwards no daemon and no engine is left.
 stop_nodes() {
     local folder
     for folder in m[0-9]*; do
@@ -46,13 +46,14 @@ stop_nodes() {
     nothing_left
 }
 
-# spec BLOCK [RANKS] [MORE]: f.dat, or $file, whose blocks are dealt to ranks; MORE: keys of the spec.
+# spec BLOCK [RANKS] [MORE]: makes f.dat, or $file, whose blocks are dealt to ranks. MORE: keys of
+# the spec.
 spec() {
     dealt "${file:-f.dat}" "${2:-4}" "$1" "${3:-}" >s.json
     : >>"${file:-f.dat}"
 }
 
-# stat_sum KEY: over the nodes, of what stats.json tells.
+# stat_sum KEY: prints the sum of a value of stats.json over the nodes.
 stat_sum() {
     cat m[0-9]*/.mpiio/stats.json | jq -s "map($1) | add"
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Several nodes write back and flush together, come and go, and show each other what they have.
+# Several nodes write back and flush together, join and leave, and show each other their data.
 
 load helper
 load nodes
@@ -21,7 +21,7 @@ load nodes
     stop_nodes
 }
 
-@test "nodes: what was closed or synced on one is seen by who opens or syncs on another" {
+@test "nodes: what was closed or synced on one is seen by an open or sync on another" {
     spec 512
     head -c 8192 /dev/zero >f.dat
     start_nodes 3 -o flush_interval=0
@@ -29,17 +29,17 @@ load nodes
     stop_nodes
 }
 
-@test "nodes: pages are kept across opens, and not across a flush, whatever the file's times tell" {
+@test "nodes: pages are kept across opens, but not across a flush, whatever the file's times are" {
     spec 512
     head -c 8192 /dev/zero >f.dat
-    sleep 0.1 # so that the file's times count as settled
+    sleep 0.1 # until the file's times count as settled
     run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so" "STALE_FILE=$tmp/f.dat"
     start_nodes 2 -o flush_interval=0
     python pages_are_kept_across_opens
     stop_nodes
 }
 
-@test "nodes: a node reads at once what it has written, through any slice and view" {
+@test "nodes: a node reads its own writes immediately, through any slice and view" {
     cat >s.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
     "dealt": { "filetype": { "type": "scatter", "blocklength": 16 } },
@@ -51,7 +51,7 @@ END
     stop_nodes
 }
 
-@test "nodes: what nobody syncs is stored after flush_interval" {
+@test "nodes: data that no program syncs is stored after flush_interval" {
     spec 8
     start_nodes 2 -o flush_interval=1
     python what_nobody_syncs_is_stored_after
@@ -59,7 +59,7 @@ END
     stop_nodes
 }
 
-@test "nodes: writers of more than dirty_max wait, and requests are answered meanwhile" {
+@test "nodes: writers of more than dirty_max wait, and other requests are answered meanwhile" {
     spec 4096
     start_nodes 2 -o dirty_max=4M,flush_interval=0,threads=2
     python writers_of_more_than_dirty_max_wait
@@ -68,14 +68,14 @@ END
     stop_nodes
 }
 
-@test "nodes: what a node has no room for waits for what another writes beside it, if nobody else waits" {
+@test "nodes: without room, a node postpones blocks that another node may complete, unless a program waits" {
     spec 8 2
     start_nodes 2 -o dirty_max=8M,flush_interval=0
     python what_a_node_has_no_room
     stop_nodes
 }
 
-@test "nodes: a full disk is told to those whose data is unsaved; with room again all is stored" {
+@test "nodes: a full disk is reported to writers of unsaved data; with room all is stored" {
     local how
     ram_disk 8m
     for how in auto posix mpiio; do
@@ -133,7 +133,7 @@ self.npy" ]
     stop_nodes
 }
 
-@test "nodes: behind NumPy headers: written back, and in atomic mode" {
+@test "nodes: behind NumPy headers: with write-back, and in atomic mode" {
     spec 8 4
     head -c 3200 /dev/zero >f.dat
     start_nodes 2 -o npy
@@ -141,7 +141,7 @@ self.npy" ]
     stop_nodes
 }
 
-@test "nodes: hints go to MPI-IO and back" {
+@test "nodes: hints are passed to MPI-IO and reported" {
     spec 8 4 '"hints": {"cb_nodes": "1", "cb_buffer_size": "65536"},'
     start_nodes 2
     [ "$(jq -r .cluster.hints.cb_nodes m1/.mpiio/stats.json)" = 1 ]
@@ -150,7 +150,7 @@ self.npy" ]
     stop_nodes
 }
 
-@test "nodes: all kinds of store, written through, and read-only" {
+@test "nodes: all kinds of store, write-through, and read-only" {
     local options
     for options in store=posix store=mpiio cache=through; do
         rm -f f.dat
@@ -165,7 +165,7 @@ self.npy" ]
     stop_nodes
 }
 
-@test "nodes: one that cannot mount is told of with its host, and nothing is left" {
+@test "nodes: one that cannot mount is reported with its host, and nothing is left" {
     spec 8
     mkdir m0
     : >m1
@@ -180,7 +180,7 @@ self.npy" ]
     stop_nodes
 }
 
-# allowed MOUNT: the limits of descriptors of its daemon.
+# allowed MOUNT: prints the descriptor limits of the mount's daemon.
 allowed() {
     awk '/^Max open files/ { print $4 ":" $5 }' "/proc/$(daemon_pid "$1")/limits"
 }
@@ -192,7 +192,7 @@ allowed() {
     [ "$(allowed m0)" = 130:1000 ]
     [ "$(allowed m1)" = 129:1000 ]
     stop_nodes
-    # And eight more for each other node of the pool, on all nodes.
+    # Eight more for each other node of the pool, on all nodes.
     start_nodes 3
     [ "$(allowed m0)" = 146:1000 ]
     [ "$(allowed m1)" = 145:1000 ]
@@ -211,7 +211,7 @@ allowed() {
     stop_nodes
 }
 
-@test "nodes: one is unmounted alone, with what it holds, and the others go on" {
+@test "nodes: one is unmounted alone, with its data, and the others continue" {
     spec 8
     start_nodes 3 -o flush_interval=0
     python one_is_unmounted_alone
@@ -226,7 +226,7 @@ allowed() {
     stop_nodes
 }
 
-@test "nodes: signals make no node that is unmounted give up what it holds, nor leave the others" {
+@test "nodes: signals do not make a node that is unmounted lose its data or leave the others" {
     local pid signal
     ram_disk 8m
     file=disk/f.dat spec 1048576
@@ -249,18 +249,18 @@ allowed() {
     run ! grep "are lost" log
 }
 
-# holds BYTES MOUNTPOINT: so much is written there and not stored.
+# holds BYTES MOUNTPOINT: succeeds if that many bytes are written there and not stored.
 holds() {
     [ "$(stat_of dirty_bytes "$2")" -eq "$1" ]
 }
 
-# signalled PID TEXT: sends SIGTERM once more; true if the text is in the log.
+# signalled PID TEXT: sends SIGTERM again. Succeeds if the text is in the log.
 signalled() {
     kill -TERM "$1"
     grep -qF -- "$2" log
 }
 
-@test "nodes: a second signal says what a daemon that is to end still waits for" {
+@test "nodes: after a second signal, the log says what a daemon still waits for before it exits" {
     local ends other writer
     spec 8
     start_nodes 2 -o flush_interval=0,peer_timeout=100
@@ -279,7 +279,7 @@ signalled() {
     [ "$(cat f.dat)" = 01234567 ]
 }
 
-@test "nodes: all are unmounted from one of them, unless something is unsaved or in use" {
+@test "nodes: all are unmounted from one of them, unless data is unsaved or a mount is in use" {
     ram_disk 8m
     file=disk/f.dat spec 1048576
     start_nodes 3 -o flush_interval=0
@@ -303,7 +303,7 @@ signalled() {
     [ "$(stat -c %s disk/f.dat)" -eq 2097152 ]
 }
 
-@test "nodes: an engine that dies leaves each node on its own, with all that it holds" {
+@test "nodes: if an engine dies, each node continues alone with all its data" {
     spec 8
     start_nodes 3 -o flush_interval=0
     python an_engine_that_dies_leaves_each
@@ -312,7 +312,7 @@ signalled() {
     stop_nodes
 }
 
-@test "nodes: cache=back on one: stored at close, fsync, and by its age" {
+@test "nodes: cache=back on one: stored by close, fsync, and with age" {
     spec 8
     mount_spec s.json -o cache=back,flush_interval=1
     python cache_back_on_one
@@ -321,7 +321,7 @@ signalled() {
     mpiio-umount "$mnt"
 }
 
-@test "nodes: converted slices: written back, parts of values, and in atomic mode" {
+@test "nodes: converted slices: write-back, partial values, and atomic mode" {
     cat >s.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 2,
   "view": { "etype": "long_double", "filetype": { "type": "scatter" }, "datarep": "external32" } }

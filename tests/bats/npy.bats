@@ -5,7 +5,7 @@
 # shellcheck disable=SC2012 # what ls shows is what is tested
 load helper
 
-# np CODE: runs python with numpy as np, the mount as m; a failed assert shows its line.
+# np CODE: runs python with numpy as np and the mount as m. If an assert fails, it prints the line.
 np() {
     /usr/bin/python3 -W error - "$mnt" 3>&- <<END
 import os, sys, numpy as np
@@ -14,7 +14,7 @@ $1
 END
 }
 
-# doubles_spec FILETYPE: 24 doubles 0, 1, .. 23 in d.dat; four ranks.
+# doubles_spec FILETYPE: makes d.dat with 24 doubles 0, 1, .. 23, for four ranks.
 doubles_spec() {
     /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
     cat >d.json <<END
@@ -23,13 +23,13 @@ doubles_spec() {
 END
 }
 
-# darray_spec ORDER DISTRIBUTION: 4 x 6 doubles by a grid of 2 x 2.
+# darray_spec ORDER DISTRIBUTION: makes 4 x 6 doubles, distributed over a grid of 2 x 2.
 darray_spec() {
     doubles_spec "{ \"type\": \"darray\", \"gsizes\": [4, 6], \"psizes\": [2, 2],
         \"distribs\": [\"block\", \"$2\"], \"dargs\": [null, null], \"order\": \"$1\" }"
 }
 
-@test "npy: files beside the slices, under both names, only with the option" {
+@test "npy: files beside the slices, with both forms of their names, only with the option" {
     scatter_spec
     mount_spec s.json -n 11
     [ ! -e "$mnt/rank00.npy" ]
@@ -62,12 +62,12 @@ assert (a == np.fromfile("s.dat", "u2").reshape(-1, 4, 8)[:, 2].ravel()).all()
 size = os.stat(m + "/rank2").st_size
 assert os.stat(m + "/rank2.npy").st_size == size + 128'
     cmp "$mnt/rank2" <(tail -c +129 "$mnt/rank2.npy")
-    # From any place, over the end of the header, too.
+    # Also from any offset, across the end of the header.
     cmp <(tail -c +101 "$mnt/rank2.npy" | head -c 60) <(dd if="$mnt/rank2.npy" bs=20 skip=5 count=3 \
         iflag=direct status=none)
 }
 
-@test "npy: block-block darray, in either order, mapped r" {
+@test "npy: block-block darray, in either order, mapped with mode r" {
     local order
     for order in C Fortran; do
         darray_spec $order block
@@ -118,7 +118,7 @@ os.truncate("d.dat", 0)
 assert np.load(m + "/rank0.npy").shape == (0,)'
 }
 
-@test "npy: a structure is a structured dtype" {
+@test "npy: a struct becomes a structured dtype" {
     np '
 t = np.dtype({"names": ["a", "b", "c"], "formats": ["i4", ("f8", (2,)), "S1"],
               "offsets": [0, 8, 24], "itemsize": 32})
@@ -163,14 +163,15 @@ assert np.load(m + "/all/rank0.npy").dtype == "f8" and np.load(m + "/words/rank1
     mount_spec d.json -o npy
     cat >sum.py <<'END'
 import sys, numpy
-# One write: mpiexec mixes what the ranks write, and without a buffer print() writes the line's end by itself.
+# A single write, because mpiexec mixes the ranks' writes, and an unbuffered print() writes the line
+# end separately.
 sys.stdout.write(f"{numpy.load(sys.argv[1], mmap_mode='r').sum()}\n")
 END
     mpi_run 4 /usr/bin/python3 sum.py "$mnt/self.npy" | sort -n >sums
     [ "$(tr '\n' ' ' <sums)" = "24.0 42.0 96.0 114.0 " ]
 }
 
-@test "npy: stores through a mapping (r+) are in the file" {
+@test "npy: stores through a mapping (r+) reach the file" {
     darray_spec C block
     mount_spec d.json -o npy
     np '
@@ -186,7 +187,7 @@ assert (np.load(m + "/rank3.npy") == whole[2:, 3:]).all()
 assert (np.fromfile(m + "/rank3").reshape(2, 3) == whole[2:, 3:]).all()'
 }
 
-@test "npy: numpy.save onto a slice, of its own shape only" {
+@test "npy: numpy.save writes to a slice, but only an array of its shape" {
     local order
     for order in C Fortran; do
         darray_spec $order block
@@ -211,7 +212,7 @@ assert (np.load(m + "/rank1.npy") == new).all()'
     done
 }
 
-@test "npy: numpy.save makes an empty file what it is to be" {
+@test "npy: numpy.save extends an empty file to its full size" {
     darray_spec C block
     rm d.dat
     mount_spec d.json -o npy,create
@@ -227,7 +228,7 @@ for rank in range(4):
     assert (np.load(f"{m}/rank{rank}.npy") == whole[2 * i :, 3 * j :][:2, :3]).all()'
 }
 
-@test "npy: the header cannot be changed, and tells what is there when no data follows" {
+@test "npy: the header cannot be changed, and shows the present size if no data follows" {
     darray_spec C block
     mount_spec d.json -o npy
     np '
@@ -252,7 +253,7 @@ for flags in os.O_WRONLY, os.O_RDWR:
     assert refused(os.truncate, path, 127) and refused(os.truncate, path, 130)
 os.truncate(path, len(before))
 assert open("d.dat", "rb").read() == np.arange(24.0).tobytes()'
-    # Stores to a mapped header have no effect, and data beside it is not damaged.
+    # Stores to a mapped header have no effect, and do not damage the data after it.
     np '
 import mmap, time
 path = m + "/rank0.npy"
@@ -275,14 +276,14 @@ wait_for(before[:128])
 a = np.load(path)
 assert a[0, 0] == 7 and a[0, 1] == 1
 os.truncate("d.dat", 0)
-time.sleep(0.3) # pages of a file that was left alone are kept
+time.sleep(0.3) # pages are kept if the file was not accessed for a moment
 empty = open(path, "rb").read()
 assert len(empty) == 128 and empty[:6] == before[:6]
 store(4, b"#")
 wait_for(empty)'
 }
 
-@test "npy: append, truncate to more, fallocate and seeking mind the header" {
+@test "npy: append, truncate to more, fallocate and seek account for the header" {
     scatter_spec
     mount_spec s.json -o npy
     np '
@@ -312,7 +313,7 @@ except OSError as error:
     assert error.errno == 6'
 }
 
-@test "npy: O_TRUNC is ignored, ro is EROFS, and unique changes nothing" {
+@test "npy: O_TRUNC is ignored, ro gives EROFS, and unique changes nothing" {
     scatter_spec
     mount_spec s.json -o npy,unique
     [ "$(stat_of writeback)" = false ]
@@ -330,7 +331,7 @@ assert (np.fromfile(m + "/rank0", "u1") == 3).all()'
     [ "$output" = 3072 ]
 }
 
-@test "npy: what others write is seen at the next open, header and data" {
+@test "npy: others' writes are seen at the next open, in header and data" {
     scatter_spec
     mount_spec s.json -o npy
     np '
@@ -346,7 +347,7 @@ for step in range(20):
     assert np.load(path).shape == (1024 + 512 * (step + 1),)'
 }
 
-@test "npy: a file in external32 is native in the array, read and written" {
+@test "npy: a file in external32 is a native array, read and written" {
     /usr/bin/python3 -c 'import numpy; numpy.arange(24).astype(">i4").tofile("e.dat")'
     cat >e.json <<'END'
 { "viewspec": 1, "file": "e.dat", "ranks": 4,
@@ -376,7 +377,7 @@ os.close(f)
 assert (np.fromfile("e.dat", ">i4").reshape((4, 6), order="F") == whole).all()'
 }
 
-@test "npy: what is stored through a mapping and finds no room is the slice's, too" {
+@test "npy: a store through a mapping that finds no room belongs to the slice, too" {
     ram_disk 1m
     truncate -s 1m disk/x.dat
     fill_disk
@@ -432,7 +433,7 @@ a = np.load(m + "/shaped/rank0.npy")
 assert a.dtype == "f8" and a.tolist() == [[0, 1, 0, 2, 3]]'
 }
 
-@test "npy: random gaps, beside a naive typemap" {
+@test "npy: random gaps, against a naive typemap" {
     local seed=${MPIIO_SEED:-$RANDOM}
     echo "MPIIO_SEED=$seed"
     /usr/bin/python3 "$top/tests/npy/gaps.py" make "$seed"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-engine with Open MPI, which the build makes beside the one that is installed.
+# mpiio-engine with Open MPI, which the build makes in addition to the installed one.
 
 load helper
 load cluster
@@ -9,11 +9,11 @@ setup() {
     begin_test
     engine=$MPIIO_BUILD/tests/engine/engine-openmpi
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    # Open MPI's files, which it leaves there when it is killed.
+    # Open MPI leaves files there when it is killed.
     export TMPDIR=$tmp
 }
 
-# write_all: each host writes 1 MiB to its slice, another one than before; one of them syncs.
+# write_all: each host writes 1 MiB to its slice, with new bytes each time. One of them syncs.
 write_all() {
     /usr/bin/python3 "$topic" write_all "$1"
 }
@@ -22,7 +22,7 @@ is_degraded() {
     [ "$(attribute "at/$1" state)" = degraded ]
 }
 
-@test "openmpi: three hosts write together, over TCP alone; an engine dies, and the daemons go on" {
+@test "openmpi: three hosts write together, over TCP alone; an engine dies, and the daemons continue" {
     local node
     make_hosts 3
     dealt x.dat 3 512 >x.json
@@ -31,7 +31,7 @@ is_degraded() {
     export MPIIO_MPIEXEC="mpiexec.openmpi --mca plm_rsh_agent $tmp/launcher --mca pml ob1 --mca btl tcp,self"
     mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
     write_all 1
-    # 3 MiB have one home.
+    # 3 MiB have a single home.
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.store_calls) | add')" -eq 1 ]
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.sent_bytes) | add')" -ge $((2 << 20)) ]
     mpiio-umount at/2
@@ -66,7 +66,7 @@ is_degraded() {
     done
 }
 
-@test "openmpi: an engine of another MPI than mpiexec's is told of, and mounts nothing" {
+@test "openmpi: an engine of another MPI than mpiexec's is reported, and nothing is mounted" {
     scatter_spec
     [[ $("$engine" --version) == *" (Open MPI)" ]]
     MPIIO_ENGINE=$engine MPIIO_MPIEXEC=$(mpich_mpiexec) run -1 --separate-stderr mpiio-mount \

@@ -5,7 +5,7 @@
 load helper
 load nodes
 
-# np CODE: runs python with numpy as np, the mount as m; a failed assert shows its line.
+# np CODE: runs python with numpy as np and the mount as m. If an assert fails, it prints the line.
 np() {
     /usr/bin/python3 -W error - "$mnt" 3>&- <<END
 import errno, mmap, os, sys, numpy as np
@@ -14,8 +14,8 @@ $1
 END
 }
 
-# fortran_spec KEYS: 40 x 50 doubles in Fortran order behind 64 bytes in f.dat, in halves for 2 ranks,
-# and a table behind them that is nobody's.
+# fortran_spec KEYS: makes f.dat with 40 x 50 doubles in Fortran order behind 64 bytes, in halves
+# for 2 ranks, and a table behind them that belongs to no rank.
 fortran_spec() {
     np 'a = np.arange(2000.0).reshape(40, 50)
 open("f.dat", "wb").write(b"h" * 64 + a.tobytes("F") + b"t" * 5000)'
@@ -27,7 +27,7 @@ open("f.dat", "wb").write(b"h" * 64 + a.tobytes("F") + b"t" * 5000)'
 END
 }
 
-# halo_spec: 12 x 8 ints in h.dat for 4 ranks, each in memory with a ghost cell around.
+# halo_spec: makes h.dat with 12 x 8 ints for 4 ranks. In memory, each has a ghost cell all around.
 halo_spec() {
     np 'np.arange(96, dtype="i4").tofile("h.dat")'
     cat >h.json <<'END'
@@ -39,7 +39,7 @@ halo_spec() {
 END
 }
 
-@test "order: a view ends with its tiles, whatever follows, and does not grow" {
+@test "order: a view ends with its tiles, whatever follows in the file, and does not grow" {
     fortran_spec '"tiles": 1,'
     mount_spec f.json
     [ "$(stat -c %s "$mnt/rank0")" -eq 8000 ]
@@ -89,7 +89,7 @@ assert open("f.dat", "rb").read() == b"h" * 64 + a.tobytes("F") + b"t" * 5000'
     mpiio-view owner f.json 72 | grep -q "0	400$"
 }
 
-@test "order: ghost cells are zeros and holes, and stay so" {
+@test "order: ghost cells read as zeros and holes, and stay so" {
     halo_spec
     mount_spec h.json -o npy
     np '

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2154 # the variables are helper.bash's
 # Functions for tests of "ordered": load it after helper.
 
-# common RANKS [ETYPE]: s.json, a view that all ranks have of f.dat, which is empty.
+# common RANKS [ETYPE]: makes s.json, in which each rank has the same view of f.dat, which is empty.
 common() {
     cat >s.json <<END
 { "viewspec": 1, "file": "f.dat", "ranks": $1,

@@ -1,27 +1,27 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# "ordered": what ranks read and write in the order of ranks, whoever comes first.
+# "ordered": ranks read and write in the order of ranks, whatever the order of their arrival.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and tmp
 load helper
 load ordered
 
-# waiting: the bytes that wait for their turn.
+# waiting: prints how many bytes wait for their turn.
 waiting() {
     stat_of ordered_waiting_bytes
 }
 
-# ranks_done COUNT: true once so many shares have had their turn.
+# ranks_done COUNT: succeeds once that many contributions have had their turn.
 ranks_done() {
     [ "$(stat_of ordered_shares)" -eq "$1" ]
 }
 
-# has_turn RANK: true once it is that rank's.
+# has_turn RANK: succeeds once it is this rank's turn.
 has_turn() {
     [ "$(attribute "$mnt/ordered" turn)" -eq "$1" ]
 }
 
-# waits COUNT: true once so many have had to wait.
+# waits COUNT: succeeds once that many contributions have had to wait.
 waits() {
     [ "$(stat_of ordered_waits)" -ge "$1" ]
 }
@@ -45,14 +45,14 @@ waits() {
     [ "$(waiting)" -eq 0 ]
 }
 
-@test "ordered: names are found and not listed; the last rank's share waits for the first" {
+@test "ordered: names are found and not listed; the last rank's contribution waits for the first" {
     common 3
     mount_spec s.json
     [ "$(ls "$mnt")" = $'rank0\nrank1\nrank2' ]
     [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
     [ "$(error_of 'os.open(m + "/ordered/rank3", 0)')" = ENOENT ]
     [ "$(error_of 'os.lseek(os.open(m + "/ordered/rank0", 0), 3, 0)')" = ESPIPE ]
-    # This was a round of rank 0, with nothing in it.
+    # That was an empty contribution of rank 0.
     echo third >"$mnt/ordered/rank2"
     [ "$(waiting)" -eq 6 ]
     await has_turn 1
@@ -60,27 +60,27 @@ waits() {
     echo second >>"$mnt/ordered/rank1"
     await ranks_done 3
     [ "$(cat f.dat)" = $'second\nthird' ]
-    # Unmounting places what waits, without the ranks that never came.
+    # Unmounting places the waiting contributions, without the ranks that never came.
     echo late >"$mnt/ordered/rank1"
     echo later >"$mnt/ordered/rank1"
     echo latest >"$mnt/ordered/rank0"
     await ranks_done 5
     mpiio-umount "$mnt"
     [ "$(cat f.dat)" = $'second\nthird\nlatest\nlate\nlater' ]
-    # If ranks see different bytes, there is none.
+    # If ranks see different bytes, there is no "ordered".
     scatter_spec
     mount_spec s.json
     [ ! -e "$mnt/ordered" ]
 }
 
-@test "ordered: 200 rounds with random arrival, memory for less than a share, against a model" {
+@test "ordered: 200 rounds with random arrival, and memory for less than a contribution, against a model" {
     common 5 int
     mount_spec s.json -o dirty_max=1M
     random_rounds 200 5 4 1500000 mnt
     cmp f.dat want
 }
 
-@test "ordered: a share of one who is killed is what he had written" {
+@test "ordered: a killed writer's contribution is what he had written" {
     common 3
     mount_spec s.json
     python a_share_of_one
@@ -95,7 +95,7 @@ waits() {
     writer=$!
     await waits 1
     [ "$(waiting)" -le 1048576 ]
-    # A signal ends it, and what it had written before is its share.
+    # A signal ends the writer. Its contribution is what it has written so far.
     kill -TERM "$writer"
     status=0
     wait "$writer" || status=$?
@@ -108,7 +108,7 @@ waits() {
     cmp f.dat <(echo zero; head -c 614400 big; printf two)
 }
 
-@test "ordered: unmounting by force and SIGTERM wait for nobody who waits" {
+@test "ordered: unmounting by force and SIGTERM do not wait for waiting writers" {
     local writer pid way
     common 2
     mount_spec s.json -o dirty_max=1M
@@ -128,7 +128,7 @@ waits() {
         esac
         gone "$pid"
         wait "$writer"
-        # Bytes that had arrived are there.
+        # Bytes that had arrived are in the file.
         [ "$(stat -c %s f.dat)" -ge 614400 ]
         run is_mounted
         [ "$status" -ne 0 ] || as_root umount -l "$mnt"
@@ -136,7 +136,7 @@ waits() {
     done
 }
 
-@test "ordered: mpiio-umount -f reports what waited in a daemon that it has killed" {
+@test "ordered: mpiio-umount -f reports how many bytes waited in a daemon that it has killed" {
     common 4
     mount_spec s.json
     pid=$(daemon_pid)
@@ -149,7 +149,7 @@ waits() {
     [ "${#lines[@]}" -eq 2 ]
     gone "$pid"
     run ! is_mounted
-    # The number leaves out what has been placed.
+    # The number does not include bytes that were placed.
     mount_spec s.json
     pid=$(daemon_pid)
     echo one >"$mnt/ordered/rank1"
@@ -177,14 +177,14 @@ waits() {
     [ "$(<f.dat)" = three ]
 }
 
-@test "ordered: ranks read one after the other what each of them wants" {
+@test "ordered: ranks read in turn, each as much as it wants" {
     common 3 int
     seq -f %3.0f 0 299 >f.dat
     mount_spec s.json
     python ranks_read_one_after_the_other
 }
 
-@test "ordered: what cannot be stored is told by fsync and close, else by the log and at the end" {
+@test "ordered: data that cannot be stored is reported by fsync and close, else in the log and by unmounting" {
     small_disk 4
     common 2
     mv f.dat disk
