@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The Debian packages: what scripts/package builds, and what installing and removing them does.
+# The Debian packages: what scripts/package builds, and the effect of installing and removing them.
 
 load helper
 
-# in_root ARGUMENT...: dpkg, of an empty system in the folder root.
+# in_root ARGUMENT...: runs dpkg for an empty system in the directory root.
 in_root() {
     as_root dpkg --root="$tmp/root" --force-depends --force-not-root --log=/dev/null "$@"
 }
 
-# upgraded FOLDER: the packages in out, as a later version has them.
+# upgraded FOLDER: makes a later version of the packages in out.
 upgraded() {
     local package
     mkdir "$1"
@@ -21,7 +21,7 @@ upgraded() {
     done
 }
 
-@test "package: four packages and the sources, which lintian takes, install and are removed" {
+@test "package: four packages and the sources pass lintian, install and are removed" {
     # Compiling with -g and -O2 would take most of the time.
     CC='' DEB_CFLAGS_STRIP=-g DEB_CFLAGS_APPEND=-O1 DEB_BUILD_OPTIONS="nocheck parallel=2" "$top/scripts/package" out
     (cd out && printf '%s\n' *) | sed 's/_.*//' | sort -u >built
@@ -31,7 +31,7 @@ libmpiio0
 mpiio-viewfs
 mpiio-viewfs-mpi
 LINES
-    # The sources are all that git has.
+    # The source package has all files that git has.
     (cd out && dpkg-source --no-check -x ./*.dsc sources) >extracted
     (cd out/sources && find . -type f -o -type l) | sed 's|^\./||' | sort >packed
     diff /dev/null <(git -c safe.directory='*' -C "$top" ls-files | while read -r file; do
@@ -41,7 +41,7 @@ LINES
     mkdir -p root/var/lib/dpkg/{info,updates,triggers}
     touch root/var/lib/dpkg/status
     in_root -i out/*.deb >installed
-    # Each file that an installation from source has is in a package.
+    # Each file of an installation from source is in a package.
     (cd "$MPIIO_STAGE" && find . -type f \( -name 'mpiio*' -o -name '*.h' -o -name 'libmpiio*' \)) |
         sed 's|.*/||' | sort -u >sources
     (cd root && find usr -type f -o -type l) | sed -E 's|.*/||; s|\.gz$||' | sort -u >packages
@@ -58,9 +58,9 @@ LINES
     while read -r page; do
         hardened "$page" 2 || { echo "not hardened: $page" && false; }
     done < <(find root/usr -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print)
-    # Assertions are for developers.
+    # Release builds have no assertions.
     run -1 grep -rq __assert_fail root/usr/bin root/usr/sbin root/usr/lib
-    # A later version, and away with all: nothing is kept for a purge.
+    # Upgrades to a later version, and removes everything. Nothing remains for a purge.
     upgraded later
     in_root -i later/*.deb >installed
     [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 4 ]

@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Hosts that are all well, some of which do not reach each other, while all of them write: nothing
-# hangs, what was written is stored, and the log names who does not reach whom. A cell is the number
-# of hosts, the cuts, and when: before the first flush, during one, or after the last; and where it
-# is not 16, how many nodes there are right below one.
+# Partitions: all hosts work, but some do not reach each other, while all of them write. Nothing
+# hangs, written data is stored, and the log names the nodes that do not reach each other. A cell is
+# the number of hosts, the cuts, and the moment: before the first flush, during one, or after the
+# last one. A fourth word is the number of nodes directly below a node, if it is not 16.
 #
-# A cut "1>2": nothing that host 1 sends arrives at host 2; "1-2": nor the other way.
+# A cut "1>2" loses all messages from host 1 to host 2. "1-2" loses both directions.
 
 load helper
 load cluster
 load survivors
 
-# These are run always. With MPIIO_PARTITIONS=all, all that there are among three hosts, and as many
-# among four; with a list of cells, "3 1-2 during;4 1>2,3>2 before", those.
+# These cells are always run. MPIIO_PARTITIONS=all runs all cells of three hosts, and as many of
+# four. A list such as "3 1-2 during;4 1>2,3>2 before" runs these cells.
 cells=(
     "3 1-2 during" "3 1>2 during" "3 1-2 before" "3 1-2 after" "3 0-1,2>0 after"
     "3 0>1 during" "3 0-1,1-2 during"
@@ -21,7 +21,7 @@ cells=(
 )
 at_once=3
 
-# Every way of cutting hosts, in every direction, at every moment: for four, a sample.
+# Prints all cuts, in every direction, at every moment; for four hosts, a sample.
 all_cells() {
     local hosts=$1 edges=() i j mask cuts moment
     for ((i = 0; i < hosts; i++)); do
@@ -41,12 +41,12 @@ all_cells() {
     done
 }
 
-# cut FROM TO: messages from FROM no longer arrive.
+# cut FROM TO: messages from FROM no longer arrive at TO.
 cut() {
     at "node$1" ip route add blackhole "10.77.0.$(($2 + 1))"
 }
 
-# Cuts what $cuts says, in all directions as nearly at once as can be.
+# Makes the cuts of $cuts, all directions as nearly at once as possible.
 cut_all() {
     local one
     for one in ${cuts//,/ }; do
@@ -64,12 +64,12 @@ heal() {
     done
 }
 
-# The cuts, both ways, as a pattern for what may be said of two nodes.
+# Prints a pattern for pairs of nodes that the cuts separate, in both orders.
 is_cut() {
     [[ ,$cuts, == *,"$1"[-\>]"$2",* || ,$cuts, == *,"$2"[-\>]"$1",* ]]
 }
 
-# is_named LINE: it tells of nodes that do not reach each other, and of no others.
+# is_named LINE: succeeds if the line names nodes that do not reach each other, and no others.
 is_named() {
     local pairs a b
     mapfile -t pairs < <(grep -oE 'node [0-9] \([a-z0-9]+\) (does not hear|and) node [0-9]' <<<"$1")
@@ -80,7 +80,7 @@ is_named() {
     done
 }
 
-# Some daemons that are connected with each other are cut off.
+# Succeeds if the cuts separate daemons that are connected with each other.
 cuts_daemons() {
     local one low high
     for one in ${cuts//,/ }; do
@@ -91,8 +91,8 @@ cuts_daemons() {
     return 1
 }
 
-# Each node that has degraded has told why, once: who does not reach whom, as far as the engines
-# are concerned; or, where daemons do not reach each other, who is not heard.
+# Each degraded node has logged the reason once: the engines that do not reach each other, or, if
+# daemons do not reach each other, the silent daemon.
 check_log() {
     local lines line
     mapfile -t lines < <(grep "degraded: node" log)
@@ -115,7 +115,7 @@ unmount_cell() {
     done
 }
 
-# step COMMAND...: runs it, and says if it fails.
+# step COMMAND...: runs a command, and reports if it fails.
 step() {
     "$@" || {
         echo "failed: $*"
@@ -123,7 +123,7 @@ step() {
     }
 }
 
-# run_cell SEED HOSTS CUTS MOMENT [WIDTH]: in a folder and a shell of its own.
+# run_cell SEED HOSTS CUTS MOMENT [WIDTH]: runs a cell in its own directory and shell.
 run_cell() {
     # shellcheck disable=SC2034 # of start_writer
     local count=$2 cuts=$3 moment=$4 width=${5:-16} timeout=2 nodes=() logs=() writers=() node
@@ -161,7 +161,7 @@ run_cell() {
     step "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
 }
 
-@test "partition: hosts that do not reach each other degrade, name who, and lose nothing" {
+@test "partition: hosts that do not reach each other degrade, name each other, and lose nothing" {
     local cell i failed=() jobs=() seed=${MPIIO_SEED:-$RANDOM}
     export hosts=''
     case ${MPIIO_PARTITIONS:-} in

@@ -5,7 +5,8 @@
 load helper
 load nodes
 
-# values ETYPE: s.json, f.dat is ETYPEs of external32, all of them in the slice of rank 0.
+# values ETYPE: makes s.json. f.dat contains ETYPEs in external32, all of them in the slice of rank
+# 0.
 values() {
     cat >s.json <<END
 { "viewspec": 1, "file": "f.dat", "ranks": 1,
@@ -14,21 +15,21 @@ END
     : >f.dat
 }
 
-@test "parts: two nodes write the bytes of longs at once: all of them are in the file" {
+@test "parts: two nodes write bytes of the same longs at once: all bytes are in the file" {
     values long
     start_nodes 2 -o flush_interval=0
     python two_nodes_write_the_bytes
     stop_nodes
 }
 
-@test "parts: two nodes write the bytes of long doubles that both have: all are in the file" {
+@test "parts: two nodes write bytes of the same long doubles at once: all bytes are in the file" {
     values long_double
     start_nodes 2 -o flush_interval=0
     python two_nodes_write_long_doubles
     stop_nodes
 }
 
-@test "parts: whole values are written back, and a part of one that is dirty with it" {
+@test "parts: whole values are written back, together with parts of dirty ones" {
     values long
     start_nodes 2 -o flush_interval=0
     python whole_values_are_written_back
@@ -36,23 +37,23 @@ END
     stop_nodes
 }
 
-# A mapping keeps the file open after its close, and its end is no close that flushes.
-@test "parts: a value that waits for its rest until the last close overwrites nothing newer" {
+# A mapping keeps the file open after its close. Unmapping it does not flush like a close.
+@test "parts: a value whose rest is missing until the last close overwrites nothing newer" {
     values long
     start_nodes 2 -o flush_interval=0
     python a_value_that_waits
     stop_nodes
 }
 
-@test "parts: one that another node's completes is stored, and synced, by the next fsync" {
+@test "parts: a value that another node completes is stored and synced by the next fsync" {
     values long
     start_nodes 2 -o flush_interval=0
     python one_that_another_node_completes
     stop_nodes
 }
 
-# Each node has bytes of its own of every value, and values of its own; both flush as they like.
-@test "parts: parts and wholes at random from two nodes, with flushes between, as in a model" {
+# Each node has its own bytes of every value, and its own whole values. Both flush at random.
+@test "parts: random parts and wholes from two nodes, with flushes between, against a model" {
     values long
     start_nodes 2 -o flush_interval=0,dirty_max=1M
     python parts_and_wholes_at_random

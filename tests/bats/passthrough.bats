@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Slices that are all of the file, byte for byte: the kernel reads and writes the file itself, from
-# version 6.9 on and for root, and what one sees of them stays as without, to the end of the file.
+# Slices that are the whole file, byte for byte. Since version 6.9, and for root, the kernel reads
+# and writes the file itself. Programs see the same as without passthrough, up to the end of the
+# file.
 
 load helper
 
-# identity: i.dat of 100000 bytes, i.json: two ranks, each of which has all of it.
+# identity: makes i.dat of 100000 bytes, and i.json: two ranks, each of which has the whole file.
 identity() {
     make_file i.dat 100000
     echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
@@ -22,7 +23,7 @@ is_passed() {
     [ "$(stat_of passthrough)" = "$(offered && echo true || echo false)" ]
 }
 
-# No slice was read or written by way of the daemon, if it need not be.
+# Checks that the daemon has served no read and no write, if the kernel supports passthrough.
 none_asked() {
     ! offered || [ "$(stat_of slice_reads)$(stat_of slice_writes)" = 00 ]
 }
@@ -41,7 +42,7 @@ none_asked() {
     none_asked
 }
 
-@test "passthrough: a slice has whole etypes, and while it is open what was written" {
+@test "passthrough: a slice has whole etypes, and while it is open also what was written" {
     local size
     identity
     mount_spec i.json
@@ -55,7 +56,7 @@ none_asked() {
     printf xyz | dd of="$mnt/rank1" bs=1 seek=100000 conv=notrunc status=none
     [ "$(tail -c +100001 "$mnt/rank0" | head -c 3)" = xyz ]
     exec 7>&-
-    # Once closed it is whole again, as by way of the daemon.
+    # After a close the slice has whole etypes again, as through the daemon.
     [ "$(stat -c %s i.dat "$mnt/rank0" | uniq)" -eq 100004 ]
     [ "$(tail -c 4 i.dat | od -An -c | tr -d ' ')" = 'xyz\0' ]
     ! offered || [ "$(stat_of slice_reads)" -eq "$size" ]
@@ -72,7 +73,7 @@ none_asked() {
     [ "$(wc -c <"$mnt/rank1")" -eq 8 ]
 }
 
-@test "passthrough: unique takes it in place of what the kernel would hold back" {
+@test "passthrough: unique uses it instead of delayed writes" {
     identity
     sed -i 's/"ranks": 2/"ranks": 1/' i.json
     mount_spec i.json -o unique
@@ -82,7 +83,7 @@ none_asked() {
     none_asked
 }
 
-@test "passthrough: who has synced the slice of a file that stays as it is can open it again" {
+@test "passthrough: a slice can be opened again after a sync, if the file stays the same" {
     identity
     mount_spec i.json
     is_passed
@@ -93,7 +94,7 @@ none_asked() {
     none_asked
 }
 
-@test "passthrough: not for other views, users and modes, nor where it is not wanted" {
+@test "passthrough: not for other views, users and modes, nor if it is turned off" {
     local options view
     identity
     for options in passthrough=off npy cache=back; do
@@ -118,7 +119,7 @@ none_asked() {
     as_user cmp -n 100000 own/i.dat own/m/rank0
 }
 
-@test "passthrough: atomic mode goes by the daemon, and back" {
+@test "passthrough: atomic mode goes through the daemon, and back again" {
     identity
     mount_spec i.json
     is_passed
@@ -132,7 +133,7 @@ none_asked() {
     ! offered || [ "$(stat_of requests.write)" -eq 1 ]
 }
 
-@test "passthrough: O_DIRECT needs no alignment, and comes to the daemon" {
+@test "passthrough: O_DIRECT needs no alignment, and goes to the daemon" {
     identity
     mount_spec i.json
     printf cached >"$mnt/rank0"
@@ -140,13 +141,14 @@ none_asked() {
     printf direct | dd of="$mnt/rank1" oflag=direct bs=6 conv=notrunc status=none
     [ "$(head -c 6 "$mnt/rank0")" = direct ]
     [ "$(stat_of requests.write)" -ge 1 ]
-    # Pages that were read this way are not kept: the kernel would refuse to open the slice.
+    # Pages that were read in this way are not kept. Otherwise the kernel would refuse to open the
+    # slice.
     sleep 0.1
     dd if="$mnt/rank0" iflag=direct bs=6 count=1 status=none | grep -qx direct
     [ "$(head -c 6 "$mnt/rank0")" = direct ]
 }
 
-@test "passthrough: a full disk, a read-only mount, and rights of others are as without" {
+@test "passthrough: a full disk, a read-only mount, and other users' access are as without it" {
     mkdir disk
     as_root mount -t tmpfs -o size=1m,mode=777 tmpfs disk
     identity
@@ -170,7 +172,7 @@ none_asked() {
     [[ $output == *"Permission denied"* ]]
 }
 
-@test "passthrough: what is written is there when the daemon is killed" {
+@test "passthrough: written data is in the file when the daemon is killed" {
     identity
     mount_spec i.json
     is_passed

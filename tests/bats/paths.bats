@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The paths that a mount opens: what is opened later is what was there when it was mounted.
+# The paths that a mount opens: a file that is opened later must be the same as when it was mounted.
 
 load helper
 load attacks
@@ -9,8 +9,8 @@ setup() {
     begin_attack
 }
 
-# hers [COUNT]: mallory's folder m with so many members of 4096 bytes, for all to read and write; s.json
-# has their blocks of 512 bytes in turn. secret is root's alone.
+# hers [COUNT]: makes mallory's directory m with COUNT members of 4096 bytes, which all users may
+# read and write. s.json has their blocks of 512 bytes in turn. Only root may read secret.
 hers() {
     local i count=${1:-4}
     mkdir m
@@ -26,15 +26,15 @@ hers() {
 TEXT
 }
 
-# by_mallory CODE: python of mallory's, in which f is the whole of 200 members, open, and swap(N, FILE) puts a symbolic link
-# in the place of member N. error(CALL...) is the name of its error, or "none".
+# by_mallory CODE: runs python code as mallory. f is the whole of 200 members, open. swap(N, FILE)
+# replaces member N by a symbolic link. error(CALL...) is the name of its error, or "none".
 by_mallory() {
     {
         cat <<'TEXT'
 import errno, os, sys
 mnt = os.environ["mnt"]
 f = os.open(mnt + "/whole", os.O_RDWR)
-# The daemon closes the first members for the last ones.
+# The daemon closes the first members to open the last ones.
 for member in range(200):
     os.pread(f, 512, 512 * member)
 def swap(member, target):
@@ -52,7 +52,7 @@ TEXT
     as_mallory timeout -s KILL 300 /usr/bin/python3 program.py
 }
 
-@test "paths: what takes a member's name under allow_other is neither read, written, nor touched" {
+@test "paths: a file that replaces a member under allow_other is not read, written or touched" {
     hers 200
     touch -d 2001-01-01 secret
     cp -p secret before
@@ -62,22 +62,22 @@ swap(2, os.path.abspath("secret"))
 assert error(os.pread, f, 512, 1024) == "ESTALE"
 assert error(os.pwrite, f, b"x" * 512, 1024) == "ESTALE"
 assert error(os.utime, f) == "ESTALE"
-# The others are there.
+# The other members still work.
 assert len(os.pread(f, 512, 512)) == 512 and os.pwrite(f, b"x" * 512, 1536) == 512
 TEXT
     cmp secret before
     [ "$(stat -c %Y secret)" = "$(stat -c %Y before)" ]
-    # The rights of a file that has taken the name let nobody in.
+    # The permissions of a file that has taken the name give nobody access.
     run ! as_mallory cat "$mnt/whole"
     [ "$(grep -c "member 2, $tmp/m/2: replaced by another file since it was mounted" log)" -eq 1 ]
-    # The file itself, under another name.
+    # The same file under another name.
     mpiio-umount "$mnt"
     ln -sfn "$tmp/m/1" m/2
     mount_spec s.json -o allow_other,ro
     as_mallory cmp -n 512 "$mnt/whole" m/0
 }
 
-@test "paths: a device, a FIFO and a file with the inode of the one removed are no members" {
+@test "paths: a device, a FIFO and a new file with the inode of the removed one are not members" {
     hers 200
     (ulimit -n 64 && mount_spec s.json -o allow_other,direct,log="$tmp/log")
     by_mallory <<'TEXT'
@@ -102,9 +102,9 @@ assert error(os.pread, f, 512, 1024) == "ESTALE"
 TEXT
 }
 
-@test "paths: a member is compared again when it is opened again, and links to it stay good" {
+@test "paths: a member is compared again when it is reopened, and links to it remain valid" {
     hers 300
-    # Members that are reached through links, of files and of folders.
+    # Members behind symbolic links of files and directories.
     mv m/7 seven
     ln -s "$tmp/seven" m/7
     (ulimit -n 64 && mount_spec s.json -o direct,log="$tmp/log")
@@ -127,7 +127,7 @@ TEXT
     [[ $(tr '\0' N <log) == [0-9]*"member 201, $tmp/m/201: replaced by another file"* ]]
 }
 
-# hidden PATH ARGUMENT...: mounting at mnt is refused, since PATH lies below it.
+# hidden PATH ARGUMENT...: mounting at mnt must be refused, because PATH lies below it.
 hidden() {
     run -1 --separate-stderr timeout -s KILL 60 mpiio-mount "${@:2}"
     # shellcheck disable=SC2154 # run sets it
@@ -136,12 +136,13 @@ hidden() {
     run ! is_mounted
 }
 
-@test "paths: a mount over what it opens is refused: members, file, spec, log, FIFO, through links and binds" {
+@test "paths: a mount over a path that it opens is refused: members, file, spec, log, FIFO, through links and binds" {
     hers 2
     mkdir bound elsewhere
     mv m "$mnt/m"
     ln -s "$mnt/m" m
-    # Members below the mount point, by a link to a folder, by links of their own, by "..", and by a bind mount.
+    # Members below the mount point, by a link to a directory, by links of their own, by "..", and
+    # by a bind mount.
     hidden "member 0, $tmp/m/0" s.json "$mnt"
     (cd "$mnt" && hidden "member 0, $tmp/m/0" ../s.json .)
     (cd "$mnt" && hidden "member 0, $tmp/mnt/../mnt/m/0" --members '../mnt/m/{member}' --view 'scatter 512 on 2 of byte' .)
@@ -154,16 +155,16 @@ hidden() {
     cp "$mnt/m/0" m/0
     ln -s "$mnt/m/1" m/1
     hidden "member 1, $tmp/m/1" s.json "$mnt"
-    # The link's own folder, too, although it leads out.
+    # The link's own directory counts, too, although the link leads out of it.
     cp "$mnt/m/1" elsewhere/1
     ln -s "$tmp/elsewhere/1" "$mnt/out"
     ln -sfn "$mnt/out" m/1
     hidden "member 1, $tmp/m/1" s.json "$mnt"
-    # Those that are to be made are not.
+    # Members that have to be created count, too. They are not created.
     rm -f m/0
     hidden "member 1, $tmp/m/1" s.json "$mnt" -o create
     [ ! -e m/0 ]
-    # One file, its spec, a log, a FIFO.
+    # A single file, its spec, a log, a FIFO.
     scatter_spec
     cp s.dat s.json "$mnt"
     hidden "$tmp/mnt/s.dat" -f "$mnt/s.dat" s.json "$mnt"
@@ -172,7 +173,7 @@ hidden() {
     hidden "$mnt/log" -o log="$mnt/log" s.json "$mnt"
     mkfifo "$mnt/fifo"
     hidden "$mnt/fifo" -o sequential,ro --view 'broadcast of byte on 2' "$mnt/fifo" "$mnt"
-    # Beside the mount point is not below it.
+    # A path beside the mount point is not below it.
     mkdir mnt2
     cp s.dat mnt2
     mpiio-mount -f mnt2/s.dat s.json "$mnt"
@@ -182,7 +183,7 @@ hidden() {
     cmp "$mnt/rank1" <(mpiio-view cat s.json -r 1)
 }
 
-@test "paths: one file as two members is only read, by hard link, symbolic link or name, and check tells it" {
+@test "paths: one file as two members is read-only, by hard link, symbolic link or name, and check reports it" {
     local same
     hers 3
     cp m/2 two
@@ -201,13 +202,13 @@ hidden() {
         [ "${stderr_lines[0]}" = "mpiio-view: warning: member 2, $tmp/m/2: the same file as member 0, $tmp/m/0: they can only be read" ]
         fails 1 "${stderr_lines[0]/*warning: /s.json:1:18: \/members: } (mpiio-mount -o ro)" mpiio-view put s.json -r 0 </dev/null
     done
-    # Also those that are made.
+    # Also members that are created.
     rm m/*
     echo '{ "viewspec": 1, "members": { "files": ["m/a", "m/b", "m/a"], "view": { "tiles": 1,
         "filetype": { "type": "scatter", "blocklength": 512 } } } }' >made.json
     run -1 --separate-stderr mount_spec made.json -o rw,create
     [[ $stderr == *"member 2, $tmp/m/a: the same file as member 0, $tmp/m/a: "* ]]
-    # A copy is another file.
+    # A copy is a different file.
     rm -rf m s.json
     hers 3
     mpiio-mount -o rw s.json "$mnt"
@@ -223,14 +224,15 @@ hidden() {
     for killed in no yes; do
         mount_spec s.json
         daemon=$(daemon_pid)
-        # From now on a member is looked up in the mount itself, by the name that the look is for.
+        # From now on the daemon looks up a member in the mount itself, by the name that the lookup
+        # is for.
         as_root mount --bind "$mnt" m
         stat "$mnt/whole" >/dev/null 2>&1 3>&- &
         caller=$!
         await waits_in_kernel "$daemon"
         if [ "$killed" = yes ]; then
             kill -KILL "$daemon"
-            await has_ended "$daemon" # its first thread: the one that waits does not
+            await has_ended "$daemon" # its first thread, which is not the one that waits
             waits_in_kernel "$daemon"
         fi
         timeout -s KILL 300 mpiio-umount -f "$mnt"
@@ -246,7 +248,7 @@ is_free() {
     ! waits_in_kernel "$1"
 }
 
-# waits_in_kernel PID: one of its threads cannot be interrupted.
+# waits_in_kernel PID: succeeds if one of the process's threads cannot be interrupted.
 waits_in_kernel() {
     cat "/proc/$1"/task/*/stat 2>/dev/null | grep -qE '\) D '
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# Hosts that each have the files of a folder from a store of their own, with a page cache of its
-# own, which counts what is read: load it after cluster.
+# Hosts with stores of their own. Each store shows the files of a directory, has its own page cache,
+# and counts the bytes read. Load it after cluster.
 
-# slow_stores FOLDER [MIB]: each daemon that is started from now on has such a store over the
-# folder, which reads so many MiB a second. At the hosts, it is for the engine, too.
+# slow_stores FOLDER [MIB]: every daemon that is started afterwards has its own store over the
+# directory, which reads MIB MiB a second. On hosts, the engine uses it, too.
 slow_stores() {
     mkdir -p "$tmp/read"
     cat >"$tmp/fused" <<END
@@ -21,18 +21,19 @@ END
     export MPIIO_FUSED=$tmp/fused
 }
 
-# The number of bytes that all stores have read.
+# Prints the number of bytes that all stores have read.
 stores_read() {
     cat "$tmp"/read/* | od -A n -t u8 -v -w8 | awk '{ sum += $1 } END { printf "%d\n", sum }'
 }
 
-# pool_sum KEY: over the hosts, of what stats.json tells of the pool.
+# pool_sum KEY: prints the sum of a pool statistic over the hosts.
 pool_sum() {
     cat at/*/.mpiio/stats.json | jq -s "map(.pool.$1) | add"
 }
 
-# settle SLICE...: reads the first bytes of each until the pool of its mount serves them. The pool
-# first waits for the writers of the file, on a busy machine for longer than a read waits for it.
+# settle SLICE...: reads the first bytes of each slice until the pool of its mount serves them. The
+# pool first waits for the file's writers, on a busy machine for longer than a read waits for the
+# pool.
 settle() {
     local slice at served
     for slice; do
@@ -44,7 +45,7 @@ settle() {
     done
 }
 
-# Takes away the mounts of all hosts, in whatever state they are.
+# Unmounts all hosts, in whatever state they are.
 umount_at() {
     local place
     while read -r place; do

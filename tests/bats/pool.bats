@@ -6,14 +6,14 @@ load helper
 load cluster
 load pool
 
-# read_slices NODES RANKS: node i reads the slices i, i + NODES, ... of f/x.dat, dealt by 8 bytes to
-# RANKS ranks, all nodes at once, past the kernel's pages. Prints the bytes whose home is another
-# node.
+# read_slices NODES RANKS: node i reads the slices i, i + NODES, ... of f/x.dat, which is dealt by 8
+# bytes to RANKS ranks. All nodes read at once, past the page cache. Prints the bytes whose home is
+# another node.
 read_slices() {
     /usr/bin/python3 "$topic" read_slices "$@"
 }
 
-@test "pool: what two to four hosts read together is read from storage once, and not again" {
+@test "pool: bytes that two to four hosts read together are read from storage once, and not again" {
     local nodes size=$((41 * 1048576 + 4096)) read foreign passed sent
     make_hosts 4
     mkdir f
@@ -45,7 +45,7 @@ read_slices() {
     done
 }
 
-@test "pool: what is closed on one host, or written by another program, is read by all" {
+@test "pool: all nodes read what is closed on one host, or written by another program" {
     make_hosts 3
     make_file x.dat $((9 * 1048576 + 8192))
     dealt x.dat 3 8 >x.json
@@ -58,7 +58,7 @@ read_slices() {
     nothing_left
 }
 
-@test "pool: homes that die, stop or are cut off while others read: no wrong byte, and no end to wait for" {
+@test "pool: homes die, stop or are cut off while others read: no wrong byte, and no read hangs" {
     local round way host deaths=${MPIIO_DEATHS:-3} size=$((32 * 1048576)) seed=${MPIIO_SEED:-$RANDOM}
     make_hosts 3
     mkdir f
@@ -79,17 +79,17 @@ read_slices() {
         timeout 300 tail --pid=$! -f /dev/null
         wait $!
         [ "$(cat "read.$round")" = "right" ]
-        # Whatever is left of them: the next round has new ones.
+        # Kills the rest of them. The next round has new ones.
         of_host node2 mpiio-fused | xargs -r kill -KILL
         at switch ip link set port2 up
-        # A block that was not found is not requested again for a while.
+        # A neighbour that was not found is not requested again for a while.
         for host in node0 node1 node2; do at $host ip neighbour flush dev eth0; done
         umount_at
         reap
     done
 }
 
-@test "pool: what one rank has in long runs stays on its node, what all see does not" {
+@test "pool: long runs of one rank stay on its node, bytes that all ranks see do not" {
     local size=$((40 * 1048576)) received
     make_hosts 2
     mkdir f
@@ -125,7 +125,7 @@ END
     await mountpoint -q f
     mount_spec x.json -o pool=32M
     settle "$mnt/rank0"
-    passed=$(stat_of pool.passed) # each by a call of its own
+    passed=$(stat_of pool.passed) # each by a separate call
     for rank in 0 1 2 3; do
         cmp "$mnt/rank$rank" <(mpiio-view cat x.json -r "$rank")
     done
@@ -138,7 +138,7 @@ END
     cmp "$mnt/rank1" <(mpiio-view cat x.json -r 1)
     sleep 0.1
     cmp "$mnt/rank1" <(mpiio-view cat x.json -r 1)
-    # Another program's, too.
+    # Another program's writes are seen, too.
     printf 'and more' | dd of=f/x.dat bs=1 seek=9000000 conv=notrunc status=none
     for rank in 0 1 2 3; do
         cmp "$mnt/rank$rank" <(mpiio-view cat x.json -r "$rank")
@@ -148,7 +148,7 @@ END
     nothing_left
 }
 
-@test "pool: it is off where it is said, in atomic mode, and on one node" {
+@test "pool: it is off if requested, in atomic mode, and on one node" {
     make_file x.dat 9000000
     dealt x.dat 2 8 >x.json
     mount_spec x.json
@@ -162,7 +162,7 @@ END
     [ "$(stat_of pool.served)" -eq 0 ]
     [ "$(stat_of pool.blocks)" -eq 0 ]
     mpiio-umount "$mnt"
-    # A view that the kernel could serve itself goes by the pool.
+    # The pool serves a view, although the kernel could read it itself.
     echo '{ "viewspec": 1, "file": "x.dat", "view": {} }' >x.json
     mount_spec x.json -o pool=16M
     cmp "$mnt/rank0" x.dat

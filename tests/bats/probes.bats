@@ -4,20 +4,20 @@
 
 load helper
 
-# manual_probes: prints the names of the probes that the manual has.
+# manual_probes: prints the names of the probes in the manual.
 manual_probes() {
     sed -n '/^# PROBES/,/^# FAULTS/p' "$top/man/mpiio-fused.8.scd" | sed -nE 's/^\|  ([a-z_]+)$/\1/p'
 }
 
-# one_liner NUMBER: prints that command of the manual, for the installed daemon.
+# one_liner NUMBER: prints that command of the manual, changed for the installed daemon.
 one_liner() {
     sed -n '/^# PROBES/,/^# FAULTS/p' "$top/man/mpiio-fused.8.scd" |
         awk -v wanted="$1" '/^```/ { inside = !inside; number += inside; next } inside && number == wanted' |
         sed "s,/usr/sbin/mpiio-fused,$MPIIO_SBIN/mpiio-fused,g"
 }
 
-# traced NUMBER: runs the one-liner while slices are read, written and flushed, and mkdir fails, until
-# it has seen the fifth mkdir (opcode 9); leaves in the file seen what it has printed.
+# traced NUMBER: runs the one-liner while slices are read, written and flushed, and mkdir fails,
+# until it has seen the fifth mkdir (opcode 9). The file seen has its output.
 traced() {
     local tracer end=$((SECONDS + 300))
     command -v bpftrace >/dev/null || skip "bpftrace is missing"
@@ -37,7 +37,7 @@ traced() {
     grep -q '^@mkdirs: 5' seen
 }
 
-@test "probes: the installed daemon has those of the manual, and no other" {
+@test "probes: the installed daemon has the manual's probes, and no others" {
     readelf -n "$MPIIO_SBIN/mpiio-fused" | awk '/Provider:/ { ours = $2 == "mpiio" } /Name:/ && ours { print $2 }' |
         sort -u >have
     diff have <(manual_probes | sort)

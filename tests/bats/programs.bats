@@ -1,33 +1,33 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Programs as users have them (filesystems, databases, MPI programs, fio) work on slices, in the
-# modes of mpiio-mount(1): through, unique, back, atomic. In atomic mode all of them work except those
-# that need a shared mapping of a slice; the errors that these get are tested here, too.
-# MPIIO_EXERCISE_SECONDS has fio write more (3).
+# Programs of users (filesystems, databases, MPI programs, fio) use slices, in the modes of
+# mpiio-mount(1): through, unique, back, atomic. In atomic mode all of them work except those that
+# need a shared mapping of a slice. The errors that these get are tested here, too.
+# MPIIO_EXERCISE_SECONDS makes fio write more (3).
 
 load helper
 
 seconds=${MPIIO_EXERCISE_SECONDS:-3}
 
-# mount_in MODE SPEC: as mount_spec, in one of the modes.
+# mount_in MODE SPEC: mounts a spec in one of the modes, as mount_spec does.
 mount_in() {
     local -A options=([through]=cache=through [unique]=unique [back]=cache=back [atomic]=atomic)
     mount_spec "$2" -o "${options[$1]:?}"
 }
 
-# part_of FILE RANKS BLOCK RANK: what a rank has of a file of whole tiles whose blocks are dealt;
-# read from the file itself, so that neither the mount nor the library has a say.
+# part_of FILE RANKS BLOCK RANK: prints a rank's bytes of a file of whole tiles, whose blocks are
+# dealt. Reads the file itself, so the result depends on neither the mount nor the library.
 part_of() {
     /usr/bin/python3 "$topic" part_of "$@"
 }
 
-# Filesystems. Slices 0 and 1 hold one each, slice 2 is nobody's; runs of 1500 bytes, so that no
-# sector of the one keeps clear of the others.
+# Filesystems. Slices 0 and 1 contain one each, and slice 2 none. Runs have 1500 bytes, so that the
+# two filesystems share sectors.
 
 image_bytes=$((8192 * 1500))
 
-# make_images MODE: x.dat, mounted, with a new ext4 in each of the slices 0 and 1, which have grown
-# to hold it; neighbour is what slice 2 had in the file then.
+# make_images MODE: makes x.dat and mounts it, and makes a new ext4 in each of slices 0 and 1, which
+# grow for it. neighbour gets the bytes of slice 2 in the file.
 make_images() {
     local rank
     make_file x.dat $((image_bytes / 2 * 3))
@@ -41,7 +41,7 @@ make_images() {
     done
 }
 
-# Whatever ends the test, the loop devices go with the mounts.
+# However the test ends, the loop devices are removed with the mounts.
 mount_images() {
     local rank
     for rank in 0 1; do
@@ -49,8 +49,8 @@ mount_images() {
     done
 }
 
-# Returns when the filesystems have gone, also from the mount namespaces of others, which copy
-# what is mounted as they begin.
+# Returns when the filesystems are gone, also from other mount namespaces, which copy all mounts
+# when they are created.
 umount_images() {
     as_root umount fs0 fs1
     await no_loops
@@ -60,14 +60,14 @@ no_loops() {
     ! losetup -ln -O BACK-FILE | grep -qF "$tmp/"
 }
 
-# churn SEED FOLDER FOLDER: 600 changes in each of the folders, both at once; the same seed
-# does the same to a plain folder as to a filesystem in a slice.
+# churn SEED FOLDER FOLDER: makes 600 changes in each of the directories, both at once. The same
+# seed makes the same changes to a plain directory as to a filesystem in a slice.
 churn() {
     as_root chmod 777 "${@:2}"
     python churn "$@"
 }
 
-# The filesystems hold what the plain folders do.
+# Checks that the filesystems have the contents of the plain directories.
 same_trees() {
     local rank
     for rank in 0 1; do
@@ -76,8 +76,8 @@ same_trees() {
     done
 }
 
-# images_are_sound: after unmounting all: what the file has is two filesystems without a fault, with
-# what they should have, and what was the neighbour's is.
+# images_are_sound: after all is unmounted, checks that the file has two filesystems without errors
+# and with the right contents, and that the neighbour's bytes are unchanged.
 images_are_sound() {
     local rank
     cmp <(part_of x.dat 3 1500 2) neighbour
@@ -91,8 +91,8 @@ images_are_sound() {
     fsck.ext4 -fn image1
 }
 
-# filesystems MODE: twice: until all is unmounted, and until the daemon is killed when they are
-# synced; then their journals do the rest.
+# filesystems MODE: twice: until all is unmounted, and until the daemon is killed after a sync. Then
+# the journals repair the filesystems.
 filesystems() {
     make_images "$1"
     mount_images
@@ -129,14 +129,14 @@ filesystems() {
     filesystems back
 }
 
-# A loop device needs no mapping: atomic mode carries it.
+# A loop device needs no mapping, so it works in atomic mode.
 @test "programs: an ext4 in each of two interleaved slices, atomic" {
     filesystems atomic
 }
 
-# SQLite
+# SQLite.
 
-# A file that is one slice: pages of 4 KiB, each behind 512 bytes of somebody else's.
+# A file that is one slice: pages of 4 KiB, each behind 512 bytes that belong to no rank.
 database_spec() {
     : >x.dat
     cat >x.json <<'END'
@@ -146,7 +146,7 @@ database_spec() {
 END
 }
 
-# fill_database JOURNAL: some thousand rows in many transactions, one of them taken back.
+# fill_database JOURNAL: writes some thousand rows in many transactions, and rolls one of them back.
 fill_database() {
     {
         echo "pragma journal_mode=$1; pragma synchronous=full;"
@@ -161,20 +161,21 @@ fill_database() {
     } | sqlite3 -bail "$mnt/rank0"
 }
 
-# holds DATABASE ROWS: it is sound and has that many.
+# holds DATABASE ROWS: checks that the database is intact and has that many rows.
 holds() {
     run -0 sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
     echo "$output"
     [ "$output" = ok$'\n'"$2" ]
 }
 
-# file_holds ROWS: the same of the file without a mount; and between its pages nothing was written.
+# file_holds ROWS: checks the same in the file without a mount, and that the bytes between its pages
+# are unchanged.
 file_holds() {
     /usr/bin/python3 "$topic" file_holds
     holds copy.db "$1"
 }
 
-@test "programs: an SQLite database is a slice, its journal in memory or none" {
+@test "programs: an SQLite database in a slice, with its journal in memory or none" {
     local mode
     for mode in memory off; do
         database_spec
@@ -189,8 +190,8 @@ file_holds() {
     done
 }
 
-# sqlite_pair MODE: two processes, of which the second reads by a mapping where it may: in atomic
-# mode, where it may not, SQLite must do without.
+# sqlite_pair MODE: runs two processes. The second one reads through a mapping if possible. In
+# atomic mode that is impossible, and SQLite must do without.
 sqlite_pair() {
     local writers=() pid i j
     database_spec
@@ -209,29 +210,29 @@ sqlite_pair() {
         wait "$pid"
     done
     holds "$mnt/rank0" 400
-    # Every commit was synced: it outlives the daemon.
+    # Every commit was synced, so it survives the daemon.
     kill -KILL "$(daemon_pid)"
     umount_all
     file_holds 400
 }
 
-@test "programs: two SQLite processes at one database exclude each other by its locks, through" {
+@test "programs: two SQLite processes on one database exclude each other by its locks, through" {
     sqlite_pair through
 }
 
-@test "programs: two SQLite processes at one database, unique" {
+@test "programs: two SQLite processes on one database, unique" {
     sqlite_pair unique
 }
 
-@test "programs: two SQLite processes at one database, back" {
+@test "programs: two SQLite processes on one database, back" {
     sqlite_pair back
 }
 
-@test "programs: two SQLite processes at one database, atomic" {
+@test "programs: two SQLite processes on one database, atomic" {
     sqlite_pair atomic
 }
 
-@test "programs: SQLite with a journal beside the database says that it cannot, nothing is lost" {
+@test "programs: SQLite reports that it cannot create a journal beside the database; nothing is lost" {
     local mode
     database_spec
     mount_spec x.json
@@ -245,22 +246,22 @@ sqlite_pair() {
     holds "$mnt/rank0" 2572
 }
 
-# MPI programs
+# MPI programs.
 
 roundtrip() {
     mpi_run "${ranks:-4}" "$MPIIO_BUILD/tests/mpi/roundtrip" "$@"
 }
 
-@test "programs: what goes through the slices is what MPI reads, and the other way round" {
+@test "programs: MPI reads what is written through slices, and slices show what MPI writes" {
     local kinds kind rank size
     for kinds in 'darray m.dat' 'vector m.dat' 'darray m.dat external32' 'vector m.dat external32'; do
         read -ra kind <<<"$kinds"
         : >m.dat
         roundtrip spec "${kind[@]}" >m.json
-        # A tile more than the views need, so that every slice has its full length.
+        # One tile more than the views need, so that every slice has its full length.
         truncate -s 200000 m.dat
         mount_spec m.json
-        roundtrip read "${kind[@]}" # for the sizes
+        roundtrip read "${kind[@]}" # makes the files whose sizes are used below
         for rank in 0 1 2 3; do
             [ -s "rank$rank.read" ]
             size=$(stat -c %s "rank$rank.read")
@@ -280,14 +281,15 @@ roundtrip() {
     done
 }
 
-# composed PART...: x.dat must be before.dat with what two MPI programs of two ranks each wrote
-# through views of their own (roundtrip.c) on two slices: the darray on slice 0, the vector on 1.
-# PART: a program's folder. Computed from the text of roundtrip.c alone.
+# composed PART...: checks that x.dat is before.dat with the writes of two MPI programs of two ranks
+# each, which set views of their own (roundtrip.c) on two slices: the darray on slice 0, the vector
+# on 1. PART: a program's directory. The expected bytes are computed from the text of roundtrip.c
+# alone.
 composed() {
     python composed
 }
 
-# both_programs read|write: one in each of the folders, at once, on slices 0 and 1.
+# both_programs read|write: runs one in each of the directories, at once, on slices 0 and 1.
 both_programs() {
     local programs=() pid
     (cd darray && ranks=2 roundtrip "$1" darray "$mnt/rank0") 3>&- &
@@ -299,8 +301,8 @@ both_programs() {
     done
 }
 
-# views_on_slices MODE: what ROMIO does about runs that are not contiguous: collectively, in two
-# phases; and each rank by itself, by reading, changing and writing back under a lock.
+# views_on_slices MODE: what ROMIO does with noncontiguous runs: collectively, in two phases; and
+# each rank by itself, which reads, changes and writes back under a lock.
 views_on_slices() {
     local how kind rank
     make_file x.dat 240000
@@ -312,7 +314,7 @@ views_on_slices() {
         printf 'romio_ds_%s enable\n' write read >>"$ROMIO_HINTS"
         cp x.dat before.dat
         mount_in "$1" x.json
-        both_programs read # for the sizes
+        both_programs read # makes the files whose sizes are used below
         for kind in darray vector; do
             for rank in 0 1; do
                 head -c "$(stat -c %s "$kind/rank$rank.read")" /dev/urandom >"$kind/rank$rank.write"
@@ -346,9 +348,9 @@ views_on_slices() {
     views_on_slices atomic
 }
 
-# fio
+# fio.
 
-# fio_runs ENGINE [OPTION]...: random writes to two slices at once, read back by their checksums.
+# fio_runs ENGINE [OPTION]...: writes to two slices at random at once, and reads back by checksums.
 fio_runs() {
     local engine=$1
     shift
@@ -360,7 +362,8 @@ fio_runs() {
         >fio.log 2>&1 3>&-
 }
 
-# fio_verify MODE ENGINE [OPTION]...: and the slices beside them are as they were.
+# fio_verify MODE ENGINE [OPTION]...: does that, and checks that the slices beside them are
+# unchanged.
 fio_verify() {
     local neighbour
     make_file x.dat $((16 << 20))
@@ -391,7 +394,7 @@ fio_verify() {
     fio_verify through mmap
 }
 
-# Kernels and containers may refuse io_uring: then the requests are queued by the C library.
+# Kernels and containers may refuse io_uring. Then the C library queues the requests.
 @test "programs: fio --verify=crc32c, io_uring or posixaio, through" {
     local engine=io_uring
     fio --name=probe --filename=probe.dat --size=4k --rw=write --ioengine=io_uring >fio.log 2>&1 ||
@@ -434,10 +437,10 @@ fio_verify() {
     mount_in atomic x.json
     run fio_runs mmap
     cat fio.log
-    [[ $status -gt 0 && $status -lt 124 ]] # fio's own, not that of a time that is over
+    [[ $status -gt 0 && $status -lt 124 ]] # the status of fio, not of a timeout
     grep -F func=mmap fio.log
     [ "$(error_of 'mmap.mmap(os.open(m + "/rank1", os.O_RDWR), 4096)')" = ENODEV ]
-    # It is still of use to others, and nobody's hands are on it.
+    # Other programs can still use the mount, and no process keeps it busy.
     cmp "$mnt/rank1" <(part_of before.dat 4 512 1)
     mpiio-umount "$mnt"
     cmp x.dat before.dat

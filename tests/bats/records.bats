@@ -4,7 +4,8 @@
 
 load helper
 
-# fortran NAME OPTION...: compiles tests/from/records.f90 with the options, and has it write NAME.
+# fortran NAME OPTION...: compiles tests/from/records.f90 with the options, and runs it to write
+# NAME.
 fortran() {
     gfortran "${@:2}" "$top/tests/from/records.f90" -o "write_$1"
     "./write_$1" "$1"
@@ -25,7 +26,7 @@ fortran() {
     /usr/bin/python3 "$top/tests/from/records.py" files "${MPIIO_SEED:-7}" 3>&-
 }
 
-@test "records: Fortran files are mounted, and written to" {
+@test "records: Fortran files are mounted, and can be written" {
     fortran big -fconvert=big-endian
     cp big want
     mpiio-view spec --from big --var record3 --type 'float *x3' 'block,none on 3' >pos.json
@@ -43,7 +44,7 @@ file.write((whole * 2).astype(">f4").tobytes())
 file.close()'
     mpiio-umount "$mnt"
     cmp big want
-    # Mount all records as bytes. A file with subrecords can only be read.
+    # All records are mounted as bytes. A file with subrecords is read-only.
     mpiio-mount --from big "$mnt"
     [ "$(stat -c %s "$mnt/record2/rank0")" -eq 8000 ]
     mpiio-umount "$mnt"

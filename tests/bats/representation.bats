@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Files in other representations than this machine's: through cat and put, and through mounts.
+# Files in representations other than this machine's, through cat and put, and through mounts.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and tmp
 load helper
 
-# view TYPE DATAREP [RANKS]: x.json, the ranks of x.dat take turns over values of TYPE (JSON).
+# view TYPE DATAREP [RANKS]: makes x.json. Values of TYPE (JSON) in x.dat are dealt to the ranks.
 view() {
     cat >x.json <<END
 { "viewspec": 1, "file": "x.dat", "ranks": ${3:-1},
@@ -13,18 +13,18 @@ view() {
 END
 }
 
-# A record: 'a', a short, a long, a wchar, a float, a long double; in external32 29 bytes.
+# A record: 'a', a short, a long, a wchar, a float, a long double. It has 29 bytes in external32.
 record='{ "type": "struct", "blocklengths": [1, 1, 1, 1, 1, 1],
           "displacements": [0, 1, 3, 7, 9, 13],
           "types": ["char", "short", "long", "wchar", "float", "long_double"] }'
 
-# records: 100 of them, as they are here (r.native) and in external32 (r.external32). A long double
-# is made of an integer: its fraction is the number's bits behind the first.
+# records: makes 100 of them, as this machine has them (r.native) and in external32 (r.external32).
+# A long double is made from an integer: its fraction is the number without its leading bit.
 records() {
     /usr/bin/python3 "$topic" records
 }
 
-# longs NUMBER...: as 8 bytes each.
+# longs NUMBER...: prints each number as 8 bytes.
 longs() {
     /usr/bin/python3 -c 'import struct, sys
 sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]))' "$@"
@@ -39,7 +39,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     : >x.dat
     mpiio-view put x.json -r 0 <r.native
     cmp x.dat r.external32
-    # In pieces that fit nothing.
+    # In pieces that do not fit the values.
     : >x.dat
     local at
     for at in 0 1000 2000 3000; do
@@ -79,7 +79,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     mpiio-view cat x.json -r 1 | cmp - <(head -c 1750 before)
 }
 
-@test "representation: every byte order through numpy's eyes" {
+@test "representation: every byte order, compared with numpy" {
     local type
     /usr/bin/python3 "$topic" every_byte_order_through_numpy_eyes
     for type in double float short; do
@@ -101,7 +101,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     mpiio-view cat x.json -r 0 | cmp - double.native
 }
 
-@test "representation: what does not fit is ERANGE, and the file is as it was" {
+@test "representation: a value that does not fit gives ERANGE, and the file is unchanged" {
     view '"long"' external32
     printf '\0\0\0\7\xff\xff\xff\xff' >x.dat
     cp x.dat before
@@ -115,13 +115,14 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     run -1 --separate-stderr mpiio-view put x.json -r 0 <bad
     [[ $stderr == "mpiio-view: $tmp/x.dat: Numerical result out of range at slice offset 0" ]]
     cmp x.dat before
-    # For a value in parts, fsync or close reports it.
+    # If a value is written in parts, fsync or close reports it.
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'assert os.pwrite(fd, b"\1", 5) == 1' \
         'assert os.pread(fd, 8, 0) == b"\7\0\0\0\0\1\0\0"' 'os.fsync(fd)')" = ERANGE ]
     [ "$(error_of 'fd = os.open(m + "/rank0", os.O_RDWR)' 'assert os.pwrite(fd, b"\1", 5) == 1' \
         'os.close(fd)')" = ERANGE ]
     cmp x.dat before
-    # The last close gives them up; the kernel does not wait for that, nor for its pages to go.
+    # The last close gives the elements up. The kernel does not wait for that, nor for the end of
+    # its pages.
     logged log 'the element at 0 was written in part and is given up: Numerical result'
     longs 7 -1 >right
     await cmp -s right "$mnt/rank0"
@@ -153,8 +154,8 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     [[ $output == *"--narrow: not an option of this subcommand"* ]]
 }
 
-# Two daemons, whose writers have bytes of the same longs, and longs beside them. Each writer finds
-# what it has written: a lost update would be another's older byte.
+# Two daemons, whose writers have bytes of the same longs, and longs next to them. Each writer
+# checks what it has written. A lost update would show as an older byte.
 @test "representation: writers through two mounts lose nothing, not within an element" {
     view '"long"' external32
     truncate -s 64 x.dat
@@ -168,14 +169,14 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     /usr/bin/python3 "$topic" nothing_is_lost
 }
 
-@test "representation: a program with fcntl locks is waited for" {
+@test "representation: a program with fcntl locks blocks partial writes until it unlocks" {
     view '"long"' external32
     printf '\0\0\0\7\0\0\0\10' >x.dat
     mount_spec x.json
     /usr/bin/python3 "$topic" a_program_with_fcntl_locks "$mnt"
 }
 
-@test "representation: a slice grows by whole records, wherever one writes" {
+@test "representation: a slice grows by whole records, wherever a program writes" {
     view "$record" external32 2
     : >x.dat
     mount_spec x.json
@@ -193,7 +194,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     head -c 36 "$mnt/rank1" | tail -c 1 | grep -q z
 }
 
-@test "representation: a number stored as another one is not stored again by who wrote nothing since" {
+@test "representation: a number stored inexactly is not stored again by a process that has written nothing since" {
     local options
     for options in rw cache=back unique; do
         : >f.dat

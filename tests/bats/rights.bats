@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Who may do what where others are let in (allow_other): as much as the shared file lets them.
+# Access by other users (allow_other): they may do what the shared file allows them.
 
 load helper
 
-# Users of the tests, by number: $team is a group of some of them.
+# The test's users, by number. Some of them are in the group $team.
 readonly denied=65001 member=65002 listed=65003 stranger=65004 team=65100
 
 setup() {
@@ -12,7 +12,7 @@ setup() {
     inside=()
 }
 
-# as USER COMMAND...: with the team's group where it is the user's.
+# as USER COMMAND...: runs a command as the user, with the team's group if the user is in it.
 as() {
     local user=$1 group=$1 groups=--clear-groups
     shift
@@ -23,7 +23,7 @@ as() {
     as_root "${inside[@]}" setpriv --reuid "$user" --regid "$group" "$groups" "$@" 3>&-
 }
 
-# reads USER PATH, writes USER PATH: true where the file lets him.
+# reads USER PATH, writes USER PATH: succeed if the file allows it.
 reads() {
     as "$1" dd if="$2" of=/dev/null bs=1 count=1 status=none 2>err
 }
@@ -32,7 +32,8 @@ writes() {
     as "$1" dd if=/dev/zero of="$2" bs=1 count=1 conv=notrunc status=none 2>err
 }
 
-# team_file: b.dat, which the team may read and write but for one of it, and one more may read.
+# team_file: makes b.dat. The team may read and write it, except for one member; one more user may
+# read it.
 team_file() {
     blocks_spec 65536
     chmod 660 b.dat
@@ -40,7 +41,7 @@ team_file() {
     setfacl -m "u:$denied:---,u:$listed:r--" b.dat
 }
 
-# as_listed SLICE: what the mount lets users do is what the list of b.dat says.
+# as_listed SLICE: checks that the mount gives users the access that the list of b.dat gives them.
 as_listed() {
     local user
     for user in "$denied" "$stranger"; do
@@ -58,7 +59,7 @@ as_listed() {
     run -1 as "$denied" getfattr -n user.mpiio.view "$1"
 }
 
-@test "rights: a mount of root's lets others do what the file's list lets them" {
+@test "rights: root's mount gives other users the access that the file's list gives them" {
     team_file
     mount_spec b.json -o allow_other
     as_listed "$mnt/rank0"
@@ -67,7 +68,7 @@ as_listed() {
     [[ $output == *"Operation not permitted"* ]]
 }
 
-@test "rights: a change of the list counts at once" {
+@test "rights: a change of the list takes effect immediately" {
     team_file
     mount_spec b.json -o allow_other
     run ! reads "$denied" "$mnt/rank0"
@@ -79,7 +80,7 @@ as_listed() {
     chmod 660 b.dat
     writes "$denied" "$mnt/rank0"
     run ! reads "$listed" "$mnt/rank0"
-    # A list that comes where there was none.
+    # A list is added to a file that had none.
     setfacl -m "u:$denied:---" b.dat
     run ! reads "$denied" "$mnt/rank0"
     reads "$member" "$mnt/rank0"
@@ -96,7 +97,7 @@ as_listed() {
     done
 }
 
-@test "rights: a list lets nobody write what is mounted read-only, or run a slice" {
+@test "rights: no list allows writing a read-only mount, or executing a slice" {
     team_file
     setfacl -m "u:$stranger:rwx" b.dat
     mount_spec b.json -o allow_other
@@ -109,8 +110,8 @@ as_listed() {
     [ "$(getfacl -cp "$mnt/rank0" | grep -c w)" -eq 0 ]
 }
 
-# users_mounts: from here on "as" runs commands among mounts of their own, where users may let others
-# in.
+# users_mounts: from here on, "as" runs commands in a mount namespace where users may allow others
+# access.
 users_mounts() {
     echo user_allow_other >fuse.conf
     # shellcheck disable=SC2016 # for the other shell
@@ -120,12 +121,12 @@ users_mounts() {
     inside=(nsenter --mount="/proc/$(cat holder)/ns/mnt")
 }
 
-@test "rights: so does a mount of a user's, who alone sets the mount's attribute" {
+@test "rights: a user's own mount does the same; only that user sets the mount's attribute" {
     user_folder own
     user_folder own/m
     (cd own && team_file)
     as_root chown nobody own/b.dat
-    as_user true # may open /dev/fuse
+    as_user true # makes /dev/fuse accessible
     users_mounts
     as nobody "$MPIIO_BIN/mpiio-mount" -o allow_other "$tmp/own/b.json" "$tmp/own/m"
     as_listed "$tmp/own/m/rank0"
@@ -152,13 +153,13 @@ users_mounts() {
     run ! reads "$stranger" "$mnt/.mpiio/spec.json"
     reads "$stranger" "$mnt/.mpiio/stats.json"
     mpiio-umount "$mnt"
-    # A view in shorthand is nobody's secret who may read the file.
+    # If a user may read the file, a view in shorthand is no secret to him.
     mpiio-mount -o allow_other --view 'scatter 4096 on 4' b.dat "$mnt"
     reads "$member" "$mnt/.mpiio/spec.json"
     run ! reads "$denied" "$mnt/.mpiio/spec.json"
 }
 
-@test "rights: of an assembled file others may do what all its members let them" {
+@test "rights: of an assembled file, others may do what all its members allow" {
     local i all=(files/0 files/1 files/2)
     mkdir -m 755 files
     for i in "${all[@]}"; do head -c 4096 /dev/zero >"$i"; done
@@ -170,20 +171,20 @@ TEXT
     mount_spec s.json -o allow_other
     reads "$stranger" "$mnt/whole"
     writes "$stranger" "$mnt/rank0"
-    # One of them is enough, and as it is now.
+    # A single member that denies access is enough, and its present mode counts.
     chmod 644 files/1
     reads "$stranger" "$mnt/whole"
     run ! writes "$stranger" "$mnt/whole"
     chmod 640 files/2
     run ! reads "$stranger" "$mnt/whole"
-    # A mode has one group: what somebody may do by the group of another one is not told.
+    # A mode has one group. Access by the group of another member is not reported.
     as_root chgrp "$team" files/2
     run ! reads "$stranger" "$mnt/whole"
     as_root chgrp "$team" "${all[@]}"
     reads "$member" "$mnt/whole"
     run ! writes "$member" "$mnt/whole"
     run ! reads "$stranger" "$mnt/whole"
-    # Another owner of one.
+    # One member has another owner.
     chmod 664 "${all[@]}"
     as_root chown "$listed" files/0
     reads "$stranger" "$mnt/whole"
@@ -192,7 +193,7 @@ TEXT
     run ! reads "$member" "$mnt/whole"
     run ! reads "$listed" "$mnt/whole"
     chmod 664 files/1
-    # Lists of several files make no one list.
+    # The lists of several files are not combined into one.
     setfacl -m "u:$denied:---" files/1
     run ! reads "$denied" "$mnt/whole"
     run ! reads "$stranger" "$mnt/whole"
@@ -206,7 +207,7 @@ TEXT
 
 @test "rights: a failed mount reports what fusermount3 needs" {
     user_folder own
-    as_user true # may open /dev/fuse
+    as_user true # makes /dev/fuse accessible
     scatter_spec
     cp "$(type -P fusermount3)" plain # without the set-user-ID bit
     : >none

@@ -7,7 +7,7 @@ load helper
 load nodes
 load writer
 
-# A full disk: for runs of BLOCK bytes, acknowledged bytes are there; then space is made free.
+# Fills the disk with runs of BLOCK bytes. Acknowledged bytes must be in the file. Then frees space.
 full_disk() {
     local acknowledged pid
     small_disk 24
@@ -21,11 +21,11 @@ full_disk() {
     acknowledged=${output##* }
     [ "$acknowledged" -gt 1000000 ]
     lines_there "$mnt/rank0" "$acknowledged"
-    # The other slice and the mount can still be read; a write that needs space fails, too.
+    # The other slice and the mount can still be read. A write that needs space fails, too.
     [ "$(head -c 4 "$mnt/rank1" | wc -c)" -eq 4 ]
     run -0 writer "$mnt/rank0" start="$acknowledged"
     [[ $output == "ENOSPC write $acknowledged" ]]
-    # Existing data needs no space.
+    # Existing data can be written without new space.
     run -0 writer "$mnt/rank0" stop=100000
     [ "$output" = "done - 100000" ]
 
@@ -60,14 +60,14 @@ full_disk() {
     acknowledged=${output##* }
     [ "$acknowledged" -gt 1000000 ]
     lines_there "$mnt/rank0" "$acknowledged"
-    # The end of the slice stays where it is: nothing has moved.
+    # The slice has the same size as before.
     [ "$(stat -c %s "$mnt/rank0")" -eq $((128 << 20)) ]
     run -1 fallocate -l 100M "$mnt/rank1"
     [[ $output == *"No space left on device"* ]]
     is_mounted
 }
 
-@test "room: stores to a mapped slice on a full disk are told by msync" {
+@test "room: msync reports that stores to a mapped slice found a full disk" {
     small_disk 8
     truncate -s 64M disk/x.dat
     fill_disk
@@ -81,7 +81,7 @@ full_disk() {
     lines_there "$mnt/rank0" 1000000
 }
 
-@test "room: with unique, fsync or close tells of a full disk" {
+@test "room: with unique, fsync or close reports a full disk" {
     local pid
     small_disk 8
     : >disk/x.dat
@@ -99,7 +99,7 @@ full_disk() {
     lines_stored 3000000
 }
 
-# full_file SIZE: a sparse file of so many MiB on a disk that is full, and a spec of it.
+# full_file SIZE: makes a sparse file of SIZE MiB on a full disk, and a spec of it.
 full_file() {
     small_disk 8
     truncate -s "${1}M" disk/x.dat
@@ -107,14 +107,14 @@ full_file() {
     spec_of 512
 }
 
-# held HOW WHAT: writes lines by stores to a mapping or by write(2), as HOW says, where there is no
-# room for them, and prints what each step says. WHAT=fsync: then makes room and syncs again;
-# WHAT=over: writes over the first ones before that.
+# held HOW WHAT: writes lines by stores to a mapping or by write(2), as HOW says, without space for
+# them, and prints the result of each step. WHAT=fsync: then frees space and syncs again. WHAT=over:
+# overwrites the first lines before that.
 held() {
     /usr/bin/python3 "$topic" held "$mnt" "$@"
 }
 
-# stored_later HOW SIZE SAID [OPTION...]: the fsync that has room stores it, and succeeds.
+# stored_later HOW SIZE SAID [OPTION...]: once there is space, fsync stores the data and succeeds.
 stored_later() {
     full_file "$2"
     mount_spec x.json "${@:4}"
@@ -125,15 +125,15 @@ stored_later() {
     lines_stored $((64 * 16384))
 }
 
-@test "room: stores to a mapped slice that found no room are stored by the next fsync" {
+@test "room: stores to a mapped slice that found no space are stored by the next fsync" {
     stored_later mapped 64 "ENOSPC ENOSPC ENOSPC 0 0 ENOSPC 0 0 "
 }
 
-@test "room: what was written (unique) and found no room is stored by the next fsync" {
+@test "room: writes (unique) that found no space are stored by the next fsync" {
     stored_later written 0 "ENOSPC ENOSPC 0 0 ENOSPC 0 0 " -o unique
 }
 
-@test "room: what found no room does not come back over a later write" {
+@test "room: bytes that found no space do not overwrite a later write" {
     full_file 64
     mount_spec x.json
     run -0 held mapped over
@@ -146,7 +146,7 @@ stored_later() {
     [[ $output == "6"???" of 1048576 bytes are not there, first 100" ]]
 }
 
-# unsaved HOW [OPTION...]: no program has the slice open; unmounting and SIGTERM store the data.
+# unsaved HOW [OPTION...]: no program has the slice open. Unmounting and SIGTERM store the data.
 unsaved() {
     local how=$1 size=$2 pid
     shift 2
@@ -169,15 +169,15 @@ unsaved() {
     lines_stored $((64 * 16384))
 }
 
-@test "room: unmounting stores what found no room before" {
+@test "room: unmounting stores data that found no space before" {
     unsaved mapped 64
 }
 
-@test "room: SIGTERM stores what found no room before (unique)" {
+@test "room: SIGTERM stores data that found no space before (unique)" {
     unsaved written 0 -o unique
 }
 
-@test "room: SIGTERM where there is still no room: the log says how much is lost, status 1" {
+@test "room: SIGTERM while there is still no space: the log reports the lost bytes, status 1" {
     local how pid bytes
     full_file 0
     for how in unique cache=back; do
@@ -198,8 +198,8 @@ unsaved() {
     done
 }
 
-# Room comes and goes under writers that sync after each change: each reads what it wrote last, and
-# in the end that is in the file.
+# Space appears and disappears under writers that sync after each change. Each reads what it wrote
+# last, and in the end the file has that.
 room_comes_and_goes() {
     small_disk 8
     truncate -s 2M disk/x.dat
@@ -211,15 +211,15 @@ room_comes_and_goes() {
     mpiio-view cat x.json -r 0 | cmp - -n 524288 want
 }
 
-@test "room: room that comes and goes loses nothing" {
+@test "room: space that appears and disappears loses nothing" {
     room_comes_and_goes
 }
 
-@test "room: room that comes and goes loses nothing (unique)" {
+@test "room: space that appears and disappears loses nothing (unique)" {
     room_comes_and_goes -o unique
 }
 
-@test "room: a full disk is ENOSPC at the write, and room saves the rest" {
+@test "room: a full disk gives ENOSPC at the write, and later space saves the rest" {
     ram_disk 4m
     dealt disk/f.dat 2 8 >f.json
     mount_spec f.json -o create
@@ -228,7 +228,7 @@ room_comes_and_goes() {
     mpiio-umount "$mnt"
 }
 
-@test "room: unmounting says what the kernel could not store (unique), -f gives it up" {
+@test "room: unmounting reports what the kernel could not store (unique), -f gives it up" {
     ram_disk 1m
     dealt disk/f.dat 2 8 >f.json
     mount_spec f.json -o create,unique
@@ -238,7 +238,7 @@ room_comes_and_goes() {
     [[ $output =~ "cannot sync: No space left on device; "[0-9]+" bytes could not be stored; still mounted" ]]
     is_mounted
     [ "$(stat_of lost_bytes)" -gt 500000 ]
-    # With room it can be written again, and then nothing is missing.
+    # With space the bytes can be written again, and then none are missing.
     as_root mount -o remount,size=8m disk
     dd if=/dev/zero of="$mnt/rank0" bs=64k count=32 conv=notrunc,fsync status=none
     [ "$(stat_of lost_bytes)" -eq 0 ]
@@ -252,9 +252,9 @@ room_comes_and_goes() {
     run ! is_mounted
 }
 
-@test "room: with cache=back, a hole of the file on a full disk is told of, and stored later" {
+@test "room: with cache=back, a hole of the file on a full disk is reported, and stored later" {
     ram_disk 4m
-    head -c 4096 /dev/zero >disk/f.dat # so that not the first run tells
+    head -c 4096 /dev/zero >disk/f.dat # so that a later run fails, and not the first one
     truncate -s 1M disk/f.dat
     fill_disk
     dealt disk/f.dat 2 64 >s.json
@@ -263,7 +263,7 @@ room_comes_and_goes() {
     mpiio-umount "$mnt"
 }
 
-@test "room: who waits for it to store what was lost before keeps no flush from its end" {
+@test "room: a request that waits until lost data is stored does not block a flush" {
     ram_disk 8m
     head -c 64K /dev/zero >disk/f.dat
     truncate -s 6M disk/f.dat
@@ -280,7 +280,7 @@ END
     stop_nodes
 }
 
-@test "room: with cache=back, mpiio-umount says how much finds no room, -f gives it up" {
+@test "room: with cache=back, mpiio-umount reports how many bytes find no space, -f gives them up" {
     ram_disk 1m
     dealt disk/f.dat 1 65536 >s.json
     mount_spec s.json -o create,cache=back,flush_interval=0

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-routines(7): that it names every routine, and that what it says of them is so.
+# mpiio-routines(7): it lists every routine, and its statements are true.
 
 # shellcheck disable=SC2154 # helper.bash sets top and mnt
 load helper
 
-# nonblocking SLICE SEED [offsets]: random nonblocking reads and writes beside a model.
+# nonblocking SLICE SEED [offsets]: compares random nonblocking reads and writes with a model.
 nonblocking() {
     timeout 300 "$MPIIO_BUILD/tests/routines/nonblocking" "$1" "$2" 100 "${@:3}"
 }
 
-@test "routines: each of the standard, of the overview and of DONIO has a row, and nothing else has" {
+@test "routines: each routine of the standard, of the overview and of DONIO has a row, and no others do" {
     sort "$top"/tests/routines/{mpi,mpio,donio} >names
     [ "$(wc -l <names)" -gt 150 ]
     grep '^\*' "$top/man/mpiio-routines.7.scd" | sed '/(7)$/d' | grep -oE '\*[A-Za-z][A-Za-z0-9_]*\*' | tr -d '*' |
@@ -18,7 +18,7 @@ nonblocking() {
     diff names rows
 }
 
-@test "routines: files are opened, sized, told of and removed as the table says" {
+@test "routines: files are opened, sized, described and removed as the table says" {
     scatter_spec
     dealt new.dat 4 512 '"hints": {"striping_unit": "65536"},' >new.json
     # MPI_MODE_RDONLY, MPI_MODE_RDWR, MPI_MODE_CREATE, MPI_MODE_EXCL
@@ -63,7 +63,7 @@ nonblocking() {
     mpiio-umount "$mnt"
 }
 
-@test "routines: views are told of, and offsets converted, as the table says" {
+@test "routines: views are described, and offsets converted, as the table says" {
     cat >x.json <<'END'
 { "viewspec": 1, "file": "x.dat", "ranks": 2,
   "view": { "disp": 16, "etype": "double", "filetype": { "type": "scatter", "blocklength": 2 } } }
@@ -97,7 +97,7 @@ END
     od -An -v -t x8 -w8 "$mnt/rank0" | sort | cmp - got
 }
 
-@test "routines: errors are those that the table says" {
+@test "routines: errors are as in the table" {
     scatter_spec
     mount_spec s.json
     [ "$(error_of 'os.read(999, 1)')" = EBADF ]
@@ -128,7 +128,7 @@ END
     gaps_spec 1000108
     mount_spec g.json
     nonblocking "$mnt/rank1" 1
-    # Other ways in which slices are kept: of write-back, of the kernel's, of one that it reads itself.
+    # Other modes of slices: with write-back, with the kernel's, and with passthrough.
     mpiio-umount "$mnt"
     mount_spec g.json -o cache=back,dirty_max=1M
     nonblocking "$mnt/rank1" 2

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Programs under mpiio-run: what they see is what they see without; what was served is counted.
+# Programs under mpiio-run see the same as without it. The calls that it serves are counted.
 
 load helper
 load under
 
-@test "run: programs read what the mount has, and nothing goes through it" {
+@test "run: programs read the slices, and no read goes through the mount" {
     gaps_spec
     mount_spec g.json
     mpiio-view cat g.json -r 1 >want
@@ -41,7 +41,7 @@ load under
     [ "$(stat_of requests.write)" -eq 0 ]
 }
 
-@test "run: errors are the mount's" {
+@test "run: errors are the same as the mount's" {
     scatter_spec
     mount_spec s.json
     under /usr/bin/python3 "$topic" errors "$mnt/rank1" >have
@@ -51,7 +51,7 @@ load under
     grep -q EBADF have
 }
 
-@test "run: a limit of the size of files is one of the slice, from when it is set" {
+@test "run: a limit of file sizes applies to a slice, from when it is set" {
     scatter_spec
     mount_spec s.json
     under /usr/bin/python3 "$topic" limit "$mnt/rank1" >have
@@ -59,17 +59,17 @@ load under
     cat have
     cmp have want
     grep -q EFBIG have
-    # The first write that goes to the mount has the grant taken back.
+    # The first write that goes to the mount revokes the grant.
     [ "$(counted granted)" -eq 1 ]
     [ "$(counted writes)" -eq 1 ]
     [ "$(counted limited)" -eq 1 ]
-    # One that is there before.
+    # The limit is set before.
     rm counts
     under bash -c "ulimit -f 1; echo 1 | dd of=$mnt/rank1 bs=2 seek=300 conv=notrunc status=none"
     [ "$(counted limited)" -eq 1 ]
 }
 
-@test "run: the place is shared by fork, exec and dup" {
+@test "run: fork, exec and dup share the file position" {
     scatter_spec
     mount_spec s.json
     mpiio-view cat s.json -r 3 >want
@@ -77,7 +77,7 @@ load under
     [ "$(counted granted)" -eq 1 ]
 }
 
-@test "run: a descriptor that was closed unseen is not taken for a slice" {
+@test "run: a descriptor that was closed unnoticed is not taken for a slice" {
     scatter_spec
     mount_spec s.json
     echo other >other
@@ -87,7 +87,7 @@ load under
     cmp s.dat before
     [ "$(counted granted)" -eq 3 ]
     rm counts
-    # One that closes all but the first three, of which one is a slice.
+    # A program that closes all descriptors but the first three, one of which is a slice.
     under /usr/bin/python3 "$topic" all_closed "$mnt/rank0" want
     [ "$(cat other)" = other ]
     [ "$(mpiio-view cat s.json -r 0 --offset 100 --length 4)" = here ]
@@ -95,7 +95,7 @@ load under
     [ "$(counted reads)" -eq 2 ]
 }
 
-@test "run: the exercise of random writers, apart and on one slice" {
+@test "run: random writers of the exercise, on separate slices and on one" {
     blocks_spec
     mount_spec b.json
     under timeout -k 5 300 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices \
@@ -105,7 +105,7 @@ load under
     [ "$(counted writes)" -gt 0 ]
 }
 
-@test "run: a program's own handler of SIGBUS is its own, and truncation no signal" {
+@test "run: a program keeps its own SIGBUS handler, and truncation raises no signal" {
     make_file x.dat 8388608
     dealt x.dat 2 8 >x.json
     mount_spec x.json
@@ -113,7 +113,7 @@ load under
     served 1
 }
 
-@test "run: a serial program once a rank, under mpiexec" {
+@test "run: a serial program for each rank, under mpiexec" {
     scatter_spec
     mount_spec s.json
     mpi_run 4 mpiio-run -s dd if="$mnt/self" of="$mnt/self" bs=64 count=4 seek=8 conv=notrunc status=none \
@@ -125,7 +125,8 @@ load under
     done
 }
 
-# members RUN: 8 members m0, m1, ... of 8 KiB whose runs lie in turns in whole.dat; m.json assembles them.
+# members RUN: makes 8 members m0, m1, ... of 8 KiB, whose runs alternate in whole.dat. m.json
+# assembles them.
 members() {
     make_file whole.dat 65536
     local i
@@ -161,12 +162,12 @@ TEXT
     rm counts
     under /usr/bin/python3 "$topic" members_of_others_are_read "$mnt/whole"
     served 1
-    # Another file in a member's place, and one that has got shorter.
+    # A member is replaced by another file, and another one gets shorter.
     cp m3 new && mv new m3
     under cmp -n 100 "$mnt/whole" <(head -c 100 "$mnt/whole")
     [ "$(counted granted)" -eq 0 ]
     grep -q 'not granted: the shared file cannot be opened' counts
-    # Its descriptors are a part of those that the program may have.
+    # The library's descriptors count towards the program's limit.
     rm counts
     mpiio-umount "$mnt"
     mount_spec m.json
@@ -176,7 +177,7 @@ TEXT
     [ "$(counted granted)" -eq 0 ]
 }
 
-@test "run: short reads of members in fine turns are the mount's" {
+@test "run: short reads of finely interleaved members go through the mount" {
     members 8
     truncate -s 4096 m7
     mount_spec m.json -o ro,missing=zero
@@ -212,7 +213,7 @@ TEXT
         "$top"/tests/bats/{calls,sharing,tools,write}.bats 3>&-
 }
 
-# way NAME: run-ways NAME on rank 0 of x.dat, without and under mpiio-run.
+# way NAME: runs run-ways NAME on rank 0 of x.dat, without mpiio-run and under it.
 way() {
     make_file x.dat 8388608
     dealt x.dat 2 16 >x.json
@@ -223,7 +224,7 @@ way() {
     [ "$(counted granted)" -gt 0 ]
 }
 
-@test "run: threads are cancelled in calls, and nothing stays locked" {
+@test "run: threads are cancelled in calls, and no lock remains" {
     way cancel
 }
 
@@ -239,7 +240,7 @@ way() {
     way lock
 }
 
-@test "run: streams have wide characters, and are opened anew" {
+@test "run: streams support wide characters, and reopening" {
     way wide
     mpiio-umount "$mnt"
     way reopen
@@ -251,18 +252,18 @@ way() {
     TERM=dumb under ul "$mnt/rank0" | cmp - <(TERM=dumb ul s.dat)
 }
 
-@test "run: SIGBUS is the program's, with its flags, mask and stack, or ignored" {
+@test "run: the program's SIGBUS action is kept, with its flags, mask and stack, or ignored" {
     way bus
 }
 
-@test "run: close_range takes the grants of its descriptors alone" {
+@test "run: close_range releases only the grants of its descriptors" {
     way ranges
     [ "$(counted granted)" -eq 3 ]
     [ "$(counted reads)" -gt 300 ]
     [ "$(counted fell_back)" -eq 0 ]
 }
 
-@test "run: copy_file_range fails where it does without" {
+@test "run: copy_file_range fails where it fails without mpiio-run" {
     scatter_spec
     mount_spec s.json
     /usr/bin/python3 "$topic" copy "$mnt/rank0" "$mnt/rank1" >want
@@ -280,13 +281,13 @@ way() {
     mount_spec s.json
     local how
     for how in close dup closerange daemon; do
-        # cat ends when the last writer has closed the pipe.
+        # cat exits when the last writer has closed the pipe.
         mpiio-run -s /usr/bin/python3 "$topic" daemon "$mnt/rank0" $how 2>&1 >/dev/null | timeout 120 cat >>counts
         await test -s started.$how
         kill -KILL "$(cat started.$how)"
     done
     [ "$(counted slices)" -eq 4 ]
-    # A name with anything in it.
+    # A program name with special characters.
     cp "$(command -v cat)" $'a\nb\e[2J'
     mpiio-run -s $'./a\nb\e[2J' "$mnt/rank0" 2>line >/dev/null
     [ "$(wc -l <line)" -eq 1 ]

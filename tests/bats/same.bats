@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The file must be one and the same for all nodes: what proves it, and what does not.
+# All nodes must have the same file: what proves that, and what does not.
 
 load helper
 load cluster
 
-# own_files COMMAND: two hosts on which that makes $tmp/own/x.dat, each its own.
+# own_files COMMAND: makes two hosts. On each, the command makes its own $tmp/own/x.dat.
 own_files() {
     make_hosts 2
     mkdir own
@@ -20,7 +20,7 @@ END
     dealt "$tmp/own/x.dat" 2 8 >x.json
 }
 
-# are_refused: both hosts are named, and nothing is left or written.
+# are_refused: both hosts must be named, and nothing is left or written.
 are_refused() {
     run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: node1: $tmp/own/x.dat: not the same file here as on node 0 (node0)" ]
@@ -34,7 +34,7 @@ are_refused() {
     [ "$(cut -d ' ' -f 1 inode-node0)" = "$(cut -d ' ' -f 1 inode-node1)" ]
 }
 
-@test "same: files on copies of one disk are refused, though they have all in common" {
+@test "same: files on copies of one disk are refused, though they have everything in common" {
     small_disk 4
     : >disk/x.dat
     as_root umount disk
@@ -45,7 +45,7 @@ are_refused() {
     cmp inode-node0 inode-node1
 }
 
-@test "same: one file is taken for one, in another folder of a host and read-only, too" {
+@test "same: one file counts as one, in another directory of a host and read-only, too" {
     mkdir one
     : >one/x.dat
     own_files "mount --bind '$tmp/one' '$tmp/own'"
@@ -59,7 +59,7 @@ are_refused() {
     nothing_left
 }
 
-# remote [COMMAND]: two engines for which $tmp/own, after COMMAND, is on a network filesystem.
+# remote [COMMAND]: runs two engines for which $tmp/own, after COMMAND, is on a network filesystem.
 remote() {
     run --separate-stderr timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$top/tests/let_go" --keep "$tmp" bash -c "
         $1 exec env \"LD_PRELOAD=$MPIIO_BUILD/tests/engine/libremote.so\" \"\$@\"" own \
@@ -67,7 +67,7 @@ remote() {
         --file="$tmp/own/x.dat" --store=posix --mode=full --blocks=2 --no-check "$tmp/report%n" </dev/null 3>&-
 }
 
-@test "same: on a network filesystem one file is known by a lock, or else by a file beside it" {
+@test "same: on a network filesystem a lock identifies the file, or else a file beside it" {
     local before
     mkdir own
     : >own/x.dat
@@ -79,7 +79,7 @@ remote() {
     export REMOTE_NO_LOCKS=
     remote ''
     [ "$status" -eq 0 ]
-    # There was a mark, and it is gone.
+    # A marker file was created and removed.
     [ "$(stat -c %y own)" != "$before" ]
     [ "$(ls -A own)" = x.dat ]
 }

@@ -11,7 +11,7 @@ teardown() {
     end_test
 }
 
-# Makes mount(8) find the helper, as an installation under /usr would.
+# Makes mount(8) find the helper, as with an installation under /usr.
 place_helper() {
     [ ! -e /sbin/mount.fuse.mpiio ]
     helper=/sbin/mount.fuse.mpiio
@@ -39,7 +39,7 @@ place_helper() {
     [[ $output == "mpiio-mount "[0-9]* ]]
 }
 
-@test "mpiio-mount: --help lists each mount option of the manual, as does the daemon's" {
+@test "mpiio-mount: --help lists each mount option of the manual, like the daemon's" {
     local option
     sed -n '/^# MOUNT OPTIONS/,/^# /s/^\*\([a-z_]*\)[*=].*/\1/p' "$top/man/mpiio-mount.1.scd" >options
     [ "$(wc -l <options)" -ge 15 ]
@@ -51,14 +51,14 @@ place_helper() {
     done <options
 }
 
-@test "mpiio-mount: a spec that is missing, status 2, nothing mounted" {
+@test "mpiio-mount: a missing spec, status 2, nothing mounted" {
     run -2 --separate-stderr mpiio-mount none.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ $stderr == "mpiio-mount: none.json: "*"No such file or directory" ]]
     run ! is_mounted
 }
 
-@test "mpiio-mount: a wrong spec, status 2, with its place, nothing mounted" {
+@test "mpiio-mount: an invalid spec, status 2, with the position, nothing mounted" {
     printf '{ "viewspec": 1, "file": "s.dat",\n  "view": { "disp": -1 } }\n' >bad.json
     run -2 --separate-stderr mpiio-mount bad.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
@@ -66,7 +66,7 @@ place_helper() {
     run ! is_mounted
 }
 
-@test "mpiio-mount: a mount point that is missing or no folder, status 1" {
+@test "mpiio-mount: a mount point that is missing or not a directory, status 1" {
     scatter_spec
     run -1 --separate-stderr mpiio-mount s.json none
     [ "$stderr" = "mpiio-mount: none: No such file or directory (create the folder first)" ]
@@ -74,7 +74,7 @@ place_helper() {
     [ "$stderr" = "mpiio-mount: s.dat: Not a directory" ]
 }
 
-@test "mpiio-mount: a shared file that is missing, status 1, nothing left behind" {
+@test "mpiio-mount: a missing shared file, status 1, nothing left behind" {
     scatter_spec
     rm s.dat
     run -1 --separate-stderr mpiio-mount s.json "$mnt"
@@ -98,7 +98,7 @@ END
     [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
 }
 
-@test "mpiio-mount: relative paths, spaces, symlinks, any working folder" {
+@test "mpiio-mount: relative paths, spaces, symlinks, any working directory" {
     mkdir -p "a folder/on disk" elsewhere
     (cd "a folder" && scatter_spec)
     ln -s "a folder" link
@@ -132,7 +132,7 @@ END
     [[ $output == "mpiio-umount "[0-9]* ]]
 }
 
-@test "mpiio-umount: returns when the daemon is gone" {
+@test "mpiio-umount: returns when the daemon has exited" {
     scatter_spec
     mount_spec s.json
     local pid
@@ -157,12 +157,12 @@ END
     [ "$stderr" = "mpiio-umount: /proc/: a mount of type proc, not fuse.mpiio" ]
 }
 
-# has_open PID: the process has a file of the mount open.
+# has_open PID: succeeds if the process has a file of the mount open.
 has_open() {
     find "/proc/$1/fd" -lname "$mnt/*" | grep -q .
 }
 
-@test "mpiio-umount: a busy mount stays and its user is named; -f takes it away" {
+@test "mpiio-umount: a busy mount stays and the process that uses it is named; -f unmounts it" {
     scatter_spec
     mount_spec s.json
     local pid user
@@ -179,7 +179,7 @@ has_open() {
     kill "$user" 2>/dev/null || true # tail may have noticed
 }
 
-@test "mpiio-umount: from inside the mount says that this shell uses it" {
+@test "mpiio-umount: in a shell inside the mount, it reports that this shell uses the mount" {
     scatter_spec
     mount_spec s.json
     cd "$mnt"
@@ -189,7 +189,7 @@ has_open() {
     mpiio-umount "$mnt"
 }
 
-@test "mpiio-umount: a dead daemon's mount goes away" {
+@test "mpiio-umount: unmounts the mount of a dead daemon" {
     scatter_spec
     mount_spec s.json
     kill -KILL "$(daemon_pid)"
@@ -210,11 +210,11 @@ has_open() {
     gone "$pid"
 }
 
-@test "mpiio-umount: the upper of two mounts at one place" {
+@test "mpiio-umount: unmounts the upper one of two mounts at one place" {
     scatter_spec
     mkdir own
     as_root mount --bind own own
-    as_root mount --make-private own # mounts there can be moved
+    as_root mount --make-private own # so that mounts there can be moved
     mkdir own/lower own/upper
     mpiio-mount s.json own/lower
     mpiio-mount -n 2 s.json own/upper
@@ -226,7 +226,7 @@ has_open() {
     run ! is_mounted own/lower
 }
 
-@test "mpiio-mount: a mounted place is told of, and nothing is mounted on it" {
+@test "mpiio-mount: a place that is mounted already is reported, and nothing is mounted on it" {
     scatter_spec
     mount_spec s.json
     ln -s mnt link
@@ -234,7 +234,7 @@ has_open() {
     [ "$stderr" = "mpiio-mount: link: already mounted (unmount it first with mpiio-umount)" ]
     run -1 --separate-stderr mpiio-mount -o store=mpiio s.json mnt
     [ "$stderr" = "mpiio-mount: $(hostname): $mnt: already mounted (unmount it first with mpiio-umount)" ]
-    # Its daemon is not waited for.
+    # The check does not wait for the daemon there.
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
@@ -243,13 +243,13 @@ has_open() {
     kill -CONT "$pid"
     [ "$(grep -c " $mnt " /proc/self/mountinfo)" -eq 1 ]
     mpiio-umount mnt
-    # Another filesystem is a place like any other.
+    # Another kind of filesystem does not matter.
     ram_disk 1m
     mpiio-mount s.json disk
     mpiio-umount disk
 }
 
-@test "mpiio-mount: lists of hosts that are none, or too long, are refused at once" {
+@test "mpiio-mount: lists of hosts that are invalid, or too long, are refused immediately" {
     local list
     scatter_spec
     for list in 'n[3-1]' 'n[1-2' 'n[]' 'n[1-]' 'a,,b' 'n[1-2-3]' ',a'; do
@@ -262,7 +262,7 @@ has_open() {
     done
     MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [ "$stderr" = "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" ]
-    # The hosts that a list stands for.
+    # The hosts that a list expands to.
     # shellcheck disable=SC2016 # for that shell
     printf '#!/bin/sh\nprintf "%%s\\n" "$2" >&2\nexit 1\n' >tell
     chmod +x tell
@@ -273,13 +273,13 @@ has_open() {
     [ "$(tr , '\n' <<<"$stderr" | wc -l)" -eq 4096 ]
 }
 
-# script NAME LINE: a program of one line.
+# script NAME LINE: makes a program of one line.
 script() {
     printf '#!/bin/sh\n%s\n' "$2" >"$1"
     chmod +x "$1"
 }
 
-@test "mpiio-mount: a reason is told where mpiexec or the engine says nothing" {
+@test "mpiio-mount: reports a reason if mpiexec or the engine prints nothing" {
     scatter_spec
     script silent 'exit 3'
     # shellcheck disable=SC2016 # for that shell
@@ -298,11 +298,11 @@ script() {
     export MPIIO_START_TIMEOUT=1
     MPIIO_ENGINE=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
     [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
-    # mpiexec reports it only when it is terminated.
+    # mpiexec only reports it when it is terminated.
     MPIIO_START_TIMEOUT=300 MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/no-ssh" \
         run -1 --separate-stderr mpiio-mount --hosts=elsewhere,nowhere s.json "$mnt"
     [ "$stderr" = "mpiio-mount: $tmp/no-ssh: No such file or directory (mpiexec's launcher)" ]
-    # A daemon that does not begin, until its engine is gone.
+    # A daemon that does not start, until its engine is gone.
     script asleep 'exec cat <&3 >/dev/null'
     MPIIO_FUSED=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
     [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
@@ -310,7 +310,7 @@ script() {
     run ! is_mounted
 }
 
-@test "mpiio-mount: ends what mpiexec has started, also where that pays no heed to signals" {
+@test "mpiio-mount: ends what mpiexec has started, even if that ignores signals" {
     scatter_spec
     script engine 'exec sleep 1000'
     script proxy "trap : TERM; setsid ./engine"
@@ -320,7 +320,7 @@ script() {
     nothing_left
 }
 
-@test "mpiio-mount: a program that the environment names and that is none is told of" {
+@test "mpiio-mount: a program that the environment names and that does not exist is reported" {
     scatter_spec
     MPIIO_FUSED=$tmp/s.dat run -1 --separate-stderr mpiio-mount s.json "$mnt"
     [ "$stderr" = "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" ]
@@ -329,7 +329,7 @@ script() {
     run ! is_mounted
 }
 
-@test "mpiio-mount: two names of one machine need a place each" {
+@test "mpiio-mount: two names of one machine need different mount points" {
     scatter_spec
     mkdir at0 at1
     run -2 --separate-stderr timeout 300 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
@@ -371,7 +371,7 @@ script() {
     mpiio-umount "$mnt"
 }
 
-@test "mount.fuse.mpiio: which options reach mpiio-mount" {
+@test "mount.fuse.mpiio: the options that reach mpiio-mount" {
     mkdir bin
     cp "$MPIIO_SBIN/mount.fuse.mpiio" bin
     printf '#!/bin/sh\nprintf "[%%s]" "$@"\n' >bin/mpiio-mount
@@ -385,7 +385,7 @@ script() {
     run -2 bin/mount.fuse.mpiio s.json
 }
 
-@test "mount.fuse.mpiio: as root it has no use for the environment; a user's own counts" {
+@test "mount.fuse.mpiio: as root it ignores the environment; a user's own counts" {
     local name
     scatter_spec
     place_helper
@@ -412,7 +412,7 @@ END
     [ "$(<u/chosen)" = chosen ]
 }
 
-@test "mount.fuse.mpiio: a failing mount says why and has a status" {
+@test "mount.fuse.mpiio: a failing mount reports the reason and a status" {
     place_helper
     run as_root mount -t fuse.mpiio "$tmp/none.json" "$mnt"
     [ "$status" -ne 0 ]
@@ -420,13 +420,13 @@ END
     run ! is_mounted
 }
 
-@test "deps: all there, quick and silent from another folder; unknown group" {
+@test "deps: all installed, quick and silent from another directory; unknown group" {
     run -0 "$top/scripts/deps" build run mpi test
     [ -z "$output" ]
     run -2 "$top/scripts/deps" frob
 }
 
-# unknown_options OPTION=VALUE...: those that meson would not take.
+# unknown_options OPTION=VALUE...: prints the options that meson would not accept.
 unknown_options() {
     meson introspect "$MPIIO_BUILD" --buildoptions >options.json
     printf '%s\n' "$@" | sort -u | while IFS='=' read -r name value; do
@@ -436,13 +436,13 @@ unknown_options() {
     done
 }
 
-# libraries: what the build looks for by pkg-config.
+# libraries: prints the libraries that the build finds by pkg-config.
 libraries() {
     grep -rhoE --include=meson.build "(dependency\(|^.*'mpi(ch)?': )'[a-z0-9-]+'" "$top" |
         grep -oE "'(expat|jansson|libsodium|fuse3|cmocka|mpich|hdf5)[a-z0-9-]*'" | tr -d "'" | sed 's/-.*//' | sort -u
 }
 
-@test "examples: the RPM spec is one, with options that meson has and what the build looks for" {
+@test "examples: the RPM spec is valid, with options that meson has and the build's dependencies" {
     local spec=$top/scripts/examples/mpiio-viewfs.spec name
     HOME=$tmp run -0 --separate-stderr rpmspec -P "$spec"
     [ -z "$stderr" ]
@@ -460,7 +460,7 @@ libraries() {
     # Everything that is installed is in a package.
     (cd "$MPIIO_STAGE" && find . -mindepth 2 -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
     sed -n '/^%files/,$p' parsed | sed -n 's,^/.*/,,p' >listed
-    printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in folders that are listed
+    printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in directories that are listed
     while read -r name; do
         while read -r pattern; do
             # shellcheck disable=SC2053 # a pattern
@@ -472,7 +472,7 @@ libraries() {
     [ ! -s bad ]
 }
 
-@test "examples: the Spack recipe is one, with options that meson has and what the build looks for" {
+@test "examples: the Spack recipe is valid, with options that meson has and the build's dependencies" {
     local name
     run -0 --separate-stderr /usr/bin/python3 "$top/tests/layout/recipe.py" "$top/scripts/examples/spack/package.py"
     [ -z "$stderr" ]
@@ -485,7 +485,7 @@ libraries() {
     done >>bad
     cat bad
     [ ! -s bad ]
-    # A directive, an argument or a type that Spack lacks is reported.
+    # A directive, an argument or a type that Spack does not have is reported.
     for name in 's/depends_on("mpi"/depend_on("mpi"/' 's/default=True/defaults=True/' 's/type="test"/type="tests"/' \
         's/when="+hdf5"/when="+hdf"/'; do
         sed "$name" "$top/scripts/examples/spack/package.py" >wrong.py
@@ -493,7 +493,7 @@ libraries() {
     done
 }
 
-@test "quickstart: from another folder, leaves nothing behind" {
+@test "quickstart: from another directory, leaves nothing behind" {
     mkdir place
     TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
     [ "$(grep -c '^equal$' <<<"$output")" -eq 5 ]
@@ -543,7 +543,7 @@ END
     [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --
     [[ $output == *--force* ]]
-    # Without a program that reads JSON nothing is offered, and nothing breaks.
+    # Without a program that reads JSON, completion offers nothing, and nothing breaks.
     jq() {
         return 127
     }
