@@ -1,10 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Specs and mounts of HDF5 datasets, compared with what h5py reads. Damaged files, and files in several parts.
+# Specs and mounts of HDF5 datasets, compared with what h5py reads. Damaged files, and files in
+# several parts.
 
 load helper
 
-# files WHAT ARGUMENT...: makes random files, compares their slices, and prints the number of slices.
+# files WHAT ARGUMENT...: makes random files, compares their slices, and prints the number of
+# slices.
 files() {
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
@@ -95,8 +97,9 @@ with h5py.File("want.h5", "r+") as want:
 }
 
 @test "hdf5: a dataset that libhdf5 cannot open is listed with its reason, and the others as usual" {
-    # One file has a message of an unknown version. The other has wrong checksums in the object headers of a
-    # dataset and of a group. In both, a group links to itself, and two groups link to one object.
+    # One file has a message of an unknown version. The other has wrong checksums in the object
+    # headers of a dataset and of a group. In both, a group links to itself, and two groups link to
+    # one object.
     py '
 for libver in "earliest", "latest":
     with h5py.File(libver + ".h5", "w", libver=libver) as f:
@@ -140,8 +143,8 @@ LIST
     [ "$output" -gt 150 ]
 }
 
-# scattered: makes a.h5, whose datasets mostly have values that are not in the file; want.npz, with their
-# values; and before/, with copies of all files.
+# scattered: makes a.h5, whose datasets mostly have values that are not in the file; want.npz, with
+# their values; and before/, with copies of all files.
 scattered() {
     py '
 a = np.arange(48.0).reshape(8, 6)
@@ -221,8 +224,8 @@ print(changed)' >changed
     scattered
     mpiio-view spec --from a.h5 --var virtual >v.json
     mpiio-view cat v.json -r 0 >want
-    # A new spec reads a missing source as the fill value, as libhdf5 does. The old spec is rejected if the
-    # source is missing, or if its header has changed.
+    # A new spec reads a missing source as the fill value, as libhdf5 does. The old spec is rejected
+    # if the source is missing, or if its header has changed.
     mv part.h5 gone.h5
     run -1 mpiio-view cat v.json -r 0
     [[ $output == *"$tmp/part.h5"* ]]

@@ -5,7 +5,7 @@
 # shellcheck disable=SC2154 # helper.bash sets mnt and tmp
 load helper
 
-# fifo_spec [ETYPE]: a FIFO f, and s.json, a view of it that 3 ranks have.
+# fifo_spec [ETYPE]: makes a FIFO f, and s.json, in which 3 ranks have the same view of it.
 fifo_spec() {
     mkfifo f
     cat >s.json <<END
@@ -14,19 +14,20 @@ fifo_spec() {
 END
 }
 
-# asked KIND COUNT: true once the kernel has sent so many requests.
+# asked KIND COUNT: succeeds once the kernel has sent that many requests.
 asked() {
     [ "$(jq ".requests.$1" "$mnt/.mpiio/stats.json")" -ge "$2" ]
 }
 
-# has_open PID FILE: true once the process has it open.
+# has_open PID FILE: succeeds once the process has the file open.
 has_open() {
     [[ $(readlink "/proc/$1/fd/"*) == *"/$2"* ]]
 }
 
 record='{ "type": "contiguous", "count": 16, "oldtype": "byte" }'
 
-# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints the message in a line, and fails.
+# refuses MESSAGE ARGUMENT...: mpiio-mount with these arguments prints this message on a line and
+# fails.
 refuses() {
     local message=$1
     shift
@@ -49,7 +50,7 @@ refuses() {
     mpiio-umount "$mnt"
 }
 
-@test "sequential: records that processes write come whole out of a FIFO, and ranks' output in order" {
+@test "sequential: records that processes write leave a FIFO whole, and ranks' output in order" {
     local reader
     fifo_spec "$record"
     mount_spec s.json -o sequential
@@ -65,7 +66,7 @@ refuses() {
     [ "$(tail -n 3 got | cut -c 1-6)" = $'rank 0\nrank 1\nrank 2' ]
 }
 
-@test "sequential: who waits for the other end can be interrupted, and holds up no end" {
+@test "sequential: a process that waits for the other end can be interrupted, and blocks no unmount" {
     local reader writer pid status name count=2
     fifo_spec
     mount_spec s.json -o ro,sequential
@@ -82,7 +83,7 @@ refuses() {
     as_root kill -TERM "$pid"
     gone "$pid"
     wait "$writer" || true
-    # Writers without a reader, when there is no more room.
+    # Writers without a reader, after the FIFO is full.
     mount_spec s.json -o sequential
     for name in shared ordered/rank0; do
         dd if=/dev/zero of="$mnt/$name" bs=64k count=4 status=none &
@@ -114,7 +115,7 @@ refuses() {
     mpiio-umount "$mnt"
 }
 
-@test "sequential: what does not go with it is refused" {
+@test "sequential: incompatible options and files are refused" {
     fifo_spec
     : >plain
     refuses "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json

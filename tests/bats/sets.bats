@@ -5,7 +5,7 @@
 load helper
 load nodes
 
-# sets WHAT ARGUMENT...: makes and compares sets; prints the number of slices compared.
+# sets WHAT ARGUMENT...: makes and compares sets. Prints the number of slices compared.
 sets() {
     /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
 }
@@ -16,7 +16,7 @@ sets() {
     [ "$output" -gt 600 ]
 }
 
-@test "sets: a mount shows whole variables, and writes land in the tiles" {
+@test "sets: a mount shows whole variables, and writes reach the tiles" {
     local model name
     for model in fms nemo mitgcm roms wrf; do
         sets write $model $model
@@ -84,7 +84,7 @@ except OSError as error:
         mpiio-view cat all.json -v temp -r 0 --missing -5
 }
 
-@test "sets: files that are no set are refused, or read one by one" {
+@test "sets: files that are not a set are refused, or read one by one" {
     sets write fms ocean
     sets write nemo other
     cp other_0000.nc ocean.nc.0007
@@ -156,7 +156,7 @@ for i in range(80):
 assert seen == {0, 2}, seen'
 }
 
-@test "sets: two nodes write to tiles by their engine, and read values where a tile is missing" {
+@test "sets: two nodes write to tiles by their engine, and read fill values where a tile is missing" {
     sets write nemo restart
     rm restart_0003.nc
     mpiio-view spec --from restart.nc --all 'none,block,none on 2' >s.json 2>/dev/null

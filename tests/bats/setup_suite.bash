@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# Once before all tests: installs the build into a folder that every user can read, so that the
-# tests run what a package would contain, from wherever the source tree lies.
+# Runs once before all tests. Installs the build into a directory that every user can read, so that
+# the tests run what a package would contain, wherever the source tree is.
 
 setup_suite() {
     local top
@@ -14,9 +14,9 @@ setup_suite() {
     MPIIO_STAGE=$(mktemp -d /var/tmp/mpiio-stage.XXXXXX)
     export MPIIO_STAGE
     chmod 755 "$MPIIO_STAGE"
-    mkfifo "$MPIIO_STAGE/no-input" # mpi_run's stdin
+    mkfifo "$MPIIO_STAGE/no-input" # the stdin of mpi_run
     meson install -C "$MPIIO_BUILD" --no-rebuild --quiet --destdir "$MPIIO_STAGE"
-    # The folder of the commands depends on the prefix of the build.
+    # The commands' directory depends on the build's prefix.
     MPIIO_BIN=$(dirname -- "$(find "$MPIIO_STAGE" -name mpiio-mount -path '*/bin/*')")
     export MPIIO_BIN
     MPIIO_FUSE_MODE=$(stat -c %a /dev/fuse)
@@ -27,7 +27,7 @@ setup_suite() {
     start_watchdog
 }
 
-# No test takes longer than a quarter of an hour; none goes on after MPIIO_TEST_END, seconds since 1970.
+# Ends each test after a quarter of an hour, and all tests at MPIIO_TEST_END, in seconds since 1970.
 start_watchdog() {
     local command=("$top/tests/watchdog.py" $$ "$MPIIO_STAGE" "${MPIIO_TEST_LIMIT:-900}" "${MPIIO_TEST_END:-inf}")
     [ "$(id -u)" -eq 0 ] || command=(sudo "${command[@]}")
@@ -36,7 +36,7 @@ start_watchdog() {
 
 teardown_suite() {
     rm -rf "${MPIIO_STAGE:-}"
-    # Other runs may need it as it is.
+    # Another run may still need it.
     if ! compgen -G '/var/tmp/mpiio-stage.*' >/dev/null &&
         [ -n "${MPIIO_FUSE_MODE:-}" ] && [ "$(stat -c %a /dev/fuse)" != "$MPIIO_FUSE_MODE" ]; then
         if [ "$(id -u)" -eq 0 ]; then

@@ -1,11 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# shared: the shared file pointer of what all ranks see.
+# "shared": the shared file pointer of a view that all ranks have.
 
 load helper
 load nodes
 
-# records COUNT [RANKS]: f.dat has so many numbered records of 8 bytes; s.json shows all to each rank.
+# records COUNT [RANKS]: makes f.dat with COUNT numbered records of 8 bytes. In s.json each rank has
+# all of them.
 records() {
     seq -f %07.0f 0 $(($1 - 1)) >f.dat
     record_spec "${2:-4}"
@@ -22,7 +23,7 @@ position() {
     getfattr --only-values -n user.mpiio.shared_position "${1:-mnt/shared}"
 }
 
-@test "shared: is there where all ranks see the same, and is not listed" {
+@test "shared: exists if all ranks see the same bytes, and is not listed" {
     records 10 1
     mount_spec s.json
     [ -f mnt/shared ]
@@ -37,19 +38,19 @@ position() {
     [ ! -e mnt/shared ]
 }
 
-@test "shared: what is the same is found by what the maps are" {
+@test "shared: equal views are recognized by their maps" {
     records 40
     sed -i 's/"view": {/&"disp": "(rank * 8) % 8", /' s.json
     mount_spec s.json
     [ -f mnt/shared ]
     as_root umount mnt
-    # One that differs for the last rank alone.
+    # A view that differs only for the last rank.
     sed -i 's/% 8"/% 24"/' s.json
     mount_spec s.json
     [ ! -e mnt/shared ]
 }
 
-@test "shared: each view has a pointer of its own, where its ranks see the same" {
+@test "shared: each view has a pointer of its own, if its ranks see the same bytes" {
     records 20
     cat >s.json <<'END'
 {"viewspec": 1, "file": "f.dat", "ranks": 2, "views": {
@@ -69,13 +70,13 @@ END
     jq -e '.shared_takes == 6 and .shared_etypes == 9' mnt/.mpiio/stats.json
 }
 
-@test "shared: a call of more than a request has its first part, and says so" {
+@test "shared: a call longer than a request is cut to its first part, and returns that length" {
     records 0
     mount_spec s.json
     /usr/bin/python3 "$topic" a_call_of_more
 }
 
-@test "shared: begins at the end with append; on a read-only mount it is set by a name" {
+@test "shared: with append it starts at the end; on a read-only mount an attribute sets it" {
     records 10
     mount_spec s.json -o append
     [ "$(position)" = 10 ]
@@ -91,7 +92,7 @@ END
     [ "$(position)" = 12 ]
 }
 
-@test "shared: writes behind the last tile take nothing" {
+@test "shared: writes past the last tile do not move the pointer" {
     records 0 1
     sed -i 's/"view": {/&"tiles": 3, /' s.json
     mount_spec s.json
@@ -102,7 +103,8 @@ END
     [ "$(cat f.dat)" = aaaaaaa.bbbbbbb.ccccccc. ]
 }
 
-# MPIIO_TEST_RECORDS: so many are taken and written: 100000 by hand, fewer where each takes long.
+# MPIIO_TEST_RECORDS sets the number of records to take and write: 100000 by hand, fewer on slow
+# filesystems.
 
 @test "shared: eight processes take each record once" {
     records "${MPIIO_TEST_RECORDS:-20000}"
@@ -115,7 +117,7 @@ END
     sort got? | cmp - f.dat
 }
 
-@test "shared: eight processes write records of different lengths, whole, in one order" {
+@test "shared: eight processes write whole records of different lengths, in one order" {
     printf '' >f.dat
     echo '{"viewspec": 1, "file": "f.dat", "view": {"etype": "byte"}}' >s.json
     mount_spec s.json -o append
@@ -127,7 +129,7 @@ END
     /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 "$((many / 8))"
 }
 
-# take_on NODE...: a process on each takes what there is, into got0, got1, ...
+# take_on NODE...: on each node, a process takes all records that it gets, into got0, got1, ...
 take_on() {
     local node number=0
     takers=()
@@ -150,7 +152,7 @@ take_on() {
     stop_nodes
 }
 
-@test "shared: eight processes on four nodes write records of different lengths, whole" {
+@test "shared: eight processes on four nodes write whole records of different lengths" {
     printf '' >f.dat
     echo '{"viewspec": 1, "file": "f.dat", "view": {"etype": "byte"}}' >s.json
     start_nodes 4
@@ -164,18 +166,18 @@ take_on() {
     stop_nodes
 }
 
-# daemon_at NODE: its process.
+# daemon_at NODE: prints its process number.
 daemon_at() {
     jq .pid "m$1/.mpiio/stats.json"
 }
 
-# has_begun: much is taken, and much is not.
+# has_begun: succeeds if many records are taken, and many are not.
 has_begun() {
     [ "$(cat got? | wc -l)" -gt $((many / 4)) ]
 }
 
-# survive DEAD NODE...: while a process on each takes what there is, the daemon of a node is killed
-# when some has been taken. Nothing is taken twice; what is not there had been taken on that node.
+# survive DEAD NODE...: on each node a process takes records. The daemon of node DEAD is killed when
+# some are taken. No record is taken twice. Missing records had been taken on that node.
 survive() {
     local dead=$1 killed
     shift
@@ -192,26 +194,26 @@ survive() {
     missing=$(comm -13 got f.dat | wc -l)
 }
 
-@test "shared: when a node is killed that takes nothing, the others take the rest once" {
+@test "shared: when a node that takes no records is killed, the others take the rest once" {
     survive 0 1 2 3 1 2 3
     [ "$missing" = 0 ]
     [ "$(position m2/shared)" = "$many" ]
 }
 
-@test "shared: of what is taken on a node that is killed nothing is taken again" {
+@test "shared: records that were taken on a killed node are not taken again" {
     survive 0 0 1 2 3 0 1 2 3
-    # Each of its two had asked for one at most that it was not told of.
+    # Each of its two processes had at most one unanswered request.
     [ "$missing" -le 2 ]
     [ "$(position m3/shared)" = "$many" ]
 }
 
-@test "shared: when another node is killed, no other misses a record" {
+@test "shared: when another node is killed, no other node misses a record" {
     survive 2 0 1 2 3 0 1 2 3
     [ "$missing" -le 2 ]
     [ "$(position m0/shared)" = "$many" ]
 }
 
-@test "shared: of two nodes the first goes on when the other is silent" {
+@test "shared: of two nodes the first continues when the other is silent" {
     records 100
     start_nodes 2 -o peer_timeout=2
     [ "$(head -c 8 m1/shared)" = 0000000 ]

@@ -1,16 +1,16 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# A slice is written while others use it, other slices and mounts, or the file itself.
+# A slice is written while other slices, mounts and programs use the same file.
 
 load helper
 
-@test "sharing: O_TRUNC of one does not hurt another's mapping" {
+@test "sharing: O_TRUNC by one program does not hurt another's mapping" {
     blocks_spec 65536
     mount_spec b.json
     /usr/bin/python3 "$topic" o_trunc_of_one_does_not_hurt "$mnt/rank1"
 }
 
-@test "sharing: many append to one slice while others make the file grow" {
+@test "sharing: many processes append to one slice while others make the file grow" {
     blocks_spec 0
     mount_spec b.json
     python many_append_to_one_slice_while "$mnt"
@@ -28,7 +28,7 @@ load helper
     python locks_on_a_slice_work_between "$mnt/rank1"
 }
 
-@test "sharing: posix writers and slice writers on interleaved bytes lose nothing" {
+@test "sharing: plain writers and slice writers of interleaved bytes lose nothing" {
     local count=${MPIIO_TEST_UPDATES:-20000}
     make_file w.dat 262144
     dealt w.dat 4 8 >w.json
@@ -50,9 +50,9 @@ END
     mpiio-umount second
 }
 
-# write_long FILE SLICE: a program is inside one write(2) to FILE, of which SLICE shows all, while the
-# slice is opened and read; when the call has returned, who opens it sees what was written. The bytes
-# come from a mapping on a mount whose daemon is stopped meanwhile, so the call lasts as long as that.
+# write_long FILE SLICE: a program is inside one write(2) to FILE, all of which SLICE shows, while
+# the slice is opened and read. After the call, an open sees the written bytes. The bytes come from
+# a mapping on a mount whose daemon is stopped, so the call lasts until that continues.
 write_long() {
     local daemon
     mkdir -p second
@@ -63,7 +63,7 @@ write_long() {
     mpiio-umount second
 }
 
-@test "sharing: a long write(2) of another program under way is seen by who opens after it" {
+@test "sharing: an open sees the bytes of another program's long write(2) after that returns" {
     local options
     for options in passthrough=off passthrough=off,pool=64M; do
         make_file f.dat $((8 << 20))
@@ -71,7 +71,7 @@ write_long() {
         write_long f.dat "$mnt/rank0"
         mpiio-umount "$mnt"
     done
-    # The file may be assembled from members: this one from a single one.
+    # The file may also be assembled, here from a single member.
     make_file member.0 $((8 << 20))
     cat >a.json <<END
 { "viewspec": 1, "members": { "count": 1, "file": "$tmp/member.{member}",
@@ -86,7 +86,7 @@ END
     done
 }
 
-@test "sharing: a deleted file is read and written on, as by an open descriptor" {
+@test "sharing: a deleted file can still be read and written, as by an open descriptor" {
     blocks_spec 65536
     mount_spec b.json
     rm b.dat
@@ -97,7 +97,7 @@ END
     [ ! -e b.dat ]
 }
 
-@test "sharing: a file truncated under a mount is grown again by the next write" {
+@test "sharing: the next write makes a file grow again that was truncated under a mount" {
     blocks_spec 1048576
     mount_spec b.json
     exec 5<>"$mnt/rank1"
@@ -117,7 +117,7 @@ END
     [ "$(tail -c +5097 b.dat | head -c 4)" = here ]
 }
 
-@test "sharing: what the kernel holds of a sparse slice is no hole" {
+@test "sharing: dirty pages of a sparse slice are not a hole" {
     local options
     dealt d.dat 2 4096 >d.json
     for options in cache=through unique cache=back atomic; do

@@ -5,7 +5,7 @@
 
 load helper
 
-# A file of 64 bytes and 12 x 10 doubles, and its view, in JSON and in shorthand.
+# Makes a file of 64 bytes and 12 x 10 doubles, and its view, in JSON and in shorthand.
 matrix() {
     make_file m.dat $((64 + 960))
     cat >m.json <<'END'
@@ -36,7 +36,7 @@ END
     diff <(mpiio-view check m.json) <(mpiio-view check --view "$shorthand" -f m.dat)
 }
 
-@test "shorthand: what needs no file runs without one, the rest says what is missing" {
+@test "shorthand: commands that need no file run without one, others report what is missing" {
     matrix
     run -0 --separate-stderr mpiio-view map --view "$shorthand" -r 1
     [ "${lines[0]}" = $'0\t88\t24' ]
@@ -50,7 +50,7 @@ END
     [ "$stderr" = 'mpiio-view: --view:1:1: "file" is missing: give it with -f' ]
 }
 
-@test "shorthand: mpiio-view spec prints JSON that is the same spec" {
+@test "shorthand: mpiio-view spec prints JSON of the same spec" {
     local rank
     matrix
     mpiio-view spec --view "$shorthand" >printed.json
@@ -80,7 +80,7 @@ END
     [ ! -e x.dat ]
 }
 
-@test "shorthand: errors have their place in it, those of the spec too" {
+@test "shorthand: errors report their position in it, and those of specs as well" {
     run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
     [ "$stderr" = "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" ]
     run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,block on 2x2' -n 6
@@ -94,7 +94,7 @@ END
     [ "$stderr" = "mpiio-view: owner: -v: not an option of this subcommand where there is a SPEC (see mpiio-view owner --help)" ]
     run -2 --separate-stderr mpiio-mount --view "$shorthand of int" m.dat "$mnt"
     [ "$stderr" = 'mpiio-mount: --view:1:53: "of" is said twice' ]
-    # The option is named that the value came from.
+    # The error names the option that the value came from.
     run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'vector 4x5 stride 3 on 2 of byte' "$mnt"
     [ "$stderr" = "mpiio-mount: --pieces: filetype: displacements must not decrease (blocks overlap or go back)" ]
     run -1 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 2 of byte' "$mnt"
@@ -127,7 +127,7 @@ END
     run ! is_mounted
 }
 
-@test "shorthand: the file stands where a spec would" {
+@test "shorthand: the file takes the place of a spec" {
     make_file w.dat 4096
     dealt w.dat 4 512 >w.json
     cmp <(mpiio-view cat --view 'scatter 512 on 4' w.dat -r 2) <(mpiio-view cat w.json -r 2)
@@ -137,7 +137,7 @@ END
     [[ $stderr == "mpiio-view: --view:1:13: "*"found 'onn'" ]]
     run -2 --separate-stderr mpiio-view cat --view 'scatter 512 on 4' -f w.dat w.dat -r 2
     [ "$stderr" = "mpiio-view: cat: w.dat: the file is named twice, by -f, too (see mpiio-view cat --help)" ]
-    # The name of a view is one.
+    # The name of a view can be a word of the shorthand.
     jq '.views = { "scatter": .view, "all": .view } | del(.view)' w.json >named.json
     cmp <(mpiio-view cat --view scatter named.json -r 2) <(mpiio-view cat w.json -r 2)
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2016,SC2154 # what other shells expand; the variables are helper.bash's
-# Slurm of a topic's own, on this machine: a controller and two nodes, each with the mounts of its own
-# (a mount namespace), at ports that were free, with munge's key and socket of its own. All of it is in
-# $slurm, a folder, and carries that as the mark of its processes; nothing of it has a name outside. Needs root.
+# A separate Slurm for a topic, on this machine: a controller and two nodes. Each node has a mount
+# namespace. Ports are free ones, and munge has its own key and socket. Everything is in the
+# directory $slurm, which also marks its processes. Nothing has a name outside. Needs root.
 
-# start_slurm: in setup_file.
+# start_slurm: call it in setup_file.
 start_slurm() {
     local _
     begin_test
@@ -36,7 +36,7 @@ start_munge() {
     await test -S "$slurm/munge.socket"
 }
 
-# The examples as they are; slurmd gives them an environment of its own. What they log is in ./log.
+# The examples, unchanged. slurmd sets their environment. Their log is ./log.
 write_programs() {
     local name
     mkdir "$slurm/bin"
@@ -98,7 +98,7 @@ CgroupAutomount=no
 END
 }
 
-# Each node has a folder of its own for jobs, as /run is.
+# Each node has its own directory for jobs, like /run.
 start_daemons() {
     local node
     slurmctld -D -f "$SLURM_CONF" >/dev/null 2>&1 3>&- &
@@ -110,11 +110,11 @@ start_daemons() {
     done
 }
 
-# Each that has begun.
+# Stops each daemon that has started.
 stop_daemons() {
     local name
     for name in slurmctld slurmd; do
-        marked "$name" | xargs -r kill 2>/dev/null || true # one may have ended meanwhile
+        marked "$name" | xargs -r kill 2>/dev/null || true # it may have exited meanwhile
     done
     wait_for_end slurmctld slurmd
     rm -rf "$slurm/state"
@@ -136,9 +136,9 @@ nodes_are_idle() {
     [ "$(timeout 5 sinfo -h -o %D -t idle 2>/dev/null)" = 2 ]
 }
 
-# stop_slurm: in teardown_file.
+# stop_slurm: call it in teardown_file.
 stop_slurm() {
-    # If it has not begun, the failure of setup_file has the reason.
+    # If it has not started, the failure of setup_file has the reason.
     [ -n "${slurm:-}" ] || return 0
     tmp=$slurm
     export MPIIO_TEST=$tmp
@@ -148,13 +148,13 @@ stop_slurm() {
     end_test
 }
 
-# The control groups of jobs, each behind those in it.
+# Prints the control groups of jobs, each after those inside it.
 groups() {
     find "$slurm/cgroup/freezer" -mindepth 1 -depth -type d \
         \( -path "*/slurm_$first*" -o -path "*/slurm_$second*" \)
 }
 
-# Ends what is in them: slurmstepd writes over its environment, and so over the test's mark.
+# Kills the processes in them. slurmstepd overwrites its environment, and so the test's mark.
 groups_are_empty() {
     local left
     mapfile -t left < <(groups | sed 's,$,/cgroup.procs,' | xargs -r -d '\n' cat)
@@ -164,12 +164,12 @@ groups_are_empty() {
     }
 }
 
-# on NODE COMMAND...: runs it among the mounts of a node.
+# on NODE COMMAND...: runs a command in the mount namespace of a node.
 on() {
     nsenter -t "$(<"$slurm/slurmd-$1.pid")" -m --wd="$PWD" "${@:2}" 3>&-
 }
 
-# submit [OPTION]... SCRIPT...: a batch job: $job. It says what it has to say in ./out.
+# submit [OPTION]... SCRIPT...: submits a batch job, and sets $job. Its output is ./out.
 submit() {
     job=$(sbatch --parsable --output="$PWD/out" "$@" 3>&-)
 }
@@ -178,7 +178,7 @@ state_is() {
     [ "$(squeue -h --states=all -j "$job" -o %T)" = "$1" ]
 }
 
-# over [STATE]: waits until the job has ended, in that state, and nodes are done with it.
+# over [STATE]: waits until the job has finished, in that state, and the nodes have released it.
 over() {
     within=300 await has_epilogs
     within=300 await state_is "${1:-COMPLETED}" || {
@@ -193,7 +193,8 @@ has_epilogs() {
         [ -s "$slurm/epilog-$job" ]
 }
 
-# clean: nothing of the test is mounted on a node, nor of the job; no process is left, nor the job's folder.
+# clean: checks that no node has a mount of the test or of the job, that no process is left, and
+# that the job's directory is gone.
 clean() {
     local node
     nothing_left

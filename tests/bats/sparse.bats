@@ -1,27 +1,28 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Sparse writers: after O_TRUNC a gap in what a program writes reads as zeros, and nothing else
-# changes.
+# Sparse writers: after O_TRUNC a gap in a program's writes reads as zeros, and no other bytes
+# change.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and top
 load helper
 load nodes
 
-# scattered OPTION...: data, 1 MiB of x, is mounted; rank 0 has every second 64 KiB.
+# scattered OPTION...: mounts data, which is 1 MiB of x. Rank 0 has every second 64 KiB.
 scattered() {
     head -c 1048576 /dev/zero | tr '\0' x >before
     cp before data
     mpiio-mount --view 'scatter 64k on 2 of byte' "$@" data "$mnt"
 }
 
-# sp, which is written to rank 0: data, holes, data that begins and ends within a page, and a hole
-# at the end; and archives of it.
+# Makes sp, which is written to rank 0: data, holes, data that begins and ends within a page, and a
+# hole at the end. Also makes archives of it.
 sources() {
     /usr/bin/python3 "$topic" sources
     tar -S -cf sp.tar --transform 's/^sp$/rank0/' sp
 }
 
-# reads_as END: rank 0 reads as sp up to END, behind byte 480000 as before, and rank 1 as before.
+# reads_as END: checks that rank 0 reads as sp up to END, and from byte 480000 on as before, and
+# rank 1 as before.
 reads_as() {
     cmp -n "$1" sp "$mnt/rank0" &&
         [ "$(stat -c %s "$mnt/rank0")" -eq 524288 ] &&
@@ -29,8 +30,8 @@ reads_as() {
         cmp "$mnt/rank1" <(head -c 524288 before)
 }
 
-# Each tool leaves exit status 0, and rank 0 as the source has it, to the last byte that the tool
-# writes or truncates to.
+# Each tool must exit with status 0 and leave the source's bytes in rank 0, to the last byte that
+# the tool writes or truncates to.
 tools() {
     local end command failed=0
     sources
@@ -56,7 +57,7 @@ END2
     return "$failed"
 }
 
-# A program that opens for writing and seeks, and copies from a slice with holes.
+# A program that opens for writing and seeks, and one that copies from a slice with holes.
 programs() {
     local run
     head -c 262144 before | dd of="$mnt/rank1" bs=64K conv=notrunc status=none
@@ -97,12 +98,12 @@ model() {
     tools
 }
 
-@test "sparse: the same while the daemon holds writes back" {
+@test "sparse: the same while the daemon holds back writes" {
     scattered -o cache=back
     tools
 }
 
-@test "sparse: the same while the kernel holds writes back" {
+@test "sparse: the same while the kernel holds back writes" {
     scattered -o unique
     [ "$(stat_of writeback)" = true ]
     tools
@@ -123,7 +124,7 @@ model() {
     done
 }
 
-@test "sparse: the same of big-endian values" {
+@test "sparse: the same with big-endian values" {
     head -c 1048576 /dev/zero | tr '\0' x >before
     cp before data
     echo '{"viewspec": 1, "file": "data", "ranks": 2, "view": {"etype": "int", "datarep": "big-endian",
@@ -133,12 +134,12 @@ model() {
     tools
 }
 
-@test "sparse: a model agrees" {
+@test "sparse: slices agree with a model" {
     scattered
     model
 }
 
-@test "sparse: a model agrees past the page cache, and while writes are held back" {
+@test "sparse: slices agree with a model past the page cache, and while writes are held back" {
     local option
     for option in direct cache=back unique; do
         scattered -o "$option"
@@ -147,18 +148,18 @@ model() {
     done
 }
 
-@test "sparse: a model agrees behind a NumPy header" {
+@test "sparse: slices agree with a model behind a NumPy header" {
     scattered -o npy
     file=$mnt/rank0.npy header=128 model
 }
 
-@test "sparse: a model agrees under mpiio-run" {
+@test "sparse: slices agree with a model under mpiio-run" {
     scattered
     timeout 600 mpiio-run /usr/bin/python3 "$top/tests/sparse/model.py" "$mnt/rank0" 3 30 1 1 0
     cmp "$mnt/rank1" <(head -c 524288 before)
 }
 
-@test "sparse: holes are zeros that a child leaves, or a call that is not served" {
+@test "sparse: gaps that a child process leaves, or a call that is not served, are zeros" {
     local mode run
     for mode in "" -odirect -ocache=back -ounique; do
         scattered $mode
@@ -169,7 +170,7 @@ model() {
     done
 }
 
-@test "sparse: a dense writer is granted, and a gap behind what it wrote is zeros" {
+@test "sparse: a dense writer gets a grant, and a gap behind what it wrote is zeros" {
     scattered
     MPIIO_RUN_STATS=1 run -0 --separate-stderr mpiio-run /usr/bin/python3 "$topic" dense "$mnt/rank0"
     # shellcheck disable=SC2154 # bats sets it
@@ -181,7 +182,7 @@ model() {
     tail -c +9007 "$mnt/rank0" | cmp - <(head -c 515282 before)
 }
 
-@test "sparse: who opens a slice after a writer's close writes into what is there" {
+@test "sparse: a program that opens a slice after a writer's close keeps the present bytes" {
     local i
     scattered
     for i in $(seq 50); do
@@ -196,7 +197,7 @@ for i in range(1, 51):
 sys.stdout.buffer.write(want)')
 }
 
-@test "sparse: threads that write far behind and near do not lose bytes" {
+@test "sparse: threads that write far apart and close together lose no bytes" {
     scattered
     /usr/bin/python3 "$topic" threads_that_write_far_behind "$mnt/rank0"
 }
@@ -214,7 +215,7 @@ END2
     cmp -n 1100 "$mnt/rank0" <(printf 'a%.0s' {1..100}; printf 'x%.0s' {1..900}; printf 'b%.0s' {1..100})
 }
 
-@test "sparse: several nodes fill gaps in the slices of ranks, and not in one for all" {
+@test "sparse: several nodes fill gaps in slices of single ranks, but not in one that all share" {
     head -c 1048576 /dev/zero | tr '\0' x >before
     cp before f.dat
     sources

@@ -1,15 +1,15 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# The daemon ends: what was acknowledged is in the file, and so is what the kernel held back.
+# The daemon exits: acknowledged bytes are in the file, and so are bytes that the kernel held back.
 
 load helper
 
-# Some hundred writes are through.
+# Waits until some hundred writes are done.
 under_way() {
     [ "$(wc -l <"done")" -gt 300 ]
 }
 
-@test "stop: what was acknowledged is in the file when the daemon is killed" {
+@test "stop: acknowledged bytes are in the file when the daemon is killed" {
     local pid writer
     gaps_spec 0
     : >"done"
@@ -26,15 +26,16 @@ under_way() {
     /usr/bin/python3 "$topic" acknowledged_is_stored "$mnt"
 }
 
-# dirty HOW: leaves 200000 bytes in the kernel that the daemon has not got yet, in a slice that a
-# process has open: by a mapping, or by writes that the kernel holds back. Then the daemon gets HOW.
+# dirty HOW: leaves 200000 dirty bytes in the kernel that the daemon has not received, in a slice
+# that a process has open: by a mapping, or by writes that the kernel holds back. Then HOW ends the
+# daemon.
 dirty() {
     /usr/bin/python3 "$topic" dirty "$mnt" "$1" "$2"
     run ! is_mounted
     mpiio-view cat b.json -r 1 | cmp -n 200000 - <(seq -f %07.0f 0 24999)
 }
 
-@test "stop: SIGTERM stores what is in mappings" {
+@test "stop: SIGTERM stores dirty mappings" {
     blocks_spec
     mount_spec b.json
     dirty term mapped
@@ -52,8 +53,8 @@ dirty() {
     dirty umount written
 }
 
-# stop_under_load TIMES [COMMAND...]: mounts with that command before mpiio-mount, has six threads
-# write the file, read a slice and fsync it, and stops the daemon by SIGTERM, so many times.
+# stop_under_load TIMES [COMMAND...]: mounts by mpiio-mount, which COMMAND runs. Six threads write
+# the file, read a slice and fsync it. Stops the daemon by SIGTERM. Does all this TIMES times.
 stop_under_load() {
     local left=$1 pid load
     shift
@@ -73,18 +74,18 @@ stop_under_load() {
     done
 }
 
-# A slice to read, and the load on it.
+# Makes a slice to read, and the program for the load.
 load_files() {
     blocks_spec 16777216
     cp "$topic" "$top/tests/programs/common.py" . # users may not see the source tree
 }
 
-@test "stop: a daemon is stopped while reads and fsyncs are under way" {
+@test "stop: a daemon is stopped while reads and fsyncs are in progress" {
     load_files
     stop_under_load 10 env
 }
 
-@test "stop: a user's daemon is stopped while reads and fsyncs are under way" {
+@test "stop: a user's daemon is stopped while reads and fsyncs are in progress" {
     load_files
     chmod 666 b.dat
     user_folder "$mnt"

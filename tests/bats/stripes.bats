@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Homes that follow the stripes of the file: three hosts write it together, and their engines' calls
-# tell who has stored what.
+# Homes follow the file's stripes. Three hosts write the file together, and the system calls of
+# their engines show which node has stored which bytes.
 
 load helper
 load cluster
 
-# Engines of mount_hosts leave their writes to x.dat in calls.N.
+# Traces the engines of mount_hosts: their writes to x.dat are in calls.N.
 trace_engines() {
     cat >engine <<END
 #!/bin/bash
@@ -16,8 +16,8 @@ END
     export MPIIO_ENGINE=$tmp/engine
 }
 
-# write_striped UNIT FACTOR [OPTION]...: mounts a file of such stripes (FACTOR '': not known), and
-# has all hosts write 24 MiB in turn, 64 KiB each.
+# write_striped UNIT FACTOR [OPTION]...: mounts a file with such stripes (FACTOR '': unknown). All
+# hosts write 24 MiB in turn, 64 KiB each.
 write_striped() {
     rm -f calls.* x.dat
     : >x.dat
@@ -27,7 +27,7 @@ write_striped() {
     mpiio-umount at/1
 }
 
-# stored_by UNIT: "STRIPE NODE" of all that was stored, once each, by stripe.
+# stored_by UNIT: prints "STRIPE NODE" once for each stripe that was stored, by stripe.
 stored_by() {
     awk -v unit="$1" '{
         sub(/.*pwrite64\([0-9]+, .*, /, "length,"); split(FILENAME, name, ".")
@@ -36,16 +36,16 @@ stored_by() {
     }' calls.* | sort -nu
 }
 
-@test "stripes: each is stored by one node, whether it is less, more, or no power of two; no more nodes than servers" {
+@test "stripes: one node stores each, whether it is less, more, or no power of two; no more nodes than servers" {
     make_hosts 3
     trace_engines
-    # Stripes of 6 MiB in turn: 4 of the file's 24.
+    # Stripes of 3 MiB, in stretches of 6 MiB: 4 of the file's 24 MiB.
     write_striped $((3 << 20)) '' -o store=posix
     [ "$(stored_by $((3 << 20)) | paste -sd ,)" = "0 0,1 0,2 1,3 1,4 2,5 2,6 0,7 0" ]
     # One node for each server.
     write_striped $((1 << 20)) 2
     [ "$(stored_by $((1 << 20)) | awk '{ print $2 != $1 % 2 }' | sort | uniq -c | tr -s ' ')" = " 24 0" ]
-    # Three servers, and stretches of 4 MiB that have them all.
+    # Three servers, and stretches of 4 MiB that span all of them.
     write_striped 262144 3 -o store=mpiio
     [ "$(stored_by 262144 | awk '{ print $2 != int($1 / 16) % 3 }' | sort | uniq -c | tr -s ' ')" = " 96 0" ]
     nothing_left

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are the tests'
-# Writers on several hosts, and what becomes of them when something happens to the hosts: load it
-# after cluster.
+# Writers on several hosts, and the hosts' states after a fault. Load it after cluster.
 
-# state NODE: what the mount says of itself.
+# state NODE: prints the state that the mount reports.
 state() {
     timeout 5 getfattr --absolute-names --only-values -n user.mpiio.state "$tmp/at/$1" 2>/dev/null
 }
 
-# comes_to STATE SECONDS NODE...: succeeds once all these report the state.
+# comes_to STATE SECONDS NODE...: succeeds once all these nodes report the state.
 comes_to() {
     local wanted=$1 end=$((SECONDS + $2)) node
     shift 2
@@ -24,19 +23,19 @@ comes_to() {
     done
 }
 
-# Half a second to a second and a half.
+# Sleeps for half a second to one and a half.
 a_moment() {
     sleep "$((RANDOM % 2)).$((RANDOM % 5 + 5))"
 }
 
-# start_writer NODE SEED: of tests/cluster/writer.py; until there is a file stop.
+# start_writer NODE SEED: starts tests/cluster/writer.py, which runs until a file stop exists.
 start_writer() {
     "$top/tests/cluster/writer.py" write "at/$1/rank$1" "log$1" "$1" "$2" stop &
     writers[$1]=$!
 }
 
-# join_writers NODE...: waits for their writers, of whom none may have waited for much longer than
-# $timeout, that of the mount, in seconds.
+# join_writers NODE...: waits for the writers of these nodes. None may have waited for much longer
+# than $timeout, the mount's timeout in seconds.
 join_writers() {
     local node slowest
     for node in "$@"; do

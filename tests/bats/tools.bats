@@ -5,8 +5,8 @@
 # shellcheck disable=SC2002 # a pipe is what is tested
 load helper
 
-# Three ranks take turns over blocks of 1000 bytes of a file of 3 MB and a bit; "want" holds what
-# rank 1 has.
+# Three ranks have blocks of 1000 bytes in turn, of a file slightly larger than 3 MB. "want" has the
+# bytes of rank 1.
 thirds_spec() {
     make_file b.dat 3000500
     cat >b.json <<'EOF'
@@ -21,7 +21,8 @@ for rank in range(3):
 EOF
 }
 
-# A sparse file whose slices have 10^12 bytes each; data only at the places given (in the file).
+# A sparse file whose slices have 10^12 bytes each, with data only at these displacements of the
+# file.
 huge_spec() {
     truncate -s 4000000000000 h.dat
     cat >h.json <<'EOF'
@@ -126,7 +127,7 @@ EOF
     /usr/bin/python3 "$topic" sendfile_and_copy_file_range "$mnt/rank1"
 }
 
-@test "tools: reads at random places agree" {
+@test "tools: reads at random offsets agree" {
     thirds_spec
     mount_spec b.json
     /usr/bin/python3 "$topic" reads_at_random_places_agree "$mnt"
@@ -167,7 +168,7 @@ EOF
     [ "$(stat -c %b again)" -lt 1000 ]
 }
 
-@test "tools: ends of a slice of 10^12 bytes" {
+@test "tools: the ends of a slice of 10^12 bytes" {
     huge_spec 3999999999990
     mount_spec h.json
     [ "$(timeout 300 head -c1 "$mnt/rank1" | od -An -tu1)" = "   0" ]
@@ -184,7 +185,7 @@ EOF
 EOF
     mount_spec h.json
     pid=$(daemon_pid)
-    # Slices that nobody has asked for are not kept: 1024 of them took 4 MiB.
+    # Slices that no program has opened are not kept: 1024 of them took 4 MiB.
     [ "$(awk '/\[heap\]/ { heap = 1 } heap && /^Rss/ { print $2; exit }' "/proc/$pid/smaps")" -lt 2048 ]
     [ "$(timeout 300 head -c1 "$mnt/rank999999" | od -An -tu1)" = "   0" ]
     [ "$(stat -c %s "$mnt/rank500000")" -eq 8000000 ]

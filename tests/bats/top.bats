@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-view top: what mounts do, as a table and for Prometheus.
+# mpiio-view top: the activity of mounts, as a table and for Prometheus.
 
 load helper
 
-@test "top: a row a mount, with what is read and written a second" {
+@test "top: a row for each mount, with the bytes read and written in a second" {
     blocks_spec 4096
     mount_spec b.json
     run -0 mpiio-view top -d 0.2 -c 1 "$mnt"
@@ -12,7 +12,7 @@ load helper
         "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY POOL NODES STATE MOUNT POINT" ]
     read -r -a row <<<"${lines[1]}"
     [ "${row[7]} ${row[8]} ${row[9]}" = "1 ok $mnt" ]
-    # Reading and writing while it looks: the first four columns count.
+    # Reads and writes while top looks. The first four columns are checked.
     while :; do
         dd if="$mnt/rank1" of=/dev/null bs=4k iflag=direct status=none
         dd if=/dev/zero of="$mnt/rank2" bs=4k count=1 conv=notrunc status=none
@@ -26,7 +26,7 @@ load helper
     [ "${row[4]}" != 0 ]
 }
 
-@test "top: all numbers of stats.json for Prometheus, in a file replaced at once" {
+@test "top: all numbers of stats.json for Prometheus, in a file that is replaced atomically" {
     blocks_spec 4096
     mount_spec b.json
     cat "$mnt/rank0" >/dev/null
@@ -40,7 +40,7 @@ load helper
     /usr/bin/python3 "$topic" all_numbers_of_stats_json "$mnt"
 }
 
-@test "top: where there is no room for new metrics the old ones stay" {
+@test "top: without space for new metrics the old ones stay" {
     blocks_spec 4096
     mount_spec b.json
     mkdir small
@@ -54,8 +54,9 @@ load helper
     [ "$(find small -type f | sort | xargs -n 1 basename | xargs)" = "filler mpiio.prom" ]
 }
 
-# The daemon has taken the request when it stops: no signal ends who waits for it.
-@test "top: a daemon that does not answer keeps nobody, and the others are told of" {
+# The daemon has received the request when it stops. Then no signal ends the process that waits for
+# it.
+@test "top: a daemon that does not answer does not block it, and the others are reported" {
     blocks_spec 4096
     mkdir other
     mount_spec b.json
@@ -71,17 +72,18 @@ load helper
     [[ ${lines[2]} == *" ok "*" $tmp/other" ]]
 }
 
-# has_no_zombies PID: true while no child of the process is a zombie.
+# has_no_zombies PID: succeeds while no child of the process is a zombie.
 has_no_zombies() {
     [[ $(ps --ppid "$1" -o stat=) != *Z* ]]
 }
 
-# tables COUNT: true once top has printed that many tables.
+# tables COUNT: succeeds once top has printed that many tables.
 tables() {
     [ "$(grep -c 'MOUNT POINT' tables)" -ge "$1" ]
 }
 
-# A stopped daemon holds a child of top until its mount is gone from the table: then it is given up.
+# A stopped daemon blocks a child of top until its mount is gone from the table. Then top gives it
+# up.
 @test "top: children that were given up do not stay as zombies" {
     blocks_spec 4096
     mount_spec b.json
@@ -97,14 +99,14 @@ tables() {
     kill "$watcher"
 }
 
-# hostile_top WORD...: what root's mpiio-view top prints, as a table and for Prometheus, of a mount of nobody's that
-# lets others in: tests/attacks/hostile.c has the words.
+# hostile_top WORD...: prints the output of root's mpiio-view top, as a table and for Prometheus,
+# for a mount of nobody's with allow_other: tests/attacks/hostile.c has the words.
 hostile_top() {
     local pid
     user_folder "$mnt"
     cp "$MPIIO_BUILD/tests/attacks/hostile" .
     echo user_allow_other >fuse.conf
-    as_user true # may open /dev/fuse
+    as_user true # makes /dev/fuse accessible
     # shellcheck disable=SC2016 # for the other shell
     as_root "$top/tests/let_go" --keep "$tmp" bash -c '
         mount --bind fuse.conf /etc/fuse.conf
@@ -114,7 +116,7 @@ hostile_top() {
         umount "$1"' top "$mnt" other "$@" 3>&-
 }
 
-@test "top: root follows no link of a user's mount, and reads with that user's rights" {
+@test "top: root follows no link of a user's mount, and reads with that user's permissions" {
     echo '{ "nodes": 77 }' >secret
     chmod 600 secret
     run -0 hostile_top "link=$tmp/secret"
@@ -123,7 +125,7 @@ hostile_top() {
     grep -q 'mpiio_up.* 0$' <<<"$output"
 }
 
-@test "top: what a hostile mount names reaches neither the terminal nor the metrics" {
+@test "top: names from a hostile mount reach neither the terminal nor the metrics" {
     jq -n '{ nodes: 3, cluster: { state: "\u001b]0;owned\u0007" },
         requests: { "read\"} 1\nmpiio_up{mountpoint=\"/x\"} 1\n#": 2, write: 5 } }' >stats.json
     run -0 hostile_top "stats=$tmp/stats.json"
@@ -135,7 +137,7 @@ hostile_top() {
     grep -q 'mpiio_up.* 0$' <<<"$output"
 }
 
-@test "top: what is no mount, and wrong usage" {
+@test "top: a path that is not a mount, and wrong usage" {
     run -1 mpiio-view top "$mnt"
     [ "$output" = "mpiio-view: $mnt: no mount of mpiio-mount" ]
     run -1 mpiio-view top nowhere

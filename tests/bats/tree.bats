@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What a mount looks like: names, attributes, .mpiio, self, and what may not be changed.
+# The names and attributes of a mount, .mpiio, self, and what cannot be changed.
 
 # shellcheck disable=SC2012 # what ls shows is what is tested
 load helper
 
-# spec RANKS: blocks of 8 bytes dealt to that many ranks.
+# spec RANKS: deals blocks of 8 bytes to that many ranks.
 spec() {
     make_file t.dat 65536
     cat >t.json <<EOF
@@ -14,7 +14,7 @@ spec() {
 EOF
 }
 
-# Two views of the same file by three ranks.
+# Three ranks have two views of the same file.
 views_spec() {
     make_file t.dat 65536
     cat >t.json <<'EOF'
@@ -25,12 +25,13 @@ views_spec() {
 EOF
 }
 
-# errno_of CALL ARGUMENT...: the name of the error that a function of python's os gives, or "none".
+# errno_of CALL ARGUMENT...: calls a function of python's os. Prints the name of its error, or
+# "none".
 errno_of() {
     /usr/bin/python3 "$topic" errno_of "$@"
 }
 
-# open_for PATH FLAG|FLAG...: the error of open(2) with those flags, or "none".
+# open_for PATH FLAG|FLAG...: prints the error of open(2) with these flags, or "none".
 open_for() {
     /usr/bin/python3 "$topic" open_for "$@"
 }
@@ -65,7 +66,7 @@ open_for() {
     [ ! -e "$mnt/rank00" ]
 }
 
-@test "tree: -n lays another number of ranks over the spec" {
+@test "tree: -n sets another number of ranks for the spec" {
     spec 4
     mount_spec t.json -n 101
     [ -e "$mnt/rank100" ]
@@ -100,11 +101,11 @@ open_for() {
     done
     [ "$(PMI_RANK=1 PMIX_RANK=2 SLURM_PROCID=3 readlink "$mnt/self")" = rank01 ]
     [ "$(SLURM_PROCID=3 OMPI_COMM_WORLD_RANK=4 readlink "$mnt/self")" = rank04 ]
-    # Another process, another answer: nothing is remembered.
+    # Another process gets another answer, so nothing is cached.
     [ "$(PMI_RANK=5 readlink "$mnt/self")" = rank05 ]
 }
 
-@test "tree: self leads nowhere without a rank, or with one that the mount has not" {
+@test "tree: self leads nowhere without a rank, or with a rank that the mount does not have" {
     spec 4
     mount_spec t.json
     run ! cat "$mnt/self"
@@ -129,7 +130,7 @@ open_for() {
     mount_spec t.json
     mpi_run 4 readlink "$mnt/self" | sort >names
     [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
-    # Serial programs: each reads its own slice; what a shell starts has the shell's rank.
+    # Each serial program reads its own slice. A program that a shell starts has the shell's rank.
     mpi_run 4 md5sum "$mnt/self" | cut -c -32 | sort >sums
     [ "$(cat sums)" = "$(md5sum "$mnt"/rank? | cut -c -32 | sort)" ]
     cat >copy.sh <<'EOF'
@@ -140,7 +141,7 @@ EOF
     for rank in 0 1 2 3; do
         cmp "copy.rank$rank" "$mnt/rank$rank"
     done
-    # And writes it.
+    # It also writes its own slice.
     cat >write.sh <<'EOF'
 printf '%s---' "$(readlink "$1/self")" | dd of="$1/self" conv=notrunc status=none
 EOF
@@ -148,7 +149,7 @@ EOF
     [ "$(dd if=t.dat bs=16 skip=1 count=2 status=none | tr -d '\0')" = rank0---rank1---rank2---rank3--- ]
 }
 
-@test "tree: .mpiio/spec.json is the resolved spec, and mounts again" {
+@test "tree: .mpiio/spec.json is the resolved spec, and can be mounted" {
     spec 4
     mount_spec t.json -n 6
     [ "$(jq .ranks "$mnt/.mpiio/spec.json")" -eq 6 ]
@@ -170,7 +171,7 @@ EOF
     [ "$(stat_of slice_read_bytes)" -eq "$(stat -c %s "$mnt/rank1")" ]
     [ "$(stat_of requests.read)" -gt 0 ]
     [ -e "/proc/$(stat_of pid)" ]
-    # Read in small pieces it is still one snapshot.
+    # Also in small pieces, a read returns one snapshot.
     dd bs=7 if="$mnt/.mpiio/stats.json" status=none | jq -e .pid
 }
 
@@ -218,7 +219,7 @@ EOF
     [ "$(value about)" = "rank 3 of 4: 2 x int of each 32 bytes from byte 16 on" ]
 }
 
-# about VIEW RANK: what user.mpiio.about says of a slice of that view, of six ranks.
+# about VIEW RANK: prints user.mpiio.about of a slice of that view, of six ranks.
 about() {
     make_file t.dat 4096
     echo "{ \"viewspec\": 1, \"file\": \"t.dat\", \"ranks\": 6, \"view\": { $1 } }" >about.json
@@ -227,7 +228,7 @@ about() {
     mpiio-umount "$mnt"
 }
 
-@test "tree: the attribute about says in words what a slice is" {
+@test "tree: the attribute about describes a slice in words" {
     local array='"type": "darray", "psizes": [3, 2], "distribs": ["block", "block"],
         "dargs": [null, null]'
     [ "$(about '"disp": 7' 0)" = "rank 0 of 6: 1 x byte of each 1 byte from byte 7 on" ]
@@ -269,7 +270,7 @@ EOF
     [ "$(errno_of getxattr "$mnt/rank0" security.capability)" = ENOTSUP ]
     [ "$(errno_of getxattr "$mnt" user.mpiio.rank)" = ENODATA ]
     [ "$(errno_of getxattr "$mnt/.mpiio" user.mpiio.state)" = ENODATA ]
-    # Sizes: 0 asks, too little is ERANGE.
+    # Sizes: 0 asks for the length, and a size that is too small gives ERANGE.
     /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
 
@@ -318,7 +319,7 @@ EOF
     [ "$(ls "$mnt" | wc -l)" -eq 4 ]
 }
 
-@test "tree: what is no slice cannot be written to" {
+@test "tree: files that are not slices cannot be written" {
     spec 4
     mount_spec t.json
     [ "$(errno_of truncate "$mnt/.mpiio/spec.json" 5)" = EPERM ]
@@ -375,7 +376,7 @@ EOF
     [ "$(awk '/^VmHWM/ { print $2 }' "/proc/$pid/status")" -lt 32768 ]
 }
 
-@test "tree: a folder is read on from where it was left" {
+@test "tree: reading a folder continues where it stopped" {
     spec 5000
     mount_spec t.json
     /usr/bin/python3 "$topic" a_folder_is_read "$mnt"
@@ -383,7 +384,8 @@ EOF
 
 @test "tree: a rank whose view does not compile gives EIO and a line in the log" {
     make_file t.dat 4096
-    # Only rank 1 of very many has a negative displacement: the check before the mount skips it.
+    # Of very many ranks, only rank 1 has a negative displacement, so the check before the mount
+    # skips it.
     cat >t.json <<'EOF'
 { "viewspec": 1, "file": "t.dat", "ranks": 1000000,
   "view": { "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" } }
@@ -450,14 +452,15 @@ EOF
     wait "$pid"
 }
 
-# listed RANKS: mounts so many slices of a double each.
+# listed RANKS: mounts slices of a double each, one for each rank.
 listed() {
     truncate -s $(($1 * 8)) l.dat
     dealt l.dat "$1" 8 >l.json
     mount_spec l.json
 }
 
-# Lists all with few single requests. (The kernel asks for single slices where it begins, or where ls came late.)
+# Lists all of them with few single requests. (The kernel requests single slices at the beginning,
+# or if ls came late.)
 listed_at_once() {
     local single attributes
     single=$(stat_of 'requests | .lookup + .getattr') attributes=$(stat_of requests.xattr)
@@ -466,19 +469,19 @@ listed_at_once() {
         [ $(($(stat_of requests.xattr) - attributes)) -lt 100 ]
 }
 
-@test "tree: a large folder is listed with what ls -l asks for" {
+@test "tree: listing a large folder also returns what ls -l needs" {
     listed 5000
     within=60 await listed_at_once
     [ "$(grep -c '^-rw.* 8 .* rank[0-9]' list)" -eq 5000 ]
     [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 5000 ]
 }
 
-@test "tree: what was listed is asked for again when it is opened" {
+@test "tree: a listed file is requested again when it is opened" {
     listed 5000
     python what_was_listed_is_asked
 }
 
-@test "tree: in a small folder each answer is new" {
+@test "tree: in a small folder each lookup is a new request" {
     listed 200
     python in_a_small_folder_each_answer
 }

@@ -1,16 +1,17 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# mpiio-umount where others have the mount as well, and which daemon it takes for the mount's.
+# mpiio-umount if other mount namespaces have the mount, too, and how it finds the mount's daemon.
 
 load helper
 
-# has_copy PID: the mount is in the process's mount namespace, too, which is not the test's.
+# has_copy PID: succeeds if the process's mount namespace, which is not the test's, also has the
+# mount.
 has_copy() {
     [ "$(readlink "/proc/$1/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ] &&
         grep -qF " $mnt " "/proc/$1/mountinfo"
 }
 
-@test "mpiio-umount: a mount that another mount namespace has, too, is told; -f ends it there" {
+@test "mpiio-umount: reports a mount that another mount namespace has, too; -f ends it there" {
     local daemon other begun
     scatter_spec
     for force in '' -f; do
@@ -34,7 +35,7 @@ has_copy() {
         as_root kill "$other"
         gone "$other"
     done
-    # Once more in this one.
+    # Mounts it a second time in this namespace.
     mkdir copy
     mount_spec s.json
     as_root mount --bind "$mnt" copy
@@ -54,7 +55,7 @@ has_copy() {
     as_user mkdir own/mnt
     as_user "$MPIIO_BIN/mpiio-mount" own/s.json own/mnt
     daemon=$(as_user cat own/mnt/.mpiio/stats.json | jq .pid)
-    # Systems without systemd may lack it.
+    # Systems without systemd may not have it.
     local connections=/sys/fs/fuse/connections
     mountpoint -q $connections && connections='' || as_root mount -t fusectl fusectl $connections
     as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
@@ -81,9 +82,9 @@ is_traced() {
     ! grep -q '^TracerPid:[[:space:]]*0$' "/proc/$1/status"
 }
 
-# mount_by_number SPEC NUMBER: mounts SPEC on folders other1, other2, ... until one has that number
-# as its device: $place. The kernel gives the lowest number that is free; false where somebody else,
-# such as a test that runs beside this one, was given it.
+# mount_by_number SPEC NUMBER: mounts SPEC at other1, other2, ... until one of the mounts has that
+# device number, and sets $place. The kernel assigns the lowest free number. Fails if another
+# program, such as a test that runs beside this one, got the number.
 mount_by_number() {
     for place in other{1..9}; do
         mkdir -p "$place"
@@ -99,7 +100,7 @@ unmount_others() {
     done
 }
 
-# until_it_is_free COMMAND: tries again where somebody else was given the number (status 9).
+# until_it_is_free COMMAND: runs the command again if another program got the number (status 9).
 until_it_is_free() {
     local status
     for _ in {1..20}; do
@@ -110,8 +111,7 @@ until_it_is_free() {
     return 1
 }
 
-# The daemon's end is held back, as those who still
-# have the mount are looked for after 5 s.
+# Delays the daemon's exit, because mpiio-umount only looks for other users of the mount after 5 s.
 number_of_one_that_goes() {
     local daemon number umounting found=0
     mount_spec s.json || return
@@ -131,13 +131,13 @@ number_of_one_that_goes() {
     return "$found"
 }
 
-@test "mpiio-umount: another mount that gets the number of the one that goes is not taken for it" {
+@test "mpiio-umount: another mount that gets the number of the one being unmounted is not confused with it" {
     scatter_spec
     gaps_spec
     until_it_is_free number_of_one_that_goes
 }
 
-# The first daemon is frozen when its mount goes, so that it stays, with its connection.
+# The first daemon is frozen when its mount ends, so it keeps running, with its connection.
 number_of_a_frozen_one() {
     local first second number place
     mount_spec s.json || return
@@ -159,12 +159,12 @@ number_of_a_frozen_one() {
     [ -n "$second" ] || return 9
 }
 
-@test "mpiio-umount: -f does not end a daemon whose number the mount's connection has got" {
+@test "mpiio-umount: -f does not end a daemon that got the number of the mount's connection" {
     scatter_spec
     until_it_is_free number_of_a_frozen_one
 }
 
-@test "mpiio-umount: a mount namespace that has the mount for a moment is waited for" {
+@test "mpiio-umount: waits for a mount namespace that has the mount for a moment" {
     local other
     scatter_spec
     mount_spec s.json
@@ -181,9 +181,9 @@ number_of_a_frozen_one() {
     wait
 }
 
-# nobody_is_seen LOG DELAY: uses root's mount by another one on a slice, which no process has open, and begins to
-# unmount it, each try DELAY microseconds late. Returns when it has been found in use; mpiio-umount's number is in
-# $umounting.
+# nobody_is_seen LOG DELAY: uses root's mount through another mount on a slice, which no process has
+# open. Begins to unmount it; each try is DELAY microseconds late. Returns when the mount was found
+# in use. $umounting is the number of mpiio-umount.
 nobody_is_seen() {
     as_root "$MPIIO_BIN/mpiio-mount" s.json "$mnt"
     as_root mount --bind s.json "$mnt/rank0"
@@ -193,7 +193,7 @@ nobody_is_seen() {
     logged "$1" EBUSY
 }
 
-@test "mpiio-umount: who has the mount for a moment, and is not seen, is waited for; no longer than that" {
+@test "mpiio-umount: waits for an invisible user of the mount for a moment, and no longer" {
     local umounting
     scatter_spec
     nobody_is_seen log 500000
@@ -209,7 +209,7 @@ nobody_is_seen() {
     as_root "$MPIIO_BIN/mpiio-umount" "$mnt"
 }
 
-@test "mpiio-umount: finds the daemon also where the kernel does not say whose connection is whose" {
+@test "mpiio-umount: finds the daemon even if the kernel does not show who owns a connection" {
     local pid info state
     scatter_spec
     for state in answers stopped; do
@@ -225,9 +225,9 @@ nobody_is_seen() {
     done
 }
 
-@test "mpiio-umount: fusermount3's whole reason is reported" {
+@test "mpiio-umount: reports the whole reason of fusermount3" {
     user_folder own
-    as_user true # may open /dev/fuse
+    as_user true # makes /dev/fuse accessible
     scatter_spec
     chmod 666 s.dat
     cp -a /etc etc

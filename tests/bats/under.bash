@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # the variables are helper.bash's
-# What tests of programs under mpiio-run share: `load under`, after helper.
+# Functions for tests of programs under mpiio-run: `load under`, after helper.
 
-# under COMMAND...: runs it under mpiio-run; what its processes were served goes to counts. What
-# MPIIO_SANITIZER names, the library needs (scripts/test).
+# under COMMAND...: runs a command under mpiio-run. The file counts gets the statistics of its
+# processes. The library needs what MPIIO_SANITIZER names (scripts/test).
 under() {
     local status=0 said
     said=$(mktemp "$tmp/said.XXXXXX")
@@ -14,12 +14,12 @@ under() {
     return "$status"
 }
 
-# counted NAME: the sum over all processes so far.
+# counted NAME: prints the sum of a statistic over all processes so far.
 counted() {
     sed -n "s/^mpiio-run: .*[ (]$1=\([0-9]*\).*/\1/p" counts | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# served SLICES: all calls on that many slices, since counts was removed.
+# served SLICES: succeeds if all calls on that many slices were served since counts was removed.
 served() {
     [ "$(counted slices)" -eq "$1" ]
     [ "$(counted granted)" -eq "$1" ]

@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Slices that are known beforehand: the vectors, made element by element, and the examples of the
-# literature, through the command and through mounts.
+# Slices that are known in advance: the vectors, made element by element, and the examples of the
+# literature, through the commands and through mounts.
 
 load helper
 
-# Lays out every case: case/N/{spec.json,data.bin,rankM}.
+# Writes every case to case/N/{spec.json,data.bin,rankM}.
 lay_out_cases() {
     /usr/bin/python3 "$topic" lay_out_cases "$top/tests/vectors/cases.jsonl"
     [ "$(find case -name spec.json | wc -l)" -eq 258 ]
@@ -38,7 +38,7 @@ classic() {
     mount_spec "$top/tests/specs/valid/$1.json" -f data.bin "${@:2}"
 }
 
-# numbers FORMAT BYTES FILE: the numbers in FILE, on one line.
+# numbers FORMAT BYTES FILE: prints the numbers in FILE on one line.
 numbers() {
     od -An -v -t "$1" -w"$2" "$3" | tr -d ' ' | paste -sd ' '
 }
@@ -63,7 +63,7 @@ numbers() {
     [ "$(numbers fD 8 "$mnt/rank2")" = "10 11 12 13 14" ]
 }
 
-@test "vectors: 64 M runs in one tile cost a small daemon" {
+@test "vectors: with 64 M runs in one tile, the daemon stays small" {
     truncate -s 1G data.bin
     printf 12345678 | dd of=data.bin bs=8 seek=$((2 * 67108863 + 1)) conv=notrunc status=none
     cat >runs.json <<'END'

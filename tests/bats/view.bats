@@ -5,7 +5,7 @@
 
 load helper
 
-# Four ranks own 8 bytes of 32 each, behind a header of 16 bytes; the last etype is cut.
+# Four ranks have 8 bytes of every 32, behind a header of 16 bytes. The last etype is incomplete.
 strided_spec() {
     make_file f.dat 3220
     cat >f.json <<'END'
@@ -15,7 +15,7 @@ strided_spec() {
 END
 }
 
-# Two views of a file of 24 bytes, one of them the same for both ranks.
+# Two views of a file of 24 bytes. One of them is the same for both ranks.
 two_views() {
     printf 'abcdefghijklmnopqrstuvwx' >t.dat
     cat >t.json <<'END'
@@ -27,7 +27,7 @@ two_views() {
 END
 }
 
-# slice FILE DISP RANK: the slice of strided_spec, cut out by python.
+# slice FILE DISP RANK: prints a slice of strided_spec, cut out by python.
 slice() {
     /usr/bin/python3 "$topic" make_slice "$@"
 }
@@ -44,7 +44,7 @@ slice() {
     done
 }
 
-@test "view: wrong usage is one line and exit status 2" {
+@test "view: wrong usage gives one line and exit status 2" {
     strided_spec
     fails 2 "a subcommand is missing (see mpiio-view --help)" mpiio-view
     fails 2 "chek: no such subcommand (see mpiio-view --help)" mpiio-view chek f.json
@@ -70,7 +70,7 @@ slice() {
         mpiio-view map f.json -r 0 --length 9000000T
 }
 
-@test "view: a wrong spec is exit status 2, with its place" {
+@test "view: an invalid spec gives exit status 2, with the position" {
     printf '{ "viewspec": 1, "file": "f.dat",\n  "view": { "etype": "dubble" } }\n' >bad.json
     run -2 --separate-stderr mpiio-view cat bad.json -r 0
     [[ $stderr == "mpiio-view: bad.json:2:22: /view/etype: "* ]]
@@ -86,13 +86,13 @@ slice() {
     [ "$(mpiio-view map f.json -n 8 -f g.dat -r 7 | head -n 2)" = $'0\t72\t8\n8\t136\t8' ]
 }
 
-@test "view: map prints offset, displacement and length to the end of the slice" {
+@test "view: map prints offset, displacement and length up to the end of the slice" {
     strided_spec
     mpiio-view map f.json -r 3 >runs
     [ "$(head -n 2 runs)" = $'0\t40\t8\n8\t72\t8' ]
     [ "$(tail -n 1 runs)" = $'792\t3208\t8' ]
     [ "$(wc -l <runs)" -eq 100 ]
-    # The bytes are where it prints.
+    # The bytes are at the displacements that it prints.
     while read -r _ place length; do
         tail -c +$((place + 1)) f.dat | head -c "$length"
     done <runs >bytes
@@ -135,12 +135,12 @@ slice() {
     diff expected <(grep half got)
 }
 
-@test "view: owner names a view without a name -, and nothing where no slice holds the byte" {
+@test "view: owner prints - for an unnamed view, and nothing if no slice has the byte" {
     strided_spec
     [ "$(mpiio-view owner f.json 48)" = $'-\t0\t8' ]
     [ -z "$(mpiio-view owner f.json 3)" ]
     [ "$(mpiio-view owner f.json 3k)" = $'-\t2\t760' ]
-    # The last etype is not whole: no slice shows it.
+    # The last etype is incomplete, so no slice shows it.
     [ -z "$(mpiio-view owner f.json 3217)" ]
     run -0 --separate-stderr mpiio-view owner f.json 5000
     [ -z "$output" ]
@@ -176,7 +176,7 @@ slice() {
     cmp <(tail -c +1048577 expected) <(mpiio-view cat f.json -r 1 --offset 1M --length 1T)
 }
 
-@test "view: cat needs a view where there are several" {
+@test "view: cat needs a view if there are several" {
     two_views
     [ "$(mpiio-view cat t.json -v half -r 1)" = defjklpqrvwx ]
     fails 2 "several views: choose one with -v (all, half)" mpiio-view cat t.json -r 1
@@ -191,7 +191,7 @@ slice() {
     [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
-@test "view: a reader that goes away ends it quietly" {
+@test "view: ends quietly if its reader exits" {
     strided_spec
     make_file f.dat 50000000
     [ "$(mpiio-view cat f.json -r 0 2>err | head -c 3 | wc -c)" -eq 3 ]
@@ -201,7 +201,7 @@ slice() {
     [ ! -s err ]
 }
 
-@test "view: a full disk is said" {
+@test "view: a full disk is reported" {
     strided_spec
     two_views
     run -1 --separate-stderr bash -c 'mpiio-view cat f.json -r 0 >/dev/full'
@@ -215,7 +215,7 @@ slice() {
 @test "view: progress appears on a terminal, and only there" {
     strided_spec
     make_file f.dat 64000000
-    # A slow reader: the copy takes longer than the second before the line appears.
+    # A slow reader makes the copy take longer than a second, after which the line appears.
     cat >slow <<'END'
 mpiio-view cat f.json -r 0 | (sleep 3; cat >copy)
 END
@@ -226,7 +226,7 @@ END
     cmp copy <(slice f.dat 16 0)
 }
 
-@test "view: check of 10^12 elements over thousands of ranks is in closed form" {
+@test "view: check of 10^12 elements over thousands of ranks uses closed forms" {
     strided_spec
     cat >big.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 4096,
@@ -238,7 +238,7 @@ END
     grep -qx '  partition  yes: each byte is in exactly one slice (period 8000032000024 bytes, coverage 100 %, closed form)' out
 }
 
-@test "view: check fails where the spec cannot be used" {
+@test "view: check fails if the spec cannot be used" {
     strided_spec
     run -1 --separate-stderr mpiio-view check f.json -f none.dat
     [[ $stderr == "mpiio-view: "*"none.dat: No such file or directory" ]]
@@ -248,13 +248,13 @@ END
     [[ $stderr == "mpiio-view: negative.json:"*": /view/disp: "* ]]
 }
 
-@test "view: map and owner where elements have other sizes in the file" {
+@test "view: map and owner for elements with other sizes in the file" {
     strided_spec
     sed 's/"double",/"double", "datarep": "big-endian",/' f.json >swapped.json
     mpiio-view check swapped.json
     [ "$(mpiio-view map swapped.json -r 0 --length 8)" = $'0\t16\t8' ]
     [ "$(mpiio-view owner swapped.json 52)" = $'-\t0\t12' ]
-    # A byte, and a long of which the file has four: every other record is rank 0's.
+    # A byte and a long, which has four bytes in the file. Every other record belongs to rank 0.
     cat >n.json <<'END'
 { "viewspec": 1, "file": "n.dat", "ranks": 2,
   "view": { "disp": 3, "datarep": "external32",
@@ -273,7 +273,8 @@ END
     [ "$(mpiio-view map n.json -r 1 2>/dev/null)" = $'0\t8\t5' ]
 }
 
-# Each block of JSON in viewspec(5) is a spec; the commands behind it print what stands there.
+# Each block of JSON in viewspec(5) is a valid spec. The commands after it print what the page
+# shows.
 @test "view: the examples of viewspec(5) are true" {
     /usr/bin/python3 "$topic" examples_are_true "$top/man/viewspec.5.scd"
 }

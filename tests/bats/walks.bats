@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Short specs of which a careless walk never comes back (tests/walks/families.py). What takes
-# milliseconds has five minutes, as the machine may be busy; what never ends, or dies, is seen.
+# Short specs on which a careless walk never ends (tests/walks/families.py). Commands that take
+# milliseconds get five minutes, because the machine may be busy. A command that hangs or crashes
+# fails the test.
 
 load helper
 
@@ -11,7 +12,7 @@ setup() {
     head -c 3000000 /dev/zero | tr '\0' x >data
 }
 
-# ends COMMAND [ARGUMENT]...: the command ends, by itself, whatever it says.
+# ends COMMAND [ARGUMENT]...: the command must exit by itself. Its output does not matter.
 ends() {
     local status=0
     timeout 300 mpiio-view "$@" >out 2>err || status=$?
@@ -22,7 +23,7 @@ ends() {
     }
 }
 
-# all_commands SPEC [VIEW]: each command that reads comes back.
+# all_commands SPEC [VIEW]: each command that reads must exit.
 all_commands() {
     local spec=$1 view=(${2:+-v "$2"})
     ends check "$spec"
@@ -42,14 +43,14 @@ all_commands() {
     done
 }
 
-@test "walks: what overlaps itself without end" {
+@test "walks: types that overlap themselves endlessly" {
     local spec
     for spec in interleaved*.json tiles-in-holes.json same-place.json; do
         all_commands "$spec"
     done
 }
 
-@test "walks: deep types, and types of nothing" {
+@test "walks: deep types, and types without data" {
     local spec
     for spec in deep*.json nothing*.json; do
         all_commands "$spec"
@@ -61,13 +62,13 @@ all_commands() {
     all_commands many-views.json v7
 }
 
-@test "walks: a long view of many ranks is looked at for some of them" {
+@test "walks: a long view of many ranks is checked for only some of them" {
     ends check ranks-wide.json
     grep -q 'looked at)' out
     grep -q 'not known: too many ranks' out
 }
 
-@test "walks: values are as they were, and their runs whole" {
+@test "walks: values are unchanged, and their runs are whole" {
     run -0 mpiio-view map doubling-dense.json -r 0 --length 1000000000000
     [ "$output" = $'0\t0\t1000000000000' ]
     run -0 mpiio-view map doubling-touching.json -r 0 --length 6
@@ -78,7 +79,7 @@ all_commands() {
     [ "$output" = "" ]
 }
 
-# use_mount: reads, writes, allocates and seeks in rank 0's slice. What it says does not matter.
+# use_mount: reads, writes, allocates and seeks in rank 0's slice. The results do not matter.
 use_mount() {
     timeout 300 head -c 200000 "$mnt/rank0" >/dev/null
     printf 12345678 | timeout 300 dd of="$mnt/rank0" conv=notrunc status=none || [ $? -eq 1 ]
@@ -86,9 +87,9 @@ use_mount() {
     timeout 300 /usr/bin/python3 "$topic" use_mount "$mnt/rank0"
 }
 
-@test "walks: a mount comes back from each call, and from SIGTERM" {
+@test "walks: a mount returns from each call, and stops by SIGTERM" {
     local spec
-    # The allocation must find the disk full soon.
+    # The disk is small, so that the allocation soon finds it full.
     mkdir disk
     as_root mount -t tmpfs -o size=16m,mode=777 none disk
     mountpoint -q disk
@@ -112,7 +113,7 @@ use_mount() {
     ends owner nothing.json 3
     mpiio-view convert nothing.json --to external32 -o external.dat
     mpiio-view convert nothing.json --to big-endian -o big.dat
-    # The others take a view each: those of two of the nothings.
+    # The other commands take a view each, from two of the types.
     for view in $(jq -r '.views | keys[] | select(test("-(0|12)-"))' nothing.json); do
         ends map nothing.json -r 1 -v "$view"
         ends cat nothing.json -r 0 -v "$view"
@@ -122,7 +123,7 @@ use_mount() {
     done
 }
 
-@test "walks: a mount of slices of nothing" {
+@test "walks: a mount of slices without data" {
     /usr/bin/python3 "$top/tests/walks/nothing.py" >nothing.json
     mpiio-mount -o npy nothing.json "$mnt"
     [ "$(find "$mnt" -name rank0 -size 0 | wc -l)" -gt 200 ]
@@ -134,7 +135,7 @@ use_mount() {
     mpiio-umount "$mnt"
 }
 
-@test "walks: whose a byte is, of as many ranks as there can be" {
+@test "walks: the owner of a byte, among the maximal number of ranks" {
     run -0 mpiio-view owner ranks-scatter.json 12345
     [ "$output" = $'-\t3086\t1' ]
     run -0 mpiio-view owner -f nothing ranks-scatter.json 8589934592
@@ -143,7 +144,7 @@ use_mount() {
     [ "$output" = $'-\t3086\t1' ]
 }
 
-@test "walks: who owns what is dealt, by the slices' own maps" {
+@test "walks: the owners of dealt bytes, compared with the slices' own maps" {
     local view ranks byte expected
     for view in 'scatter 3 of short at 5:4' 'hpf_block 7 of int:3' 'hpf_cyclic 11 by 2 of 3 byte at 2:4' \
         'darray 5x6 cyclic(2),block of short on 2x2:4' 'scatter 2 of int every 4:3' \

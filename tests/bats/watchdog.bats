@@ -1,10 +1,11 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Tests that hang: each is ended, told with what it did, and counted as failed; the run goes on.
+# Tests that hang are ended, reported with their processes, and counted as failed. The run
+# continues.
 
 load helper
 
-# runs_topic VARIABLE=VALUE...: runs the tests of $tmp/tests/bats/hang.bats as a run of their own.
+# runs_topic VARIABLE=VALUE...: runs the tests of $tmp/tests/bats/hang.bats as a separate run.
 runs_topic() {
     local file
     for file in helper.bash setup_suite.bash; do
@@ -17,18 +18,19 @@ runs_topic() {
     echo "$output"
 }
 
-# topic: takes hang.bats from stdin, with "test" for "@test", which bats would take for its own.
+# topic: reads hang.bats from stdin. It has "test" for "@test", which bats would take for a test of
+# this file.
 topic() {
     mkdir -p tests/bats
     { echo "load helper" && sed "s/^test /@test /"; } >tests/bats/hang.bats
 }
 
-# It has seen that the run is over.
+# Succeeds once the watchdog has noticed the end of the run.
 no_watchdog() {
     [ -z "$(pgrep -f "$tmp/tests/watchdog.py")" ]
 }
 
-@test "watchdog: tests that hang in a program, a mount and the shell are ended, and told; the next one runs" {
+@test "watchdog: tests that hang in a program, a mount and the shell are ended and reported; the next one runs" {
     topic <<'END_OF_TOPIC'
 test "program" {
     echo "node 1 is lost" >log
@@ -65,7 +67,7 @@ END_OF_TOPIC
     for name in program mount shell stubborn survives; do
         [[ $output == *"watchdog: $name: runs for "* ]]
     done
-    # The test that hung is reported.
+    # The report names the test that hung.
     [[ $output == *' sleep S '* ]]
     [[ $output == *' cat D '* ]] || [[ $output == *' cat S '* ]]
     [[ $output =~ mpiio-fused\ T\ .*\ x[0-9] ]]
@@ -73,7 +75,7 @@ END_OF_TOPIC
     await no_watchdog
 }
 
-@test "watchdog: when the time for all tests is over, those that remain are ended, and the run is" {
+@test "watchdog: when the time for all tests is over, the remaining tests and the run are ended" {
     topic <<'END_OF_TOPIC'
 test "first" {
     sleep 1000

@@ -1,18 +1,18 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Writing through slices on one node: exact, written through, honest about errors.
+# Writes through slices on one node: exact, written through, with correct errors.
 
 # shellcheck disable=SC2154 # helper.bash sets mnt and top
 load helper
 
-# random_writes SEED COUNT [COMMAND]: writes of all kinds through the three slices of g.json, with a
-# model of the file beside them: the file must be the model's bytes, those of no view included.
-# COMMAND runs before the file is looked at.
+# random_writes SEED COUNT [COMMAND]: does writes of all kinds through the three slices of g.json,
+# with a model of the file. The file must equal the model, including bytes of no view. COMMAND runs
+# before the comparison.
 random_writes() {
     /usr/bin/python3 "$topic" random_writes "$mnt" "$@"
 }
 
-@test "write: only what was written changes in the file" {
+@test "write: only written bytes change in the file" {
     gaps_spec
     mount_spec g.json
     random_writes 1 400
@@ -39,14 +39,14 @@ random_writes() {
     printf appended >>"$mnt/rank2"
     printf appended >>plain
     cmp plain "$mnt/rank2"
-    # The others have what they had, in a file that has grown to what rank 2 needs.
+    # The other slices have their old bytes. The file has grown to what rank 2 needs.
     for rank in 0 1 3; do
         /usr/bin/python3 "$topic" plain_file "$rank" "$mnt/rank$rank"
     done
     [ "$(stat -c %s b.dat)" -eq $((65536 + 2 * 4096 + 8)) ]
 }
 
-@test "write: behind the end the file grows, and what nobody wrote is zeros" {
+@test "write: past the end the file grows, and bytes that are not written are zeros" {
     blocks_spec 10000
     mount_spec b.json
     [ "$(stat -c %s "$mnt/rank3")" -eq 0 ]
@@ -55,7 +55,7 @@ random_writes() {
     [ "$(stat -c %s "$mnt/rank3")" -eq 5001 ]
     cmp <(head -c 5000 "$mnt/rank3") <(head -c 5000 /dev/zero)
     [ "$(tail -c 1 "$mnt/rank3")" = x ]
-    # All others follow at once.
+    # All other slices follow at once.
     [ "$(stat -c %s "$mnt/rank0")" -eq 8192 ]
     [ "$(stat -c %s "$mnt/rank2")" -eq 8192 ]
     cmp -n 10000 b.dat <(make_file again 10000 && cat again)
@@ -69,7 +69,8 @@ random_writes() {
     [ "$(error_of 'os.truncate(m + "/rank1", 16383)')" = EPERM ]
     [ "$(error_of 'os.truncate(m + "/rank1", 16384)')" = none ]
     [ "$(error_of 'os.ftruncate(os.open(m + "/rank1", os.O_RDWR), 0)')" = EPERM ]
-    # truncate(2) is not taken for an open's O_TRUNC, also by a thread that has just opened it.
+    # A truncate(2) is not confused with an open's O_TRUNC, even by a thread that has just opened
+    # the file.
     [ "$(error_of 'fd = os.open(m + "/rank1", os.O_RDWR)' 'os.truncate(m + "/rank1", 0)')" = EPERM ]
     [ "$(error_of 'os.open(m + "/rank1", os.O_RDWR | os.O_TRUNC)' \
         'os.truncate(m + "/rank1", 0)')" = EPERM ]
@@ -90,7 +91,7 @@ random_writes() {
     cmp -n 65536 b.dat before.dat
 }
 
-@test "write: touch reaches the file; chmod and chown do not" {
+@test "write: touch changes the file's times; chmod and chown do not change the file" {
     blocks_spec 65536
     chmod 640 b.dat
     mount_spec b.json
@@ -102,14 +103,14 @@ random_writes() {
     [ "$(stat -c %a "$mnt/rank0")" = 640 ]
     [ "$(error_of 'os.chmod(m + "/rank0", 0o640)')" = none ]
     [ "$(error_of 'os.chmod(m + "/rank0", 0o644)')" = EPERM ]
-    # A write moves the times of all slices.
+    # A write changes the times of all slices.
     touch -d '2001-02-03 04:05:06' b.dat
     printf x | dd of="$mnt/rank1" conv=notrunc status=none
     [ "$(stat -c %Y "$mnt/rank2")" -gt 1000000000 ]
     [ "$(stat -c %Y "$mnt/rank2")" -eq "$(stat -c %Y b.dat)" ]
 }
 
-@test "write: a file that may not be written to is mounted read-only" {
+@test "write: a read-only file is mounted read-only" {
     user_folder own
     cd own
     (blocks_spec 65536)
@@ -127,7 +128,7 @@ random_writes() {
     run ! is_mounted m
 }
 
-@test "write: basics as a user who is not root" {
+@test "write: basics as an unprivileged user" {
     user_folder own
     cd own
     (blocks_spec 65536)
@@ -144,7 +145,7 @@ random_writes() {
     mpiio-view cat b.json -r 3 | cmp -n 8000 - <(seq 1 2000)
 }
 
-@test "write: others are let in as the file's mode says" {
+@test "write: other users have access according to the file's mode" {
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     blocks_spec 65536
     chmod 755 .
@@ -157,7 +158,7 @@ random_writes() {
     [ "$(head -c 3 b.dat)" = yes ]
 }
 
-@test "write: -o ro refuses all writing with EROFS" {
+@test "write: -o ro refuses all writes with EROFS" {
     blocks_spec 65536
     cp b.dat before.dat
     mount_spec b.json -o ro
@@ -169,7 +170,7 @@ random_writes() {
     cmp b.dat before.dat
 }
 
-@test "write: a view that holds bytes twice is only mounted read-only" {
+@test "write: a view that has bytes twice can only be mounted read-only" {
     make_file o.dat 4096
     cat >o.json <<'END'
 { "viewspec": 1, "file": "o.dat", "ranks": 2, "views": { "fine": {}, "twice": {
@@ -217,7 +218,7 @@ END
     [ "$(stat -c %Y g.dat)" -eq "$(date -d '2001-02-03 04:05:06' +%s)" ]
 }
 
-@test "write: unique: O_TRUNC of one does not cut what another has written" {
+@test "write: unique: O_TRUNC by one process does not cut what another has written" {
     gaps_spec
     rm g.dat
     mount_spec g.json -o unique,create,threads=1
@@ -227,7 +228,7 @@ END
         head -c 175000 /dev/zero | tr '\0' y)
 }
 
-@test "write: unique is written through where slices share bytes" {
+@test "write: unique writes through if slices share bytes" {
     make_file o.dat 65536
     echo '{ "viewspec": 1, "file": "o.dat", "ranks": 2, "view": {} }' >o.json
     mount_spec o.json -o unique
@@ -240,7 +241,7 @@ END
     [ "$(stat_of writeback)" = false ]
 }
 
-@test "write: a full tile by all ranks is stored without a read, byte for byte" {
+@test "write: a full tile written by all ranks is stored without a read, byte for byte" {
     local rank
     counts_requests
     dealt c.dat 4 8 >c.json
@@ -269,7 +270,7 @@ END
     [ "$(stat_of requests.getattr)" -lt 20 ]
 }
 
-@test "write: mpiio-view put says that the input is longer than the view's tiles" {
+@test "write: mpiio-view put reports that the input is longer than the view's tiles" {
     truncate -s 0 t.dat
     echo '{ "viewspec": 1, "file": "t.dat", "ranks": 2, "view": { "etype": "int", "tiles": 3,
         "filetype": { "type": "scatter", "blocklength": 2 } } }' >t.json
