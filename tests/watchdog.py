@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: MIT
 """Ends tests that hang:  watchdog.py OWNER STAGE LIMIT [END]
 
-STAGE is the folder of a run of tests. Each test that runs has a file STAGE/running.*, which has, a
-line each: the number of the test's shell, its folder, its name. A test that runs for more than
-LIMIT seconds, and each test when END is over (seconds since 1970), is ended:
+STAGE is the directory of a run of tests. Each running test has a file STAGE/running.* of three
+lines: the number of the test's shell, its directory, its name. The watchdog ends a test that runs
+for more than LIMIT seconds, and every test after END (seconds since 1970):
 
-  - what runs of it, where that waits, and the end of its daemons' log are told, among the results
-    (descriptor 3 of OWNER, which is bats) and in STAGE/overtime.*, by which the test is known to
-    have failed;
-  - the FUSE connections of mounts in its folder are aborted, and its processes killed; so those
-    end, too, that wait for a mount where no signal reaches them;
-  - a shell that goes on is ended 20 seconds later, by force after 60.
+- It reports the test's processes, where they wait, and the end of its daemons' log, among the
+results
+  (descriptor 3 of OWNER, which is bats) and in STAGE/overtime.*, which marks the test as failed.
+- It aborts the FUSE connections of mounts in the test's directory, and kills the test's processes.
+  So it also ends processes that wait for a mount where no signal reaches them.
+- It ends a shell that continues after 20 seconds, by force after 60.
 
-A minute after END every process of the run is killed. The watchdog ends when STAGE is gone, or the
-process OWNER.
+A minute after END it kills every process of the run. It exits when STAGE is gone, or when the
+process OWNER has exited.
 
-Nothing here waits for a process under test: the memory of one that hangs, where its environment is,
-may be locked, so that is read by a thread that nobody joins.
+The watchdog never waits for a process under test. The memory of a process that hangs, which
+contains its environment, may be locked, so a thread that is never joined reads it.
 """
 import collections
 import glob
@@ -29,7 +29,7 @@ import time
 
 TICK = float(os.environ.get("MPIIO_TEST_TICK", "2"))  # seconds between two looks
 SOFT, HARD = 10, 30  # looks after which a shell is ended, and killed
-LOG = 20  # lines that are told of the daemons' log
+LOG = 20  # lines of the daemons' log that are reported
 
 
 def text(path):
@@ -41,7 +41,7 @@ def text(path):
 
 
 def environment(pid):
-    """None where it cannot be had."""
+    """Returns the contents, or None if they are not available."""
     found = []
 
     def read():
@@ -54,7 +54,7 @@ def environment(pid):
 
 
 def marked(name, folder):
-    """The processes with a variable that names the folder, or one in it."""
+    """Returns the processes with a variable that names the directory, or a path in it."""
     mark = f"{name}={folder}"
     own = os.getpid()
     for pid in os.listdir("/proc"):
@@ -65,7 +65,7 @@ def marked(name, folder):
 
 
 def told(pid):
-    """A process in a line: without a look at its memory."""
+    """Describes a process in a line, without reading its memory."""
     stat = text(f"/proc/{pid}/stat")
     state = stat[stat.rfind(")") + 2:][:1]
     places = collections.Counter(text(path) for path in glob.glob(f"/proc/{pid}/task/*/wchan"))
@@ -79,7 +79,7 @@ def told(pid):
 
 
 def connections(folder):
-    """Of the FUSE mounts below a folder, in whichever namespace: their numbers."""
+    """Returns the numbers of the FUSE mounts below a directory, in any namespace."""
     found = set()
     for path in glob.glob("/proc/[0-9]*/mountinfo"):
         for line in text(path).splitlines():
@@ -106,7 +106,7 @@ def kill(pid, how):
 
 
 class Test:
-    """One that hangs."""
+    """A test that hangs."""
 
     def __init__(self, path, why):
         self.path = path

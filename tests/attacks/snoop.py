@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What a user tries on programs that others run under his number:  snoop.py UNTIL SHELL
+"""Attacks programs that other users run with this user's number:  snoop.py UNTIL SHELL
 
-Until the file UNTIL is there, every process of this user that has begun meanwhile, and that the test
-has started whose shell is the process SHELL, is taken on: is it on a terminal, can it be traced, are
-its descriptors, its environment and its memory to be had? Prints "saw NUMBER NAME" once for each, and
-a line "NUMBER NAME: ..." for each thing got; first "ready". Other tests of this machine have processes
-of this user, too. Those of the test are the ones below its shell, and those with its mark, which a
-process keeps that no longer has its parent.
+Until the file UNTIL exists, it attacks every process of this user that has started meanwhile and
+that belongs to the test with the shell SHELL: is the process on a terminal, can it be traced, are
+its descriptors, environment and memory accessible? Prints "ready" first, then "saw NUMBER NAME"
+once for each process, and a line "NUMBER NAME: ..." for each success. Other tests on this machine
+have processes of this user, too. The test's own processes are those below its shell, and those with
+its mark, which a process keeps after its parent has exited.
 """
 import ctypes
 import os
@@ -31,7 +31,7 @@ def tell(text):
 
 
 def fields(pid):
-    """Name, terminal and parent of a process."""
+    """Returns the name, terminal and parent of a process."""
     with open("/proc/%d/stat" % pid) as file:
         text = file.read()
     name = text[text.index("(") + 1:text.rindex(")")]
@@ -59,7 +59,7 @@ def user_of(pid):
 
 
 def descriptors(pid):
-    """What pidfd_getfd gives, as names."""
+    """Returns the names of the descriptors that pidfd_getfd gives."""
     process = libc.syscall(SYS_PIDFD_OPEN, pid, 0)
     got = []
     for number in range(64) if process >= 0 else []:
@@ -81,7 +81,7 @@ def readable(pid, name):
 
 
 def traced(pid):
-    """By a child whose end lets go of it."""
+    """Traces the process from a child, whose exit releases it."""
     child = os.fork()
     if child == 0:
         os._exit(libc.ptrace(PTRACE_SEIZE, pid, 0, 0) != 0)
@@ -116,4 +116,4 @@ while not os.path.exists(sys.argv[1]):
         try:
             attack(process)
         except OSError:
-            pass  # it has ended
+            pass  # it has exited

@@ -52,7 +52,7 @@ waits() {
     [ "$(ls "$mnt/ordered")" = $'rank0\nrank1\nrank2' ]
     [ "$(error_of 'os.open(m + "/ordered/rank3", 0)')" = ENOENT ]
     [ "$(error_of 'os.lseek(os.open(m + "/ordered/rank0", 0), 3, 0)')" = ESPIPE ]
-    # That was an empty contribution of rank 0.
+    # Rank 0 has made an empty contribution.
     echo third >"$mnt/ordered/rank2"
     [ "$(waiting)" -eq 6 ]
     await has_turn 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# If the disk has no room for data, the program that writes it gets the error, by the right call. The
-# data is kept, and stored once there is room.
+# If the disk has no space for data, the program that writes the data gets the error, by the right
+# call. The data is kept, and stored once there is space.
 
 load helper
 load nodes

@@ -121,7 +121,8 @@ with netCDF4.Dataset("ocean.nc.0003", "a") as data:
     run -1 mpiio-view cat temp.json -r 0
     [[ $output == *"ocean.nc.0003: too short: it has "*" (missing=zero reads zeros instead)" ]]
     cp good ocean.nc.0003
-    # A tile without a number in its name is read alone, and so is a numbered file that is not a tile.
+    # A tile without a number in its name is read alone, and so is a numbered file that is not a
+    # tile.
     cp ocean.nc.0003 alone.nc
     [ "$(mpiio-view spec --from alone.nc | grep temp)" = $'temp\tfloat\t3x4x3' ]
     py '

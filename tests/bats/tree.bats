@@ -384,7 +384,7 @@ EOF
 
 @test "tree: a rank whose view does not compile gives EIO and a line in the log" {
     make_file t.dat 4096
-    # Of very many ranks, only rank 1 has a negative displacement, so the check before the mount
+    # Only rank 1 of very many has a negative displacement, so the check before the mount
     # skips it.
     cat >t.json <<'EOF'
 { "viewspec": 1, "file": "t.dat", "ranks": 1000000,

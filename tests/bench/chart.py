@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Draws what scripts/bench has measured: a line for each ratio, with a mark for the ratio, one for
-its target, and the number. The scale is logarithmic: twice as fast is as far from 1 as half as
-fast. The colours are those of a light or a dark page, as the reader has it."""
+"""Draws the results of scripts/bench: a line for each ratio, with marks for the ratio and its
+target, and the number. The scale is logarithmic: twice as fast is as far from 1 as half as fast.
+The colours are for a light or a dark page, by the reader's setting."""
 import math
 from xml.sax.saxutils import escape
 
-LEAST, MOST = 0.05, 20  # of the axis; what lies beyond has its mark at the edge
+LEAST, MOST = 0.05, 20  # of the axis; results beyond it have their mark at the edge
 LEFT, RIGHT, WIDTH = 468, 100, 978
 TOP, LINE = 64, 22
 TICKS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
@@ -24,7 +24,7 @@ COLOURS = {
 
 
 def style():
-    """Without variables: not all that draw SVG know them."""
+    """Returns the style rules, without CSS variables, which not all viewers of SVG support."""
     rules = [" ".join(f".{kind}{{{colours[dark]}}}" for kind, colours in COLOURS.items())
              for dark in (0, 1)]
     return (f"svg{{font:13px sans-serif}} .number{{font-weight:bold}} .bar{{stroke-width:4}} "
@@ -33,7 +33,7 @@ def style():
 
 
 def place(ratio):
-    """The x of a ratio."""
+    """Returns the x of a ratio."""
     inside = min(max(ratio, LEAST), MOST)
     part = math.log(inside / LEAST) / math.log(MOST / LEAST)
     return round(LEFT + part * (WIDTH - LEFT - RIGHT), 2)
@@ -74,7 +74,7 @@ def legend():
 
 
 def line(out, y):
-    """One result: its name, a bar from 1, the target, the mark and the number."""
+    """Draws one result: its name, a bar from 1, the target, the mark and the number."""
     ratio, target = out["ratio"], out["target"]
     kind = {None: "none", True: "yes", False: "no"}[out["reached"]]
     x, middle = place(ratio), y - 4
@@ -92,7 +92,7 @@ def line(out, y):
 
 
 def draw(report):
-    """The SVG text of a report, as --json writes it. Rows without a ratio are left out."""
+    """Returns the SVG text of a report, as --json writes it. Omits rows without a ratio."""
     results = [out for out in report["rows"] if out["ratio"] is not None]
     bottom = TOP + LINE * len(results) + 6
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + 30}" '

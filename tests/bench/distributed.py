@@ -16,9 +16,9 @@ from testbed import (BUILD, CALL, FACTOR, MIB, TOP, Failure, Unavailable, at_onc
                      import_numpy, program, run, wait_for, words_of, write_all, write_slice)
 
 HOSTS = 4
-FILE = 64 * MIB  # read by P23
+FILE = 64 * MIB  # bytes that P23 reads
 WRITE = 16 * MIB  # bytes that each of two nodes writes
-RUNS = 16384  # that each of two plain mounts writes, one request to the server for each
+RUNS = 16384  # runs that each of two plain mounts writes, one request to the server for each
 
 VOLUMES = TOP / "tests/cluster"  # as the tests of distributed.bats have them
 
@@ -33,7 +33,8 @@ exec unshare --uts "{top}/tests/let_go" --keep "{dir}" --share "{dir}/at" bash -
 
 
 class Hosts:
-    """A server, and a client for each host at dfs0, dfs1, ...; at dfs each host sees its own."""
+    """Starts a server, and a client for each host at dfs0, dfs1, ... At dfs each host sees its
+    own."""
 
     def __init__(self, bench):
         if os.geteuid() != 0:
@@ -96,7 +97,7 @@ class Hosts:
 
     @contextlib.contextmanager
     def mounted(self, spec, count, options):
-        """A mount on the first hosts."""
+        """Mounts on the first hosts."""
         points = [self.bench.point(f"distributed/at/{host}") for host in range(count)]
         run(TOP / "scripts/mpiio-mount", f"--hosts={self.names(count)}", "-o", options, spec,
             self.dir / "at/%n", env=self.environment())
@@ -106,7 +107,7 @@ class Hosts:
             run(BUILD / "src/umount/mpiio-umount", points[0], env=self.environment())
 
     def fresh(self, size=0):
-        """x.dat, with zeros; no client has pages of it."""
+        """Makes x.dat, with zeros. No client has pages of it."""
         with open(self.dir / "dfs3/x.dat", "wb") as file:
             file.truncate(size)
         for host in range(HOSTS):
@@ -128,7 +129,7 @@ def hosts_of(bench):
 
 
 def run_nodes(bench, setting):
-    """One mount on both; one fsync stores it all."""
+    """One mount on both hosts. One fsync stores everything."""
     hosts, data = hosts_of(bench), words_of(setting.run, WRITE)
     hosts.fresh()
     with hosts.mounted(hosts.spec("x.dat", 2, setting), 2, "flush_interval=0") as points:
@@ -155,7 +156,7 @@ def run_romio(bench, setting):
 
 
 def run_mounts(bench, setting):
-    """A plain mount on each, over its own client."""
+    """A plain mount on each host, over its own client."""
     hosts, data = hosts_of(bench), words_of(setting.run, RUNS * setting.run)
     hosts.fresh(2 * RUNS * setting.run)
     with contextlib.ExitStack() as stack:
@@ -179,12 +180,12 @@ def write_raw(path, data, run_size, first):
 
 
 def run_raw(bench, setting):
-    """The same runs by pwrite(2), by a program on each host without a mount."""
+    """The same runs by pwrite(2), from a program on each host, without a mount."""
     hosts, data = hosts_of(bench), words_of(setting.run, RUNS * setting.run)
     hosts.fresh(2 * RUNS * setting.run)
     work = [(hosts.dir / f"dfs{rank}/x.dat", data[rank], setting.run, rank) for rank in (0, 1)]
     with concurrent.futures.ProcessPoolExecutor(2) as processes:
-        list(processes.map(time.sleep, (0.1, 0.1)))  # both have started
+        list(processes.map(time.sleep, (0.1, 0.1)))  # until both have started
         start = time.perf_counter()
         for done in [processes.submit(write_raw, *words) for words in work]:
             done.result()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""P14: nodes that read all slices of a file together. Each node has the file from a store of its own
-(tests/pool/slowfs.c), which reads so many MiB a second and counts what it reads."""
+"""P14: nodes that read all slices of a file together. Each node reads the file from its own store
+(tests/pool/slowfs.c), which has a limited rate and counts the bytes read."""
 import contextlib
 import json
 import os
@@ -11,8 +11,8 @@ from testbed import BUILD, MIB, TOP, Failure, Unavailable, at_once, dealt, impor
 FILE = 128 * MIB
 RATE = 50  # MiB a second that a node's store reads
 
-# A daemon in a mount namespace of its own, where the store lies over the folder of the file. What it
-# mounts itself, in a folder that is shared, is seen outside.
+# A daemon in its own mount namespace, where the store covers the file's directory. Its own mount,
+# in a shared directory, is visible outside.
 DAEMON = """#!/bin/bash
 exec "{top}/tests/let_go" --keep "{dir}" --share "{at}" bash -c '
     "{build}/tests/pool/slowfs" "{folder}" "{folder}" {rate} "{count}/$$" >/dev/null 2>&1 &
@@ -24,7 +24,7 @@ exec "{top}/tests/let_go" --keep "{dir}" --share "{at}" bash -c '
 
 
 def make_places(bench):
-    """The folders of the file, of counts and of the mounts, which is shared."""
+    """The directories of the file, of the counters and of the mounts. The last one is shared."""
     if os.geteuid() != 0:
         raise Unavailable("stores of each node's own need root")
     places = {name: bench.dir / name for name in ("at", "slow", "count")}
@@ -44,7 +44,7 @@ def stores_read(places):
 
 @contextlib.contextmanager
 def slow_nodes(bench, places, spec, count, pool):
-    """Fresh mounts on as many nodes, all on this machine, that only read."""
+    """New read-only mounts on that many nodes, all on this machine."""
     for path in places["count"].iterdir():
         path.unlink()
     daemon = bench.dir / "daemon"
@@ -62,7 +62,7 @@ def slow_nodes(bench, places, spec, count, pool):
 
 
 def read_slices(points, words):
-    """Each node reads its slice, and it is right."""
+    """Has each node read its slice, and checks the bytes."""
 
     def read(node, point):
         with open(point / f"rank{node}", "rb", buffering=MIB) as file:
@@ -76,7 +76,7 @@ def read_slices(points, words):
 
 
 def run_pool(bench, setting, nodes, pool="128M"):
-    """Runs of 8 bytes: as many ranks as nodes."""
+    """Runs of 8 bytes. There are as many ranks as nodes."""
     places = bench.once("P14", lambda: make_places(bench))
     numpy = import_numpy()
     spec = bench.dir / f"slow{nodes}.json"

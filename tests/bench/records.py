@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""P18: processes of a job take the records of a file from `shared`, put records there, and write them
-in the order of ranks (tests/bench/records.c)."""
+"""P18: processes of a job take the records of a file from `shared`, put records there, and write
+them in the order of ranks (tests/bench/records.c)."""
 import json
 from functools import partial
 
@@ -9,7 +9,7 @@ from testbed import RECORD
 
 
 def record_spec(bench, path, processes):
-    """All ranks see the same records."""
+    """Returns a spec in which all ranks see the same records."""
     spec = bench.dir / f"{path.stem}{processes}.json"
     spec.write_text(json.dumps(
         {"viewspec": 1, "file": str(path), "ranks": processes,
@@ -18,8 +18,8 @@ def record_spec(bench, path, processes):
 
 
 def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
-    """Records a second. nodes: 0 for MPI's own functions, else mounts on as many nodes. share: how
-    many records each process writes a round, in order."""
+    """Returns records a second. nodes: 0 for MPI's own functions, else the number of nodes with
+    mounts. share: how many records each process writes in a round, in order."""
     path = bench.words_file("records.dat", bench.records * RECORD) if action == "take" \
         else bench.fresh("put.dat")
     command = ("bench-records", action, bench.records, share, path)
@@ -49,8 +49,8 @@ def run_on_hosts(bench, _setting, action, processes=8, share=1):
     return {"rate": count / float(seconds)}
 
 
-# The actions, by name. In the order of ranks, processes of MPI spin while they wait:
-# one record a round is for as many as there are processors.
+# The actions, by name. In the order of ranks, MPI's processes spin while they wait. One record a
+# round is measured with as many processes as there are processors.
 ACTIONS = {
     "take": {"action": "take"},
     "put": {"action": "put"},
@@ -60,7 +60,8 @@ ACTIONS = {
 
 
 def record_runners():
-    """A runner for each action, by MPI and through mounts on one node, on four, and on hosts."""
+    """Returns a runner for each action, by MPI and through mounts on one node, on four, and on
+    hosts."""
     return {f"{name}_{how}": partial(run_records, nodes=nodes, **action)
             for name, action in ACTIONS.items()
             for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))} | \

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The rows of scripts/bench: what is measured, against which peer, and what is to be reached."""
+"""The rows of scripts/bench: what is measured, against which peer, and the target."""
 from typing import NamedTuple, Optional
 
 
 class Setting(NamedTuple):
-    """What one set of rounds shares. run: bytes a run where it is a pattern, or 0; grid: the
-    points of DONIO's grid; small: the file is in the page cache in small pages."""
+    """The setting that rounds share. run: bytes of a run, or 0 without a pattern; grid: the points
+    of DONIO's grid; small: the file is in the page cache in small pages."""
 
     name: str
     run: int = 0
@@ -17,12 +17,12 @@ class Column(NamedTuple):
     """One way to do a row's work. ours names a runner's value, "RUNNER.VALUE"."""
 
     ours: str
-    target: Optional[float] = None  # of the ratio, or of ours without a peer; None: no target
+    target: Optional[float] = None  # of the ratio, or of ours if there is no peer; None: no target
 
 
 class Row(NamedTuple):
-    """One line of the table for each of its columns, which are measured against the same peer in
-    the same round: {"mount": Column(...), "direct": Column(...), "run": Column(...)}."""
+    """A line of the table for each of its columns. All are measured against the same peer in the
+    same round: {"mount": Column(...), "direct": Column(...), "run": Column(...)}."""
 
     id: str
     what: str
@@ -30,10 +30,10 @@ class Row(NamedTuple):
     columns: dict
     peer: Optional[str]  # "RUNNER.VALUE"
     unit: str
-    at_most: bool = False  # the targets are a most, not a least
+    at_most: bool = False  # the targets are maxima, not minima
 
     def values(self):
-        """The names of the runners' values that it needs."""
+        """Returns the names of the runners' values that the row needs."""
         ours = [column.ours for column in self.columns.values()]
         return ours + ([self.peer] if self.peer else [])
 
@@ -74,12 +74,12 @@ def mount(ours, target=None):
 
 
 def under(ours, target=None):
-    """By a program under mpiio-run."""
+    """Returns a column for a program under mpiio-run."""
     return {"run": Column(ours, target)}
 
 
 def direct(ours, target=None):
-    """By the mount option direct."""
+    """Returns a column for the mount option direct."""
     return {"direct": Column(ours, target)}
 
 
@@ -201,7 +201,8 @@ def sharing():
 
 
 def distributed():
-    """Hosts that share a distributed filesystem, each through a client of its own."""
+    """Returns the rows of hosts that share a distributed filesystem, each through its own
+    client."""
     rows = []
     for clients in CLIENTS:
         rows += [Row("P22", f"{clients.name}: ROMIO write_all", clients,
@@ -217,7 +218,7 @@ def distributed():
 
 
 def records():
-    """By processes of a job that share a pointer, against MPI's shared file pointer."""
+    """Returns the rows of processes that share a pointer, against MPI's shared file pointer."""
     rows = []
     for name, what in (("take", "8 take records: read_shared"),
                        ("put", "8 append records: write_shared"),
@@ -232,7 +233,7 @@ def records():
 
 
 def assembling():
-    """Members as one: cold is from storage, warm from the page cache."""
+    """Returns the rows of assembled members: cold reads storage, warm reads the page cache."""
     rows = []
     for pieces in PIECES:
         for how in ("cold", "warm"):
@@ -246,6 +247,6 @@ def assembling():
 
 
 def table():
-    """All rows, in the order of the table. A new row is a line here and, maybe, a runner; a new
-    column one more entry of a row's dict."""
+    """Returns all rows, in the order of the table. For a new row add a line here and, if needed, a
+    runner; for a new column, an entry in a row's dict."""
     return reading() + writing() + programs() + sharing() + assembling() + records() + distributed()

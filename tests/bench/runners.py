@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The runners of scripts/bench: each measures one round in a setting and returns its values by
-name. What is read must be right before its speed counts: verify."""
+"""The runners of scripts/bench. Each measures one round in a setting, and returns its values by
+name. Its bytes must be right before its speed counts: see verify."""
 import contextlib
 import json
 import os
@@ -33,7 +33,8 @@ def run_direct(bench, setting):
 
 
 def run_two(bench, setting):
-    """Two slices at once, both cold: bytes of both by the time until the later has ended."""
+    """Reads two slices at once, both cold. Measures the bytes of both until the later one has
+    finished."""
     with bench.mounted(bench.spec(setting)) as point:
         reads, seconds = at_once(lambda rank, reader: reader.read(point / f"rank{rank}"),
                                  list(enumerate(bench.readers)))
@@ -44,7 +45,7 @@ def run_two(bench, setting):
 
 
 def transposed(bench, setting):
-    """The matrix by numpy: a strided view of the file."""
+    """Returns the matrix by numpy: a strided view of the file."""
     numpy, side = import_numpy(), bench.matrix()
     return numpy.memmap(bench.file(setting), "<u8", mode="r", shape=(side, side)).T
 
@@ -85,8 +86,8 @@ def run_romio(bench, setting):
 
 
 def run_write_mount(bench, setting, datarep="native", sync=True):
-    """Two slices at once into a fresh file, until both are on the device or, without sync, until
-    both are closed."""
+    """Writes two slices at once into a new file, until both are on the device or, without sync,
+    until both are closed."""
     data = bench.write_data(setting)
     out = bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting, datarep)) as point:
@@ -97,7 +98,7 @@ def run_write_mount(bench, setting, datarep="native", sync=True):
 
 
 def run_under(bench, setting, slices=1, how="read"):
-    """Slices at once, by a program under mpiio-run."""
+    """Writes or reads slices at once, by a program under mpiio-run."""
     with bench.mounted(bench.spec(setting)) as point:
         rate_of_all, total = bench.worker(how, *(point / f"rank{i}" for i in range(slices)))
     if total != slices * bench.slice:
@@ -115,7 +116,7 @@ def run_write_under(bench, setting, sync=1):
 
 
 def run_write_plain(bench, setting):
-    """The same bytes, half and half, into a fresh file of no views."""
+    """Writes the same bytes, half and half, into a new file without views."""
     data = bench.write_data(setting)
     out = bench.fresh("out.dat")
     _, seconds = at_once(write_slice, [(out, data[half], False, half * bench.write)
@@ -124,14 +125,14 @@ def run_write_plain(bench, setting):
 
 
 def run_write_romio(bench, setting):
-    """The better of independent and collective writing, each into a fresh file."""
+    """The better of independent and collective writing, each into a new file."""
     values = {}
     for mode in ("write", "write_all"):
         out = bench.fresh("out.dat")
         try:
             seconds = float(bench.romio(mode, out, setting.run, bench.write, CALL, ranks=2))
             bench.check_written(out, f"{setting.name}, ROMIO {mode}")
-        except Failure as error:  # one of them may lose data (pitfalls): the other still counts
+        except Failure as error:  # one of them may lose data (pitfalls); the other still counts
             note(f"{setting.name}, ROMIO {mode}: {error}")
             continue
         values[f"{mode}_rate"] = 2 * bench.write / seconds / 1e6
@@ -141,7 +142,7 @@ def run_write_romio(bench, setting):
 
 
 def run_write_all(bench, setting):
-    """Collective writing alone, into a fresh file."""
+    """Collective writing alone, into a new file."""
     out = bench.fresh("out.dat")
     seconds = float(bench.romio("write_all", out, setting.run, bench.write, CALL, ranks=2))
     bench.check_written(out, f"{setting.name}, ROMIO write_all")
@@ -153,7 +154,7 @@ def stats_of(point):
 
 
 def run_write_nodes(bench, setting):
-    """Two nodes write a slice each at once into a fresh file; one fsync stores it all."""
+    """Two nodes write a slice each at once into a new file. One fsync stores everything."""
     if not (BUILD / "src/engine/mpiio-engine").exists():
         raise Unavailable("mpiio-engine is not built (libmpich-dev)")
     data = bench.write_data(setting)
@@ -173,13 +174,13 @@ def run_write_nodes(bench, setting):
 
 
 def processor_seconds(pid):
-    """What a process has used so far, in all its threads."""
+    """Returns the processor time of a process, in all its threads."""
     return sum(int(path.read_text().split()[0])
                for path in Path(f"/proc/{pid}/task").glob("*/schedstat")) / 1e9
 
 
 def idle_percent(bench, point):
-    """The share of a processor of the busiest of a mount's processes."""
+    """Returns the processor share of the busiest process of a mount."""
     mark = f"MPIIO_BENCH={bench.dir}".encode()
     pids = []
     (point / "rank0").stat()
@@ -204,7 +205,7 @@ def run_idle(bench, setting):
 
 
 def donio(bench, setting, path, *mode, start=run):
-    """The rate over all six phases, and the seconds of each."""
+    """Returns the rate over all six phases, and the seconds of each."""
     binary = bench.program_of_build("bench-donio", "bench-donio was not built")
     times = [float(word) for word in start(binary, path, *setting.grid, 4, *mode).split()]
     nx, ny, nz = (points - 1 for points in setting.grid)
@@ -228,7 +229,7 @@ def run_donio_plain(bench, setting, *mode):
 
 
 def run_cat(bench, setting):
-    """With the start of the process, as a user sees it."""
+    """Measures with the start of the process, as users experience it."""
     with open(os.devnull, "wb") as null:
         start = time.perf_counter()
         subprocess.run([bench.view(), "cat", bench.spec(setting), "-r", "0"], stdout=null,
@@ -237,7 +238,7 @@ def run_cat(bench, setting):
 
 
 def run_numpy(bench, setting):
-    """A strided copy from a new mapping of the file into memory that is touched before."""
+    """Makes a strided copy from a new mapping of the file, into memory that was touched before."""
     numpy = import_numpy()
     values = {}
     for name, block in (("whole", bench.slice), ("blocks", CALL)):
@@ -278,13 +279,13 @@ def run_start(bench, _setting, name, ranks, doubles):
 
 
 def memory_of(point):
-    """MiB that the daemon of a mount has in memory (VmRSS)."""
+    """Returns the MiB of memory that a mount's daemon uses (VmRSS)."""
     status = Path(f"/proc/{stats_of(point)['pid']}/status").read_text()
     return int(re.search(r"VmRSS:\s*(\d+) kB", status)[1]) / 1024
 
 
 def fio(path, total, start=run):
-    """Random reads per second; each of the 4 threads reads a quarter of total bytes."""
+    """Returns random reads per second. Each of the 4 threads reads a quarter of total bytes."""
     out = start(program("fio"), "--name=bench", f"--filename={path}", f"--size={total}",
               f"--io_size={total // 4}", "--rw=randread", "--bs=4k", "--ioengine=psync",
               "--thread", "--numjobs=4", "--group_reporting", "--readonly", "--allow_file_create=0",
@@ -314,7 +315,7 @@ def run_seek(bench, setting):
 
 
 def run_seek_romio(bench, setting):
-    """ROMIO keeps a list of the runs: about 1 GiB for 64 M, for a moment more."""
+    """ROMIO keeps a list of the runs: about 1 GiB for 64 M, and briefly more."""
     free = int(re.search(r"MemAvailable:\s*(\d+) kB", Path("/proc/meminfo").read_text())[1])
     if free < 4 * MIB:
         raise Unavailable("less than 4 GiB of memory are free for ROMIO's list of runs")
@@ -323,7 +324,8 @@ def run_seek_romio(bench, setting):
 
 
 def run_nodes(bench, _setting, nodes):
-    """What daemons tell each other in a flush, by tests/scale: the node that has most of it."""
+    """Measures the messages between daemons in a flush, by tests/scale: those of the busiest
+    node."""
     binary = bench.program_of_build("../scale/simulate", "tests/scale/simulate was not built")
     costs = json.loads(run(binary, "--json", "--nodes", nodes))
     return {"messages": costs["most_messages"], "bytes": costs["most_bytes"],
@@ -331,7 +333,7 @@ def run_nodes(bench, _setting, nodes):
 
 
 def run_whole(bench, setting, under=False):
-    """The whole of members that are read from storage; and again, by a new mount."""
+    """Reads the whole of members from storage, and again by a new mount."""
     spec, files = bench.members(setting)
     values = {}
     for how in ("cold", "warm"):
@@ -346,7 +348,7 @@ def run_whole(bench, setting, under=False):
 
 
 def run_members_cat(bench, setting):
-    """The same bytes, member by member."""
+    """Reads the same bytes, member by member."""
     _, files = bench.members(setting)
     values = {}
     for how in ("cold", "warm"):
@@ -358,7 +360,8 @@ def run_members_cat(bench, setting):
 
 
 def run_members_numpy(bench, setting):
-    """What a script does: each member into its place of an array that is touched before."""
+    """Does what a script would: copies each member to its place in an array that was touched
+    before."""
     numpy = import_numpy()
     _, files = bench.members(setting)
     whole = numpy.ones((bench.slice // setting.run // len(files), len(files), setting.run // 8),
@@ -455,7 +458,7 @@ def verify_whole(bench, setting):
 
 
 def verify(bench, setting, runners):
-    """Each of the runners reads what numpy says."""
+    """Checks that each runner reads the same bytes as numpy."""
     if "transposed" in runners:
         with bench.mounted(bench.matrix_spec(setting)) as point:
             with open(point / "rank0", "rb") as file:

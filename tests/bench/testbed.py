@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the rows of scripts/bench are measured on: files, mounts and the programs of peers."""
+"""The testbed of scripts/bench: files, mounts, and the peers' programs."""
 import concurrent.futures
 import contextlib
 import json
@@ -20,19 +20,19 @@ FACTOR = 0x9E3779B97F4A7C15  # tests/bench/bench.h: word i of the file is i * FA
 RANKS = 4
 MEMBERS = 64
 MIB = 1 << 20
-RECORD = 64  # bytes that a record of P18 has
-READ = MIB  # bytes a read call, as dd bs=1M does
-CALL = 4 * MIB  # bytes a call of ROMIO's
-SMALL_READ = 64 << 10  # bytes that are read at random places for small pages
+RECORD = 64  # bytes of a record of P18
+READ = MIB  # bytes of a read call, as dd bs=1M does
+CALL = 4 * MIB  # bytes of a call of ROMIO
+SMALL_READ = 64 << 10  # bytes read at random offsets, to get small pages
 NUMPY_TYPES = {"native": "<u8", "external32": ">u8"}  # of doubles in the file, bit by bit
 
 
 class Unavailable(Exception):
-    """What a row needs is not here; the text says what."""
+    """A row needs something that is not available. The text names it."""
 
 
 class Failure(Exception):
-    """Wrong data, or a command that failed."""
+    """Data is wrong, or a command failed."""
 
 
 def note(text):
@@ -40,7 +40,7 @@ def note(text):
 
 
 def run(*words, **options):
-    """Runs a command and returns what it printed; Failure says what it complained of."""
+    """Runs a command and returns its output. Failure has its error message."""
     words = [str(word) for word in words]
     done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False, **options)
@@ -52,7 +52,7 @@ def run(*words, **options):
 
 
 def program(*names):
-    """The first of the named programs that is installed."""
+    """Returns the first of the named programs that is installed."""
     for name in names:
         path = shutil.which(name)
         if path:
@@ -62,14 +62,14 @@ def program(*names):
 
 def import_numpy():
     try:
-        import numpy  # here, not above: --help and most rows work without
+        import numpy  # here, not above, so that --help and most rows work without it
     except ImportError as error:
         raise Unavailable("python3-numpy is not installed") from error
     return numpy
 
 
 def words_of(run, size):
-    """Two parts of size bytes each: every other run of a file of words (bench.h)."""
+    """Returns two parts of size bytes each: every other run of a file of words (bench.h)."""
     numpy = import_numpy()
     words = numpy.arange(2 * size // 8, dtype=numpy.uint64) * numpy.uint64(FACTOR)
     words = words.reshape(-1, 2, run // 8)
@@ -77,7 +77,7 @@ def words_of(run, size):
 
 
 class Reader:
-    """Reads files into one buffer that is touched before, as dd does."""
+    """Reads files into one buffer that was touched before, as dd does."""
 
     def __init__(self):
         self.buffer = mmap.mmap(-1, READ)
@@ -87,7 +87,7 @@ class Reader:
         return memoryview(self.buffer)[:length]
 
     def read(self, path):
-        """Reads the file to its end; returns the bytes and the seconds."""
+        """Reads the file to its end. Returns the bytes and the seconds."""
         total = 0
         start = time.perf_counter()
         fd = os.open(path, os.O_RDONLY)
@@ -100,7 +100,7 @@ class Reader:
 
 
 def rate(path, expected, reader):
-    """MB/s at which the file is read."""
+    """Returns the MB/s at which the file is read."""
     total, seconds = reader.read(path)
     if total != expected:
         raise Failure(f"{path}: {total} bytes instead of {expected}")
@@ -108,7 +108,7 @@ def rate(path, expected, reader):
 
 
 def write_all(fd, data):
-    """Writes 1 MiB a call, as dd bs=1M does."""
+    """Writes 1 MiB in each call, as dd bs=1M does."""
     view = memoryview(data)
     for first in range(0, len(data), READ):
         if os.write(fd, view[first:first + READ]) != len(view[first:first + READ]):
@@ -127,7 +127,7 @@ def write_slice(path, data, sync=True, start=0):
 
 
 def at_once(work, arguments):
-    """A thread for each of the arguments; returns what they return, and the seconds of all."""
+    """Runs a thread for each of the arguments. Returns their results, and the seconds of all."""
     with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
         start = time.perf_counter()
         results = list(pool.map(lambda words: work(*words), arguments))
@@ -143,14 +143,14 @@ def wait_for(condition, what, seconds=10.0):
 
 
 def drop(path):
-    """Takes a file out of the page cache."""
+    """Evicts a file from the page cache."""
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def dealt(file, ranks, setting, datarep):
-    """The spec of a file whose runs of doubles the ranks have in turns."""
+    """Returns the spec of a file whose runs of doubles are dealt to the ranks."""
     return {"viewspec": 1, "file": str(file), "ranks": ranks,
             "view": {"disp": f"rank * {setting.run}", "etype": "double", "datarep": datarep,
                      "filetype": {"type": "resized", "lb": 0, "extent": f"ranks * {setting.run}",
@@ -158,21 +158,21 @@ def dealt(file, ranks, setting, datarep):
 
 
 class Testbed:
-    """The files, mounts and peers of one run. close() takes all of it away."""
+    """The files, mounts and peers of one run. close() removes everything."""
 
     def __init__(self, quick):
         self.quick = quick
         self.size = (256 if quick else 1024) * MIB
         self.slice = self.size // RANKS
-        self.write = (16 if quick else 64) * MIB  # bytes that each of P5's writers has
+        self.write = (16 if quick else 64) * MIB  # bytes of each writer of P5
         self.runs = self.size // 16  # of P12's view: 64 M
         self.records = 4000 if quick else 16000  # of P18
         self.rounds = 3 if quick else 5
         self.idle = 2 if quick else 10  # seconds of P9
         self.readers = [Reader(), Reader()]
         self.mounts = []
-        self.daemons = []  # the peers' processes, children of ours
-        self.made = {}  # what made() has made, or why it could not
+        self.daemons = []  # the peers' processes, children of this one
+        self.made = {}  # results of made(), or why it failed
         base = os.environ.get("TMPDIR") or "/var/tmp"
         free = shutil.disk_usage(base).free
         need = 2 * self.size + self.slice + 256 * MIB
@@ -183,7 +183,7 @@ class Testbed:
     def close(self):
         for point in list(self.mounts):
             if os.path.ismount(point):
-                # Without the mount's daemon or while it is in use: detach it all the same.
+                # Detaches the mount even without its daemon, or while it is in use.
                 command = ["umount", "-l"] if os.geteuid() == 0 else ["fusermount3", "-u", "-z"]
                 subprocess.run([*command, point], check=False)
         for daemon in self.daemons:
@@ -195,7 +195,7 @@ class Testbed:
             shutil.rmtree(self.dir, ignore_errors=True)
 
     def once(self, name, make):
-        """make()'s result, made once; an Unavailable is remembered, too."""
+        """Returns make()'s result, which is made once. Also remembers an Unavailable."""
         if name not in self.made:
             try:
                 self.made[name] = make()
@@ -205,10 +205,11 @@ class Testbed:
             raise self.made[name]
         return self.made[name]
 
-    # Files
+    # Files.
 
     def words_file(self, name, size):
-        """A file of words that tell where they are (bench.h), on the disk and in the page cache."""
+        """Makes a file of words that identify their positions (bench.h), on the disk and in the
+        page cache."""
 
         def make():
             numpy = import_numpy()
@@ -219,14 +220,14 @@ class Testbed:
                     words = numpy.arange(first, min(first + step, size // 8), dtype=numpy.uint64)
                     file.write(words * numpy.uint64(FACTOR))
                 file.flush()
-                os.fsync(file.fileno())  # writing back would disturb what is measured
+                os.fsync(file.fileno())  # writeback would disturb the measurement
             self.readers[0].read(path)
             return path
 
         return self.once(name, make)
 
     def small_file(self):
-        """The same words, in the page cache in small pages, as reading at random leaves them."""
+        """Makes the same words, in the page cache in small pages, as random reads leave them."""
 
         def make():
             path = self.words_file("small.dat", self.size)
@@ -254,11 +255,11 @@ class Testbed:
         return path
 
     def matrix(self):
-        """The file's first doubles as a square: how many there are on a side."""
+        """Returns the side of the square that the file's first doubles make."""
         return 4096 if self.quick else 8192
 
     def matrix_spec(self, setting):
-        """The matrix, column by column."""
+        """Returns the matrix, column by column."""
         side = self.matrix()
         path = self.dir / "transposed.json"
         path.write_text(json.dumps(
@@ -269,7 +270,8 @@ class Testbed:
         return path
 
     def members(self, setting):
-        """Files whose runs lie in turns in a whole of a slice's size, and the spec of that."""
+        """Makes files whose runs alternate in a whole of a slice's size, and the spec of that
+        whole."""
 
         def make():
             numpy = import_numpy()
@@ -291,7 +293,7 @@ class Testbed:
         return self.once(f"members {setting.run}", make)
 
     def fresh(self, name):
-        """An empty file, newly made, with nothing else to be written to the disk."""
+        """Makes an empty file. Nothing else waits to be written to the disk."""
         path = self.dir / name
         path.unlink(missing_ok=True)
         path.touch()
@@ -299,14 +301,15 @@ class Testbed:
         return path
 
     def write_spec(self, setting, datarep="native"):
-        """Two ranks that share out.dat in turns; without a run one rank that has it all."""
+        """Returns a spec of two ranks that share out.dat in turns. Without a run, one rank has all
+        of it."""
         path = self.dir / f"write{setting.run}.{datarep}.json"
         path.write_text(json.dumps(dealt("out.dat", 2, setting, datarep) if setting.run else
                                    {"viewspec": 1, "file": "out.dat", "view": {"etype": "int"}}))
         return path
 
     def write_data(self, setting):
-        """What each of the two writers has: every other run of a file of words (bench.h)."""
+        """Returns the data of the two writers: every other run of a file of words (bench.h)."""
         return self.once(f"data{setting.run}", lambda: words_of(setting.run, self.write))
 
     def check_written(self, path, what, datarep="native"):
@@ -317,12 +320,12 @@ class Testbed:
             raise Failure(f"{what}: wrong data in the file")
 
     def expected(self, setting, rank, datarep="native"):
-        """The slice by numpy: a strided view of the file, a line a run."""
+        """Returns the slice by numpy: a strided view of the file, one line for each run."""
         numpy = import_numpy()
         words = numpy.memmap(self.file(setting), NUMPY_TYPES[datarep], mode="r")
         return words.reshape(-1, RANKS, setting.run // 8)[:, rank, :]
 
-    # Mounts
+    # Mounts.
 
     def point(self, name):
         path = self.dir / name
@@ -333,7 +336,7 @@ class Testbed:
 
     @contextlib.contextmanager
     def mounted(self, spec, *options, name="mnt"):
-        """A fresh mount of a spec."""
+        """Makes a new mount of a spec."""
         point = self.point(name)
         run(TOP / "scripts/mpiio-mount", *options, spec, point, env=self.environment())
         try:
@@ -343,7 +346,7 @@ class Testbed:
 
     @contextlib.contextmanager
     def mounted_nodes(self, spec, count):
-        """Fresh mounts of a spec on as many nodes, all on this machine."""
+        """Makes new mounts of a spec on that many nodes, all on this machine."""
         points = [self.point(f"node{node}") for node in range(count)]
         run(TOP / "scripts/mpiio-mount", f"--hosts={','.join(['localhost'] * count)}",
             "-o", "flush_interval=0", spec, self.dir / "node%n", env=self.environment())
@@ -354,7 +357,7 @@ class Testbed:
 
     @contextlib.contextmanager
     def passthrough(self):
-        """A fresh mount of the plain file through passthrough_ll. It keeps its page cache."""
+        """Makes a new mount of the plain file through passthrough_ll. It keeps its page cache."""
         binary = self.once("passthrough_ll", self.build_passthrough)
         source, point = self.plain().parent, self.point("peer")
         with open(self.dir / "passthrough.log", "wb") as log:
@@ -382,7 +385,7 @@ class Testbed:
             environment.setdefault("MPIIO_MPIEXEC", program("mpiexec.mpich", "mpiexec.hydra"))
         return environment
 
-    # Programs
+    # Programs.
 
     def build_passthrough(self):
         source = EXAMPLES / "passthrough_ll.c"
@@ -400,23 +403,23 @@ class Testbed:
         return path
 
     def mpi(self, name, *words, ranks=1):
-        """What a program of tests/bench prints, started as an MPI job."""
+        """Returns the output of a program of tests/bench, started as an MPI job."""
         binary = self.program_of_build(name, "mpich is not installed (libmpich-dev)")
         return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, binary, *words)
 
     def romio(self, *words, ranks=1):
-        """What tests/bench/romio.c prints."""
+        """Returns the output of tests/bench/romio.c."""
         return self.mpi("bench-romio", *words, ranks=ranks)
 
     def romio_slice(self, mode, setting, rank):
         return self.romio(mode, self.file(setting), setting.run, RANKS, rank, self.slice, CALL)
 
     def under(self, *command):
-        """What a program under mpiio-run prints."""
+        """Returns the output of a program under mpiio-run."""
         return run(BUILD / "src/run/mpiio-run", *command)
 
     def worker(self, *words):
-        """MB/s of tests/bench/worker.py under mpiio-run, and the bytes."""
+        """Returns the MB/s of tests/bench/worker.py under mpiio-run, and the bytes."""
         total, seconds = self.under(sys.executable, Path(__file__).with_name("worker.py"),
                                     *words).split()
         return int(total) / float(seconds) / 1e6, int(total)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""What scripts/bench measures inside of a program under mpiio-run: prints the bytes and the seconds.
+"""The part of scripts/bench that runs under mpiio-run. Prints the bytes and the seconds.
 
-    worker.py read PATH...                 reads the files, a thread each, to their ends
-    worker.py again PATH...                the same when that was done once
+    worker.py read PATH...                 reads each file to its end, in a thread of its own
+    worker.py again PATH...                does that a second time, and measures it
     worker.py write RUN BYTES SYNC PATH... writes every other run of RUN bytes of a file of words
                                            (bench.h) to the two files at once; SYNC: 0 or 1
 """

@@ -1,16 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Looks for torn and for old data in atomic mode.
+"""Checks that atomic mode gives no torn and no old data.
 
-    atomic.py use SLICE BYTES CALLS ID HALF   writes and reads the first BYTES of SLICE in turns,
-                                              once there is a file "go"
-    atomic.py check LOG...                    judges what all users have printed
+    atomic.py use SLICE BYTES CALLS ID HALF   alternately writes and reads the first BYTES of
+                                              SLICE, once a file "go" exists
+    atomic.py check LOG...                    judges the output of all users
 
 A write gives all words of 8 bytes that it covers the same stamp. Users of a slice that is HALF of
-the words, the even ones (1), and users of all words (0) share the file. A line a call:
-"write START END EVEN ODD", "read START END EVEN ODD", in ns, with "-" for words not covered; or
-"torn ...". Each read must find one stamp in the even words and one in the odd, and in some order
-of all calls, in which none that ended comes behind one that began later, each must find the last.
+the words, the even ones (1), and users of all words (0) share the file. Each call
+prints a line: "write START END EVEN ODD", "read START END EVEN ODD", in ns, with "-" for words that
+are not covered; or "torn ...". Each read must find one stamp in the even words and one in the odd
+words. There must be an order of all calls, which agrees with real time, such that each read returns
+the stamp of the write before it.
 """
 import os
 import sys

@@ -18,9 +18,10 @@ import os
 import random
 import sys
 
-# Around the ends of blocks (1 MiB) and of the groups that nodes are home of (4 MiB).
+# Around the borders of blocks (1 MiB) and of the groups that nodes are home of (4 MiB).
 START = (4 << 20) - 700
-# For each rank: displacement from START, bytes a run, bytes from run to run. Most share bytes.
+# For each rank: displacement from START, bytes of a run, bytes from run to run. Most ranks share
+# bytes.
 RANKS = [(0, 8, 16), (8, 8, 16), (0, 24, 40), (3, 1, 3), (0, 1, 1), (16, 512, 1000)]
 
 
@@ -34,17 +35,17 @@ def spec(file, atomic):
 
 
 class Byte:
-    """What is known of one byte of the file."""
+    """The state of one byte of the file."""
 
     __slots__ = ("stored", "when", "who", "pending", "rivals", "ever", "written", "story")
 
     def __init__(self, value):
-        self.stored = {value}  # what an opener may find, if nothing is pending
-        self.when, self.who = 0, -1  # when the last was stored for sure, and by which node
-        self.pending = {}  # node: its values that are not stored for sure, the last one last
+        self.stored = {value}  # values that an opener may find, if none is pending
+        self.when, self.who = 0, -1  # when the last value was stored for certain, and by which node
+        self.pending = {}  # node: its values that may not be stored yet, in order
         self.rivals = {}  # node: values that others wrote meanwhile
         self.ever = {value}
-        self.written = {}  # node: the rank that it was last written through, and when
+        self.written = {}  # node: the rank of its last write, and the time
         self.story = []
 
     def write(self, node, rank, value, now):
@@ -58,7 +59,7 @@ class Byte:
         self.story.append(f"call {now}: node {node} writes {value} through rank {rank}")
 
     def publish(self, node, now):
-        """What the node has written is in the file; rivals may have been so later."""
+        """The node's write is in the file now. Rivals may have been stored later."""
         value = self.pending.pop(node)[-1]
         self.stored = {value} | self.rivals[node]
         for other in self.pending:
@@ -67,8 +68,8 @@ class Byte:
         self.story.append(f"call {now}: node {node} has it stored")
 
     def allowed(self, node, rank, since):
-        """What a read on the node may give, through a handle opened or synced at since: another
-        slice's handle of before the write need not show it."""
+        """Returns the values that a read on the node may give, through a handle opened or synced at
+        since. A handle of another slice from before the write need not show it."""
         by, when = self.written.get(node, (rank, 0))
         fresh = by == rank or when <= since
         if node in self.pending and fresh:
@@ -89,11 +90,11 @@ class Program:
             data = file.read()[START:].ljust(self.size, b"\0")
         self.bytes = [Byte(value) for value in data]
         self.handles = []  # [fd, node, rank, since]
-        self.dirty = [set() for _ in range(self.nodes + 1)]  # places that a node has pending
+        self.dirty = [set() for _ in range(self.nodes + 1)]  # places where a node has pending bytes
         self.said = []
 
     def places(self, rank, offset, length):
-        """The bytes of the model that bytes of a slice are."""
+        """Returns the bytes of the model that the bytes of a slice are."""
         disp, run, step = RANKS[rank]
         return [disp + (i // run) * step + i % run for i in range(offset, offset + length)]
 
@@ -150,7 +151,7 @@ class Program:
         data = os.pread(fd, length, offset)
         if self.options.atomic:
             since = self.now
-        # Bytes behind the file's end do not exist yet, unlike zeros.
+        # Bytes past the file's end do not exist yet, unlike zeros.
         for i, place in enumerate(self.places(rank, offset, length)):
             value = data[i] if i < len(data) else 0
             allowed = self.bytes[place].allowed(node, rank, since)
@@ -173,7 +174,7 @@ class Program:
         self.publish(node)
 
     def sync(self):
-        """fsync of the mount point: all that the node has."""
+        """Calls fsync on the mount point, for all data of the node."""
         node = self.random.randrange(self.nodes)
         self.said[-1] += f" node {node}"
         fd = os.open(self.options.mounts[node], os.O_RDONLY)

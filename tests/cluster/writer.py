@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writes a slice of words until it is told to stop, and checks what became of it.
+"""Writes a slice of words until it is stopped, and checks the result.
 
     writer.py write SLICE LOG RANK SEED STOP   until the file STOP exists
-    writer.py check FILE LOG...                one log a rank, in their order
+    writer.py check FILE LOG...                one log for each rank, in their order
 
-Words of 8 bytes are dealt to the ranks in turns; each tells its rank and its number. The log has
-a line a call that returned: "written N", "synced N" (words of the slice so far), "error NAME N",
+Words of 8 bytes are dealt to the ranks. Each identifies its rank and its number. The log has a line
+for each call that returned: "written N", "synced N" (words of the slice so far), "error NAME N",
 and at the end "slowest SECONDS" and "done". A rank whose log ends before "done", or has an error,
-is dead: what it had synced must be in the file; of the others all that was written. Nothing else
-but zeros may be there.
+is dead: the words that it had synced must be in the file. Of other ranks all written words must be
+there, and otherwise only zeros.
 """
 import array
 import errno
@@ -20,7 +20,8 @@ import time
 
 
 def words(rank, first, count):
-    """The bytes of words. Writers do without numpy, which takes as long to load as some of them run."""
+    """Returns the bytes of words. Writers do without numpy, which takes as long to load as some of
+    them run."""
     return array.array("Q", range((first << 8) + rank + 1, ((first + count) << 8) + rank + 1, 1 << 8)).tobytes()
 
 
@@ -57,7 +58,7 @@ class Writer:
         try:
             while not os.path.exists(self.stop):
                 self.step()
-                # It is not the disk that is tried.
+                # The disk is not what is tested.
                 time.sleep(0.02)
             self.timed(os.fsync, self.fd)
             self.say("synced", self.done)

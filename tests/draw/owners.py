@@ -16,7 +16,7 @@ def view(*words):
 
 
 def owners(spec, ranks, options, end):
-    """How often each rank has each byte below end."""
+    """Returns how often each rank has each byte below end."""
     held = collections.defaultdict(list)
     for rank in range(ranks):
         words = ["map", spec, "-r", str(rank), "--length", str(end * 2), *options]
@@ -28,7 +28,7 @@ def owners(spec, ranks, options, end):
 
 
 def meaning(held, cell):
-    """What a cell of these bytes must say."""
+    """Returns what a cell of these bytes must show."""
     of_bytes = [held.get(byte, []) for byte in cell]
     ranks = {rank for byte in of_bytes for rank in byte}
     if any(len(byte) > 1 for byte in of_bytes):
@@ -55,7 +55,7 @@ def main():
         scale = int(re.search(r"a cell is (?:\d+ etypes?: )?(\d+) byte", text)[1])
     pattern = r"^ *(\d+) +(\d+)((?:[ |>]+[0-9.#+<~]+)+)\|?$" if element else \
         r"^ *(\d+)((?:[ |>]+[0-9.#+<~]+)+)\|?$"
-    text = re.sub(r"\n(plane .*)?\n .*\n", r"\n", text)  # without the numbers above the columns
+    text = re.sub(r"\n(plane .*)?\n .*\n", r"\n", text)  # removes the numbers above the columns
     lines = [m.groups() for m in re.finditer(pattern, text, re.M)]
     assert lines, text
     begins = [int(line[-2]) for line in lines]

@@ -87,7 +87,7 @@ def bov(dice, path):
     parts = [dice.randint(1, 3) for d in range(3)]
     counts = [dice.randint(1, 3) for d in range(3)]
     components = dice.choice([1, 1, 2, 3])
-    shape = [p * c for p, c in zip(parts, counts)]  # z first
+    shape = [p * c for p, c in zip(parts, counts)]  # z comes first
     array = fill(dice, dtype, (*shape, *([components] if components > 1 else [])))
     offset = dice.choice([0, 4])
     text = f"# a brick\nTIME: 1.5\nDATA_SIZE: {shape[2]} {shape[1]} {shape[0]}\n"

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""Files that describe themselves, made at random by the libraries of their formats, and what views of
-their variables must be, by what these libraries read again.
+"""Makes random files that describe themselves, by the libraries of their formats. Compares views of
+their variables with what these libraries read.
 
-    files.py netcdf SEED COUNT      so many netCDF files in the working folder, compared
-    files.py hdf5 SEED COUNT        so many HDF5 files
-    files.py subfiles SEED COUNT    so many HDF5 files, dealt to subfiles
-    files.py stripes FILE STRIPE COUNT              deals a file to so many subfiles
-    files.py npy SEED COUNT         so many .npy files
-    files.py mitgcm SEED COUNT      so many arrays in MITgcm's tiles
+    files.py netcdf SEED COUNT      makes and compares COUNT netCDF files in the working folder
+    files.py hdf5 SEED COUNT        COUNT HDF5 files
+    files.py subfiles SEED COUNT    COUNT HDF5 files, dealt to subfiles
+    files.py stripes FILE STRIPE COUNT              deals a file to COUNT subfiles
+    files.py npy SEED COUNT         COUNT .npy files
+    files.py mitgcm SEED COUNT      COUNT arrays in MITgcm's tiles
     files.py tiles NAME T...        an array of 2 x 4 x 6 floats in tiles: "x0:x1,y0:y1", from 0
     files.py mount FILE MOUNTPOINT DECOMPOSITION      all variables of a file through a mount
 
@@ -28,14 +28,14 @@ compared = 0
 
 
 def view(*arguments):
-    """What mpiio-view prints."""
+    """Returns the output of mpiio-view."""
     done = subprocess.run(["mpiio-view", *arguments], capture_output=True, check=False)
     assert done.returncode == 0, (arguments, done.stderr)
     return done.stdout
 
 
 def listing(path):
-    """Variable by variable: type, shape, and why it cannot be a view (or None)."""
+    """Returns the type, the shape and the reason why it cannot be a view (or None), by variable."""
     found = {}
     for line in view("spec", "--from", path).decode().splitlines():
         name, kind, shape, *why = line.split("\t")
@@ -44,7 +44,7 @@ def listing(path):
 
 
 def owned(length, kind, block, size, at):
-    """The indices of a dimension that part number at of size parts has."""
+    """Returns the indices of a dimension that belong to part number at of size parts."""
     if kind == "none" or size == 1:
         return list(range(length))
     if kind == "block":
@@ -55,7 +55,7 @@ def owned(length, kind, block, size, at):
 
 
 class Decomposition:
-    """Random: one of a darray's words for each dimension, over a grid."""
+    """Returns a random decomposition: one of a darray's words for each dimension, over a grid."""
 
     def __init__(self, dice, shape, kinds=KINDS):
         self.parts = []
@@ -76,7 +76,7 @@ class Decomposition:
         return words + " on " + "x".join(str(size) for kind, block, size in self.parts)
 
     def local(self, array, rank):
-        """What the rank has of the array: the last dimension of the grid runs fastest."""
+        """Returns the rank's part of the array. The last dimension of the grid varies fastest."""
         at = []
         for kind, block, size in reversed(self.parts):
             at.append(rank % size)
@@ -87,7 +87,7 @@ class Decomposition:
 
 
 def values(array):
-    """The bytes of a slice: in C order, native, without gaps in structures."""
+    """Returns the bytes of a slice: in C order, native, without gaps in structures."""
     if array.dtype.fields:
         names = array.dtype.names
         parts = numpy.empty(array.shape, [(name, native(array.dtype[name])) for name in names])
@@ -98,7 +98,7 @@ def values(array):
 
 
 def same(got, wanted, dtype):
-    """Byte for byte, but for those of a long double that have no meaning."""
+    """Compares byte for byte, except for the meaningless bytes of a long double."""
     if dtype.kind == "f" and dtype.itemsize == 16:
         return (numpy.frombuffer(got, dtype) == numpy.frombuffer(wanted, dtype)).all()
     return got == wanted
@@ -109,7 +109,7 @@ def native(dtype):
 
 
 def type_names(dtype):
-    """What a listing calls elements of a type."""
+    """Returns the name that a listing gives to a type of elements."""
     size = dtype.itemsize
     if dtype.fields:
         return ["struct"]
@@ -121,7 +121,7 @@ def type_names(dtype):
 
 
 def compare(path, name, array, dice, kinds=KINDS):
-    """All of a variable, and what ranks have of it by a decomposition at random."""
+    """Compares a whole variable, and the ranks' parts by a random decomposition."""
     global compared
     choices = [None]
     if array.ndim:
@@ -139,7 +139,7 @@ def compare(path, name, array, dice, kinds=KINDS):
 
 
 def fill(dice, dtype, shape):
-    """Values that all differ where they can."""
+    """Returns values that all differ, if possible."""
     count = int(numpy.prod(shape, dtype=int))
     start = dice.randint(0, 99)
     if dtype.kind == "S":
@@ -176,14 +176,14 @@ def netcdf_file(dice, path):
 
 def netcdf(dice, path):
     netcdf_file(dice, path)
-    # numrecs as a program leaves it that cannot go back: the file's size says.
+    # numrecs as a program leaves it that cannot seek back. Then the file's size gives the number.
     streaming = dice.random() < 0.3
     with netCDF4.Dataset(path) as data:
         data.set_auto_maskandscale(False)
         arrays = {name: numpy.array(variable[...]) for name, variable in data.variables.items()}
         chunked = {name for name, variable in data.variables.items()
                    if variable.chunking() not in (None, "contiguous")}
-        # Records that are no multiple of 4 bytes may be followed by bytes that pad the file.
+        # If records are no multiple of 4 bytes, the file may be padded after them.
         ends = sum(array[0].nbytes for name, array in arrays.items() if array.ndim and len(array)
                    and data.variables[name].dimensions[0] == "time")
         streaming = streaming and ends % 4 == 0 and data.data_model != "NETCDF4" and data.dimensions["time"].size > 1
@@ -211,7 +211,8 @@ HDF5_TYPES = ["<i1", "<u1", "<i2", ">i2", "<u2", ">u2", "<i4", ">i4", "<u4", ">u
 
 
 def stripes(path, stripe, count, folder=None):
-    """Deals a file to subfiles, as HDF5's subfiling driver does; what is left of it is the superblock."""
+    """Deals a file to subfiles, as HDF5's subfiling driver does. Only the superblock stays in the
+    file."""
     stripe, count, inode = int(stripe), int(count), os.stat(path).st_ino
     with open(path, "rb") as file:
         data = file.read()
@@ -286,7 +287,7 @@ def npy(dice, path):
     numpy.save(path, numpy.asfortranarray(array) if fortran else array)
     with open(path, "rb") as file:
         fortran = b"'fortran_order': True" in file.read(200)
-    if fortran:  # a slice is in the order of the file: the first dimension runs fastest
+    if fortran:  # a slice is in the file's order: the first dimension varies fastest
         global compared
         choice = Decomposition(dice, shape)
         with open("one.json", "wb") as spec:
@@ -306,7 +307,8 @@ def box(ranges):
 
 
 def write_tiles(name, array, tiles, fields=()):
-    """A .meta and a .data file a tile, which is (start, end) for each dimension but the records."""
+    """Makes a .meta and a .data file for each tile. A tile is (start, end) for each dimension
+    except the records."""
     for number, tile in enumerate(tiles):
         path = f"{name}.{number + 1:03}.001"
         array[(slice(None), *box(tile))].tofile(path + ".data")
@@ -323,7 +325,7 @@ def write_tiles(name, array, tiles, fields=()):
 
 
 def cut(dice, tile, deep):
-    """The tile in two, and those in two, at random."""
+    """Splits the tile in two, and these again, at random."""
     d = dice.randrange(len(tile))
     start, end = tile[d]
     if deep == 0 or end - start < 2:
@@ -334,7 +336,7 @@ def cut(dice, tile, deep):
 
 
 def grid(dice, shape):
-    """Tiles as large as the first, the last of a row perhaps smaller."""
+    """Makes tiles as large as the first one, except that the last one of a row may be smaller."""
     tiles = [[]]
     for length in shape:
         size = dice.randint(1, length)
@@ -379,7 +381,8 @@ def tiles(name, *words):
 
 
 def mount(path, place, words):
-    """Each variable is a folder of arrays; those of other dimensions than words are whole for each."""
+    """Checks that each variable is a folder of arrays. If the decomposition has other dimensions,
+    each rank has the whole array."""
     global compared
     dice = random.Random(0)
     with netCDF4.Dataset(path) as data:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""clang.py BUILD: has clang look at each source that a build folder compiles, without the tests.
+"""clang.py BUILD: checks each source of a build directory with clang, except for the tests.
 
 Calls clang's library, because a process of clang takes longer to start than to parse most sources.
-Each thread parses its share. Prints what clang finds."""
+Each thread parses its share. Prints clang's findings."""
 import ctypes
 import json
 import os
@@ -39,7 +39,7 @@ def library():
 
 
 def look(lib, index, entry):
-    """What clang says of a source, a line each."""
+    """Returns clang's findings about a source, one a line."""
     words = [word.encode() for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-W", "-std"))]
     unit = lib.clang_parseTranslationUnit(index, entry["file"].encode(), (ctypes.c_char_p * len(words))(*words),
                                           len(words), None, 0, 0)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""One dialect of C: prints each place in the files named that is written in another one.
+"""Prints the places in the given files that are not written in this project's dialect of C.
 
   sizeof(x), not sizeof x
   p == NULL, not !p, where p is a name that its file declares as a pointer and as nothing else
   error, where an errno is kept in an int, but in viewspec and mpiio-view; status is a process's
 
-What a name is, is told by how declarations look: fields (a->b) are not judged.
+Declarations show what a name is. Fields (a->b) are not judged.
 """
 import re
 import sys
@@ -19,7 +19,7 @@ NUMBER = re.compile(r"\b%s (\w+)(?=[,;=) ])" % NUMBERS)
 SEVERAL = re.compile(r"\b%s (\w[^;{}]*);" % NUMBERS)
 PARENTHESES = re.compile(r"\([^()]*\)")
 NEGATION = re.compile(r"(?<![!\w])!(\w+)\b(?!\s*(?:->|\.|\[|\(|=))")
-# A variable that holds an errno, by a declaration under a name without another use, or by its use.
+# A variable that holds an errno: by a declaration whose name has no other use, or by its use.
 RESULTS = re.compile(r"^(?:fusefs|src/(?:capture|cluster|core|engine|net|pointers|pool|run|umount))/")
 RESULT = re.compile(r"\bint (?:\w+(?: = [^;,()]+)?, )*(?:failed|rc|ret|err)\b"
                     r"|(?<![\w)] )-(?:result|status)\b"
@@ -28,13 +28,13 @@ SIZEOF = re.compile(r"\bsizeof\s+(?!\()\S+|\bsizeof\s+\(")
 
 
 def code_of(text):
-    """The text with blanks for what comments and literals hold: places stay where they are."""
+    """Returns the text with comments and literals replaced by blanks, so that positions stay."""
     text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found.group()), text)
     return LITERAL.sub(lambda found: '"' + " " * (len(found.group()) - 2) + '"', text)
 
 
 def numbers(code):
-    """The names that are declared as numbers, or as true or false."""
+    """Returns the names that are declared as numbers, and those declared as booleans."""
     names = set(NUMBER.findall(code))
     for declared in SEVERAL.findall(code):
         while PARENTHESES.search(declared):
@@ -45,7 +45,7 @@ def numbers(code):
 
 
 def places(path, code):
-    """Where code is written in another dialect, and what stands there."""
+    """Returns the places where code is written in another dialect, and the text there."""
     pointers = set(POINTER.findall(code)) - numbers(code)
     for found in SIZEOF.finditer(code):
         yield found.start(), found.group()

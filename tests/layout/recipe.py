@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Runs a Spack recipe beside a stand-in of Spack:  recipe.py RECIPE
 
-Fails where it uses a directive or an argument that Spack has not. Prints what it depends on and, for each set
-of its variants, the options that it gives to meson.
+Fails if it uses a directive or an argument that Spack does not have. Prints its dependencies and,
+for each set of its variants, the options that it gives to meson.
 """
 import itertools
 import sys
 import types
 
-ARGUMENTS = {  # of the directives of Spack that are known here
+ARGUMENTS = {  # of the directives of Spack that this script knows
     "license": {"when", "checked_by"},
     "version": {"branch", "tag", "sha256", "url", "preferred", "deprecated"},
     "variant": {"default", "description", "values", "multi", "when"},

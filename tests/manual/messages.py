@@ -32,7 +32,7 @@ OTHERS = {
     "src/engine/options.c": "the engine's command line, which mpiio-mount writes",
 }
 
-# Texts that are in no message of a failure, and why.
+# Texts that are in no message of a failure, with the reason.
 EXCEPTIONS = {
     "no mount yet": "stands for the mount point in a line of the log",
     "Open MPI": "the name of an MPI",
@@ -49,7 +49,7 @@ EXCEPTIONS = {
     "mpiio-mount: ": "compared with",
 }
 
-# Calls that print a message or pass it on, and texts that one of these prints by "%s".
+# Calls that print a message or forward it, and texts that one of these prints by "%s".
 CALLS = re.compile(r"\b(mpiio_complain|mpiio_roster_log|fs_log_line|unmount_say|say_of_host"
                    r"|refuse_option|refuse|usage|vs_members_fail|fail_member|fail_start|say_other)"
                    r"\s*\(|fprintf\(stderr")
@@ -74,13 +74,13 @@ def unescaped(text):
 
 
 def pieces_of(text, conversion):
-    """The texts between the conversions of a format."""
+    """Returns the texts between the conversions of a format."""
     return [unescaped(piece).replace("\0", "%")
             for piece in conversion.split(text.replace("%%", "\0"))]
 
 
 def c_statements(path):
-    """What ends with ; or a brace, outside of strings and comments."""
+    """Returns the statements: texts that end with ; or a brace, outside of strings and comments."""
     text = re.sub(r"//[^\n]*|/\*.*?\*/|^ *#.*?$|(" + LITERAL.pattern + ")",
                   lambda found: found[1] or " ", path.read_text(), flags=re.S | re.M)
     return re.findall(r"(?:" + LITERAL.pattern + r"|[^;{}\"])+", text)
@@ -113,7 +113,7 @@ def script_messages(path):
 
 
 def all_messages(top):
-    """The messages of the sources: each the source's name, and its texts."""
+    """Returns the messages of the sources: each has the source's name, and its texts."""
     for folder in SOURCES:
         for path in sorted((top / folder).rglob("*.c")):
             name = str(path.relative_to(top))
@@ -125,7 +125,8 @@ def all_messages(top):
 
 
 def messages(top, unused):
-    """Those of the manual. Leaves in unused the exceptions that are no text of a source."""
+    """Returns the manual's messages. Leaves those exceptions in unused that are no text of a
+    source."""
     for name, pieces in all_messages(top):
         excepted = EXCEPTIONS.keys() & set(pieces)
         unused -= excepted
@@ -134,13 +135,13 @@ def messages(top, unused):
 
 
 def plain(cell):
-    """A cell of a table of scdoc, with values in upper case."""
+    """Returns a cell of a table of scdoc, with values in upper case."""
     cell = re.sub(r"(?<!\\)_(.*?)(?<!\\)_", lambda found: found[1].upper(), cell)
     return cell.replace("\\", "").replace("*", "")
 
 
 def manual(top):
-    """The lines that quote messages, and those of the table that explain them."""
+    """Returns the lines that quote messages, and those of the table that explain them."""
     page = (top / PAGE).read_text()
     quoted = [re.sub(r"^mpiio-[a-z]+: ", "", line)
               for block in re.findall(r"^```\n(.*?)^```$", page, flags=re.S | re.M)
@@ -150,7 +151,7 @@ def manual(top):
 
 
 def stale_words(line, texts):
-    """The words of the line that are in no message: none, if it is not stale."""
+    """Returns the words of the line that are in no message. There are none unless it is stale."""
     for text in texts:
         line = line.replace(text, " \0 ")
     for text in SYSTEM:

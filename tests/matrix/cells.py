@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""One cell of the matrix: an operation under a fault. The operation runs in a process of its own,
-which is prepared, waits for the fault, and answers with a word: ok, an errno, a signal, end."""
+"""One cell of the matrix: an operation under a fault. The operation runs in its own process. That
+is prepared, waits for the fault, and answers with a word: ok, an errno, a signal, end."""
 import errno
 import mmap
 import os
@@ -11,19 +11,20 @@ from mounts import BLOCK, DATA, LIMIT, RANKS, REGION, REGIONS, Mount, Wrong
 
 OPERATIONS = ("read", "write", "store", "fsync", "close", "unmount", "mount")
 
-# Nothing is stored before an operation, or the fault, has it stored.
+# Data is stored only when an operation or the fault causes it.
 OPTIONS = ",flush_interval=86400"
 
 DONE = ("ok", "waits")
 
 
 def pattern(number, salt):
-    """What a cell writes, or (salt 0) what its part of the file held before."""
+    """Returns the bytes that a cell writes, or (salt 0) the earlier bytes of its part of the
+    file."""
     return bytes((i * 7 + i // 251 + number * 31 + salt * 101) % 255 + 1 for i in range(REGION))
 
 
 def contents():
-    """The file as it is before: data, then a hole as long."""
+    """Returns the file before the fault: data, then a hole of the same length."""
     slices = [b"".join(pattern(region, 10 * rank + 1) for region in range(REGIONS))
               for rank in range(RANKS)]
     return b"".join(part[at:at + BLOCK] for at in range(0, REGION * REGIONS, BLOCK)
@@ -31,7 +32,7 @@ def contents():
 
 
 def slice_of(data, rank, start, length):
-    """Bytes of a slice, out of the file's."""
+    """Returns the bytes of a slice, cut from the file's."""
     got = bytearray()
     for at in range(start, start + length, BLOCK):
         displacement = (at // BLOCK * RANKS + rank) * BLOCK
@@ -42,10 +43,10 @@ def slice_of(data, rank, start, length):
 class Cell:
     def __init__(self, fault, nodes, operation, number):
         self.fault, self.nodes, self.operation, self.number = fault, nodes, operation, number
-        self.hole = REGION * REGIONS + number * REGION  # where it writes: a hole of the file
+        self.hole = REGION * REGIONS + number * REGION  # where it writes in a hole of the file
         self.child = self.mount = None
 
-    # The actions of the process: before the fault, and during it.
+    # The process's actions: before the fault, and during it.
 
     def prepare(self):
         path = f"{self.mount.folders[0]}/rank0"
@@ -105,7 +106,7 @@ class Cell:
         os.close(ready)
 
     def take(self):
-        """The answer of the process."""
+        """Returns the answer of the process."""
         if not select.select([self.answer], [], [], LIMIT)[0]:
             return "hangs"
         return os.read(self.answer, 100).decode()
@@ -158,7 +159,7 @@ class Cell:
             answer = self.fault.unmount(self.mount)
         self.fault.clear(self.mount)
         if self.fault.passes and self.operation != "unmount":
-            # Kept data is stored now, so the next cell begins with nothing left over.
+            # Stores the kept data now, so that the next cell starts without any.
             self.flush()
             self.stored = self.operation in ("store", "fsync", "close")
         if self.operation == "unmount" and answer not in DONE and self.fault.passes:
@@ -176,7 +177,7 @@ class Cell:
         self.mount.nothing_there()
         return answer
 
-    # The expected contents of the file afterwards.
+    # The expected contents of the file after the cell.
 
     stored = False
 

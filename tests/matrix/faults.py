@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The faults of the matrix: how each comes about, and how it is taken away again. On two nodes what
-befalls a daemon befalls node 1's, where the operation is node 0's; other faults are everybody's."""
+"""The faults of the matrix: how to inject and remove each one. With two nodes, a fault of a daemon
+hits node 1's, and the operation runs on node 0. Other faults hit both nodes."""
 import errno
 import os
 import resource
@@ -16,7 +16,7 @@ LET_GO = Path(__file__).parents[1] / "let_go"
 
 
 def fill(path):
-    """Until no more goes onto the disk."""
+    """Writes until the disk is full."""
     with open(path, "wb", buffering=0) as out:
         try:
             while True:
@@ -26,12 +26,12 @@ def fill(path):
 
 
 class Fault:
-    passes = True  # it can be taken away: the mount is used again
-    alone = False  # each operation has a mount of its own all the same
-    options = ""  # of the mount, each behind a comma
+    passes = True  # it can be removed, and the mount used again
+    alone = False  # each operation still has its own mount
+    options = ""  # of the mount, each after a comma
 
     def fresh(self):
-        """A disk with the file, and the spec. For each mount."""
+        """Makes a disk with the file, and the spec. Called for each mount."""
         if not os.path.ismount("disk"):
             os.makedirs("disk", exist_ok=True)
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", "disk"], check=True)
@@ -50,11 +50,12 @@ class Fault:
         raise NotImplementedError
 
     def meanwhile(self, cell):
-        """While the operation is under way. True if it waits for the end of the fault."""
+        """Injects the fault while the operation runs. Returns true if the operation waits for its
+        end."""
         return False
 
     def clear(self, mount):
-        """Takes it away, where that is possible."""
+        """Removes the fault, if possible."""
 
     def unmount(self, mount):
         return mount.unmount()
@@ -68,11 +69,11 @@ class Fault:
             self.clear(mount)
 
     def cut(self, data):
-        """What the fault itself makes of the file."""
+        """Applies the fault's own effect to the model of the file."""
         return data
 
     def keeps(self, cell):
-        """True if what was acknowledged outlives the fault."""
+        """Returns true if acknowledged data survives the fault."""
         return True
 
 
@@ -138,7 +139,7 @@ class Truncated(Fault):
 
 
 class ReadOnly(Fault):
-    """It may not be opened for writing any more; what has it open goes on."""
+    """The file can no longer be opened for writing. Open descriptors still work."""
     passes = False
 
     def begin(self, mount):
@@ -150,7 +151,8 @@ class ReadOnly(Fault):
 
 
 class DaemonFault(Fault):
-    """What befalls a daemon: of the last node. For mounting, it is another mount's of the file."""
+    """A fault of the last node's daemon. For mounting, of the daemon of another mount of the
+    file."""
 
     def mount(self, mount):
         other = Mount(mount.nodes, "other", self.options)
@@ -166,11 +168,11 @@ class DaemonFault(Fault):
 
 class Killed(DaemonFault):
     passes = False
-    options = ",peer_timeout=1"  # the other node goes on alone sooner
+    options = ",peer_timeout=1"  # so that the other node continues alone sooner
 
     def begin(self, mount):
         os.kill(mount.daemon_of(mount.nodes - 1), signal.SIGKILL)
-        # A request while the kernel ends the connection may get ECONNABORTED, or an answer.
+        # While the kernel ends the connection, a request may get ECONNABORTED, or an answer.
         await_true(lambda: self.is_dead(mount.folders[-1]), "a killed daemon does not end")
 
     def is_dead(self, folder):
@@ -182,7 +184,8 @@ class Killed(DaemonFault):
 
 
 class Stopped(DaemonFault):
-    """With one node, the operation waits until the daemon goes on. With two, it has answered before."""
+    """With one node, the operation waits until the daemon continues. With two, it answers
+    before."""
     options = ",peer_timeout=1"
 
     def begin(self, mount):
@@ -216,7 +219,7 @@ class Stopped(DaemonFault):
 
 
 class Aborted(DaemonFault):
-    """The kernel ends the connection. For mounting, /dev/fuse is not there."""
+    """The kernel ends the connection. For mounting, /dev/fuse does not exist."""
     passes = False
 
     def begin(self, mount):
@@ -243,8 +246,9 @@ class Aborted(DaemonFault):
 
 
 class Broken(Fault):
-    """A disk in a loop device whose image is empty and immutable: no reading, no writing. The image
-    is on another such disk, as not every filesystem refuses to write to what is open."""
+    """A disk in a loop device whose image is empty and immutable, so it can be neither read nor
+    written. The image is on another such disk, because not every filesystem refuses writes to an
+    open file."""
     passes = False
 
     def fresh(self):

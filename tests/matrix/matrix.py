@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The matrix of faults: what each operation on a mount answers under each fault, and what becomes
-of the data. tests/matrix/faults.txt has the answers that are expected.
+"""The matrix of faults: the result of each operation on a mount under each fault, and the effect on
+the data. tests/matrix/faults.txt has the expected results.
 
-    matrix.py run FAULT...      the cells of these faults; prints those that differ; status 1 if any
+    matrix.py run FAULT...      runs the cells of these faults; prints those that differ; status 1 if any
     matrix.py find FAULT...     prints the rows as they are
     matrix.py page              prints the table as mpiio-fused(8) shows it
 
@@ -25,7 +25,7 @@ TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "faults.txt")
 
 
 def table():
-    """{(fault, nodes): [answer, ...]}, in the order of the file."""
+    """Returns {(fault, nodes): [answer, ...]}, in the order of the file."""
     rows = {}
     for line in open(TABLE):
         words = line.split("#")[0].split()
@@ -37,7 +37,8 @@ def table():
 
 
 def page():
-    """In columns as narrow as can be: the page has 69 of them for it."""
+    """Formats the table in columns that are as narrow as possible. The page has 69 columns for
+    it."""
     lines = [("fault", "n", *OPERATIONS)]
     lines += [(fault, str(nodes), *answers) for (fault, nodes), answers in table().items()]
     widths = [max(map(len, column)) for column in zip(*lines)]
@@ -46,7 +47,7 @@ def page():
 
 
 def answers_of(fault, nodes):
-    """Runs the cells of a row; cells whose fault can be taken away share a mount."""
+    """Runs the cells of a row. If the fault can be removed, cells share a mount."""
     answers, mount = [], None
     try:
         for number, operation in enumerate(OPERATIONS):

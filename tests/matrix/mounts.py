@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mounts of the matrix and of the soak: on one node by mpiio-mount, on several by mpiio-engine;
+"""Mounts of the matrix and of the soak: on one node by mpiio-mount, on several by mpiio-engine; and
 their processes."""
 import errno
 import os
@@ -9,10 +9,10 @@ import subprocess
 import time
 
 RANKS, BLOCK = 4, 512
-REGION = 8192  # of a slice; a cell has one that holds data and one that is a hole of the file
+REGION = 8192  # bytes of a slice; a cell has one with data and one that is a hole of the file
 REGIONS = 8
-DATA = REGION * REGIONS * RANKS  # bytes of the file in front of its hole
-LIMIT = 300  # seconds that anything may take
+DATA = REGION * REGIONS * RANKS  # bytes of the file before its hole
+LIMIT = 300  # seconds; no call may take longer
 
 
 class Wrong(Exception):
@@ -28,7 +28,8 @@ def await_true(condition, what):
 
 
 def errno_in(line):
-    """The error that a message names, or that its advice is for, as a word; "fails" where it names none."""
+    """Returns the error that a message names, or that its advice is for, as a word; "fails" if it
+    names none."""
     for advice, name in (("ulimit -n", "EMFILE"), ("ulimit -u", "EAGAIN")):
         if advice in line:
             return name
@@ -44,7 +45,7 @@ def mounted(folder):
 
 
 def device(folder):
-    """Its number: a FUSE connection has the same."""
+    """Returns the mount's number, which is also that of its FUSE connection."""
     path = os.path.abspath(folder)
     for line in open("/proc/self/mountinfo", errors="replace"):
         if line.split()[4] == path:
@@ -60,7 +61,7 @@ def one_line(text, command):
 
 
 def run(*command, meanwhile=None, **more):
-    """Runs it with the limit of time; returns status and what it said on standard error."""
+    """Runs a command with the time limit. Returns its status and its standard error."""
     with open("said", "w+b") as said:
         running = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                    stderr=said, **more)
@@ -76,14 +77,14 @@ def run(*command, meanwhile=None, **more):
 
 
 def states(pid):
-    """Of its threads."""
+    """Returns the states of its threads."""
     for task in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{task}/stat") as stat:
             yield stat.read().rpartition(")")[2].split()[0]
 
 
 def in_kernel(pid):
-    """True if it sleeps in a call that is not about pipes or other processes."""
+    """Returns true if it sleeps in a call that is not about pipes or other processes."""
     try:
         if not all(state in "SD" for state in states(pid)):
             return False
@@ -94,7 +95,7 @@ def in_kernel(pid):
 
 
 def family(pid):
-    """The process and all below it."""
+    """Returns the process and all its descendants."""
     found = [pid]
     for parent in found:
         try:
@@ -115,8 +116,8 @@ class Mount:
             os.makedirs(folder, exist_ok=True)
 
     def start(self, wrapper=()):
-        """Mounts; wrapper: a command in front of each node's. Returns "ok" or the errno that the one
-        line tells."""
+        """Mounts. wrapper: a command that runs each node's. Returns "ok" or the errno in the one
+        line of output."""
         self.mark = f"MPIIO_CELL={os.path.abspath(self.name)}"
         self.environment = {**os.environ, "MPIIO_CELL": os.path.abspath(self.name)}
         return self.start_one(wrapper) if self.nodes == 1 else self.start_several(wrapper)
@@ -139,13 +140,13 @@ class Mount:
         await_true(lambda: b"ready" in open("out", "rb").read() or self.engine.poll() is not None,
                    "mounting hangs")
         if b"ready" in open("out", "rb").read():
-            # A daemon starts its last threads after that, and answers when it has them all.
+            # A daemon starts its last threads after that, and answers once it has all of them.
             for folder in self.folders:
                 if run("stat", "-f", folder)[0] != 0:
                     raise Wrong(f"{folder} does not answer")
             return "ok"
         self.nothing_there()
-        # mpiexec and MPI have lines of their own, which mpiio-mount would hide.
+        # mpiexec and MPI print lines of their own, which mpiio-mount would hide.
         said = open("err", "rb").read().decode(errors="replace").splitlines()
         return errno_in("".join(line for line in said if line.startswith("mpiio-mount: ")))
 
@@ -156,7 +157,8 @@ class Mount:
         self.ended()
 
     def processes(self, *names):
-        """Of the programs of those names that belong to the mount, in order of their numbers."""
+        """Returns the processes of programs with these names that belong to the mount, by
+        number."""
         found = []
         for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
             try:
@@ -174,7 +176,7 @@ class Mount:
         return self.processes("mpiio-fused", "mpiio-engine")
 
     def daemon_of(self, node):
-        """By its arguments, as one that is stopped does not answer."""
+        """Finds the daemon by its arguments, because a stopped one does not answer."""
         end = os.path.abspath(self.folders[node]).encode()
         for pid in self.daemons():
             words = open(f"/proc/{pid}/cmdline", "rb").read().split(b"\0")
@@ -184,14 +186,14 @@ class Mount:
         raise Wrong(f"no daemon of node {node}")
 
     def number_of(self, pid):
-        """Which node a daemon is: its engine's rank."""
+        """Returns the node of a daemon: its engine's rank."""
         for word in open(f"/proc/{pid}/environ", "rb").read().split(b"\0"):
             if word.startswith(b"PMI_RANK="):
                 return int(word[9:])
         raise Wrong("a daemon without a rank")
 
     def unmount(self, *options, meanwhile=None):
-        """By mpiio-umount. Returns "ok" or the errno that the one line tells."""
+        """Unmounts by mpiio-umount. Returns "ok" or the errno in the one line of output."""
         status, said = run("mpiio-umount", *options, self.folders[0], meanwhile=meanwhile)
         if status == 0:
             if said:
@@ -212,7 +214,7 @@ class Mount:
             self.engine = None
 
     def remove(self):
-        """Unmounts what is mounted still, whatever its state."""
+        """Unmounts what is still mounted, whatever its state."""
         for folder in self.folders:
             if mounted(folder):
                 status, said = run("mpiio-umount", "-f", "--node", folder)
@@ -221,7 +223,7 @@ class Mount:
         self.ended()
 
     def kill(self):
-        """For what no longer obeys."""
+        """Ends processes that no longer respond."""
         for folder in self.folders:
             while mounted(folder):
                 subprocess.run(["umount", "-l", folder])

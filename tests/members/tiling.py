@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Random tilings: members that are assembled, and a model of the whole beside them, by numpy.
+"""Random tilings: members of an assembled file, and a model of the whole, by numpy.
 
 tiling.py make SEED          piece0, piece1, ... and s.json, in the working folder
 tiling.py run SEED ROUNDS MOUNT...
-                             each mount, a thread, writes its ranks' slices, again and again, and
-                             after each round all have what the model has
-tiling.py check              the members hold what the model has, and nothing else of them changed
+                             a thread for each mount writes its ranks' slices again and again;
+                             after each round all mounts agree with the model
+tiling.py check              the members agree with the model, and their other bytes are unchanged
 """
 
 import json
@@ -19,7 +19,7 @@ import numpy
 
 
 def deal(length, parts, kind):
-    """Which of parts has each of length places, as darray's distributions have it."""
+    """Returns which of parts has each of length places, by a darray's distribution."""
     if kind == "block":
         return numpy.arange(length) // -(-length // parts)
     return numpy.arange(length) % parts
@@ -37,7 +37,7 @@ def darray(shape, grid, kinds, order):
 
 
 def places(shape, grid, kinds, order):
-    """Per rank: the numbers of its elements in the file, in the slice's order."""
+    """Returns the numbers of each rank's elements in the file, in the slice's order."""
     numbers = numpy.arange(shape[0] * shape[1]).reshape(shape, order=order)
     rows = deal(shape[0], grid[0], kinds[0])
     columns = deal(shape[1], grid[1], kinds[1])
@@ -113,7 +113,7 @@ def load():
 
 
 def write_some(state, mount, ranks, seed, failures):
-    """Writes random pieces of the ranks' slices; the last file is synced, as all others by it."""
+    """Writes random pieces of the ranks' slices. Syncing the last file also syncs the others."""
     chance = random.Random(seed)
     try:
         for _ in range(chance.randint(1, 12)):

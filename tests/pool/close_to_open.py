@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""close_to_open.py FILE SEED ROUNDS MOUNT...: writes to slices of a file whose words are dealt to as
-many ranks as there are mounts, each through any mount, and to the file itself; after each close all
-of them show it. What is read in between may be kept by whoever likes."""
+"""close_to_open.py FILE SEED ROUNDS MOUNT...: writes to slices of a file, whose words are dealt to
+as many ranks as there are mounts. Each write goes through any mount, or to the file itself. After each
+close all mounts must show it. Reads in between may be cached."""
 import random
 import sys
 import time
@@ -16,7 +16,7 @@ model = numpy.fromfile(path, "<u8")
 
 
 def write_slice(value):
-    """Some words of a rank, through any mount."""
+    """Writes some words of a rank, through any mount."""
     mount, rank = chance.choice(mounts), chance.randrange(ranks)
     words = len(model[rank::ranks])
     first = chance.randrange(words)
@@ -28,7 +28,7 @@ def write_slice(value):
 
 
 def write_file(value):
-    """The same as another program would."""
+    """Writes them to the file, as another program would."""
     first = chance.randrange(len(model))
     count = min(len(model) - first, chance.choice((1, 100, 5000, 200000)))
     with open(path, "r+b", buffering=0) as file:
@@ -48,7 +48,7 @@ for value in range(int(rounds)):
     for _ in range(chance.randrange(3)):
         (write_file if chance.randrange(4) == 0 else write_slice)(value)
     if chance.randrange(2):
-        time.sleep(0.03)  # the file rests
+        time.sleep(0.03)  # until the file's times have settled
     for _ in range(chance.randrange(1, 5)):
         read_slice(chance.choice(mounts), chance.randrange(ranks))
 for mount in mounts:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""survivors.py FILE RANKS MOUNT...: reads all slices of a file whose words are dealt to so many ranks,
-through all of the mounts at once, and prints "right" where they are."""
+"""survivors.py FILE RANKS MOUNT...: reads all slices of a file whose words are dealt to RANKS
+ranks, through all of the mounts at once. Prints "right" if the bytes are."""
 import mmap
 import os
 import sys

@@ -100,7 +100,7 @@ def atomic_mode_no_call_sees():
     own = os.open("T.0000.data", os.O_RDWR)
     fcntl.lockf(own, fcntl.LOCK_EX, 65536, 0)
 
-    # The record lies in three members.
+    # The record spans three members.
     START, LENGTH = 60000, 140000
     stop = time.monotonic() + 2
     def writer(node, value):

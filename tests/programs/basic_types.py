@@ -27,7 +27,7 @@ formats = {"f2": (5, 11, 2), "f4": (8, 24, 4), "f8": (11, 53, 8), "f10": (15, 64
 
 
 def real(kind, text):
-    """Decimal to binary, rounded to nearest even."""
+    """Converts decimal to binary, rounded to nearest even."""
     bits, precision, size = formats[kind]
     stored = precision if kind == "f10" else precision - 1
     top, sign = (1 << bits) - 1, text.startswith("-")
@@ -57,7 +57,7 @@ def parts(name):
 
 
 def read(name, text):
-    """text: a list of one a part."""
+    """Returns the value of a text. text is a list with one entry for each part."""
     kind, size = types[name]
     if kind[0] == "f":
         return b"".join(real(kind, part) for part in text)

@@ -88,8 +88,8 @@ def other_slices_that_show():
         assert os.pwrite(writer, b"%08d" % i, 8) == 8
         after = os.pread(reader, 8, 24), os.pread(npy, 8, header + 8)
         assert after == (b"%08d" % i,) * 2, (i, before, after)
-    assert dropped() == 400 # not of dealt/rank0, which shows none of it
-    # With pages of its own the kernel waits for the answer: soon.
+    assert dropped() == 400 # not of dealt/rank0, which shows none of the bytes
+    # If the slice has pages of its own, the kernel waits for the answer, but not for long.
     both = open_slice("dealt/rank0", os.O_RDWR)
     for i in range(50):
         os.pread(reader, 8, 0)

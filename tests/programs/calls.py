@@ -8,7 +8,7 @@ import time
 
 from common import fails, main, stop_process
 
-results = {}  # what became of the call of each node
+results = {}  # the result of each node's call
 
 
 def call_node(node, name):
@@ -34,7 +34,7 @@ def end_calls(*threads):
 
 
 def daemon():
-    """The process of node 2."""
+    """Returns the process of node 2."""
     return json.load(open("m2/.mpiio/stats.json"))["pid"]
 
 
@@ -51,7 +51,7 @@ def unmount_from_two_nodes():
     os.close(held)
     end_calls(first, second)
     assert results[0][0] is None and results[1][0] is None
-    # The second is still mounted, or was unmounted from the first.
+    # The second one is still mounted, or was unmounted from the first.
     assert os.path.ismount("m0") and not os.path.ismount("m2")
 
 
@@ -68,7 +68,7 @@ def change_from_two_nodes():
 
 def unmount_while_one_changes():
     victim = daemon()
-    # It votes a fifth of a second later at the earliest, as a slice is open there.
+    # It votes at least a fifth of a second later, because a slice is open there.
     held = os.open("m2/rank0", os.O_RDONLY)
     change = begin_call(0, "atomicity")
     time.sleep(0.1)
@@ -78,7 +78,7 @@ def unmount_while_one_changes():
     os.kill(victim, signal.SIGCONT)
     os.close(held)
     end_calls(change, unmount)
-    # The kernel is not through with the call that has just been answered there.
+    # The kernel has not finished the call that was just answered there.
     left = any(os.path.ismount(f"m{node}") for node in (0, 2))
     assert results[1][0] == ("EBUSY" if left else None)
     assert os.path.ismount("m1")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What programs of the tests share. Modules that are slow to load are loaded where they are used."""
+"""Functions that the tests' programs share. They load slow modules only when needed."""
 import errno
 import os
 import signal
@@ -8,12 +8,12 @@ import time
 
 
 def main(functions):
-    """Runs the function that the command line names; the rest of it is in sys.argv[1:]."""
+    """Runs the function that the command line names. Its arguments are in sys.argv[1:]."""
     functions[sys.argv.pop(1)]()
 
 
 def fails(call, *arguments):
-    """The name of the error that the call ends with, or None."""
+    """Returns the name of the error that the call raises, or None."""
     try:
         call(*arguments)
     except OSError as error:
@@ -30,27 +30,28 @@ def await_true(condition):
 
 
 def stop_process(pid):
-    """Returns when each of its threads has stopped: kill(2) does not wait for them."""
+    """Returns when all threads of the process have stopped, because kill(2) does not wait for
+    that."""
     os.kill(pid, signal.SIGSTOP)
 
     def state(task):
         try:
             with open(f"/proc/{pid}/task/{task}/stat") as stat:
                 return stat.read().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):  # it has ended
+        except (FileNotFoundError, ProcessLookupError):  # it has exited
             return "T"
     await_true(lambda: all(state(task) == "T" for task in os.listdir(f"/proc/{pid}/task")))
 
 
 def at_once(work, arguments):
-    """A thread for each of the arguments. Raises what one of them raises."""
+    """Runs a thread for each of the arguments. Raises an exception that one of them raises."""
     import concurrent.futures
     with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
         return list(pool.map(work, arguments))
 
 
 def in_processes(work, arguments):
-    """The same with a process for each."""
+    """Does the same with processes."""
     import multiprocessing
     fork = multiprocessing.get_context("fork")
     jobs = [fork.Process(target=work, args=(argument,)) for argument in arguments]
@@ -62,11 +63,11 @@ def in_processes(work, arguments):
 
 
 def slice_of(rank, length, seed):
-    """What a rank writes: no two ranks or seeds alike."""
+    """Returns the bytes that a rank writes. They differ by rank and seed."""
     pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
     return (pattern * (length // 4096 + 1))[:length]
 
 
 def merged(parts, block):
-    """The file that slices dealt by blocks make up."""
+    """Returns the file whose blocks were dealt to these slices."""
     return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)

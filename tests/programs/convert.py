@@ -27,7 +27,7 @@ def representations_of_one_size_keep_every():
 
 def to_external32_and_back():
     data, packed = open("r.dat", "rb").read(), open("e.dat", "rb").read()
-    # The real stands at byte 8 of a record of 16, by the displacements of the spec.
+    # The real number is at byte 8 of a record of 16, by the displacements of the spec.
     assert packed[:16] == data[:16] and len(packed) == 16 + 800 * 16
     for i in range(800):
         number, gap, real = struct.unpack_from(">i4sd", packed, 16 + 16 * i)
@@ -41,7 +41,7 @@ def vectors():
         return done.stdout if not status else done.stderr.decode()
 
     def held(spec, ranks):
-        """Which bytes of the file are in slices."""
+        """Returns which bytes of the file are in slices."""
         bytes = set()
         for rank in range(ranks):
             for line in view("map", spec, "-r", str(rank)).decode().splitlines():
@@ -65,7 +65,8 @@ def vectors():
                        "--force")
             finished = subprocess.run(["mpiio-view", *command], capture_output=True)
             if finished.returncode:
-                # Only a long that external32 has no room for, or data that would grow into itself.
+                # The only errors: a long that does not fit into external32, or data that would
+                # overlap itself.
                 assert re.search(b"a value does not fit at slice offset|bytes of the file twice|"
                                  b"as other types|: must|displacement|overlap", finished.stderr), finished.stderr
                 refused += 1
@@ -93,7 +94,7 @@ def slices_of_many_parts():
 def a_view_whose_order():
     import numpy
     words = numpy.fromfile("o.dat", dtype="<u8")
-    # The slice ends with the first word that is not in the file: number 100001, of tile 40000.
+    # The slice ends before the first word that is not in the file: number 100001, of tile 40000.
     mine = numpy.zeros(len(words), dtype=bool)
     mine[0:80001:2] = True
     mine[20001::2] = True

@@ -30,7 +30,7 @@ def opening_a_slice_shows_what_another():
         with open("m0/rank0", "r+b", buffering=0) as file:
             file.write(value * 32768)
         stale["slice"] += read("m1/rank0")[:32768] != value * 32768
-        # Another program, beside the mounts.
+        # Another program, without a mount.
         with open("dfs0/x.dat", "r+b", buffering=0) as file:
             for run in range(64):
                 os.pwrite(file.fileno(), value * 512, run * 1024 + 512)

@@ -62,7 +62,8 @@ def read_png(name):
 
 
 def cells_of_figure():
-    """The places of the cells of f.svg from left to right and from the top, and f.png's pixels."""
+    """Returns the positions of f.svg's cells from left to right and from the top, and f.png's
+    pixels."""
     pixels = read_png("f.png")
     root = tree.parse("f.svg").getroot()
     assert pixels.shape[:2] == (int(root.get("height")), int(root.get("width")))
@@ -73,12 +74,12 @@ def cells_of_figure():
 
 
 def at(pixels, cell):
-    """The colour near a cell's corner."""
+    """Returns the colour near a cell's corner."""
     return tuple(pixels[int(cell[1]) + 3, int(cell[0]) + 3])
 
 
 def all_of(pixels, cell):
-    """The set of a cell's colours."""
+    """Returns the set of a cell's colours."""
     x, y, side = map(int, cell)
     return set(map(tuple, pixels[y + 2 : y + side - 2, x + 2 : x + side - 2].reshape(-1, 3)))
 

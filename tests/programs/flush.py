@@ -21,7 +21,7 @@ def who_opens_during_a_flush():
     writer = multiprocessing.Process(target=write, args=(0,))
     writer.start()
     await_true(lambda: os.path.exists(sys.argv[1] + ".frozen"))
-    # Node 2 has nothing to store: its part of the flush is soon over.
+    # Node 2 has nothing to store, so its part of the flush finishes soon.
     await_true(lambda: json.load(open("m2/.mpiio/stats.json"))["cluster"]["epochs"] == 1)
     assert read() == bytes(half)
     open(sys.argv[1] + ".go", "w").close()
@@ -31,12 +31,12 @@ def who_opens_during_a_flush():
 
 
 def epoch(node):
-    """Returns the number of the last flush that a node reports as over."""
+    """Returns the number of the last flush that a node reports as finished."""
     return int(os.getxattr(f"m{node}", "user.mpiio.epoch"))
 
 
 def own_part(node):
-    """Returns how many flushes the node's own engine is through with."""
+    """Returns how many flushes the node's own engine has finished."""
     with open(f"m{node}/.mpiio/stats.json") as stats:
         return json.load(stats)["cluster"]["epochs"]
 
@@ -47,8 +47,8 @@ def read_new(node, offset, length):
 
 
 def read_until(stop, node, offset, length):
-    """Opens, reads, syncs and closes a slice again and again. It writes nothing. Either content is
-    right: the other node's close has not returned, or has."""
+    """Opens, reads, syncs and closes a slice again and again, without writing. The old and the new
+    contents are both right, depending on whether the other node's close has returned."""
     while not stop.is_set():
         fd = os.open(f"m{node}/rank0", os.O_RDWR)
         assert set(os.pread(fd, length, offset)) <= set(b"\0n")
@@ -57,8 +57,8 @@ def read_until(stop, node, offset, length):
 
 
 def flush_slowly(gate, how, home):
-    """Node 1 writes what the node home stores, and ends with how (close or fsync). The third node,
-    the bystander, has nothing to store."""
+    """Node 1 writes bytes that the node home stores, and ends with how (close or fsync). The third
+    node, the bystander, has nothing to store."""
     half, offset, bystander, deaf = 4 << 20, home * (4 << 20), 2 - home, "deaf.2"
     before, part = [epoch(node) for node in range(3)], own_part(bystander)
     over, stop = multiprocessing.Event(), multiprocessing.Event()
@@ -77,7 +77,7 @@ def flush_slowly(gate, how, home):
     await_true(lambda: os.path.exists(gate + ".frozen") or over.is_set())
     reader.start()
     try:
-        # Without a sync, the bystander's part of the flush is soon over.
+        # Without a sync, the bystander's part of the flush finishes soon.
         if how == "close":
             await_true(lambda: own_part(bystander) > part)
         # For two seconds the home waits in its write or sync. No node may finish the flush.
@@ -85,7 +85,8 @@ def flush_slowly(gate, how, home):
             time.sleep(0.1)
             assert not over.is_set(), f"{how} returned before node {home} had stored"
             assert [epoch(node) for node in range(3)] == before, "a node counts the flush as over"
-        # Node 2 has sent DONE. From now on its daemon does not receive that the flush has finished.
+        # Node 2 has sent DONE. From now on its daemon does not receive the message that the flush
+        # has finished.
         unaware = how == "close" and bystander == 2
         if unaware:
             open(deaf, "w").close()

@@ -23,7 +23,8 @@ def a_writer_asks_for_the_size():
             return json.load(stats)["requests"]["getattr"]
     end = 0
     def rises():
-        """Writes 100 pages behind the end. Returns true if the size was requested for each of them."""
+        """Writes 100 pages past the end. Returns true if the size was requested for each of
+        them."""
         nonlocal end
         before = asked()
         for i in range(100):
@@ -49,7 +50,7 @@ input()
 def sigkill_to_the_program_loses_nothing():
     last = int(open("told").read().rsplit("\n", 2)[-2])
     data = open(sys.argv[1], "rb").read()
-    for i in range(max(0, last - 98), last + 1): # one may be under way
+    for i in range(max(0, last - 98), last + 1): # one may be in progress
         assert int.from_bytes(data[8 * (i % 100):][:8], "little") == i, (i, last)
 
 
@@ -70,7 +71,8 @@ def a_program_gets_no_right():
             return errno.errorcode[error.errno]
         finally:
             os.close(fd)
-    # No more rights than it was opened with. The slots are the last of the page, before the spec.
+    # A grant gives no more permissions than the open did. The slots are at the page's end, before
+    # the spec.
     answer = ask(f"{mnt}/rank0", os.O_RDONLY), ask(f"{mnt}/rank0", os.O_WRONLY)
     page = f"/proc/{daemon}/fd/{answer[0][3]}"
     slots = len(open(page, "rb").read()) - os.path.getsize(f"{mnt}/.mpiio/spec.json")
@@ -81,7 +83,7 @@ def a_program_gets_no_right():
             return struct.unpack(SLOT, file.read(struct.calcsize(SLOT)))
     assert [slot(one[4])[0] for one in answer] == [1234, 1234]
     assert [slot(one[4])[3] for one in answer] == [1, 2]
-    # Nothing of what is no slice, nor by other requests.
+    # There is no grant for anything but a slice, and none by other requests.
     for path in (mnt, f"{mnt}/.mpiio", f"{mnt}/.mpiio/stats.json", f"{mnt}/.mpiio/spec.json"):
         assert ask(path, os.O_RDONLY) == "ENOTTY", path
     for i in range(2000):
@@ -89,7 +91,7 @@ def a_program_gets_no_right():
         request = random.getrandbits(32) & 0xc000ffff | size << 16
         if request != ASK:
             assert ask(f"{mnt}/rank1", os.O_RDONLY, request, 16384) in ("ENOTTY", "EINVAL"), hex(request)
-    # The page of grants is not to be written to, though it is the same user's process.
+    # The page of grants is read-only, even for a process of the same user.
     for flags, protection in ((os.O_RDWR, mmap.PROT_READ | mmap.PROT_WRITE), (os.O_RDWR, mmap.PROT_WRITE)):
         try:
             mmap.mmap(os.open(page, flags), 4096, mmap.MAP_SHARED, protection)
@@ -128,7 +130,7 @@ def reader():
         if fd is not None:
             assert os.pread(fd, 8, 8 * (i % 100)) == i.to_bytes(8, "little"), i
 
-            # If the writer reads as well, other slices follow a moment later.
+            # If the writer also reads, other slices follow a moment later.
             for wait in range(6000):
                 if os.pread(views, 8, i % 100 // 3 * 48 + i % 100 % 3 * 8) == i.to_bytes(8, "little"):
                     break
@@ -197,7 +199,7 @@ def mapper():
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-    def map(fd, length): # mmap.mmap maps no more than the size
+    def map(fd, length): # because mmap.mmap maps no more than the size
         address = libc.mmap(None, length, mmap.PROT_READ, mmap.MAP_SHARED, fd, 0)
         assert address not in (None, ctypes.c_void_p(-1).value)
         return (ctypes.c_ubyte * length).from_address(address)
@@ -213,7 +215,7 @@ while line := sys.stdin.buffer.raw.readline():
     os.write(1, b"w")
 os.write(1, b"%d" % os.fstat(fd).st_size)
 """, sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-    # In the first page, up to its end, a byte behind it, over some pages, and far behind.
+    # In the first page, up to its end, a byte past it, across some pages, and far beyond.
     writes = (0, 41), (41, page - 41), (page, 1), (page + 1, 5 * page), (length - 1, 1)
     for offset, size in writes:
         writer.stdin.write(b"%d %d\n" % (offset, size))
@@ -252,7 +254,7 @@ def dead():
             call()
             raise AssertionError
         except OSError as error:
-            # The second, where the kernel is still taking the connection away.
+            # ECONNABORTED while the kernel is still closing the connection.
             assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED), error
 
 
@@ -287,7 +289,7 @@ def append():
     set_flag = "import fcntl, os; fcntl.fcntl(1, fcntl.F_SETFL, os.O_APPEND)"
     if sys.argv[2] == "fork":
         if os.fork() == 0:
-            # Past the library, as a static program does.
+            # Bypasses the library, as a static program does.
             libc.syscall(72 if os.uname().machine == "x86_64" else 25, fd, fcntl.F_SETFL, os.O_APPEND)
             os._exit(0)
         os.wait()

@@ -15,7 +15,7 @@ def an_epoch_needs_none():
             out.write(bytes(given))
         os.rename("nomem.new", "nomem")
         for rank in range(4):
-            # Stored data stays stored, also if there is no memory to look at the kernel's pages.
+            # Stored data stays stored, even without memory to check the kernel's pages.
             assert fails(os.fsync, files[rank]) in (None, "ENOMEM")
         assert open("f.dat", "rb").read() == merged(parts, 8)
         os.unlink("nomem")

@@ -35,7 +35,7 @@ def what_was_closed_or_synced():
         assert open(f"{other}/rank1", "rb").read() == part, round
         os.fsync(reader)
         assert os.pread(reader, 65536, 0) == part, round
-        # An fsync while both have it open.
+        # An fsync while both nodes have the slice open.
         fd = os.open(f"{writer}/rank1", os.O_WRONLY)
         part = slice_of(1, len(part), round + 100)
         os.pwrite(fd, part, 0)
@@ -72,7 +72,7 @@ def a_node_reads_at_once():
     os.pwrite(second, b"more" * 4, 2048)
     assert os.stat("m0/all/rank0").st_size == 4096 + 32
     assert time.time() - os.stat("m0/all/rank0").st_mtime < 60
-    # It is closed: in the file.
+    # After its close, the data is in the file.
     os.close(first)
     assert os.stat("f.dat").st_size == 4096 + 32
     assert open("m1/all/rank0", "rb").read() == merged([parts[0] + bytes(16), parts[1] + b"more" * 4], 16)
@@ -109,7 +109,7 @@ def what_a_node_has_no_room():
     def sums(key):
         return sum(json.load(open(f"m{node}/.mpiio/stats.json"))["cluster"][key] for node in range(2))
     files = [os.open(f"m{rank}/rank{rank}", os.O_WRONLY) for rank in range(2)]
-    # The last of them is more than half of dirty_max has room for.
+    # The last write exceeds half of what dirty_max allows.
     for i in range(29):
         os.pwrite(files[0], parts[0][i << 16:(i + 1) << 16], i << 16)
     await_true(lambda: sums("left_blocks") == 4)
@@ -119,7 +119,8 @@ def what_a_node_has_no_room():
     await_true(lambda: sums("stored_bytes") == 29 << 17)
     assert sums("merged_runs") == 1
     assert open("f.dat", "rb").read() == merged(parts, 8)
-    # No other node writes beside this one: a second flush stores it, and a sync does so at once.
+    # No other node writes the bytes beside these. A second flush stores them, and a sync does so at
+    # once.
     os.pwrite(files[0], parts[1][:8], 0)
     assert open("f.dat", "rb").read(8) == parts[0][:8]
     os.fsync(files[0])
@@ -134,7 +135,7 @@ def a_full_disk_is_told():
     os.fsync(files[0])
     for rank in range(3):
         os.pwrite(files[rank], parts[rank], 0)
-    # The last one has no room; both of its files tell so, though it is written through one.
+    # The last one has no room. Both of its files report that, though only one was written.
     os.pwrite(os.open("m1/rank3.npy", os.O_RDWR), parts[3], 128)
     results = [fails(os.fsync, fd) for fd in files]
     assert results == [None, None, None, "ENOSPC"], results
@@ -144,7 +145,7 @@ def a_full_disk_is_told():
     assert fails(os.fsync, os.open("m1/rank3.npy", os.O_RDWR)) == "ENOSPC"
     assert os.pread(files[3], 1 << 20, 0) == parts[3]
     assert open("disk/f.dat", "rb").read()[:3 << 20] == merged(parts, 1 << 20)[:3 << 20]
-    # Dirty data of others is not in the way of what is stored.
+    # Dirty data of other nodes does not block what is stored.
     os.pwrite(files[0], parts[1], 0)
     os.fsync(files[0])
     os.pwrite(files[0], parts[0], 0)
@@ -158,7 +159,7 @@ def a_full_disk_is_told():
 def behind_numpy_headers():
     import numpy
     def append_to(rank, node, count):
-        """Header, sizes and data of all files after an append, before and after it is synced."""
+        """Checks header, sizes and data of all files after an append, before and after its sync."""
         before = numpy.load(f"m{node}/rank{rank}.npy")
         more = slice_of(rank, count, node)
         fd = os.open(f"m{node}/rank{rank}.npy", os.O_RDWR | os.O_APPEND)

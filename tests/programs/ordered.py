@@ -54,7 +54,7 @@ def ranks_read_one_after_the_other():
     for thread in threads:
         thread.join()
     assert got[1] == data[20:28] and got[2] == data[28:], got
-    # In the next round there is nothing left; what is written comes behind it.
+    # In the next round no data is left. What is written is appended.
     for rank in range(3):
         read(rank, 100)
         assert got[rank] == b""

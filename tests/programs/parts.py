@@ -34,7 +34,7 @@ def two_nodes_write_the_bytes():
 
 def two_nodes_write_long_doubles():
     def native(number):
-        """10 bytes, and 6 without meaning: the mantissa of 64 bits, then the exponent."""
+        """Returns 10 bytes and 6 meaningless ones: the mantissa of 64 bits, then the exponent."""
         return (1 << 63 | number * 0x123456789abcd % (1 << 56)).to_bytes(8, "little") + b"\x05\x40" + bytes(6)
     def external(number):
         mantissa = int.from_bytes(native(number)[:8], "little") - (1 << 63)
@@ -63,12 +63,12 @@ def whole_values_are_written_back():
     os.pwrite(one, b"\x77", 8 * 5 + 1)
     assert stats(0)["dirty_bytes"] == 4000 and stats(0)["store_writes"] == 0
     assert os.stat("f.dat").st_size == 0
-    # The part of an element that is not dirty is in the file.
+    # The clean part of the element is in the file.
     os.pwrite(other, b"\x55", 8 * 2000)
     assert stats(1)["dirty_bytes"] == 0 and stats(1)["store_writes"] == 1
     assert open("f.dat", "rb").read()[8000:] == b"\0\0\0\x55"
     assert os.fstat(one).st_size == 8 * 2001
-    # It is synced, although nothing waits to be stored.
+    # It is synced, although no data waits to be stored.
     epoch = int(os.getxattr("m1", "user.mpiio.epoch"))
     os.fsync(other)
     assert int(os.getxattr("m1", "user.mpiio.epoch")) > epoch
@@ -101,7 +101,8 @@ def a_value_that_waits():
         os.pwrite(writer, struct.pack("<q", -7), 0)
         os.fsync(writer)
         assert libc.munmap(page, ctypes.c_size_t(4096)) == 0
-        # The written part is not given up, but laid over the element: in the file, for all.
+        # The written part is not given up: it is laid over the element in the file, where all nodes
+        # see it.
         await_true(lambda: open("f.dat", "rb").read() == struct.pack(">i", -251))
         os.pwrite(writer, struct.pack("<q", -9), 0)
         os.fsync(writer)
@@ -114,7 +115,7 @@ def one_that_another_node_completes():
     one, other = (os.open(f"m{node}/rank0", os.O_RDWR) for node in range(2))
     os.pwrite(one, struct.pack("<q", 5), 0)
     os.fsync(one)
-    # Both halves of a negative number: neither has a value that fits with what is in the file.
+    # Both halves of a negative number. Neither makes a value that fits with the bytes in the file.
     os.pwrite(one, b"\xf9\xff\xff\xff", 0)
     os.pwrite(other, b"\xff\xff\xff\xff", 4)
     assert fails(os.fsync, one) == "ERANGE"
@@ -144,7 +145,7 @@ def parts_and_wholes_at_random():
             if what == 0:
                 os.fsync(fd)
             elif number % 3 == node and what < 8:
-                # One of its own: as a whole, or any part of it.
+                # One of its own values: as a whole, or any part of it.
                 start, end = (0, 4) if what < 5 else sorted(pick.sample(range(5), 2))
                 value[start:end] = bytes(pick.randrange(128) for _ in range(end - start))
                 whole = (0, 8) if what < 5 else (start, end)

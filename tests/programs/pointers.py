@@ -14,12 +14,12 @@ COUNT = 40
 
 
 class History:
-    """The calls of two nodes, one after the other, and the file that they leave."""
+    """The calls of two nodes, in order, and the resulting file."""
 
     def __init__(self):
         self.logs, self.clock = {}, 0
         self.taken = [records(TAKEN, number, 1) for number in range(COUNT)]
-        self.views = [[], []]  # records that are appended, and those of contributions
+        self.views = [[], []]  # appended records, and records of contributions
         self.next = 0
 
     def call(self, log, kind, parts=0, value=0, error=0):
@@ -43,7 +43,7 @@ class History:
         self.call(log, CLOSE, 0, number)
 
     def judged(self, *options):
-        """Writes all of it, and returns what the judge says."""
+        """Writes the history, and returns the judge's findings."""
         os.makedirs("calls", exist_ok=True)
         for name, calls in self.logs.items():
             with open(f"calls/{name}", "wb") as file:

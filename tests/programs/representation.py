@@ -77,9 +77,10 @@ def a_program_with_fcntl_locks():
     def write(at, data):
         fd = os.open(f"{sys.argv[1]}/rank0", os.O_WRONLY)
         assert os.pwrite(fd, data, at) == len(data)
-    # Another element, and a part of it, is not waited for.
+    # A partial write of another element does not wait.
     write(0, b"\1")
-    # A part of the locked one, by read-modify-write, is; what the holder stores meanwhile stays.
+    # A partial write of the locked element waits, because it is a read-modify-write. Bytes that the
+    # lock's holder stores meanwhile stay.
     other = threading.Thread(target=write, args=(8, b"\x22"))
     other.start()
     other.join(0.5)

@@ -50,7 +50,7 @@ def held():
     tell(os.fsync, other)
     tell(os.close, other)
     tell(os.close, os.dup(fd))
-    # The kernel forgets its pages; what was written is still there.
+    # The kernel drops its pages. The written bytes are still there.
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     reads = slice_reads()
     assert os.pread(fd, size, 0) == lines
@@ -168,7 +168,7 @@ def who_waits_for_it_to_store():
         thread.start()
         return thread, results
     files = [os.open(f"m0/rank{rank}", os.O_RDWR) for rank in range(2)]
-    # A page that begins within a long: a part of a value goes to the file at once.
+    # A page that begins within a long: a part of a value goes to the file immediately.
     page = mmap.mmap(files[0], 4096, offset=62 * 4096)
     page[:] = bytes(4) + b"\1" + bytes(4091)
     assert fails(page.flush) == "ENOSPC"
@@ -179,13 +179,14 @@ def who_waits_for_it_to_store():
             os.pwrite(files[1], bytes(12000), next(places) * 12000)
     fill()
     assert fails(os.fsync, files[1]) == "ENOSPC"
-    # One waits for a flush; another, when that long has room, for room for the rest of the page.
+    # One thread waits for a flush. When that long has room, another one waits for room for the rest
+    # of the page.
     engine = int(os.environ["engine"])
     stop_process(engine)
-    fill() # of what found room after all
+    fill() # with what found room after all
     waits, writes = stat("room_waits"), stat("slice_writes")
     first, told = later(files[1])
-    # It has tried the page again, in vain: what is removed now, it does not see.
+    # It has tried the page again, without success. It does not notice that space is freed now.
     await_true(lambda: stat("slice_writes") == writes + 1)
     os.unlink("disk/little")
     second, saved = later(files[0])

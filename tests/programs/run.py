@@ -163,7 +163,7 @@ def bus():
     assert seen
     os.truncate("x.dat", 100000)
     assert len(os.pread(fd, 1 << 20, 0)) == 50000
-    # A thread that blocks the signal lives on, too.
+    # A thread that blocks the signal survives, too.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGBUS})
     os.truncate("x.dat", 20000)
     assert len(os.pread(fd, 40000, 0)) == 10000

@@ -75,7 +75,7 @@ def a_call_of_more():
         end += len(got)
         assert 8 * position() == end
     assert end == os.path.getsize("f.dat")
-    # splice(2) counts by itself.
+    # splice(2) counts the bytes by itself.
     before = position()
     there = os.open("mnt/shared", os.O_WRONLY)
     inlet, outlet = os.pipe()

@@ -41,7 +41,7 @@ def an_append_lands_at_the_end():
     fd = os.open(sys.argv[1], os.O_RDWR | os.O_APPEND)
     late = os.open(sys.argv[1], os.O_RDWR)
     fcntl.fcntl(late, fcntl.F_SETFL, os.O_APPEND)
-    def end(): # by the file: a look at the slice would tell the kernel
+    def end(): # from the file, because a look at the slice would tell the kernel
         size, n = os.stat("g.dat").st_size, 0
         while 100 + n // 24 * 96 + 24 + n % 24 + 8 <= size:
             n += 8
@@ -54,7 +54,7 @@ def an_append_lands_at_the_end():
         assert os.fstat(fd).st_size == before + 8
         got = os.pread(os.open(sys.argv[1], os.O_RDONLY), 100, before)
         assert got[:8] == b"%08d" % i, (i, before, got)
-        # The same process sees it by a handle that it had before, too, and nothing else has changed.
+        # The same process also sees it through an older handle, and nothing else has changed.
         assert os.pread(fd, 16, before - 8)[8:] == b"%08d" % i
         if i % 2:
             assert os.pread(late, 16, before - 8)[8:] == b"%08d" % i
@@ -81,7 +81,7 @@ def locks_on_a_slice_work_between():
     fcntl.lockf(fd, fcntl.LOCK_EX, 10, 100)
     assert child(lambda: lock(105)) == 1
     assert child(lambda: lock(110)) == 0
-    # A counter under a lock: no update is lost.
+    # A counter under a lock loses no update.
     os.pwrite(fd, struct.pack("q", 0), 0)
     fcntl.lockf(fd, fcntl.LOCK_UN)
     def count(number):
@@ -117,7 +117,7 @@ def close_to_open_between_views():
     paths = ["v.dat"] + [m + "/all/rank%d" % r for m in (one, two) for r in (0, 1)]
     words = [m + "/words/rank1" for m in (one, two)]
     for i in range(400):
-        for path in paths + words: # everybody has it in the cache
+        for path in paths + words: # all have it in the cache
             with open(path, "rb", 0) as file:
                 file.read(65536)
         offset = random.randrange(4096) * 16 + 8
@@ -134,7 +134,7 @@ def close_to_open_between_views():
         with open(reader, "rb", 0) as file:
             got = os.pread(file.fileno(), 8, place(reader))
         assert got == data, (i, writer, reader, got)
-        os.fsync(open_reader) # whoever has it open sees it after an fsync
+        os.fsync(open_reader) # a program that has it open sees the change after an fsync
         for other in paths + words:
             handle = os.open(other, os.O_RDONLY)
             assert os.pread(handle, 8, place(other)) == data, (i, writer, other)

@@ -66,7 +66,8 @@ def seek_data_and_seek_hole():
     size = 1000000000000
     first = os.open(sys.argv[1] + "/rank1", os.O_RDONLY)
     assert os.fstat(first).st_size == size
-    # Rank 1 has blocks of 8000 bytes, every 32000 from 8000 on; the filesystem's are of 4096 or less.
+    # Rank 1 has 8000 bytes of every 32000, starting at 8000. The filesystem's blocks have at most
+    # 4096.
     assert seek(first, 0, os.SEEK_HOLE) == 0
     assert seek(first, 0, os.SEEK_DATA) == 192
     assert seek(first, 200, os.SEEK_DATA) == 200

@@ -56,7 +56,7 @@ def hold_record():
 def of_daemons_that_are_killed():
     victims, rounds = [int(victim) for victim in sys.argv[1:]], 60
     def work(rank):
-        """Ranks 0 to 3 are on nodes that stay, the others on those that are killed."""
+        """Ranks 0 to 3 are on nodes that stay, the others on nodes that are killed."""
         r = random.Random(rank)
         nodes = (1, 2) if rank < 4 else (0, 3)
         for round in range(rounds):
@@ -68,14 +68,15 @@ def of_daemons_that_are_killed():
                 time.sleep(0.02)
     holes = re.compile(rb"\0+")
     def lines():
-        """Those that are there: each hole has the place of one that is not."""
+        """Returns the contributions that are there. Each hole has the place of one that is
+        missing."""
         return [tuple(map(int, line.split())) for line in holes.sub(b"", open("f.dat", "rb").read()).splitlines()]
     def kill():
         await_true(lambda: len(lines()) >= 100)
         for victim in victims:
             os.kill(victim, signal.SIGKILL)
             time.sleep(1)
-        # The ranks of those nodes come no more: others have nothing to write in their places.
+        # The ranks of those nodes are gone. The others leave their places empty.
         for round in range(rounds):
             for rank in range(4, 8):
                 open(f"m{1 + rank % 2}/ordered/rank{rank}", "wb").close()

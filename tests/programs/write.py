@@ -31,7 +31,7 @@ def random_writes():
         return [os.open("%s/rank%d" % (m, rank), os.O_RDWR) for rank in range(3)]
     fds = open_all()
     for step in range(count):
-        if len(sys.argv) > 4: # a slice that is open does not follow what others do to the size
+        if len(sys.argv) > 4: # an open slice does not follow others' changes of the size
             for fd in fds:
                 os.close(fd)
             fds = open_all()
@@ -40,7 +40,7 @@ def random_writes():
         kind = random.randrange(6)
         offset = random.randrange(now + 40)
         data = random.randbytes(random.choice((1, 7, 8, 24, 25, 100, 5000)))
-        if len(sys.argv) > 4: # the kernel counts bytes, where we count whole etypes
+        if len(sys.argv) > 4: # the kernel counts bytes, but we count whole etypes
             offset -= offset % 8
             data = data * 8
         if kind == 0:
@@ -60,8 +60,9 @@ def random_writes():
                 out.seek(offset)
                 out.write(data)
             gap = min(offset, now)
-            # The gap is not filled where the kernel holds writes back for others that have the slice open, nor
-            # where mpiio-run has granted writing to them, which may be withdrawn at any time.
+            # The gap is not filled if the kernel holds back writes for other programs that have the
+            # slice open, or if mpiio-run has granted these writes, because the grant may be revoked
+            # at any time.
             if len(sys.argv) <= 4 and not (
                     "MPIIO_TEST_RUN" in os.environ
                     and os.pread(fds[rank], gap, 0) == bytes(model[place(rank, i)] for i in range(gap))):
@@ -96,7 +97,7 @@ def unique_slices():
         for i in range(3000):
             out.write(b"%07d\n" % i)
             out.flush()
-    # A slice that nobody wrote follows.
+    # A slice that was not written follows.
     assert [os.stat("%s/rank%d" % (m, r)).st_size for r in range(3)] == [24000, 24000, 23976]
     assert open(m + "/rank0", "rb").read() == bytes(24000)
     assert open(m + "/rank1", "rb").read() == b"".join(b"%07d\n" % i for i in range(3000))

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Makes the lists of names that mpiio-routines(7) tells of from the texts that define them.
+"""Makes the lists of names that mpiio-routines(7) must cover, from the texts that define them.
 
     names.py mpi CHAPTER >mpi        MPI 3.1, chapter 13, as text
     names.py mpio OVERVIEW >mpio     Overview of the MPI-IO parallel I/O interface, 1995
     names.py donio REPORT >donio     ORNL/TM-12743, DONIO, 1994
 
-Texts with marks (Markdown's \\_) and with mistakes of character recognition will do: a name counts
-in any case of letters, and what is no name of the chapter's own (datatypes, routines of other
-chapters) is left out by the patterns. One name a line, sorted, in the case that C has it.
+Texts may have marks (Markdown's \\_) and mistakes of character recognition. Names count in upper
+and lower case. The patterns omit names of other chapters (datatypes, routines). Prints one name a line,
+sorted, in C's case.
 """
 import re
 import sys

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Random operations of four processes, two of them under mpiio-run, on slices of one file, one
-after the other; each must see what a model of the file says.
+"""Does random operations in four processes, two of them under mpiio-run, on slices of one file, one
+by one. Each result must agree with a model of the file.
 
-    model.py SEED OPERATIONS FILE DEALT0 DEALT1 WHOLE     writes the file as it is to be: model
+    model.py SEED OPERATIONS FILE DEALT0 DEALT1 WHOLE     writes the expected file: model
 """
 import os
 import random
@@ -76,20 +76,21 @@ class Process:
 
 
 def places(slice, start, end):
-    """Where bytes of a slice lie in the file."""
+    """Returns the displacements of a slice's bytes."""
     if slice == 2:
         return range(start, end)
     return [i // BLOCK * 2 * BLOCK + slice * BLOCK + i % BLOCK for i in range(start, end)]
 
 
 def sizes(size):
-    """How long the slices are: whole bytes are their etypes."""
+    """Returns the lengths of the slices. The etypes of whole are bytes."""
     whole, rest = divmod(size, 2 * BLOCK)
     return [whole * BLOCK + min(rest, BLOCK), whole * BLOCK + max(rest - BLOCK, 0), size]
 
 
 def read(process, model, words, slice, start, end):
-    """What was written by another slice that is open for reading, too, may come a moment later."""
+    """If the writer's slice is also open for reading elsewhere, its bytes may show a moment
+    later."""
     want = bytes(model[i] for i in places(slice, start, end))
     for _ in range(400):
         if process.ask(*words) == want:
@@ -124,7 +125,7 @@ def step(number, process, paths, model):
         data = random.randbytes(end - start)
         ways = ("write", "pwrite") + (("map",) if flags == os.O_RDWR and choice > 0.9 else ())
         way = random.choice(ways)
-        if way == "map":  # pages are stored as a whole: they are to be the file's before
+        if way == "map":  # pages are stored as a whole, so they must be the file's before
             first, last = start // PAGE * PAGE, min(size, -(-end // PAGE) * PAGE)
             read(process, model, ("pread", key, last - first, first), slice, first, last)
         put = process.ask(way, key, data.hex(), start)
@@ -140,7 +141,7 @@ def main(seed, operations, file, *paths):
         model = bytearray(before.read())
     processes = [Process(under) for under in (True, True, False, False)]
     for number in range(int(operations)):
-        if number % 500 == 0:  # who is not under mpiio-run is away for some time
+        if number % 500 == 0:  # the processes without mpiio-run pause for a while
             for process in processes:
                 for key in list(process.open):
                     del process.open[key]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the shared file must hold, and how much of that may be missing after a SIGKILL."""
+"""The expected contents of the shared file, and what may be missing after a SIGKILL."""
 import numpy
 
 from mounts import Wrong
@@ -14,10 +14,10 @@ class Model:
         self.settle()
 
     def settle(self):
-        """All is in the file, and everybody sees that."""
-        self.settled = self.size  # at least so long is the file after a SIGKILL
-        self.seen = [self.size] * self.views.ranks  # how long it is for each rank, at least
-        self.own = [0] * self.views.ranks  # how long each rank has made it since
+        """All data is in the file, and visible to all."""
+        self.settled = self.size  # the least size of the file after a SIGKILL
+        self.seen = [self.size] * self.views.ranks  # the least size that each rank sees
+        self.own = [0] * self.views.ranks  # the size to which each rank has extended it since
         self.base = self.data.copy()
         self.unsure = numpy.zeros(LIMIT, dtype=bool)
         self.pending = [[] for _ in range(self.views.ranks)]
@@ -26,7 +26,7 @@ class Model:
         return self.views.size_of(rank, self.size)
 
     def least(self, rank, exact):
-        """The least that a slice has now."""
+        """Returns the least size of a slice now."""
         return self.length(rank) if exact else self.views.size_of(rank, self.seen[rank])
 
     def content(self, rank, offset, length):
@@ -38,7 +38,8 @@ class Model:
         return content[skip:skip + end - offset]
 
     def grow(self, rank, end, held):
-        """A slice has become end bytes long. held: by somebody's memory until it is synced."""
+        """A slice has been extended to end bytes. held: some process's memory has the bytes until a
+        sync."""
         size = self.views.needed(rank, end)
         self.size = max(self.size, size)
         self.seen[rank] = max(self.seen[rank], size)
@@ -67,17 +68,17 @@ class Model:
         self.settled = max(self.settled, self.own[rank])
 
     def set_size(self, size):
-        """Another program truncates the file, or makes it longer, while all is in it."""
+        """Another program truncates or extends the file, while all data is in it."""
         self.data[size:] = 0
         self.size = size
         self.settle()
 
     def beside(self, places, values):
-        """Another program writes bytes that are in no slice."""
+        """Another program writes bytes that belong to no slice."""
         self.data[places] = values
 
     def compare(self, content):
-        """The file is the model, byte for byte."""
+        """Compares the file with the model, byte for byte."""
         if len(content) != self.size:
             raise Wrong(f"the file has {len(content)} bytes, not {self.size}")
         self.differ(numpy.frombuffer(content, dtype=numpy.uint8) != self.data[:self.size], content)
@@ -98,7 +99,7 @@ class Model:
         return "in no slice"
 
     def survive(self, content):
-        """After a SIGKILL: what was synced is there, of the rest each byte's old value or a new one."""
+        """Checks the file after a SIGKILL: synced bytes are there, and others are old or new."""
         if not self.settled <= len(content) <= self.size:
             raise Wrong(f"the file has {len(content)} bytes after SIGKILL, "
                         f"not from {self.settled} to {self.size}")

@@ -15,11 +15,11 @@ from model import Model
 from mounts import Mount, Wrong, await_true
 from specs import LIMIT, Views
 
-WARM = 40  # operations on a mount before its daemon's memory and descriptors must stay
-MEMORY_SLACK = 16 << 20  # bytes that they may grow by, beside dirty_max: threads have arenas
+WARM = 40  # operations on a mount before its daemon's memory and descriptors count
+MEMORY_SLACK = 16 << 20  # bytes by which they may grow, beside dirty_max: threads have arenas
 DESCRIPTOR_SLACK = 4
-PATIENCE = 5  # seconds until all names of a slice must show what was written by one
-POOL = 16 << 20  # bytes, where a mount has one
+PATIENCE = 5  # seconds until all names of a slice must show what was written through one
+POOL = 16 << 20  # bytes, if a mount has a pool
 EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$",
             r": atomic mode is o(n|ff)$", r": treated as coherence=")  # in the log
 
@@ -52,7 +52,7 @@ def random_options(rng, nodes):
 
 
 class Round:
-    """In the working folder: s.json, x.dat, log, mount points m0, m1, ..."""
+    """Makes s.json, x.dat, the log and mount points m0, m1, ... in the working directory."""
 
     def __init__(self, seed, workers):
         self.seed, self.workers = seed, workers
@@ -62,7 +62,7 @@ class Round:
         self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
         self.options = random_options(rng, self.nodes)
         self.model = Model(self.views)
-        # Slices that share bytes should do so within pages.
+        # If slices share bytes, they should do so within pages.
         self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
         if members:
             self.limit = members.length
@@ -70,8 +70,8 @@ class Round:
         self.ranks = [rank for rank in range(self.views.ranks) if self.room(rank)]
         self.home = [rng.randrange(self.nodes) for _ in range(self.views.ranks)]
         self.npy, self.unique = "npy" in self.options, "unique" in self.options
-        # Several names show the same bytes of the file. Then the kernel may have an old page of one
-        # for a moment, and a store through a mapping would write it.
+        # Several names show the same bytes of the file. Then the kernel may briefly have an old
+        # page of one name, and a store through a mapping would write the old page.
         self.twins = self.views.shared or self.npy and rng.random() < 0.7
         self.back = "cache=back" in self.options or self.nodes > 1
         self.file, self.mount, self.done = "x.dat", None, 0
@@ -82,7 +82,7 @@ class Round:
                 f"{self.nodes} nodes, -o {','.join(self.options) or 'rw'}")
 
     def room(self, rank):
-        """The most bytes that a slice may get."""
+        """Returns the most bytes that a slice may get."""
         return self.views.size_of(rank, self.limit)
 
     def path(self, rank):
@@ -107,7 +107,7 @@ class Round:
         with open("m0/.mpiio/stats.json") as stats:
             self.passed = json.load(stats)["passthrough"]
 
-    # Properties of the mode: writes wait for a sync; each slice shows at once what is written to the
+    # Properties of the mode: writes wait for a sync; each slice immediately shows writes to the
     # others.
 
     @property
@@ -141,7 +141,7 @@ class Round:
         self.close_all()
         if self.rng.random() < 0.5:
             for pid in self.mount.daemons():
-                with contextlib.suppress(ProcessLookupError):  # it may end behind another
+                with contextlib.suppress(ProcessLookupError):  # it may exit after another one
                     os.kill(pid, signal.SIGTERM)
         elif (answer := self.mount.unmount()) != "ok":
             raise Wrong(f"unmounting: {answer}")
@@ -153,10 +153,11 @@ class Round:
         self.model.settle()
 
     def kill(self):
-        """SIGKILL to the daemons and engines; what some log of the others' end does not count."""
+        """Sends SIGKILL to the daemons and engines. Lines of a log about another's exit do not
+        count."""
         self.read_log()
         for pid in self.mount.all():
-            with contextlib.suppress(ProcessLookupError):  # engines may end behind a daemon
+            with contextlib.suppress(ProcessLookupError):  # engines may exit after a daemon
                 os.kill(pid, signal.SIGKILL)
         for worker in self.workers:
             worker.do("forget")
@@ -167,7 +168,7 @@ class Round:
         self.put_back()
         self.model.survive(self.content())
 
-    # Operations: each takes the rank that it is about, its path and a worker.
+    # Operations. Each gets its rank, its path and a worker.
 
     def some_range(self, rank, most):
         start = self.rng.randrange(most)
@@ -175,7 +176,7 @@ class Round:
         return start, self.rng.randint(1, min(length, most - start))
 
     def write_range(self, rank, most):
-        """The same; where a value is converted as a whole, of whole etypes."""
+        """The same. If values are converted as a whole, returns whole etypes."""
         start, length = self.some_range(rank, most)
         if not self.views.converting:
             return start, length
@@ -183,7 +184,7 @@ class Round:
         return start // size * size, -(-(start % size + length) // size) * size
 
     def whole(self, rank, start, length):
-        """While the kernel counts bytes (unique, passthrough), slices are to grow by whole etypes."""
+        """If the kernel counts bytes (unique, passthrough), slices grow by whole etypes."""
         if (self.unique or self.passed) and start + length > self.model.least(rank, False):
             length += -(start + length) % self.views.etype.size
         return length
@@ -196,7 +197,7 @@ class Round:
         start, data = self.random_write(rank)
         flags = self.rng.choice((os.O_RDWR, os.O_WRONLY))
         name, header = self.name_of(path)
-        # In two parts, whose border may be inside of a value.
+        # In two parts, which may be split inside a value.
         cut = self.rng.randint(1, len(data)) if self.rng.random() < 0.3 else len(data)
         if self.unique and start + cut > self.model.least(rank, False):
             cut = len(data)
@@ -206,7 +207,7 @@ class Round:
         self.model.write(rank, start, data, self.held)
 
     def name_of(self, path):
-        """A name of the slice, and how many bytes of it are a header."""
+        """Returns a name of the slice, and the length of its header."""
         if not (self.npy and self.twins and self.rng.random() < 0.5):
             return path, 0
         with open(path + ".npy", "rb") as file:
@@ -279,7 +280,7 @@ class Round:
         worker.do("close", path)
 
     def seek(self, rank, path, worker):
-        """What lseek(2) takes for a hole holds zeros."""
+        """Checks that holes according to lseek(2) contain zeros."""
         content = bytearray(self.model.content(rank, 0, LIMIT * 2))
         for start, end in worker.do("extents", path):
             content[start:end] = bytes(len(content[start:end]))
@@ -312,7 +313,7 @@ class Round:
             raise Wrong(f"names: {sorted(got ^ want)}")
 
     def refuse(self, rank, path, worker):
-        """What the manual says cannot be done."""
+        """Does what the manual excludes."""
         for want, *call in ((errno.EPERM, "unlink", path), (errno.EPERM, "chmod", path, 0o600),
                             (errno.EPERM, "rename", path, path + "x"),
                             (errno.EPERM, "mkdir", os.path.dirname(path) + "/d")):
@@ -334,7 +335,7 @@ class Round:
         self.model.beside(places, list(values))
 
     def together(self, rank, path, worker):
-        """All workers write at once, each to another slice, and somebody beside them."""
+        """All workers write at once, each to a different slice, and so does another program."""
         most = 1 if self.views.shared else len(self.workers)
         ranks = self.rng.sample(self.ranks, min(len(self.ranks), most))
         parts = [[self.random_write(mine) for _ in range(8)] for mine in ranks]
@@ -348,14 +349,14 @@ class Round:
                 self.model.write(mine, start, data, self.held)
 
     def move(self, rank, path, worker):
-        """A slice goes over to another node."""
+        """A slice moves to another node."""
         for other in self.workers:
             other.do("close", path)
         self.model.sync(rank)
         self.home[rank] = self.rng.randrange(self.nodes)
 
     def rename(self, rank, path, worker):
-        """The file is renamed or replaced: the mount keeps the one that it has."""
+        """Renames or replaces the file. The mount keeps its own."""
         if self.members:
             return
         if self.file == "x.dat":
@@ -368,8 +369,8 @@ class Round:
             self.put_back()
 
     def cut(self, rank, path, worker):
-        """Another program truncates the file, or makes it longer: who reads meets its new end, or
-        behind it what the kernel's page cache still has."""
+        """Another program truncates or extends the file. Readers find the new end, or past it what
+        the kernel's page cache still has."""
         if self.unique or self.members:
             return
         self.close_all()
@@ -386,8 +387,8 @@ class Round:
         self.close_all()
         self.stat(rank, path, worker)
         self.compare_part(rank, path, 0, self.room(rank), worker.do("read", path, 0, self.room(rank)))
-        # If the file ends within an etype, and a write completes it, a program that has the slice open
-        # may read zeros for the etype's earlier bytes. Here it is complete before.
+        # If the file ends within an etype, and a write completes that, a program that has the slice
+        # open may read zeros for the etype's earlier bytes. So this completes it before.
         odd = (size - self.views.disp) % self.views.etype.extent
         if size > self.views.disp and odd:
             size += self.views.etype.extent - odd
@@ -396,7 +397,7 @@ class Round:
             self.model.set_size(size)
 
     def switch(self, rank, path, worker):
-        """The atomicity changes, which it does not while a slice is open."""
+        """Changes the atomicity, which is impossible while a slice is open."""
         top, wanted = os.path.dirname(path), b"01"[not self.atomic:][:1]
         worker.do("write", path, os.O_RDWR, 0, b"")
         call = "setxattr", top, "user.mpiio.atomicity", wanted
@@ -428,7 +429,7 @@ class Round:
         self.start()
 
     def rest(self, rank, path, worker):
-        """Nothing is open: then the daemon's memory and descriptors are what they were."""
+        """While nothing is open, the daemon's memory and descriptors must be as before."""
         self.close_all()
         used = [use_of(pid) for pid in self.mount.daemons()]
         if self.done - self.since < WARM:
@@ -459,7 +460,8 @@ class Round:
             raise Wrong(f"operation {self.done}: {wrong}") from wrong
 
     def step(self):
-        """An operation. Its random numbers are its own: what came before does not change them."""
+        """Does an operation. It has random numbers of its own, so earlier operations do not change
+        them."""
         self.rng = random.Random(f"{self.seed} {self.done}")
         operation, = self.rng.choices(list(self.OPERATIONS), self.OPERATIONS.values())
         rank = self.rng.choice(self.ranks)
@@ -493,13 +495,13 @@ class Round:
                     raise Wrong(f"the log says: {line.strip()}")
 
     def give_up(self):
-        """After a finding: takes away what is left."""
+        """Removes what is left after a finding."""
         if self.mount:
             self.mount.kill()
 
 
 def use_of(pid):
-    """(bytes of memory that are no file's, descriptors) of a process."""
+    """Returns (bytes of anonymous memory, descriptors) of a process."""
     with open(f"/proc/{pid}/status") as status:
         memory = sum(int(line.split()[1]) for line in status if line.startswith(("RssAnon", "RssShmem")))
     return memory << 10, len(os.listdir(f"/proc/{pid}/fd"))

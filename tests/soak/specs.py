@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random specs, and what they mean: computed here by counting etypes one by one, not by the product.
+"""Random specs and their meaning. It is computed by counting etypes one by one, without the library.
 
 A view is a list of displacements of etypes for each rank, in the order of the slice, repeated at an
 extent; an etype is a list of values (size, displacement). Where a family is not shared, slices of
@@ -11,9 +11,9 @@ import numpy
 
 BASIC = {"byte": 1, "char": 1, "short": 2, "int": 4, "float": 4, "double": 8, "uint16_t": 2,
          "int64_t": 8, "long": 8, "unsigned_long": 8, "wchar": 4, "long_double": 16}
-EXTERNAL = {"long": 4, "unsigned_long": 4, "wchar": 2}  # bytes in external32, where they differ
+EXTERNAL = {"long": 4, "unsigned_long": 4, "wchar": 2}  # bytes in external32, if they differ
 LEADING = numpy.uint64(1 << 63)  # the bit of an x87 mantissa that binary128 implies
-LIMIT = 4 << 20  # bytes of the file that a model looks at
+LIMIT = 4 << 20  # bytes of the file that a model covers
 RANKS = (1, 2, 3, 4, 6)
 
 
@@ -33,7 +33,8 @@ def file_size(name, datarep):
 
 
 def random_etype(rng, datarep):
-    """A basic type or, one time in four, a struct of some with gaps that ends with its last byte."""
+    """Returns a basic type or, one time in four, a struct of several, with gaps, which ends with
+    its last byte."""
     if rng.random() < 0.75:
         name = rng.choice(sorted(BASIC))
         size = file_size(name, datarep)
@@ -54,10 +55,10 @@ def random_etype(rng, datarep):
     return Etype({"type": "resized", "lb": 0, "extent": extent, "oldtype": struct}, names, values, extent)
 
 
-# Values of external32 that are not the same bytes in another order. Rows of bytes, the lowest first.
+# Values whose external32 form is not just another byte order. Rows of bytes, lowest byte first.
 
 def widen(extended):
-    """x87 (16 bytes) to binary128."""
+    """Converts x87 (16 bytes) to binary128."""
     words = numpy.ascontiguousarray(extended).view("<u8")
     low, high = words[:, 0], words[:, 1] << numpy.uint64(48)
     high = high | (low & ~LEADING) >> numpy.uint64(15)
@@ -65,7 +66,7 @@ def widen(extended):
 
 
 def narrow(binary128):
-    """And back, of what widen gives."""
+    """Converts back what widen returns."""
     words = numpy.ascontiguousarray(binary128).view("<u8")
     high = words[:, 1] >> numpy.uint64(48)
     low = (words[:, 1] << numpy.uint64(15)) & ~LEADING | words[:, 0] >> numpy.uint64(49)
@@ -74,7 +75,7 @@ def narrow(binary128):
 
 
 def fitting(name, values):
-    """Of random bytes: values that are the same after a conversion to external32 and back."""
+    """Makes values of random bytes that survive a conversion to external32 and back."""
     if name == "long_double":
         values[:, 10:] = 0
         finite = (values[:, 8] != 0) | (values[:, 9] & 0x7f != 0)
@@ -86,12 +87,12 @@ def fitting(name, values):
 
 
 def sign_of(name, last):
-    """The bytes in front of a value whose highest byte is last."""
+    """Returns the bytes before a value whose highest byte is last."""
     return numpy.where((last & 0x80 != 0) & (name == "long"), 0xff, 0)
 
 
-# The families: each returns "view" without etype, its ranks, for each rank the numbers of the etypes
-# of a tile in order, and the tile's extent in etypes.
+# The families. Each returns "view" without etype, its ranks, the numbers of the etypes of a tile in
+# order for each rank, and the tile's extent in etypes.
 
 def scatter(rng):
     ranks, block = rng.choice(RANKS), rng.choice((1, 2, 3, 7, 64, 500, 4096))
@@ -100,7 +101,7 @@ def scatter(rng):
 
 
 def distribute(rng, size, parts):
-    """(distribution, argument, for each index whose it is) of one dimension."""
+    """Returns (distribution, argument, the owner of each index) of a dimension."""
     if parts == 1 and rng.random() < 0.5:
         return "none", None, [0] * size
     if rng.random() < 0.5:
@@ -134,7 +135,7 @@ def darray(rng):
 
 
 def vector(rng):
-    """Each rank a block of each row; between the rows may be something that is nobody's."""
+    """Gives each rank a block of each row. Between rows there may be bytes of no rank."""
     ranks, count, block = rng.choice(RANKS), rng.randint(1, 20), rng.choice((1, 2, 5, 100))
     stride = ranks * block + rng.choice((0, 0, 1, 3))
     extent = count * stride + rng.choice((0, 2))
@@ -145,7 +146,7 @@ def vector(rng):
 
 
 def cut(rng, owners):
-    """A tile cut at random, each piece dealt to owners(ranks)."""
+    """Returns a tile cut at random, whose pieces are dealt to owners(ranks)."""
     ranks, extent, at = rng.choice(RANKS), rng.choice((10, 100, 1000, 5000)), 0
     blocks = [[] for _ in range(ranks)]
     while at < extent:
@@ -161,17 +162,18 @@ def cut(rng, owners):
 
 
 def pieces(rng):
-    """To a rank or to nobody."""
+    """Returns a single rank or none."""
     return cut(rng, lambda ranks: [rng.randrange(ranks)] if rng.random() < 0.8 else [])
 
 
 def shared(rng):
-    """To some of the ranks."""
+    """Returns some of the ranks."""
     return cut(rng, lambda ranks: [rank for rank in range(ranks) if rng.random() < 0.6])
 
 
 def per_rank(types, owned, extent):
-    """Each rank's view begins at its first etype; EXTENT stands for the tile's, which is in bytes."""
+    """Makes each rank's view begin at its first etype. EXTENT stands for the tile's, which is in
+    bytes."""
     views = []
     for view, mine in zip(types, owned):
         views.append({"first": mine[0] if mine else 0, "extent": extent, **view})
@@ -182,7 +184,8 @@ FAMILIES = (scatter, darray, vector, pieces, shared)
 
 
 def reorder(rng, view, owned):
-    """Gives slices an order of their own in memory: a word, or each tile's etypes shuffled."""
+    """Gives slices an order of their own in memory: by a word, or with each tile's etypes
+    shuffled."""
     filetype = view.get("filetype", {})
     if "gsizes" in filetype:
         order = view["memory"] = rng.choice(("C", "Fortran"))
@@ -201,7 +204,7 @@ def reorder(rng, view, owned):
 
 
 def in_order(filetype, mine, order):
-    """The etypes of a rank's part of an array, as memory has them."""
+    """Returns the etypes of a rank's part of an array, in the order of memory."""
     numbers = numpy.array(mine, dtype=numpy.int64)
     where = numpy.unravel_index(numbers, filetype["gsizes"], order=filetype["order"][0])
     keys = where if order == "Fortran" else where[::-1]
@@ -209,7 +212,7 @@ def in_order(filetype, mine, order):
 
 
 class Members:
-    """The files that one is assembled from: length bytes, dealt in blocks, behind a header in each."""
+    """The members of an assembled file: length bytes, dealt in blocks, behind a header in each."""
 
     def __init__(self, rng, name, length):
         self.length = length
@@ -231,13 +234,13 @@ class Members:
             with open(f"{self.name}.{member}", "rb") as file:
                 header, data = file.read(self.header), file.read()
             if header != b"h" * self.header or len(data) != len(places):
-                return b""  # which differs
+                return b""  # so that it differs
             whole[places] = numpy.frombuffer(data, dtype=numpy.uint8)
         return whole.tobytes()
 
 
 class Views:
-    """A random spec of a file, and for each rank where the bytes of its slice lie."""
+    """A random spec of a file, and the displacements of each rank's slice."""
 
     def __init__(self, rng, file):
         self.datarep = rng.choice(("native", "external32", "big-endian"))
@@ -248,7 +251,7 @@ class Views:
         self.ordered = len(self.etype.names) == 1 and rng.random() < 0.3
         if self.ordered:
             owned = reorder(rng, view, owned)
-        # True if some values are not the same bytes in another order.
+        # True if the form in the file of some values is not just another byte order.
         self.converting = self.datarep == "external32" and any(
             name in EXTERNAL or name == "long_double" for name in self.etype.names)
         self.disp = rng.choice((0, 0, 8, 104, 4096, 5000))
@@ -270,7 +273,8 @@ class Views:
         return json.dumps(self.json)
 
     def places_of(self, rank, offset, length):
-        """Where in the file the bytes of a range of the slice lie: of whole etypes where converting."""
+        """Returns the displacements of the bytes of a range of the slice; of whole etypes if they
+        are converted."""
         start, end = offset, offset + length
         if self.converting:
             start = start // self.etype.size * self.etype.file_size
@@ -278,14 +282,16 @@ class Views:
         return self.places[rank][start:end]
 
     def columns(self):
-        """For each value of an etype: its name, which bytes of a slice's row are its, which of a file's."""
+        """Returns, for each value of an etype, its name, its bytes of a slice's row, and its bytes
+        of a file's."""
         at = file_at = 0
         for name, (size, _) in zip(self.etype.names, self.etype.values):
             yield name, slice(at, at + BASIC[name]), slice(file_at, file_at + size)
             at, file_at = at + BASIC[name], file_at + size
 
     def encode(self, data):
-        """What whole etypes of a slice become in the file, as places are in order."""
+        """Converts whole etypes of a slice to the file's bytes, in the order of their
+        displacements."""
         data = numpy.frombuffer(data, dtype=numpy.uint8)
         if not self.converting:
             return data
@@ -297,7 +303,7 @@ class Views:
         return stored.ravel()
 
     def decode(self, stored):
-        """And back."""
+        """Converts them back."""
         if not self.converting:
             return stored.tobytes()
         stored = stored.reshape(-1, self.etype.file_size)
@@ -312,7 +318,8 @@ class Views:
         return rows.tobytes()
 
     def random_data(self, rng, length):
-        """Bytes for a slice; where converting whole etypes, whose values have room in the file."""
+        """Returns bytes for a slice. If whole etypes are converted, their values fit into the
+        file."""
         data = rng.randbytes(length)
         if not self.converting:
             return data
@@ -322,7 +329,7 @@ class Views:
         return rows.tobytes()
 
     def element(self):
-        """Where the bytes of an etype lie, in the order of the slice."""
+        """Returns the displacements of the bytes of an etype, in the order of the slice."""
         swapped = self.datarep != "native"
         bytes_of = []
         for size, at in self.etype.values:
@@ -331,7 +338,8 @@ class Views:
         return numpy.array(bytes_of, dtype=numpy.int64)
 
     def lay(self, mine):
-        """(where each byte of a slice lies, where each of its etypes ends), up to LIMIT."""
+        """Returns (the displacement of each byte of a slice, the end of each of its etypes), up to
+        LIMIT."""
         starts = numpy.array(mine, dtype=numpy.int64) * self.etype.extent
         tiles = numpy.arange(0, LIMIT, self.extent, dtype=numpy.int64)
         starts = (self.disp + tiles[:, None] + starts[None, :]).ravel()
@@ -341,11 +349,11 @@ class Views:
         return places, ends[:count]
 
     def size_of(self, rank, size):
-        """Of a slice, while the file has size bytes."""
+        """Returns a slice's size while the file has size bytes."""
         return int(numpy.searchsorted(self.ends[rank], size, side="right")) * self.etype.size
 
     def needed(self, rank, size):
-        """How long the file must be for a slice to have size bytes."""
+        """Returns the size that the file needs for a slice to have size bytes."""
         if size == 0:
             return 0
         return int(self.ends[rank][(size - 1) // self.etype.size])

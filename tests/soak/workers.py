@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Processes that do what they are told with slices, as programs do, and keep them open meanwhile."""
+"""Processes that do operations on slices on request, as programs do, and keep slices open
+meanwhile."""
 import collections
 import errno
 import mmap
@@ -8,11 +9,11 @@ import os
 
 from mounts import Wrong
 
-HANGS = 120  # seconds after which a call is taken to hang
+HANGS = 120  # seconds after which a call counts as hung
 
 
 class Calls:
-    """What a worker can do. A call returns its result, or raises OSError."""
+    """The operations of a worker. A call returns its result, or raises OSError."""
 
     def __init__(self):
         self.open_files = {}
@@ -27,11 +28,11 @@ class Calls:
         return os.pwrite(self.descriptor(path, flags), data, offset)
 
     def writes(self, path, flags, parts):
-        """Several in turn."""
+        """Does several operations in turn."""
         return [self.write(path, flags, offset, data) for offset, data in parts]
 
     def read(self, path, offset, length):
-        """Up to the end of the slice."""
+        """Reads up to the end of the slice."""
         file, got = self.descriptor(path, os.O_RDWR), b""
         while len(got) < length:
             part = os.pread(file, length - len(got), offset + len(got))
@@ -51,7 +52,7 @@ class Calls:
         os.posix_fallocate(self.descriptor(path, os.O_RDWR), offset, length)
 
     def store(self, path, offset, data, sync):
-        """Through a shared mapping."""
+        """Stores through a shared mapping."""
         start = offset // mmap.PAGESIZE * mmap.PAGESIZE
         length = offset + len(data) - start
         with mmap.mmap(self.descriptor(path, os.O_RDWR), length, offset=start) as memory:
@@ -63,7 +64,7 @@ class Calls:
         os.fsync(self.descriptor(path, os.O_RDWR))
 
     def close(self, path=None):
-        """What is open of a slice, or all. Each is closed, also after an error."""
+        """Closes the handles of a slice, or all. Closes each, also after an error."""
         failed = None
         for key in [key for key in self.open_files if path in (None, key[0])]:
             try:
@@ -74,14 +75,14 @@ class Calls:
             raise failed
 
     def forget(self):
-        """The same behind a daemon that was killed: errors count for nothing."""
+        """Closes handles of a daemon that was killed, and ignores errors."""
         try:
             self.close()
         except OSError:
             pass
 
     def extents(self, path):
-        """[start, end) of data, as lseek(2) tells."""
+        """Returns [start, end) of data, as lseek(2) reports."""
         file, found, at = self.descriptor(path, os.O_RDWR), [], 0
         while True:
             try:
@@ -96,7 +97,7 @@ class Calls:
             found.append((start, at))
 
     def refused(self, call, *arguments):
-        """The errno that a call of os is refused with, 0 where it is not."""
+        """Returns the errno of a call of os that is refused, or 0 if it is not."""
         try:
             getattr(os, call)(*arguments)
         except OSError as error:
@@ -118,7 +119,7 @@ def serve(pipe):
 
 
 def short(argument):
-    """As the trace shows it: data by its length and its first bytes."""
+    """Returns data as the trace shows it: its length and its first bytes."""
     if isinstance(argument, bytes):
         return f"{len(argument)} bytes {argument[:8].hex()}"
     if isinstance(argument, list):
@@ -127,7 +128,7 @@ def short(argument):
 
 
 class Worker:
-    trace = collections.deque(maxlen=60)  # the last calls of all, as text
+    trace = collections.deque(maxlen=60)  # the last calls of all workers, as text
 
     def __init__(self):
         fork = multiprocessing.get_context("fork")

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""
-children.py SLICE: for each way to hand a descriptor on, truncates a slice, writes a little, and has
-another process go on with the description, which leaves a hole. What a plain file has after the
-same, the slice must have. The same for calls of this process that write without being served.
+"""children.py SLICE: for each way to pass a descriptor on, truncates a slice, writes a little, and
+has another process continue with the descriptor, which leaves a hole. The slice must have the same
+bytes as a plain file after the same calls. Does the same for calls of this process that write
+without being served.
 """
 import array
 import ctypes

@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""
-model.py SLICE SEED ROUNDS HANDLES UNIT HEADER: opens, writes and truncates a slice at random, and
-a plain file likewise. What the plain file has, the slice must have; behind that it keeps bytes of
-before, or has zeros. UNIT: all numbers are multiples of it. HEADER: bytes before the data.
+"""model.py SLICE SEED ROUNDS HANDLES UNIT HEADER: opens, writes and truncates a slice at random,
+and a plain file likewise. The slice must have the plain file's bytes. Past those it keeps earlier
+bytes, or has zeros. UNIT: all numbers are multiples of it. HEADER: bytes before the data.
 """
 import os
 import random
@@ -61,7 +60,7 @@ class Round:
 
     def run(self):
         old = r.randbytes(most - most % unit)
-        self.kept = bytearray(old)  # what is there without any truncation
+        self.kept = bytearray(old)  # the bytes without any truncation
         for name, start in ((slice, header), ("ref", 0)):
             with open(name, "r+b" if start or name == slice else "wb", 0) as out:
                 out.seek(start)
@@ -82,7 +81,7 @@ class Round:
         bad = differs(got, want)
         assert bad is None, (seed, self.log, bad)
         tail = len(want)
-        # The kernel may have had what was cut off and never sent it.
+        # The kernel may have dropped truncated bytes without sending them.
         assert all(byte in (*was, 0) for byte, *was in
                    zip(got[tail:], self.kept[tail:], old[tail:])), ("tail", seed, self.log)
 

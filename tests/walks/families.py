@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes short specs of which a careless walk never comes back:  families.py FOLDER
+"""Writes short specs on which a careless walk never ends:  families.py FOLDER
 
-Each becomes FOLDER/NAME.json, over the file "data" there. Their names say what they have too many
-of; none has more than some KiB of text but "many-names" and "many-views".
+Each one is FOLDER/NAME.json, over the file "data" there. Their names say what they have too many
+of. All except "many-names" and "many-views" have at most a few KiB of text.
 """
 import json
 import os
@@ -22,7 +22,8 @@ def resized(extent, oldtype):
 
 
 def doubling(levels, distance, first):
-    """Types t1 ... t(levels), each twice the one before: as many ways down as 2^levels."""
+    """Returns types t1 ... t(levels). Each contains the one before twice, so there are 2^levels
+    ways down."""
     types = {"t0": first}
     for i in range(1, levels + 1):
         types[f"t{i}"] = struct([0, distance(i)], [f"t{i - 1}"] * 2)
@@ -51,7 +52,7 @@ def contiguous(count, oldtype):
     return {"type": "contiguous", "count": count, "oldtype": oldtype}
 
 
-# Two bytes far from each other: instances of it interleave without end.
+# Two bytes far from each other. Instances of it interleave endlessly.
 TORN = resized(1, struct([0, FAR], ["byte", "byte"]))
 PAIR = struct([0, 4], ["int", "char"])
 

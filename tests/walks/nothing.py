@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Writes a spec whose views have sizes, counts and extents of zero:  nothing.py > SPEC
 
-Each constructor with nothing in it, and each around each of those. The file is "data". A view's
-name is that of the outer constructor and two numbers.
+Each constructor without data, and each around each of those. The file is "data". A view has the
+name of the outer constructor and two numbers.
 """
 import json
 import sys
@@ -27,7 +27,7 @@ NOTHING = [
 
 
 def around(inner):
-    """Each constructor, with inner in it."""
+    """Returns each constructor, with inner in it."""
     old = {"oldtype": inner}
     array = {"order": "Fortran", **old}
     return [
