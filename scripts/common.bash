@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# What scripts/quickstart and scripts/test share. Sourced; not installed.
+# Functions that scripts/quickstart and scripts/test share. Sourced; not installed.
 
 top=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 build=${MPIIO_BUILD:-$top/build}
 
-# Runs a command quietly; shows what it printed only if it fails.
+# Runs a command quietly. Shows its output only if it fails.
 quietly() {
     local log status=0
     log=$(mktemp)
@@ -15,9 +15,9 @@ quietly() {
     return $status
 }
 
-# Configures the build folder where that has not been done, or not with the given options
-# (NAME=VALUE, as meson takes them). A folder that another user made
-# (with sudo, say) is left alone and told about.
+# Configures the build directory if it is not configured yet, or not with the given options
+# (NAME=VALUE, as meson takes them). A directory that belongs to another user (for example root,
+# after sudo) is left alone and reported.
 configure_all() {
     local option
     if [ -e "$build" ] && [ ! -w "$build" ]; then
@@ -35,14 +35,14 @@ configure_all() {
     done
 }
 
-# build_all OPTION...: configures the build folder, and builds what has changed (of $build_target, if
-# set; at the priority $build_nice).
+# build_all OPTION...: configures the build directory, and builds what has changed (of
+# $build_target, if set; at the priority $build_nice).
 build_all() {
     configure_all "$@" || return
     quietly nice -n "${build_nice:-0}" meson compile -C "$build" ${build_target:+"$build_target"}
 }
 
-# Sets mpiexec to MPICH's, also where another MPI owns the plain name.
+# Sets mpiexec to MPICH's, also if another MPI owns the plain name.
 find_mpiexec() {
     for mpiexec in mpiexec.mpich mpiexec.hydra mpiexec; do
         if command -v "$mpiexec" >/dev/null; then

@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 # bash completion of mpiio-mount, mpiio-umount and mpiio-view.
 
-# Offers those of the words (one string, parted by white space) that begin with the first argument.
+# Offers those of the words (one string, separated by white space) that begin with the first
+# argument.
 _mpiio_offer() {
     mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
 }
@@ -12,7 +13,7 @@ _mpiio_offer_files() {
     mapfile -t COMPREPLY < <(compgen -f -- "$1")
 }
 
-# The words that may come next in the shorthand that is the first argument (viewspec(5)).
+# Prints the words that may come next in the shorthand that is the first argument (viewspec(5)).
 _mpiio_shorthand_words() {
     local words='of at every as on tiles' form=${1%% *} last=${1% *}
     last=${last##*[ ,]}
@@ -50,19 +51,19 @@ _mpiio_shorthand_words() {
 
 _mpiio_datareps="native external32 internal big-endian little-endian"
 
-# Offers what continues the shorthand being typed, which an open quotation mark precedes.
+# Offers continuations of the shorthand that is being typed after an open quotation mark.
 _mpiio_offer_shorthand() {
     local typed=${1#[\'\"]} before=''
     [[ $typed == *[\ ,]* ]] && before=${typed%"${typed##*[ ,]}"}
     _mpiio_offer "${typed##*[ ,]}" "$(_mpiio_shorthand_words "$typed")"
     COMPREPLY=("${COMPREPLY[@]/#/$before}")
-    # A single word would close the quotation mark.
+    # If there is a single word, bash would close the quotation mark.
     [ ${#COMPREPLY[@]} -ne 1 ] || COMPREPLY+=("${COMPREPLY[0]} ")
     compopt -o nospace 2>/dev/null
 }
 
-# Words of the spec on the command line: its views, ranks (the first thousand) or named integers.
-# None where jq is not installed.
+# Prints words of the spec on the command line: its views, ranks (the first thousand) or named
+# integers. Prints none if jq is not installed.
 _mpiio_from_spec() {
     local word filter
     case $1 in
@@ -79,7 +80,7 @@ _mpiio_from_spec() {
     return 0
 }
 
-# Sets variables: those in the file behind --from on the command line.
+# Sets variables to those of the file after --from on the command line.
 _mpiio_variables() {
     local i
     variables=()
@@ -90,7 +91,7 @@ _mpiio_variables() {
     done
 }
 
-# Options that all commands which take a spec share; fails where $prev is none of them.
+# Completes options that all commands with a spec share. Fails if $prev is none of them.
 _mpiio_common() {
     local prev=$1 cur=$2
     case $prev in
@@ -149,7 +150,7 @@ _mpiio_umount() {
     esac
 }
 
-# The command behind capture: its options, then any command and its files.
+# Completes capture: its options, then any command and its files.
 _mpiio_capture() {
     local cur=$1 prev=$2 at=2
     case $prev in

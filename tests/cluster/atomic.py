@@ -46,8 +46,8 @@ def use(path, size, calls, user, half):
 
 
 def judge(writes, reads):
-    """writes: {stamp: (start, end)} of one kind of words, reads: [(start, end, stamp)]. A list of
-    what cannot be."""
+    """Returns a list of violations. writes: {stamp: (start, end)} of one kind of words; reads:
+    [(start, end, stamp)]."""
     wrong = []
     for start, end, stamp in reads:
         if stamp not in writes:

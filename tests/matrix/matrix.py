@@ -3,16 +3,16 @@
 """The matrix of faults: the result of each operation on a mount under each fault, and the effect on
 the data. tests/matrix/faults.txt has the expected results.
 
-    matrix.py run FAULT...      runs the cells of these faults; prints those that differ; status 1 if any
+    matrix.py run FAULT...      runs their cells; prints those that differ; status 1 if any do
     matrix.py find FAULT...     prints the rows as they are
     matrix.py page              prints the table as mpiio-fused(8) shows it
 
 Run it as root in an empty folder, with the commands on the PATH and MPIIO_SBIN in the environment.
 
-Each cell works on 8 KiB of rank 0 of its own (on several nodes: at node 0). What is prepared before
-the fault, what is done during it: see the operations. After each cell, with the fault taken
-away, the file is compared with a model: other ranks' bytes are as they were, what was acknowledged
-by fsync is there, what was refused is as before or as it was to be, and nothing else.
+Each cell works on its own 8 KiB of rank 0 (on several nodes: at node 0). The operations define what
+is prepared before the fault, and done during it. After each cell, the fault is removed and the file
+is compared with a model: other ranks' bytes are unchanged, bytes acknowledged by fsync are there,
+and refused bytes are as before or as written.
 """
 import os
 import sys

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """close_to_open.py FILE SEED ROUNDS MOUNT...: writes to slices of a file, whose words are dealt to
-as many ranks as there are mounts. Each write goes through any mount, or to the file itself. After each
-close all mounts must show it. Reads in between may be cached."""
+as many ranks as there are mounts. Each write goes through any mount, or to the file itself. After
+each close all mounts must show it. Reads in between may be cached."""
 import random
 import sys
 import time

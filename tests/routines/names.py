@@ -7,8 +7,8 @@
     names.py donio REPORT >donio     ORNL/TM-12743, DONIO, 1994
 
 Texts may have marks (Markdown's \\_) and mistakes of character recognition. Names count in upper
-and lower case. The patterns omit names of other chapters (datatypes, routines). Prints one name a line,
-sorted, in C's case.
+and lower case. The patterns omit names of other chapters (datatypes, routines). Prints one name a
+line, sorted, in C's case.
 """
 import re
 import sys

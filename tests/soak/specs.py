@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random specs and their meaning. It is computed by counting etypes one by one, without the library.
+"""Random specs and their meaning, computed by counting etypes one by one, without the library.
 
 A view is a list of displacements of etypes for each rank, in the order of the slice, repeated at an
 extent; an etype is a list of values (size, displacement). Where a family is not shared, slices of
