@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # shellcheck disable=SC2016 # what other shells expand
-# Mounts in the jobs of a Slurm of this topic's own, with the examples of scripts/examples as they are: what
-# was written is stored however a job ends, and nothing stays mounted.
+# Mounts in jobs of a separate Slurm, with the unchanged examples of scripts/examples. However a job
+# ends, written data is stored, and nothing stays mounted.
 
 load helper
 load slurm
@@ -16,7 +16,8 @@ teardown_file() {
     stop_slurm
 }
 
-# A job that comes to its time limit, which Slurm looks at twice a minute: the last test looks at it.
+# Starts a job that will reach its time limit. Slurm checks limits twice a minute, so the last test
+# looks at it.
 start_limited() {
     mkdir limited
     cd limited || return
@@ -25,12 +26,12 @@ start_limited() {
     submit "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
     echo "$job" >job
     logged out written
-    # It is refused where that second has passed when the controller reads it.
+    # The controller refuses the update if that second has passed when it reads it.
     await scontrol update JobId="$job" EndTime=now+1
 }
 
-# held_writer: writer, a program that writes "held RANK" to its slice, and keeps that open until it
-# gets SIGTERM.
+# held_writer: makes writer, a program that writes "held RANK" to its slice, and keeps the slice
+# open until it gets SIGTERM.
 held_writer() {
     cat >writer <<'END'
 #!/bin/bash
@@ -44,7 +45,7 @@ END
     chmod +x writer
 }
 
-# held RANK: what it has written is in the file.
+# held RANK: checks that the rank's bytes are in the file.
 held() {
     [ "$(dd if=s.dat bs=512 skip="$1" count=1 status=none | head -c 6)" = "held $1" ]
 }
@@ -53,7 +54,7 @@ held() {
     scatter_spec
     cat >program <<'END'
 #!/bin/bash
-# The mount has a step of its own, which is to leave room for this one.
+# The mount has its own step, which must leave room for this one.
 printf 'node %s' "$SLURM_NODEID" >"$2"
 readlink "$2" >>"$1.$SLURM_PROCID"
 END
@@ -70,7 +71,7 @@ END
     run ! grep "job $job" "$slurm/log"
 }
 
-@test "slurm: a user's job on one node; what the program ends with, the job does" {
+@test "slurm: a user's job on one node; the job ends with the status of its program" {
     mkdir u
     chmod 777 u
     cd u
@@ -109,12 +110,12 @@ END
     run ! grep "job $job" "$slurm/log"
 }
 
-# written COUNT: so many have said so.
+# written COUNT: succeeds once that many ranks have reported their write.
 written() {
     [ "$(grep -csx written out)" = "$1" ]
 }
 
-@test "slurm: an engine that is killed takes no daemon with it" {
+@test "slurm: an engine that is killed does not take its daemon with it" {
     scatter_spec
     held_writer
     submit --nodes=2 --ntasks-per-node=2 "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
@@ -154,7 +155,7 @@ END
     clean
 }
 
-# That of the MPI program: its parent, which waits for it, has the same name.
+# Prints the engine of the MPI program: its parent, which waits for it, has the same name.
 engine_of_node() {
     local engines process parent
     mapfile -t engines < <(marked mpiio-engine)
@@ -173,7 +174,7 @@ all_degraded() {
     done
 }
 
-@test "slurm: scancel: a batch script's own mount goes on until the script has unmounted it" {
+@test "slurm: scancel: a batch script's own mount stays until the script has unmounted it" {
     scatter_spec
     cat >script <<'END'
 #!/bin/bash
@@ -196,7 +197,7 @@ END
     clean
 }
 
-@test "slurm: a batch script that does not unmount: what was closed is stored, the epilog clears up" {
+@test "slurm: a batch script that does not unmount: closed data is stored, the epilog cleans up" {
     local nodes
     scatter_spec
     for nodes in 1 2; do
@@ -206,7 +207,7 @@ END
         cat out
         held "$nodes"
         clean
-        # On several nodes, each may have got SIGTERM before it is killed.
+        # With several nodes, each may have got SIGTERM before it was killed.
         [ "$nodes" -eq 2 ] ||
             grep "job $job: mpiio-umount: $tmp/p: its daemon had ended: what it had not stored is lost" "$slurm/log"
         rmdir p
@@ -234,7 +235,7 @@ END
     grep "job $job: mpiio-umount: $slurm/jobs/$job: its daemon had ended" "$slurm/log"
 }
 
-@test "slurm: a daemon in a step is warned of, and killed with it; one in a step of its own stores" {
+@test "slurm: a daemon in a step gives a warning and is killed with it; one in a step of its own stores" {
     scatter_spec
     mkdir m
     cat >script <<'END'
@@ -265,7 +266,7 @@ END
     clean
 }
 
-@test "slurm: a job that comes to its time limit" {
+@test "slurm: a job that reaches its time limit" {
     cd "$slurm/limited"
     job=$(<job)
     over TIMEOUT
