@@ -293,6 +293,8 @@ static int check_descriptor(const struct fs_options *options, char **mountpoint)
         return 1;
     }
     *mountpoint = strdup(options->mountpoint);
+    if (*mountpoint == NULL)
+        mpiio_complain(options->name, "out of memory");
     return *mountpoint == NULL;
 }
 

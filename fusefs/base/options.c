@@ -491,6 +491,17 @@ static int take_members(struct fs_options *options)
     return 0;
 }
 
+/* Refuses options that exclude each other. Returns 0, or -EINVAL after one line on stderr. */
+static int check_together(const struct fs_options *options)
+{
+    if (options->create && options->access == FS_ACCESS_RO)
+        return usage(options, "mount options ro and create exclude each other", "");
+    if (options->fuse_fd >= 0 && options->engine_fd >= 0)
+        return usage(options,
+                     "a descriptor as the mount point is for one node: ", options->mountpoint);
+    return 0;
+}
+
 int fs_options_parse(struct fs_options *options, int argc, char **argv)
 {
     static const struct option names[] = {
@@ -537,13 +548,8 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         return error;
     if (take_operands(options, argc - optind, argv + optind) != 0)
         return -EINVAL;
-    if (options->create && options->access == FS_ACCESS_RO)
-        return usage(options, "mount options ro and create exclude each other", "");
     options->fuse_fd = descriptor_of(options->mountpoint);
-    if (options->fuse_fd >= 0 && options->engine_fd >= 0)
-        return usage(options,
-                     "a descriptor as the mount point is for one node: ", options->mountpoint);
-    return 0;
+    return check_together(options);
 }
 
 void fs_options_free(struct fs_options *options)

@@ -102,8 +102,8 @@ int64_t mpiio_slice_seek_hole(struct mpiio_slice *slice, int64_t offset);
  */
 
 /*
- * Writes length bytes from buffer at offset. Returns the number of bytes written from the first on.
- * That is less than length if an error followed. Returns the error (-ENOSPC, -EDQUOT, -EIO, ...) if
+ * Writes length bytes from buffer at offset. Returns the number of bytes written from the first on,
+ * which is less than length if an error followed; or the error (-ENOSPC, -EDQUOT, -EIO, ...) if
  * none was written. After an error, bytes after that number may or may not be stored: write them
  * again. -EINVAL for a view that contains a byte of the file twice. If the file is truncated
  * meanwhile, it is extended again, and no signal is raised.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# What nodes see while others still flush.
+# Reads and syncs on nodes while other nodes still flush.
 
 load helper
 load nodes

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 WIDTH = 100
+LICENSE = "SPDX-License-Identifier: MIT"
 HEADLESS = re.compile(r"(What|Who|Whoever|Whose|That|Of|Where|Whether|Which|So (many|much|long)|"
                       r"How (many|much|long|often|far)|As|The one)\b(?! of the)")
 WORDS = re.compile(r"\b(keepers?|pledges?|deput(y|ies)|heralds?|passed over|(is|are|was|were) told|"
@@ -40,7 +41,7 @@ def hash_comments(text):
     for number, line in enumerate(text.split("\n"), 1):
         if re.match(r"\s*#( |$)", line):
             first = first if block else number
-            block.append(line.strip(" #\t"))
+            block.append(line.strip(" #\t").replace(LICENSE, ""))
         elif block:
             yield first, " ".join(block).strip()
             block = []
