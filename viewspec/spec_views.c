@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "viewspec/export/labels.h"
 #include "viewspec/text/check.h"
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"
@@ -67,13 +68,15 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
 static int check_view_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
 {
     static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
-                                       "memory", "shape", "datarep",  "per_rank", NULL};
+                                       "memory", "shape", "datarep",  "per_rank", "name",
+                                       "dims",   "grid",  NULL};
     static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
                                             "memory", "shape", "datarep",  NULL};
     json_t *list;
     struct vs_place place = {.up = source->place, .key = "per_rank"};
 
-    if (vs_check_keys(error, source->text, source->place, source->view, keys))
+    if (vs_check_keys(error, source->text, source->place, source->view, keys) ||
+        vs_labels_check(source, error))
         return error->code;
     list = json_object_get(source->view, "per_rank");
     if (list == NULL)
@@ -187,6 +190,25 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
         name_rank(spec, &scope, error);
     vs_arena_free(&arena);
     return result;
+}
+
+int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, struct vs_view **view,
+                    bool *ranks, struct vs_error *error)
+{
+    struct vs_arena arena = {0};
+    struct vs_scope scope;
+
+    if (!settle_rank(spec, 0, &arena, &scope, error)) {
+        struct vs_source source = source_of(spec, index, &scope);
+
+        source.view = json;
+        source.shared = NULL;
+        scope.uses_rank = false;
+        vs_view_compile(&source, view, NULL);
+    }
+    *ranks = scope.uses_rank;
+    vs_arena_free(&arena);
+    return error->code;
 }
 
 bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)

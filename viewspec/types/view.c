@@ -85,6 +85,16 @@ const struct vs_repeat *vs_view_elements(const struct vs_view *view)
     return &view->types->etype.elements;
 }
 
+const struct vs_type *vs_view_etype(const struct vs_view *view)
+{
+    return &view->types->etype;
+}
+
+const struct vs_type *vs_view_filetype(const struct vs_view *view)
+{
+    return &view->types->filetype;
+}
+
 const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
 {
     return view->types->filetype.dealing;

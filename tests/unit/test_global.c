@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests global arrays: shapes, names, and boxes of all kinds of filetypes. The oracle computes the
+ * displacement of each element of a box from the array's sizes.
+ */
+
+#include "spec_fixture.h"
+#include "native.h"
+#include "viewspec/global.h"
+#include "viewspec/map.h"
+
+#define FILE_SIZE ((int64_t)1 << 40)
+
+/* A layout as the tests know it: where the elements of a field lie. */
+struct layout {
+    const char *view; /* the members of the view */
+    int ranks;
+    int64_t disp, element, offset; /* bytes: of the array, between elements, of the field */
+    int64_t record;                /* bytes between records */
+    int64_t field, size;           /* number of the field, bytes of its values in an element */
+    int dimensions;
+    int64_t sizes[4], block[4];
+    bool fortran, records;
+};
+
+static struct vs_spec *spec_of(const char *view, int ranks)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec;
+    char *text;
+
+    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {%s}}",
+                         ranks, view) > 0);
+    if (vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error))
+        fail_msg("%s: %s", text, error.reason);
+    free(text);
+    return spec;
+}
+
+/* Returns the displacement of byte `byte` of the field in an element. */
+static int64_t displacement_of(const struct layout *layout, int64_t record, const int64_t *index)
+{
+    int64_t element = 0;
+
+    for (int i = 0; i < layout->dimensions; i++) {
+        int d = layout->fortran ? layout->dimensions - 1 - i : i;
+        element = element * layout->sizes[d] + index[d];
+    }
+    return layout->disp + record * layout->record + element * layout->element + layout->offset;
+}
+
+/* Compares the view of a box with the oracle, element by element. */
+static void check_box(const struct layout *layout, const struct vs_box *box, struct vs_view *view)
+{
+    int64_t index[4], position = 0, elements = box->records;
+
+    for (int d = 0; d < layout->dimensions; d++)
+        elements *= box->count[d];
+    assert_int_equal(vs_view_positions(view, FILE_SIZE), elements * layout->size);
+    for (int64_t i = 0; i < elements; i++, position += layout->size) {
+        int64_t rest = i;
+
+        for (int k = 0; k < layout->dimensions; k++) {
+            int d = layout->fortran ? k : layout->dimensions - 1 - k;
+            index[d] = box->start[d] + rest % box->count[d];
+            rest /= box->count[d];
+        }
+        for (int64_t byte = 0; byte < layout->size; byte++)
+            assert_int_equal(vs_map_displacement(vs_view_map(view), position + byte),
+                             displacement_of(layout, box->record + rest, index) + byte);
+    }
+}
+
+static void check_boxes(const struct layout *layout, const struct vs_global *global)
+{
+    for (int round = 0; round < UNIT_ROUNDS(100); round++) {
+        int64_t start[4], count[4];
+        struct vs_box box = {
+            .field = layout->field, .records = 1, .start = start, .count = count, .raw = round % 2};
+        struct vs_error error = {0};
+        struct vs_view *view;
+
+        for (int d = 0; d < layout->dimensions; d++) {
+            start[d] = rand() % layout->sizes[d];
+            count[d] = 1 + rand() % (layout->sizes[d] - start[d]);
+        }
+        if (layout->records) {
+            box.record = rand() % 5;
+            box.records = 1 + rand() % 3;
+        }
+        if (vs_global_box(global, &box, &view, &error))
+            fail_msg("%s: %s", layout->view, error.reason);
+        check_box(layout, &box, view);
+        vs_view_unref(view);
+    }
+}
+
+static void check(const struct layout *layout)
+{
+    int64_t one = layout->disp + layout->record; /* a file of one record */
+    struct vs_spec *spec = spec_of(layout->view, layout->ranks);
+    const struct vs_global_facts *facts;
+    struct vs_error error = {0};
+    struct vs_global *global;
+
+    if (vs_global_new(spec, 0, layout->records ? FILE_SIZE : one, &global, &error))
+        fail_msg("%s: %s", layout->view, error.reason);
+    facts = vs_global_facts(global);
+    assert_int_equal(facts->dimensions, layout->dimensions);
+    assert_int_equal(facts->fortran, layout->fortran);
+    assert_int_equal(facts->records, layout->records);
+    for (int d = 0; d < layout->dimensions; d++) {
+        assert_int_equal(facts->sizes[d], layout->sizes[d]);
+        assert_int_equal(facts->block[d], layout->block[d]);
+    }
+    assert_int_equal(vs_global_records(global, one), 1);
+    assert_int_equal(vs_global_records(global, layout->disp), 0);
+    check_boxes(layout, global);
+    vs_global_free(global);
+    vs_spec_free(spec);
+}
+
+#define DARRAY(gsizes, distribs, dargs, psizes, order)                                             \
+    "\"filetype\": {\"type\": \"darray\", \"gsizes\": " gsizes ", \"distribs\": " distribs         \
+    ", \"dargs\": " dargs ", \"psizes\": " psizes ", \"order\": " order "}"
+#define STRUCT                                                                                     \
+    "\"etype\": {\"type\": \"struct\", \"blocklengths\": [1, 2, 1], \"displacements\": [0, 8, "    \
+    "24], \"types\": [\"int\", \"double\", \"char\"]}, "
+
+TEST(distributed_arrays)
+{
+    static const struct layout layouts[] = {
+        {"\"disp\": 64, \"etype\": \"double\", " DARRAY("[7, 10]", "[\"block\", \"block\"]",
+                                                        "[null, null]", "[2, 2]", "\"C\""),
+         4,
+         64,
+         8,
+         0,
+         560,
+         0,
+         8,
+         2,
+         {7, 10},
+         {4, 5},
+         false,
+         false},
+        {"\"etype\": \"int\", " DARRAY("[7, 10, 3]", "[\"block\", \"none\", \"block\"]",
+                                       "[2, null, null]", "[4, 1, 3]", "\"Fortran\""),
+         12,
+         0,
+         4,
+         0,
+         840,
+         0,
+         4,
+         3,
+         {7, 10, 3},
+         {2, 10, 1},
+         true,
+         true},
+        {"\"etype\": \"float\", " DARRAY("[9, 4]", "[\"cyclic\", \"none\"]", "[2, null]", "[2, 1]",
+                                         "\"C\""),
+         2,
+         0,
+         4,
+         0,
+         144,
+         0,
+         4,
+         2,
+         {9, 4},
+         {9, 4},
+         false,
+         false},
+        {"\"etype\": \"short\", \"filetype\": {\"type\": \"hpf_block\", \"size\": 11}",
+         3,
+         0,
+         2,
+         0,
+         22,
+         0,
+         2,
+         1,
+         {11},
+         {4},
+         false,
+         true},
+        {"\"etype\": \"short\", \"filetype\": {\"type\": \"hpf_cyclic\", \"size\": 11}",
+         3,
+         0,
+         2,
+         0,
+         22,
+         0,
+         2,
+         1,
+         {11},
+         {11},
+         false,
+         false},
+        {"\"disp\": 5, \"etype\": \"int\", \"filetype\": {\"type\": \"scatter\", \"blocklength\": "
+         "2}",
+         3,
+         5,
+         4,
+         0,
+         4,
+         0,
+         4,
+         0,
+         {0},
+         {0},
+         false,
+         true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+        check(&layouts[i]);
+}
+
+TEST(subarrays)
+{
+    static const struct layout layouts[] = {
+        {"\"etype\": \"double\", \"filetype\": {\"type\": \"subarray\", \"sizes\": [6, 8], "
+         "\"subsizes\": [3, 8], \"starts\": [\"3 * rank\", 0], \"order\": \"C\"}",
+         2,
+         0,
+         8,
+         0,
+         384,
+         0,
+         8,
+         2,
+         {6, 8},
+         {3, 8},
+         false,
+         false},
+        {"\"disp\": 4, \"etype\": \"double\", \"datarep\": \"big-endian\", \"filetype\": "
+         "{\"type\": \"resized\", \"lb\": 0, \"extent\": 392, \"oldtype\": {\"type\": "
+         "\"subarray\", \"sizes\": [6, 8], \"subsizes\": [6, 4], \"starts\": [0, \"4 * rank\"], "
+         "\"order\": \"Fortran\"}}",
+         2,
+         4,
+         8,
+         0,
+         392,
+         0,
+         8,
+         2,
+         {6, 8},
+         {6, 4},
+         true,
+         true},
+        {"\"etype\": \"int\", \"filetype\": {\"type\": \"subarray\", \"sizes\": [6, 8], "
+         "\"subsizes\": [6, 8], \"starts\": [0, 0], \"order\": \"C\", \"oldtype\": {\"type\": "
+         "\"contiguous\", \"count\": 3}}",
+         1,
+         0,
+         12,
+         0,
+         576,
+         0,
+         12,
+         2,
+         {6, 8},
+         {6, 8},
+         false,
+         false},
+        {"\"per_rank\": [{\"filetype\": {\"type\": \"subarray\", \"sizes\": [10], \"subsizes\": "
+         "[3], \"starts\": [0], \"order\": \"C\"}}, {\"filetype\": {\"type\": \"subarray\", "
+         "\"sizes\": [10], \"subsizes\": [7], \"starts\": [3], \"order\": \"C\"}}]",
+         2,
+         0,
+         1,
+         0,
+         10,
+         0,
+         1,
+         1,
+         {10},
+         {3},
+         false,
+         false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+        check(&layouts[i]);
+}
+
+TEST(fields_of_structs)
+{
+    static const char grid[] =
+        STRUCT DARRAY("[5, 4]", "[\"block\", \"cyclic\"]", "[null, 1]", "[2, 2]", "\"C\"");
+    static const char named[] =
+        STRUCT "\"filetype\": {\"type\": \"hpf_block\", \"size\": 9, \"oldtype\": {\"type\": "
+               "\"struct\", \"blocklengths\": [1, 2, 1], \"displacements\": [0, 8, 24], \"types\": "
+               "[\"int\", \"double\", \"char\"]}}";
+    static const int64_t offsets[] = {0, 8, 24}, sizes[] = {4, 16, 1};
+
+    (void)state;
+    for (int64_t field = 0; field < 3; field++) {
+        check(&(struct layout){grid,
+                               4,
+                               0,
+                               32,
+                               offsets[field],
+                               640,
+                               field,
+                               sizes[field],
+                               2,
+                               {5, 4},
+                               {5, 4},
+                               false,
+                               false});
+        check(&(struct layout){
+            named, 4, 0, 32, offsets[field], 288, field, sizes[field], 1, {9}, {3}, false, true});
+    }
+}
+
+TEST(names)
+{
+    struct vs_spec *spec =
+        spec_of("\"name\": \"T\", \"dims\": [\"t\", \"y\", \"x\"], \"grid\": {\"origin\": [1, "
+                "2.5]}, \"etype\": \"int\", " DARRAY("[2, 3]", "[\"none\", \"none\"]",
+                                                     "[null, null]", "[1, 1]", "\"C\""),
+                1);
+    struct vs_error error = {0};
+    struct vs_global_shape shape;
+    struct vs_global *global;
+    const struct vs_global_facts *facts;
+
+    (void)state;
+    assert_int_equal(vs_global_new(spec, 0, 24, &global, &error), 0);
+    facts = vs_global_facts(global);
+    assert_string_equal(facts->name, "T");
+    assert_true(facts->records); /* "dims" names them */
+    assert_true(facts->has_grid);
+    assert_true(facts->origin[0] == 1 && facts->origin[1] == 2.5 && facts->spacing[1] == 1);
+    vs_global_shape(global, 0, vs_global_records(global, 100), &shape);
+    assert_int_equal(shape.dimensions, 3);
+    assert_int_equal(shape.sizes[0], 4);
+    assert_int_equal(shape.block[0], 1);
+    assert_string_equal(shape.dims[0], "t");
+    assert_string_equal(shape.dims[2], "x");
+    vs_global_free(global);
+    vs_spec_free(spec);
+}
+
+TEST(views_without_an_array)
+{
+    static const struct {
+        const char *view, *reason;
+    } cases[] = {
+        {"\"disp\": \"4 * rank\", \"filetype\": {\"type\": \"contiguous\", \"count\": 4}",
+         "the ranks form no array (the filetype must be a subarray, darray, hpf_block, "
+         "hpf_cyclic or scatter)"},
+        {"\"disp\": \"6 * rank\", \"tiles\": 1, " DARRAY("[2, 3]", "[\"none\", \"block\"]",
+                                                         "[null, null]", "[1, 2]", "\"C\""),
+         "the ranks' parts belong to different arrays"},
+        {"\"dims\": [\"x\"], " DARRAY("[2, 3]", "[\"none\", \"block\"]", "[null, null]", "[1, 2]",
+                                      "\"C\""),
+         "\"dims\" has 1 names: the array has 2 dimensions"},
+        {"\"grid\": {\"spacing\": [1]}, " DARRAY("[2, 3]", "[\"none\", \"block\"]", "[null, null]",
+                                                 "[1, 2]", "\"C\""),
+         "\"spacing\" of the grid has 1 numbers: the array has 2 dimensions"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct vs_spec *spec = spec_of(cases[i].view, 2);
+        struct vs_error error = {0};
+        struct vs_global *global;
+
+        assert_int_equal(vs_global_new(spec, 0, 6, &global, &error), -EINVAL);
+        assert_string_equal(error.reason, cases[i].reason);
+        vs_spec_free(spec);
+    }
+}
