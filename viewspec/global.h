@@ -31,8 +31,9 @@ struct vs_global;
 struct vs_global_field {
     const char *name; /* "" if it is the only one; else "f0", "f1", ..., and "f1_f0" if nested */
     const struct vs_basic *basic; /* the type of its values */
-    int64_t values;  /* values in an element; if more than 1, a dimension that varies fastest */
-    bool big_endian; /* the byte order of raw bytes (struct vs_box) */
+    int64_t values; /* values in an element; if more than 1, a dimension that varies fastest */
+    const char *value_dim; /* the name of that dimension */
+    bool big_endian;       /* the byte order of raw bytes (struct vs_box) */
 };
 
 /* Text and arrays are borrowed from the global array. */
@@ -44,7 +45,6 @@ struct vs_global_facts {
                              else equal to sizes */
     const char *const *dims; /* names of the dimensions: "dims", or dim_0, ...; with records their
                                 dimension is the first (the last if fortran) */
-    const char *value_dim;   /* the name of the dimension of values */
     bool fortran;            /* the first dimension varies fastest, not the last */
     bool records;            /* the array repeats: a dimension of records varies slowest of all */
     bool whole;              /* only whole records can be cut out (vs_global_box) */
@@ -105,13 +105,26 @@ int vs_global_box(const struct vs_global *global, const struct vs_box *box, stru
 /* Returns true if values have the same size in the file as in memory, and a byte order. */
 bool vs_global_is_raw(const struct vs_global *global);
 
+/* The part of the array that a rank owns. Ranks may own nothing: a count is 0 then. */
+struct vs_local {
+    bool box; /* it is a box that begins at start; else elements are spread over the array */
+    int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS]; /* facts->dimensions each */
+};
+
 /*
- * Finds the part of the array that a rank owns if it is a box: sets start and count, each with
- * facts->dimensions entries. Returns 0; -EINVAL if it is no box or empty; or another negative errno
- * with error filled.
+ * Finds a rank's part. Without dimensions nothing is set. Returns 0 or a negative errno with error
+ * filled.
  */
-int vs_global_part(const struct vs_global *global, int64_t rank, int64_t *start, int64_t *count,
-                   struct vs_error *error);
+int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
+                    struct vs_error *error);
+
+/*
+ * Compiles a view whose slice is a rank's part of a field, with all records, in the array's order.
+ * raw is as in struct vs_box. The caller owns the reference; the view may outlive the array.
+ * Returns 0 or a negative errno with error filled.
+ */
+int vs_global_slice(const struct vs_global *global, int64_t rank, int64_t field, bool raw,
+                    struct vs_view **view, struct vs_error *error);
 
 #ifdef __cplusplus
 }

@@ -192,13 +192,13 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
     return result;
 }
 
-int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, struct vs_view **view,
-                    bool *ranks, struct vs_error *error)
+int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, int64_t rank,
+                    struct vs_view **view, bool *ranks, struct vs_error *error)
 {
     struct vs_arena arena = {0};
     struct vs_scope scope;
 
-    if (!settle_rank(spec, 0, &arena, &scope, error)) {
+    if (!settle_rank(spec, rank, &arena, &scope, error)) {
         struct vs_source source = source_of(spec, index, &scope);
 
         source.view = json;

@@ -65,12 +65,15 @@ static int add(struct vs_fields *fields, const char *name, const struct vs_repea
                const struct bases *values)
 {
     struct vs_global_field *field = &fields->fields[fields->count];
+    char dim[NAME_SIZE + sizeof("_value")];
 
+    snprintf(dim, sizeof(dim), "%s_value", name);
     *field = (struct vs_global_field){.name = vs_arena_text(fields->arena, name),
                                       .basic = part->basic,
-                                      .values = values->count * fields->etypes};
+                                      .values = values->count * fields->etypes,
+                                      .value_dim = vs_arena_text(fields->arena, dim)};
     fields->etypes_json[fields->count] = etype_of(fields, part->basic, part->file, values);
-    return field->name && fields->etypes_json[fields->count++] ? 0 : -ENOMEM;
+    return fields->etypes_json[fields->count++] && !fields->arena->failure ? 0 : -ENOMEM;
 }
 
 /* Adds the fields of a record, whose instances are at bases. Types nest 64 levels deep at most. */
@@ -102,8 +105,10 @@ static int add_only(struct vs_fields *fields)
 {
     const struct vs_repeat *elements = &fields->etype->elements;
 
-    fields->fields[0] = (struct vs_global_field){
-        .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
+    fields->fields[0] = (struct vs_global_field){.name = "",
+                                                 .basic = elements->basic,
+                                                 .values = elements->count * fields->etypes,
+                                                 .value_dim = "value"};
     fields->count = 1;
     return 0;
 }

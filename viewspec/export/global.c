@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "viewspec/global.h"
-
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fields.h"
+#include "global_private.h"
 #include "viewspec/map_private.h"
-#include "viewspec/spec_private.h"
-#include "viewspec/text/check.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/types/view.h"
 
@@ -19,33 +17,28 @@
  * as well.
  */
 
-struct vs_global {
-    struct vs_arena arena;
-    const struct vs_spec *spec; /* borrowed */
-    size_t index;
-    json_t *whole;        /* the VIEW whose slice is the whole array, with all records; owned */
-    struct vs_view *view; /* the same, compiled */
-    struct vs_global_facts facts;
-    json_t **etypes; /* by field: its etype, or NULL for the view's own; owned */
-};
-
 /* The kinds of filetypes. */
 enum kind { SUBARRAY, DARRAY, HPF_BLOCK, HPF_CYCLIC, SCATTER, OTHER };
 static const char *const kinds[] = {"subarray", "darray", "hpf_block", "hpf_cyclic", "scatter"};
 
-static int fail(const struct vs_global *global, struct vs_error *error, const char *reason)
+int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
 {
+    char reason[256];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason, sizeof(reason), format, arguments);
+    va_end(arguments);
     return vs_fail(error, &global->spec->text, global->spec->views[global->index].place, false,
                    "%s", reason);
 }
 
-static int no_memory(const struct vs_global *global, struct vs_error *error)
+int vs_global_no_memory(const struct vs_global *global, struct vs_error *error)
 {
     return vs_fail_memory(error, &global->spec->text);
 }
 
-/* Follows the names of named types. Returns the definition, borrowed. */
-static json_t *definition(const struct vs_global *global, json_t *type)
+json_t *vs_global_definition(const struct vs_global *global, json_t *type)
 {
     json_t *types = json_object_get(global->spec->root, "types"), *named;
 
@@ -66,12 +59,11 @@ static bool wraps(const json_t *definition)
     return strcmp(type_of(definition), "resized") == 0 || strcmp(type_of(definition), "dup") == 0;
 }
 
-/* Returns the definition of the type inside resized and dup, borrowed. */
-static json_t *innermost(const struct vs_global *global, json_t *type)
+json_t *vs_global_innermost(const struct vs_global *global, json_t *type)
 {
-    type = definition(global, type);
+    type = vs_global_definition(global, type);
     while (wraps(type))
-        type = definition(global, json_object_get(type, "oldtype"));
+        type = vs_global_definition(global, json_object_get(type, "oldtype"));
     return type;
 }
 
@@ -84,15 +76,14 @@ static enum kind kind_of(const json_t *definition)
     return (enum kind)kind;
 }
 
-/* Returns type with the innermost type replaced by inner, whose reference it takes. */
-static json_t *replaced(const struct vs_global *global, json_t *type, json_t *inner)
+json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner)
 {
     json_t *copy;
 
-    type = definition(global, type);
+    type = vs_global_definition(global, type);
     if (!wraps(type))
         return inner;
-    inner = replaced(global, json_object_get(type, "oldtype"), inner);
+    inner = vs_global_replaced(global, json_object_get(type, "oldtype"), inner);
     if (strcmp(type_of(type), "dup") == 0)
         return inner;
     copy = json_copy(type);
@@ -100,10 +91,10 @@ static json_t *replaced(const struct vs_global *global, json_t *type, json_t *in
     return copy;
 }
 
-/* Copies the given keys of a rank's view to a new VIEW object without "per_rank". */
-static json_t *merged(const json_t *view, size_t rank, const char *const *keys)
+json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys)
 {
-    json_t *entry = json_array_get(json_object_get(view, "per_rank"), rank);
+    const json_t *view = global->spec->views[global->index].json;
+    json_t *entry = json_array_get(json_object_get(view, "per_rank"), (size_t)rank);
     json_t *result = json_object();
 
     for (; *keys; keys++) {
@@ -139,7 +130,7 @@ static json_t *box_type(const struct vs_global *global, json_t *view, const json
     json_object_set_new(box, "sizes", sizes);
     json_object_set_new(box, "order", order ? json_incref(order) : json_string("C"));
     /* The etype by its own definition would not be found once it is replaced by a field's. */
-    if (old && !json_equal(definition(global, old), definition(global, etype)))
+    if (old && !json_equal(vs_global_definition(global, old), vs_global_definition(global, etype)))
         json_object_set(box, "oldtype", old);
     return box;
 }
@@ -148,14 +139,14 @@ static json_t *box_type(const struct vs_global *global, json_t *view, const json
  * Returns the VIEW of the whole array as a rank's view describes it, or NULL if memory is
  * exhausted.
  */
-static json_t *whole_of(const struct vs_global *global, size_t rank)
+static json_t *whole_of(const struct vs_global *global, int64_t rank)
 {
     static const char *const keys[] = {"disp", "etype", "filetype", "tiles", "datarep", NULL};
     static const char *const all[] = {"disp",   "etype",   "filetype", "tiles", "buftype",
                                       "memory", "datarep", "shape",    NULL};
-    const json_t *view = global->spec->views[global->index].json;
-    json_t *whole = merged(view, rank, global->facts.whole ? all : keys);
-    json_t *type = json_object_get(whole, "filetype"), *inner = innermost(global, type), *old;
+    json_t *whole = vs_global_merged(global, rank, global->facts.whole ? all : keys);
+    json_t *type = json_object_get(whole, "filetype"), *inner = vs_global_innermost(global, type),
+           *old;
 
     if (global->facts.whole)
         return whole;
@@ -164,7 +155,8 @@ static json_t *whole_of(const struct vs_global *global, size_t rank)
         inner = old ? json_incref(old) : json_string("etype");
     else
         inner = kind_of(inner) > HPF_CYCLIC ? NULL : box_type(global, whole, inner, NULL, NULL);
-    if (inner == NULL || json_object_set_new(whole, "filetype", replaced(global, type, inner))) {
+    if (inner == NULL ||
+        json_object_set_new(whole, "filetype", vs_global_replaced(global, type, inner))) {
         json_decref(whole);
         return NULL;
     }
@@ -174,22 +166,22 @@ static json_t *whole_of(const struct vs_global *global, size_t rank)
 static int compile(const struct vs_global *global, json_t *json, struct vs_view **view, bool *ranks,
                    struct vs_error *error)
 {
-    return vs_spec_view_of(global->spec, global->index, json, view, ranks, error);
+    return vs_spec_view_of(global->spec, global->index, json, 0, view, ranks, error);
 }
 
 /* Fails if the array of another rank differs from rank 0's. */
 static int check_ranks(const struct vs_global *global, struct vs_error *error)
 {
-    size_t count =
-        json_array_size(json_object_get(global->spec->views[global->index].json, "per_rank"));
+    const json_t *view = global->spec->views[global->index].json;
+    int64_t count = (int64_t)json_array_size(json_object_get(view, "per_rank"));
 
-    for (size_t rank = 1; rank < count; rank++) {
+    for (int64_t rank = 1; rank < count; rank++) {
         json_t *other = whole_of(global, rank);
         bool same = other && json_equal(other, global->whole);
 
         json_decref(other);
         if (!same)
-            return fail(global, error, "the ranks' parts belong to different arrays");
+            return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
     }
     return 0;
 }
@@ -199,18 +191,19 @@ static int find_kind(struct vs_global *global, enum kind *kind, struct vs_error 
 {
     const struct vs_spec *spec = global->spec;
     static const char *const keys[] = {"filetype", NULL};
-    json_t *view = merged(spec->views[global->index].json, 0, keys);
+    json_t *view = vs_global_merged(global, 0, keys);
     json_t *type = json_object_get(view, "filetype");
-    bool wrapped = wraps(definition(global, type));
+    bool wrapped = wraps(vs_global_definition(global, type));
 
-    *kind = kind_of(innermost(global, type));
+    *kind = kind_of(vs_global_innermost(global, type));
     json_decref(view);
     global->facts.dimensions = *kind == SCATTER && !wrapped ? 0 : -1;
     global->facts.whole = *kind == OTHER || (*kind == SCATTER && wrapped);
     if (global->facts.whole && spec->ranks > 1 && !vs_spec_view_is_common(spec, global->index))
-        return fail(global, error,
-                    "the ranks form no array (the filetype must be a subarray, darray, hpf_block, "
-                    "hpf_cyclic or scatter)");
+        return vs_global_fail(
+            global, error,
+            "the ranks form no array (the filetype must be a subarray, darray, hpf_block, "
+            "hpf_cyclic or scatter)");
     return 0;
 }
 
@@ -242,14 +235,14 @@ static int find_shape(struct vs_global *global, int64_t *etypes, struct vs_error
 
     *etypes = 1;
     if (map->tile_size == 0)
-        return fail(global, error, "the array is empty");
+        return vs_global_fail(global, error, "the array is empty");
     if (global->facts.whole) {
         if (vs_view_gaps(global->view))
-            return fail(global, error, "a slice with gaps is no array");
+            return vs_global_fail(global, error, "a slice with gaps is no array");
         find_whole_shape(global);
     } else if (global->facts.dimensions != 0) {
         if (part == NULL || part->etypes == 0)
-            return fail(global, error, "the ranks form no array");
+            return vs_global_fail(global, error, "the ranks form no array");
         global->facts.dimensions = part->dimensions;
         global->facts.sizes = part->sizes;
         global->facts.fortran = part->fortran;
@@ -258,7 +251,7 @@ static int find_shape(struct vs_global *global, int64_t *etypes, struct vs_error
         *etypes = map->tile_size / vs_view_facts(global->view)->etype_file_size;
     }
     if (global->facts.dimensions > VS_GLOBAL_DIMENSIONS - 2)
-        return fail(global, error, "the array has too many dimensions");
+        return vs_global_fail(global, error, "the array has too many dimensions");
     return 0;
 }
 
@@ -270,11 +263,11 @@ static int find_fields(struct vs_global *global, int64_t etypes, struct vs_error
     int failure = vs_fields_find(&fields);
 
     if (failure == -E2BIG)
-        return fail(global, error, "the etype has too many parts for fields");
+        return vs_global_fail(global, error, "the etype has too many parts for fields");
     if (failure)
-        return no_memory(global, error);
+        return vs_global_no_memory(global, error);
     global->facts.fields = fields.count;
-    global->facts.field = fields.fields;
+    global->facts.field = global->field = fields.fields;
     global->etypes = fields.etypes_json;
     for (int64_t i = 0; i < fields.count; i++)
         fields.fields[i].big_endian =
@@ -283,103 +276,24 @@ static int find_fields(struct vs_global *global, int64_t etypes, struct vs_error
     return 0;
 }
 
-/* Returns the shape of rank 0's part, or NULL if it is no block of a regular grid. */
-static const int64_t *block_of(struct vs_global *global, enum kind kind)
+/* Sets the block to the shape of rank 0's part if that is a block of a regular grid. */
+static void find_block(struct vs_global *global, enum kind kind)
 {
     int64_t n = global->facts.dimensions;
     int64_t *block = vs_arena_array(&global->arena, n, sizeof(*block));
-    int64_t *start = vs_arena_array(&global->arena, n, sizeof(*start));
     struct vs_error error = {0};
+    struct vs_local local;
 
-    if (global->facts.whole || n == 0 || kind == HPF_CYCLIC || block == NULL || start == NULL ||
-        vs_global_part(global, 0, start, block, &error))
-        return NULL;
-    for (int64_t d = 0; d < n; d++)
-        if (start[d] != 0)
-            return NULL;
-    return block;
-}
-
-/* Names the dimensions: by "dims", or dim_0, ... with the view's name if there are several. */
-static int name_dimensions(struct vs_global *global, const json_t *dims, struct vs_error *error)
-{
-    struct vs_global_facts *facts = &global->facts;
-    const char *view = vs_spec_view_name(global->spec, global->index);
-    int64_t n = facts->dimensions, given = (int64_t)json_array_size(dims);
-    int64_t values = facts->fields == 1 && facts->field[0].values > 1;
-    const char **names = vs_arena_array(&global->arena, n + 1, sizeof(*names));
-    bool first = facts->records && !facts->fortran;
-    char text[300];
-
-    if (dims && given != n && given != n + facts->records + values)
-        return vs_fail(error, &global->spec->text, global->spec->views[global->index].place, false,
-                       "\"dims\" has %lld names: the array has %lld dimensions", (long long)given,
-                       (long long)(n + facts->records + values));
-    if (names == NULL)
-        return no_memory(global, error);
-    facts->value_dim = "value";
-    for (int64_t i = 0, d = 0; i < n + facts->records; i++) {
-        bool record = facts->records && i == (first ? 0 : n);
-        /* The values come last in C order, first in Fortran order. */
-        int64_t at = given == n ? d : i + (facts->fortran ? values : 0);
-
-        snprintf(text, sizeof(text), "%s%s", view ? view : "", view ? "_" : "");
-        if (record)
-            snprintf(text, sizeof(text), "record");
-        else
-            snprintf(text + strlen(text), 40, "dim_%lld", (long long)d);
-        d += !record;
-        if (given && !(record && given == n))
-            names[i] = json_string_value(json_array_get(dims, (size_t)at));
-        else
-            names[i] = vs_arena_text(&global->arena, text);
+    global->facts.block = global->facts.sizes;
+    if (global->facts.whole || n == 0 || kind == HPF_CYCLIC || block == NULL ||
+        vs_global_local(global, 0, &local, &error) || !local.box)
+        return;
+    for (int64_t d = 0; d < n; d++) {
+        block[d] = local.count[d];
+        if (local.start[d] != 0 || local.count[d] == 0)
+            return;
     }
-    if (given > n && values)
-        facts->value_dim =
-            json_string_value(json_array_get(dims, facts->fortran ? 0 : (size_t)given - 1));
-    facts->dims = names;
-    return global->arena.failure ? no_memory(global, error) : 0;
-}
-
-/* Reads the numbers under key of "grid"; absent ones keep their values. */
-static int read_numbers(struct vs_global *global, const json_t *grid, const char *key,
-                        double *numbers, struct vs_error *error)
-{
-    const json_t *list = json_object_get(grid, key);
-
-    if (list && (int64_t)json_array_size(list) != global->facts.dimensions)
-        return vs_fail(error, &global->spec->text, global->spec->views[global->index].place, false,
-                       "\"%s\" of the grid has %zu numbers: the array has %lld dimensions", key,
-                       json_array_size(list), (long long)global->facts.dimensions);
-    for (size_t i = 0; i < json_array_size(list); i++)
-        numbers[i] = json_number_value(json_array_get(list, i));
-    return 0;
-}
-
-/* Reads "name", "dims" and "grid". */
-static int find_names(struct vs_global *global, int64_t file_size, struct vs_error *error)
-{
-    struct vs_global_facts *facts = &global->facts;
-    const json_t *json = global->spec->views[global->index].json;
-    const json_t *dims = json_object_get(json, "dims"), *grid = json_object_get(json, "grid");
-    const char *name = json_string_value(json_object_get(json, "name"));
-    int64_t values = facts->fields == 1 && facts->field[0].values > 1;
-    int error_code;
-
-    facts->name = name ? name : vs_spec_view_name(global->spec, global->index);
-    facts->name = facts->name ? facts->name : "data";
-    facts->records = true;
-    facts->records = facts->dimensions == 0 || vs_global_records(global, file_size) > 1 ||
-                     (int64_t)json_array_size(dims) > facts->dimensions + values;
-    for (int d = 0; d < 3; d++)
-        facts->spacing[d] = 1;
-    facts->has_grid = grid != NULL;
-    if (grid && facts->dimensions > 3)
-        return fail(global, error, "\"grid\" is possible with up to 3 dimensions only");
-    error_code = name_dimensions(global, dims, error);
-    if (!error_code)
-        error_code = read_numbers(global, grid, "origin", facts->origin, error);
-    return error_code ? error_code : read_numbers(global, grid, "spacing", facts->spacing, error);
+    global->facts.block = block;
 }
 
 static int make(struct vs_global *global, int64_t file_size, struct vs_error *error)
@@ -392,19 +306,18 @@ static int make(struct vs_global *global, int64_t file_size, struct vs_error *er
         return error->code;
     global->whole = whole_of(global, 0);
     if (global->whole == NULL)
-        return no_memory(global, error);
+        return vs_global_no_memory(global, error);
     if (compile(global, global->whole, &global->view, &ranks, error) || check_ranks(global, error))
         return error->code;
     if (ranks && !global->facts.whole)
-        return fail(global, error, "the ranks' parts belong to different arrays");
+        return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
     if (vs_view_facts(global->view)->datarep == VS_USER)
-        return fail(global, error, "a user-defined data representation is not possible here");
+        return vs_global_fail(global, error,
+                              "a user-defined data representation is not possible here");
     if (find_shape(global, &etypes, error) || find_fields(global, etypes, error))
         return error->code;
-    global->facts.block = block_of(global, kind);
-    if (global->facts.block == NULL)
-        global->facts.block = global->facts.sizes;
-    return find_names(global, file_size, error);
+    find_block(global, kind);
+    return vs_global_label(global, file_size, error);
 }
 
 int vs_global_new(const struct vs_spec *spec, size_t index, int64_t file_size,
@@ -471,7 +384,7 @@ void vs_global_shape(const struct vs_global *global, int64_t field, int64_t reco
 
     shape->dimensions = 0;
     if (values > 1 && facts->fortran)
-        add_dimension(shape, values, values, facts->value_dim);
+        add_dimension(shape, values, values, facts->field[field].value_dim);
     if (first)
         add_dimension(shape, records, 1, facts->dims[0]);
     for (int64_t d = 0; d < n; d++)
@@ -479,7 +392,7 @@ void vs_global_shape(const struct vs_global *global, int64_t field, int64_t reco
     if (facts->records && !first)
         add_dimension(shape, records, 1, facts->dims[n]);
     if (values > 1 && !facts->fortran)
-        add_dimension(shape, values, values, facts->value_dim);
+        add_dimension(shape, values, values, facts->field[field].value_dim);
 }
 
 static json_t *list_of(const int64_t *numbers, int64_t count)
@@ -505,8 +418,8 @@ static int cut(const struct vs_global *global, const struct vs_box *box, json_t 
     if (!global->facts.whole && n > 0) {
         counts = list_of(box->count, n);
         starts = list_of(box->start, n);
-        inner = box_type(global, view, innermost(global, type), counts, starts);
-        error |= json_object_set_new(view, "filetype", replaced(global, type, inner));
+        inner = box_type(global, view, vs_global_innermost(global, type), counts, starts);
+        error |= json_object_set_new(view, "filetype", vs_global_replaced(global, type, inner));
         json_decref(counts);
         json_decref(starts);
     }
@@ -529,65 +442,9 @@ int vs_global_box(const struct vs_global *global, const struct vs_box *box, stru
     if (failure == 0)
         compile(global, json, view, &ranks, error);
     else if (failure == -ENOMEM)
-        no_memory(global, error);
+        vs_global_no_memory(global, error);
     else
-        fail(global, error, "the box is outside the array");
+        vs_global_fail(global, error, "the box is outside the array");
     json_decref(json);
     return error->code;
-}
-
-/* Sets the indices of the element at a displacement from the array's first byte. */
-static void indices(const struct vs_global *global, int64_t element, int64_t *index)
-{
-    int64_t n = global->facts.dimensions;
-
-    for (int64_t i = 0; i < n; i++) {
-        int64_t d = global->facts.fortran ? i : n - 1 - i;
-
-        index[d] = element % global->facts.sizes[d];
-        element /= global->facts.sizes[d];
-    }
-}
-
-/* Sets start and count if the part of a view is a box of the array. */
-static int part_of(const struct vs_global *global, const struct vs_view *view, int64_t *start,
-                   int64_t *count)
-{
-    const struct vs_array *whole = vs_view_filetype(global->view)->part;
-    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
-    const struct vs_node *tile = vs_view_filetype(view)->node;
-    int64_t n = global->facts.dimensions, elements = 1, size;
-
-    if (tile == NULL || facts->tile_size == 0)
-        return -EINVAL;
-    size = whole->etypes * vs_view_facts(view)->etype_file_size;
-    indices(global, vs_node_seek(tile, 0) / whole->element, start);
-    indices(global, vs_node_seek(tile, tile->size - 1) / whole->element, count);
-    for (int64_t d = 0; d < n; d++) {
-        count[d] -= start[d] - 1;
-        if (count[d] < 1 || __builtin_mul_overflow(elements, count[d], &elements))
-            return -EINVAL;
-    }
-    return elements == tile->size / size ? 0 : -EINVAL;
-}
-
-int vs_global_part(const struct vs_global *global, int64_t rank, int64_t *start, int64_t *count,
-                   struct vs_error *error)
-{
-    struct vs_view *view;
-    int result;
-
-    if (global->facts.whole || global->facts.dimensions == 0) {
-        for (int64_t d = 0; d < global->facts.dimensions; d++) {
-            start[d] = 0;
-            count[d] = global->facts.sizes[d];
-        }
-        return global->facts.whole ? 0 : -EINVAL;
-    }
-    result = vs_spec_view(global->spec, global->index, rank, &view, error);
-    if (result)
-        return result;
-    result = part_of(global, view, start, count);
-    vs_view_unref(view);
-    return result;
 }

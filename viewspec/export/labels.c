@@ -2,8 +2,10 @@
 #include "labels.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "global_private.h"
 #include "viewspec/text/check.h"
 
 /* The longest name, so that a file can be called by it. */
@@ -93,4 +95,84 @@ int vs_labels_check(const struct vs_source *source, struct vs_error *error)
     if (!result && dims)
         result = check_dims(source, error, dims);
     return result || !grid ? result : check_grid(source, error, grid);
+}
+
+/* Names the dimensions: by "dims", or dim_0, ... with the view's name if there are several. */
+static int name_dimensions(struct vs_global *global, const json_t *dims, struct vs_error *error)
+{
+    struct vs_global_facts *facts = &global->facts;
+    const char *view = vs_spec_view_name(global->spec, global->index);
+    int64_t n = facts->dimensions, given = (int64_t)json_array_size(dims);
+    int64_t values = facts->fields == 1 && facts->field[0].values > 1;
+    const char **names = vs_arena_array(&global->arena, n + 1, sizeof(*names));
+    bool first = facts->records && !facts->fortran;
+    char text[300];
+
+    if (dims && given != n && given != n + facts->records + values)
+        return vs_global_fail(global, error,
+                              "\"dims\" has %lld names: the array has %lld dimensions",
+                              (long long)given, (long long)(n + facts->records + values));
+    if (names == NULL)
+        return vs_global_no_memory(global, error);
+    for (int64_t i = 0, d = 0; i < n + facts->records; i++) {
+        bool record = facts->records && i == (first ? 0 : n);
+        /* The values come last in C order, first in Fortran order. */
+        int64_t at = given == n ? d : i + (facts->fortran ? values : 0);
+
+        snprintf(text, sizeof(text), "%s%s", view ? view : "", view ? "_" : "");
+        if (record)
+            snprintf(text, sizeof(text), "record");
+        else
+            snprintf(text + strlen(text), 40, "dim_%lld", (long long)d);
+        d += !record;
+        if (given && !(record && given == n))
+            names[i] = json_string_value(json_array_get(dims, (size_t)at));
+        else
+            names[i] = vs_arena_text(&global->arena, text);
+    }
+    if (given > n && values)
+        global->field[0].value_dim =
+            json_string_value(json_array_get(dims, facts->fortran ? 0 : (size_t)given - 1));
+    facts->dims = names;
+    return global->arena.failure ? vs_global_no_memory(global, error) : 0;
+}
+
+/* Reads the numbers under key of "grid"; absent ones keep their values. */
+static int read_numbers(struct vs_global *global, const json_t *grid, const char *key,
+                        double *numbers, struct vs_error *error)
+{
+    const json_t *list = json_object_get(grid, key);
+
+    if (list && (int64_t)json_array_size(list) != global->facts.dimensions)
+        return vs_global_fail(global, error,
+                              "\"%s\" of the grid has %zu numbers: the array has %lld dimensions",
+                              key, json_array_size(list), (long long)global->facts.dimensions);
+    for (size_t i = 0; i < json_array_size(list); i++)
+        numbers[i] = json_number_value(json_array_get(list, i));
+    return 0;
+}
+
+int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error *error)
+{
+    struct vs_global_facts *facts = &global->facts;
+    const json_t *json = global->spec->views[global->index].json;
+    const json_t *dims = json_object_get(json, "dims"), *grid = json_object_get(json, "grid");
+    const char *name = json_string_value(json_object_get(json, "name"));
+    int64_t values = facts->fields == 1 && facts->field[0].values > 1;
+    int error_code;
+
+    facts->name = name ? name : vs_spec_view_name(global->spec, global->index);
+    facts->name = facts->name ? facts->name : "data";
+    facts->records = true;
+    facts->records = facts->dimensions == 0 || vs_global_records(global, file_size) > 1 ||
+                     (int64_t)json_array_size(dims) > facts->dimensions + values;
+    for (int d = 0; d < 3; d++)
+        facts->spacing[d] = 1;
+    facts->has_grid = grid != NULL;
+    if (grid && facts->dimensions > 3)
+        return vs_global_fail(global, error, "\"grid\" is possible with up to 3 dimensions only");
+    error_code = name_dimensions(global, dims, error);
+    if (!error_code)
+        error_code = read_numbers(global, grid, "origin", facts->origin, error);
+    return error_code ? error_code : read_numbers(global, grid, "spacing", facts->spacing, error);
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_GLOBAL_PRIVATE_H
+#define VS_GLOBAL_PRIVATE_H
+
+#include "viewspec/base/arena.h"
+#include "viewspec/global.h"
+#include "viewspec/spec_private.h"
+
+/* Private to viewspec/export/: the contents of a global array. */
+
+struct vs_global {
+    struct vs_arena arena;
+    const struct vs_spec *spec; /* borrowed */
+    size_t index;
+    json_t *whole;        /* the VIEW whose slice is the whole array, with all records; owned */
+    struct vs_view *view; /* the same, compiled */
+    struct vs_global_facts facts;
+    struct vs_global_field *field; /* facts.field */
+    json_t **etypes;               /* by field: its etype, or NULL for the view's own; owned */
+};
+
+/* Record an error of the view. Return its code. */
+int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int vs_global_no_memory(const struct vs_global *global, struct vs_error *error);
+
+/* Follows the names of named types. Returns the definition, borrowed. */
+json_t *vs_global_definition(const struct vs_global *global, json_t *type);
+
+/* Returns the definition of the type inside resized and dup, borrowed. */
+json_t *vs_global_innermost(const struct vs_global *global, json_t *type);
+
+/* Returns type with the innermost type replaced by inner, whose reference it takes. */
+json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner);
+
+/* Returns a new VIEW object of the given keys of a rank's view, without "per_rank". */
+json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);
+
+/*
+ * labels.c: sets the names of the array and of its dimensions, its records and its grid. Returns 0
+ * or a negative errno, with error filled.
+ */
+int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error *error);
+
+#endif

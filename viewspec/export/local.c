@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "global_private.h"
+#include "viewspec/map_private.h"
+#include "viewspec/types/view.h"
+
+/* The parts of a global array that ranks own. */
+
+/* Sets the indices of the element at a displacement from the array's first byte. */
+static void indices(const struct vs_global *global, int64_t element, int64_t *index)
+{
+    int64_t n = global->facts.dimensions;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t d = global->facts.fortran ? i : n - 1 - i;
+
+        index[d] = element % global->facts.sizes[d];
+        element /= global->facts.sizes[d];
+    }
+}
+
+/* Returns true if the elements of a tile, from start on, are a box of count. Sets both. */
+static bool is_box(const struct vs_global *global, const struct vs_node *tile, int64_t size,
+                   struct vs_local *local)
+{
+    int64_t element = vs_view_filetype(global->view)->part->element, elements = 1;
+
+    indices(global, vs_node_seek(tile, 0) / element, local->start);
+    indices(global, vs_node_seek(tile, tile->size - 1) / element, local->count);
+    for (int64_t d = 0; d < global->facts.dimensions; d++) {
+        local->count[d] -= local->start[d] - 1;
+        if (local->count[d] < 1 || __builtin_mul_overflow(elements, local->count[d], &elements))
+            return false;
+    }
+    return elements == tile->size / size;
+}
+
+/* Fills local from the compiled view of its rank. */
+static void find_local(const struct vs_global *global, const struct vs_view *view,
+                       struct vs_local *local)
+{
+    const struct vs_array *whole = vs_view_filetype(global->view)->part;
+    const struct vs_array *part = vs_view_filetype(view)->part;
+    const struct vs_node *tile = vs_view_filetype(view)->node;
+    int64_t size = whole->etypes * vs_view_facts(view)->etype_file_size;
+
+    local->box = tile && is_box(global, tile, size, local);
+    for (int64_t d = 0; d < global->facts.dimensions && !local->box; d++) {
+        local->start[d] = 0;
+        local->count[d] = part ? part->owned[d] : tile ? tile->size / size : 0;
+    }
+}
+
+int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
+                    struct vs_error *error)
+{
+    struct vs_view *view;
+
+    local->box = global->facts.whole;
+    for (int64_t d = 0; d < global->facts.dimensions; d++) {
+        local->start[d] = 0;
+        local->count[d] = global->facts.sizes[d];
+    }
+    if (global->facts.whole || global->facts.dimensions == 0)
+        return 0;
+    if (vs_spec_view(global->spec, global->index, rank, &view, error))
+        return error->code;
+    find_local(global, view, local);
+    vs_view_unref(view);
+    return 0;
+}
+
+/* Removes an oldtype that is the etype by its own definition, as box_type does. */
+static json_t *by_etype(const struct vs_global *global, json_t *view)
+{
+    json_t *inner = vs_global_innermost(global, json_object_get(view, "filetype"));
+    json_t *old = json_object_get(inner, "oldtype");
+
+    if (old == NULL || !json_equal(vs_global_definition(global, old),
+                                   vs_global_definition(global, json_object_get(view, "etype"))))
+        return json_incref(json_object_get(view, "filetype"));
+    inner = json_copy(inner);
+    json_object_del(inner, "oldtype");
+    return vs_global_replaced(global, json_object_get(view, "filetype"), inner);
+}
+
+int vs_global_slice(const struct vs_global *global, int64_t rank, int64_t field, bool raw,
+                    struct vs_view **view, struct vs_error *error)
+{
+    static const char *const keys[] = {"disp",    "etype",  "filetype", "tiles",
+                                       "buftype", "memory", "datarep",  NULL};
+    json_t *etype = global->etypes[field], *json;
+    int failed = 0;
+    bool ranks;
+
+    json = vs_global_merged(global, rank, keys);
+    if (!global->facts.whole) {
+        json_object_del(json, "buftype");
+        json_object_del(json, "memory");
+    }
+    if (etype && json_object_get(json, "filetype"))
+        failed = json_object_set_new(json, "filetype", by_etype(global, json));
+    if (etype)
+        failed |= json_object_set(json, "etype", etype);
+    if (raw)
+        json_object_del(json, "datarep");
+    if (failed || json == NULL)
+        vs_global_no_memory(global, error);
+    else
+        vs_spec_view_of(global->spec, global->index, json, rank, view, &ranks, error);
+    json_decref(json);
+    return error->code;
+}
