@@ -179,6 +179,50 @@ static int check_views(struct fs_session *session)
     return status;
 }
 
+/* Prints why the views cannot be shown in a format. */
+static int refuse_format(const struct fs_session *session, enum fs_format format,
+                         const struct vs_error *why)
+{
+    static const char *const names[] = {[FS_NETCDF] = "nc", [FS_VTK] = "vti", [FS_ZARR] = "zarr"};
+    char text[1536];
+
+    mpiio_complain(session->options->name, "%s: option %s: %s", session->options->spec,
+                   names[format], vs_error_text(why, text, sizeof(text)));
+    return 2;
+}
+
+/* Sets up the files for other programs that the options ask for. */
+static int open_exports(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    struct fs_exports_wish wish = {.tree = &session->tree,
+                                   .store = session->store,
+                                   .formats = (unsigned)options->nc << FS_NETCDF |
+                                              (unsigned)options->vti << FS_VTK |
+                                              (unsigned)options->zarr << FS_ZARR};
+    enum fs_format format = FS_ZARR;
+    struct vs_error why = {0};
+    int error;
+
+    if (wish.formats == 0)
+        return 0;
+    error = fs_exports_init(&session->exports, &wish, &format, &why);
+    if (error == -EINVAL)
+        return refuse_format(session, format, &why);
+    if (error != 0) {
+        mpiio_complain(options->name, "%s: %s", session->file, strerror(-error));
+        return 1;
+    }
+    if (session->exports.zarr != NULL && vs_spec_find_view(session->spec, "zarr") >= 0) {
+        mpiio_complain(options->name,
+                       "%s: option zarr: the name is taken by a view (give the view another name)",
+                       options->spec);
+        return 2;
+    }
+    session->tree.exports = &session->exports;
+    return 0;
+}
+
 static bool is_no_permission(int error)
 {
     return error == -EACCES || error == -EPERM || error == -EROFS || error == -ETXTBSY;
@@ -416,7 +460,7 @@ static int choose_mode(struct fs_session *session)
 
     if (!session->options->unique || session->cache != NULL || session->cluster.nodes > 1 ||
         fs_atomic_is_on(&session->atomic) || session->read_only != 0 || session->tree.views > 1 ||
-        session->tree.npy || session->tree.whole)
+        session->tree.npy || session->tree.whole || session->tree.exports != NULL)
         return 0;
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(&session->overlaps, 0, &disjoint);
@@ -488,6 +532,8 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     if (status == 0)
         status = check_views(session);
     if (status == 0)
+        status = open_exports(session);
+    if (status == 0)
         status = choose_mode(session);
     if (status == 0)
         status = set_up_pointers(session);
@@ -533,6 +579,7 @@ void fs_mount_close(struct fs_session *session)
         for (size_t view = 0; view <= session->tree.views; view++)
             vs_view_unref(session->common[view]);
     free(session->common);
+    fs_exports_free(&session->exports);
     free(session->overlaps.known);
     mpiio_store_drop_cache(session->store, session->cache);
     mpiio_store_close(session->store);

@@ -38,6 +38,7 @@
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"
 #include "fusefs/storing/settling.h"
+#include "fusefs/names/exports.h"
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
 
@@ -66,6 +67,7 @@ struct fs_session {
     const struct fs_options *options; /* borrowed */
     struct vs_spec *spec;
     struct fs_tree tree;
+    struct fs_exports exports;
     struct vs_view **common; /* by view: the view of all ranks, or NULL if they differ */
     struct mpiio_store *store;
     struct mpiio_cache *cache; /* write-back; NULL: writes go directly to the file */

@@ -69,6 +69,9 @@ void vs_global_free(struct vs_global *global);
 /* Returns the facts, borrowed. */
 const struct vs_global_facts *vs_global_facts(const struct vs_global *global);
 
+/* Returns the number of ranks of the spec. */
+int64_t vs_global_ranks(const struct vs_global *global);
+
 /* Returns the number of complete records in a file of that size: 0 or 1 without records. */
 int64_t vs_global_records(const struct vs_global *global, int64_t file_size);
 

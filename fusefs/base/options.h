@@ -63,6 +63,7 @@ struct fs_options {
     enum fs_wish passthrough; /* FUSE passthrough of identity views */
     bool direct;              /* reads bypass the page cache */
     bool npy;                 /* provide each slice also with a NumPy header */
+    bool nc, vti, zarr;       /* provide the arrays also in netCDF, VTK's ImageData, Zarr */
     bool allow_other, default_permissions; /* the latter is implied by the former */
     bool has_fsname, has_subtype;
     int engine_fd; /* connection to the engine that started this daemon; -1: none */

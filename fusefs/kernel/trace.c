@@ -223,19 +223,22 @@ static void name_inode(const struct fs_tree *tree, uint64_t inode, char *text, s
                                         [FS_FILE] = ".mpiio/file",
                                         [FS_FOLDER] = "",
                                         [FS_SELF] = "self",
-                                        [FS_ORDERED] = "ordered"};
+                                        [FS_ORDERED] = "ordered",
+                                        [FS_EXPORT] = "zarr/...",
+                                        [FS_EXPORT_FOLDER] = "zarr"};
     struct fs_node node = fs_tree_node(tree, inode);
-    bool in_folder = tree->folders && node.kind >= FS_FOLDER && !fs_tree_is_whole(tree, node);
+    bool in_folder = tree->folders && node.kind >= FS_FOLDER && node.format != FS_ZARR &&
+                     !fs_tree_is_whole(tree, node);
     char name[FS_NAME_SIZE] = "";
 
     if (node.kind == FS_NONE) {
         snprintf(text, size, "inode:%" PRIu64, inode);
         return;
     }
-    if (node.kind == FS_SLICE)
+    if (node.kind == FS_SLICE || (node.kind == FS_EXPORT && node.format != FS_ZARR))
         fs_tree_rank_name(tree, node, name);
     else
-        snprintf(name, sizeof(name), "%s%s", fixed[node.kind], node.npy ? ".npy" : "");
+        snprintf(name, sizeof(name), "%s", fixed[node.kind]);
     snprintf(text, size, "%s%s%s%s", in_folder ? vs_spec_view_name(tree->spec, node.view) : "",
              in_folder ? "/" : "", node.ordered ? "ordered/" : "", name);
 }

@@ -13,6 +13,7 @@
 #include "slices.h"
 #include "version.h"
 
+struct mpiio_export;
 struct mpiio_share;
 struct fs_handle_ops;
 struct fs_prefetch;
@@ -74,6 +75,7 @@ struct fs_handle {
 
     char *text;
     size_t length;
+    struct mpiio_export *export; /* an open file for other programs */
 };
 
 static inline struct fs_handle *fs_handle_of(const struct fuse_file_info *info)

@@ -66,15 +66,15 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
         error = vs_spec_view(slices->tree->spec, node.view, node.rank, &view, why);
     if (error == 0)
         error = mpiio_slice_new(slices->store, view, slices->narrow, &slice->slice);
-    if (error == 0 && node.npy)
+    if (error == 0 && node.format == FS_NPY)
         error = vs_npy_new(view, &slice->npy);
     if (error != 0) {
         free_slice(slice);
         return error;
     }
-    if (node.npy)
+    if (node.format == FS_NPY)
         slice->header = vs_npy_length(slice->npy);
-    node.npy = false;
+    node.format = FS_PLAIN;
     slice->data = fs_tree_inode(node);
     mpiio_slice_set_id(slice->slice, slice->data);
     *made = slice;
@@ -184,7 +184,7 @@ static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slic
     assert(mpiio_is_held(&slices->lock));
     if (!slices->tree->npy)
         return NULL;
-    node.npy = !node.npy;
+    node.format = node.format == FS_NPY ? FS_PLAIN : FS_NPY;
     twin = mpiio_lru_find(&slices->table, fs_tree_inode(node));
     return twin != NULL && twin->handles > 0 ? twin : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exports.h"
 #include "viewspec/members/members.h"
 
 #define INODE_FOLDERS 16
@@ -15,12 +16,16 @@
 #define ORDERED_KIND 49
 #define ORDERED_USE  31
 #define ORDERED_USES (1u << (ORDERED_KIND - ORDERED_USE))
+/* Marks inode numbers of exports. The lower bits are, from the top: view, format, and rank + 1. */
+#define EXPORT_BIT    ((uint64_t)1 << 62)
+#define EXPORT_VIEW   44
+#define EXPORT_FORMAT 41
 /*
  * The width of the first view's inode numbers. The bits above hold the round of fs_tree_renumber.
  */
 #define SINGLE_BITS 33
 
-static const char npy_suffix[] = ".npy";
+static const char *const suffixes[FS_RANK_FORMATS] = {"", ".npy", ".nc", ".vti"};
 static const char shared_name[] = "shared";
 static const char ordered_name[] = "ordered";
 
@@ -82,6 +87,13 @@ static bool is_shown(const struct fs_tree *tree, int64_t rank)
     return rank >= tree->first && rank < tree->end;
 }
 
+static uint64_t export_inode(struct fs_node node)
+{
+    return EXPORT_BIT | (uint64_t)node.view << EXPORT_VIEW |
+           (uint64_t)node.format << EXPORT_FORMAT |
+           (node.kind == FS_EXPORT_FOLDER ? 0 : (uint64_t)(node.rank + 1));
+}
+
 static uint64_t ordered_inode(struct fs_node node)
 {
     uint64_t which = node.kind == FS_SLICE ? 0 : node.kind == FS_SELF ? 1 : 2;
@@ -98,14 +110,17 @@ uint64_t fs_tree_inode(struct fs_node node)
         return ordered_inode(node);
     switch (node.kind) {
     case FS_FOLDER:
-        return INODE_FOLDERS + 4 * (uint64_t)node.view;
+        return INODE_FOLDERS + 8 * (uint64_t)node.view;
     case FS_SELF:
-        return INODE_FOLDERS + 4 * (uint64_t)node.view + 1 + node.npy;
+        return INODE_FOLDERS + 8 * (uint64_t)node.view + 2 + node.format;
     case FS_SLICE:
         if (node.shared)
-            return INODE_FOLDERS + 4 * (uint64_t)node.view + 3;
-        return ((uint64_t)node.view + 1) << RANK_BITS | (node.npy ? NPY_BIT : 0) |
+            return INODE_FOLDERS + 8 * (uint64_t)node.view + 1;
+        return ((uint64_t)node.view + 1) << RANK_BITS | (node.format == FS_NPY ? NPY_BIT : 0) |
                (uint64_t)node.rank;
+    case FS_EXPORT:
+    case FS_EXPORT_FOLDER:
+        return export_inode(node);
     default:
         return (uint64_t)node.kind;
     }
@@ -126,18 +141,46 @@ bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view)
     return tree->ordered && has_shared(tree, view);
 }
 
-/* Decodes the number of a view's folder, "self", "self.npy" or "shared". */
+/* Returns true if the ranks of a view exist in the format. */
+static bool has_format(const struct fs_tree *tree, size_t view, enum fs_format format)
+{
+    return format == FS_PLAIN || (format == FS_NPY && tree->npy) ||
+           (format > FS_NPY && fs_exports_has(tree->exports, view, format));
+}
+
+/* Decodes the number of a view's folder, "self" in a format, or "shared". */
 static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
 {
-    static const enum fs_kind kinds[] = {FS_FOLDER, FS_SELF, FS_SELF, FS_SLICE};
-    unsigned which = inode % 4;
-    struct fs_node node = {.kind = kinds[which],
-                           .view = (size_t)(inode - INODE_FOLDERS) / 4,
-                           .npy = which == 2,
-                           .shared = which == 3};
-    bool known = node.view < tree->views && node.npy <= tree->npy &&
+    unsigned which = inode % 8;
+    struct fs_node node = {.kind = which == 0   ? FS_FOLDER
+                                   : which == 1 ? FS_SLICE
+                                                : FS_SELF,
+                           .view = (size_t)(inode - INODE_FOLDERS) / 8,
+                           .format = which < 2 ? FS_PLAIN : (enum fs_format)(which - 2),
+                           .shared = which == 1};
+    bool known = node.view < tree->views && node.format < FS_RANK_FORMATS &&
+                 has_format(tree, node.view, node.format) &&
                  (!node.shared || has_shared(tree, node.view));
 
+    return known ? node : (struct fs_node){.kind = FS_NONE};
+}
+
+static struct fs_node export_node(const struct fs_tree *tree, uint64_t inode)
+{
+    const uint64_t ranks = ((uint64_t)1 << EXPORT_FORMAT) - 1, views = ((uint64_t)1 << 18) - 1;
+    struct fs_node node = {.kind = FS_EXPORT,
+                           .view = (size_t)(inode >> EXPORT_VIEW & views),
+                           .rank = (int64_t)(inode & ranks) - 1,
+                           .format = (enum fs_format)(inode >> EXPORT_FORMAT & 7)};
+    bool known;
+
+    if (node.format == FS_ZARR && node.rank < 0)
+        node.kind = FS_EXPORT_FOLDER;
+    known = node.format == FS_ZARR
+                ? fs_exports_has(tree->exports, node.view, FS_ZARR)
+                : node.view < tree->views && node.format > FS_NPY && node.format < FS_ZARR &&
+                      has_format(tree, node.view, node.format) &&
+                      (node.rank < 0 || is_shown(tree, node.rank));
     return known ? node : (struct fs_node){.kind = FS_NONE};
 }
 
@@ -169,6 +212,8 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
 
     if ((inode & ORDERED_BIT) != 0 && tree->ordered)
         return ordered_node(tree, inode);
+    if ((inode & EXPORT_BIT) != 0 && tree->exports != NULL)
+        return export_node(tree, inode);
 
     if (tree->views == 1 && !tree->whole)
         inode &= ((uint64_t)1 << SINGLE_BITS) - 1;
@@ -178,9 +223,9 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
         node.kind = FS_SLICE;
         node.view = (size_t)(inode >> RANK_BITS) - 1;
         node.rank = (int64_t)(inode & (NPY_BIT - 1));
-        node.npy = (inode & NPY_BIT) != 0;
-        return node.view < tree->views && is_shown(tree, node.rank) && node.npy <= tree->npy &&
-                       !tree->sequential
+        node.format = (inode & NPY_BIT) != 0 ? FS_NPY : FS_PLAIN;
+        return node.view < tree->views && is_shown(tree, node.rank) &&
+                       has_format(tree, node.view, node.format) && !tree->sequential
                    ? node
                    : none;
     }
@@ -194,7 +239,7 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode)
 bool fs_tree_is_folder(struct fs_node node)
 {
     return node.kind == FS_ROOT || node.kind == FS_CONTROL || node.kind == FS_FOLDER ||
-           node.kind == FS_ORDERED;
+           node.kind == FS_ORDERED || node.kind == FS_EXPORT_FOLDER;
 }
 
 static bool holds_ranks(const struct fs_tree *tree, struct fs_node folder)
@@ -209,10 +254,24 @@ static bool lists_ranks(const struct fs_tree *tree, struct fs_node folder)
     return folder.kind == FS_ORDERED || !tree->sequential;
 }
 
-/* Returns true if the folder also contains slices with a NumPy header. */
-static bool has_npy(const struct fs_tree *tree, struct fs_node folder)
+/* Fills list with the formats in which the folder contains ranks. Returns their number. */
+static int formats_of(const struct fs_tree *tree, struct fs_node folder, enum fs_format *list)
 {
-    return tree->npy && folder.kind != FS_ORDERED;
+    int count = 0;
+
+    for (int format = FS_PLAIN; format < FS_RANK_FORMATS; format++)
+        if (format == FS_PLAIN ||
+            (folder.kind != FS_ORDERED && has_format(tree, folder.view, (enum fs_format)format)))
+            list[count++] = (enum fs_format)format;
+    return count;
+}
+
+/* Makes a rank's file of its format: an export, or a slice. */
+static void set_rank(struct fs_node *node, int64_t rank, enum fs_format format)
+{
+    node->kind = format > FS_NPY ? FS_EXPORT : FS_SLICE;
+    node->rank = rank;
+    node->format = format;
 }
 
 /* Returns the rank that digits name, or -1. Leading zeros are valid only at full width. */
@@ -233,25 +292,38 @@ static int64_t parse_rank(const struct fs_tree *tree, const char *digits)
     return is_shown(tree, rank) ? rank : -1;
 }
 
+/* Finds "self" or a rank, whose name ends with the suffix of the format. */
+static bool find_in_format(const struct fs_tree *tree, const char *name, enum fs_format format,
+                           struct fs_node *node)
+{
+    size_t length = strlen(name), suffix = strlen(suffixes[format]);
+    char plain[FS_NAME_SIZE];
+    int64_t rank;
+
+    if (length < suffix || strcmp(name + length - suffix, suffixes[format]) != 0)
+        return false;
+    snprintf(plain, sizeof(plain), "%.*s", (int)(length - suffix), name);
+    if (strcmp(plain, "self") == 0) {
+        node->kind = FS_SELF;
+        node->format = format;
+        return true;
+    }
+    rank = strncmp(plain, "rank", 4) == 0 ? parse_rank(tree, plain + 4) : -1;
+    if (rank >= 0)
+        set_rank(node, rank, format);
+    return rank >= 0;
+}
+
 static struct fs_node find_rank(const struct fs_tree *tree, struct fs_node folder, const char *name)
 {
     struct fs_node node = {
         .kind = FS_NONE, .view = folder.view, .ordered = folder.kind == FS_ORDERED};
-    size_t length = strlen(name), suffix = strlen(npy_suffix);
-    char plain[FS_NAME_SIZE];
+    enum fs_format formats[FS_RANK_FORMATS];
+    int count = formats_of(tree, folder, formats);
 
-    if (length >= sizeof(plain))
-        return node;
-    node.npy =
-        has_npy(tree, folder) && length > suffix && strcmp(name + length - suffix, npy_suffix) == 0;
-    snprintf(plain, sizeof(plain), "%.*s", (int)(length - (node.npy ? suffix : 0)), name);
-    if (strcmp(plain, "self") == 0) {
-        node.kind = FS_SELF;
-    } else if (strncmp(plain, "rank", 4) == 0) {
-        node.rank = parse_rank(tree, plain + 4);
-        if (node.rank >= 0)
-            node.kind = FS_SLICE;
-    }
+    for (int i = 0; i < count && strlen(name) < FS_NAME_SIZE; i++)
+        if (find_in_format(tree, name, formats[i], &node))
+            break;
     return node;
 }
 
@@ -287,6 +359,8 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
     }
     if (folder.kind == FS_ROOT && tree->whole && strcmp(name, "whole") == 0)
         return whole_of(tree);
+    if (fs_exports_find(tree->exports, folder, holds_ranks(tree, folder), name, &node))
+        return node;
     if (holds_ranks(tree, folder)) {
         node = find_pointed(tree, folder, name);
         return node.kind != FS_NONE || !lists_ranks(tree, folder) ? node
@@ -301,12 +375,13 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name)
 {
-    if (slice.shared || fs_tree_is_whole(tree, slice)) {
-        strcpy(name, slice.shared ? shared_name : "whole");
+    if (slice.shared || slice.rank < 0 || fs_tree_is_whole(tree, slice)) {
+        snprintf(name, FS_NAME_SIZE, "%s%s", slice.shared ? shared_name : "whole",
+                 suffixes[slice.format]);
         return;
     }
     snprintf(name, FS_NAME_SIZE, "rank%0*lld%s", tree->width, (long long)slice.rank,
-             slice.npy ? npy_suffix : "");
+             suffixes[slice.format]);
 }
 
 /* Returns entry number index, from 0, of a folder of ranks or of view folders. */
@@ -317,18 +392,17 @@ static bool listed_entry(const struct fs_tree *tree, struct fs_node folder, int6
     if (holds_ranks(tree, folder) && !lists_ranks(tree, folder))
         return false;
     if (holds_ranks(tree, folder)) {
-        bool npy = has_npy(tree, folder);
+        enum fs_format formats[FS_RANK_FORMATS];
+        int count = formats_of(tree, folder, formats);
 
         node->ordered = folder.kind == FS_ORDERED;
-        node->rank = tree->first + index / (1 + npy);
-        node->npy = index % (1 + npy) != 0;
+        set_rank(node, tree->first + index / count, formats[index % count]);
         if (node->rank > tree->end)
             return false;
         if (node->rank == tree->end) {
             node->kind = FS_SELF;
-            snprintf(name, FS_NAME_SIZE, "self%s", node->npy ? npy_suffix : "");
+            snprintf(name, FS_NAME_SIZE, "self%s", suffixes[node->format]);
         } else {
-            node->kind = FS_SLICE;
             fs_tree_rank_name(tree, *node, name);
         }
         return true;
@@ -369,5 +443,9 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
         strcpy(name, "whole");
         return true;
     }
+    if (fs_exports_entry(tree->exports, folder, holds_ranks(tree, folder), &index, name, node))
+        return true;
+    if (folder.kind == FS_EXPORT_FOLDER)
+        return false;
     return listed_entry(tree, folder, index, name, node);
 }

@@ -15,10 +15,12 @@
  * serves, so every function is thread-safe.
  *
  * An inode number identifies its node completely. Small numbers are the fixed nodes. A slice has
- * (view + 1) * 2^32 + rank, plus 2^31 with its NumPy header. The folder, "self", "self.npy" and
- * "shared" of view v have 16 + 4v, 17 + 4v, 18 + 4v and 19 + 4v. "whole", all bytes of an assembled
- * file, is the slice of rank 0 of an additional view. "shared" is also a slice: all ranks of a view
- * access it through a shared file pointer.
+ * (view + 1) * 2^32 + rank, plus 2^31 with its NumPy header. The folder and "shared" of view v have
+ * 16 + 8v and 17 + 8v, and "self" in each format the numbers after these. "whole", all bytes of an
+ * assembled file, is the slice of rank 0 of an additional view. "shared" is also a slice: all ranks
+ * of a view access it through a shared file pointer.
+ *
+ * Numbers with 2^62 belong to files for other programs (exports.h), if the mount has any.
  *
  * Numbers from 2^63 on belong to "ordered" and its entries. There, each use of a rank has a number
  * of its own: the kernel allows only one writer of an inode at a time, and a later round must not
@@ -34,17 +36,31 @@ enum fs_kind {
     FS_FOLDER,  /* a view's folder */
     FS_SELF,    /* self, beside the ranks of a view */
     FS_SLICE,
-    FS_ORDERED, /* "ordered", beside the ranks of a view that has a "shared" */
+    FS_ORDERED,       /* "ordered", beside the ranks of a view that has a "shared" */
+    FS_EXPORT,        /* a file for other programs */
+    FS_EXPORT_FOLDER, /* "zarr", or a folder in it */
 };
+
+/* The formats in which the mount shows ranks, and the store of all arrays. */
+enum fs_format {
+    FS_PLAIN,
+    FS_NPY, /* a slice after a NumPy header */
+    FS_NETCDF,
+    FS_VTK,
+    FS_RANK_FORMATS,
+    FS_ZARR = FS_RANK_FORMATS,
+};
+
+struct fs_exports;
 
 struct fs_node {
     enum fs_kind kind;
-    size_t view;  /* of a folder, self or slice */
-    int64_t rank; /* of a slice */
-    bool npy;     /* of a self or slice: with a NumPy header */
-    bool shared;  /* of a slice: it is "shared" and belongs to no rank */
-    bool ordered; /* of a self or slice: it is in "ordered" */
-    unsigned use; /* of a slice in "ordered": distinguishes its lookups */
+    size_t view;  /* of a folder, self, slice or export; in "zarr", the number of a node */
+    int64_t rank; /* of a slice or export, which may be -1: all ranks; in "zarr", of a file */
+    enum fs_format format; /* of a self, slice or export; a slice has one of the first two */
+    bool shared;           /* of a slice: it is "shared" and belongs to no rank */
+    bool ordered;          /* of a self or slice: it is in "ordered" */
+    unsigned use;          /* of a slice in "ordered": distinguishes its lookups */
 };
 
 struct fs_tree {
@@ -52,13 +68,14 @@ struct fs_tree {
     int64_t ranks;
     int64_t first, end; /* the ranks that are shown: [first, end) */
     size_t views;
-    bool folders;       /* the spec names its views, so each has a folder */
-    bool npy;           /* each slice also exists with a NumPy header */
-    bool whole;         /* the file is assembled from members */
-    int width;          /* digits of the largest rank */
-    const bool *shared; /* by view: it has a "shared"; borrowed; NULL: none */
-    bool ordered;       /* each view with a "shared" also has an "ordered" */
-    bool sequential;    /* the views have no other entries than these */
+    bool folders;                     /* the spec names its views, so each has a folder */
+    bool npy;                         /* each slice also exists with a NumPy header */
+    bool whole;                       /* the file is assembled from members */
+    int width;                        /* digits of the largest rank */
+    const bool *shared;               /* by view: it has a "shared"; borrowed; NULL: none */
+    bool ordered;                     /* each view with a "shared" also has an "ordered" */
+    bool sequential;                  /* the views have no other entries than these */
+    const struct fs_exports *exports; /* the files for other programs; borrowed; NULL: none */
 };
 
 /* NAME_MAX and a zero byte. A spec with a longer view name cannot be mounted. */
@@ -107,7 +124,7 @@ struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, c
 bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t index, char *name,
                    struct fs_node *node);
 
-/* Writes the listed (padded) name of a slice into name. */
+/* Writes the listed (padded) name of a slice, or of a rank's export, into name. */
 void fs_tree_rank_name(const struct fs_tree *tree, struct fs_node slice, char *name);
 
 /*

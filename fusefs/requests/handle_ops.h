@@ -87,6 +87,7 @@ struct fs_handle_ops {
 };
 
 extern const struct fs_handle_ops fs_text_ops;        /* spec.json, stats.json */
+extern const struct fs_handle_ops fs_export_ops;      /* files for other programs */
 extern const struct fs_handle_ops fs_slice_ops;       /* slices, through the daemon */
 extern const struct fs_handle_ops fs_passthrough_ops; /* slices, directly by the kernel */
 extern const struct fs_handle_ops fs_shared_ops;      /* "shared" */

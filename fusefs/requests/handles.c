@@ -26,6 +26,8 @@ static void close_handle(struct fs_session *session, struct fs_handle *handle)
 
 static const struct fs_handle_ops *ops_of(const struct fs_session *session, struct fs_node node)
 {
+    if (node.kind == FS_EXPORT)
+        return &fs_export_ops;
     if (node.kind != FS_SLICE)
         return &fs_text_ops;
     if (node.ordered)

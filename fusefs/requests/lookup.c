@@ -130,6 +130,22 @@ static void root_attributes(const struct fs_session *session, struct stat *st)
     st->st_nlink = 3 + (session->tree.folders ? session->tree.views : 0);
 }
 
+static int export_attributes(struct fs_session *session, struct fs_node node,
+                             const struct stat *file, struct stat *st)
+{
+    int64_t length = fs_exports_length(&session->exports, node);
+
+    if (length < 0)
+        return (int)length;
+    st->st_mode = S_IFREG | (fs_rights_mode(&session->rights, file->st_mode) & 0444);
+    st->st_size = length;
+    st->st_blksize = BLOCK_SIZE;
+    st->st_blocks = share_of_blocks(length, file);
+    st->st_mtim = file->st_mtim;
+    st->st_ctim = file->st_ctim;
+    return 0;
+}
+
 /*
  * Fills in the attributes of other nodes than slices: the file's owner, and the time of the mount.
  */
@@ -157,6 +173,8 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
     case FS_SELF:
         st->st_mode = S_IFLNK | 0777;
         return 0;
+    case FS_EXPORT:
+        return export_attributes(session, node, &file, st);
     case FS_ROOT:
         root_attributes(session, st);
         return 0;
@@ -178,7 +196,7 @@ static int attributes(struct fs_session *session, struct fs_node node, struct st
 
 static double attributes_timeout(const struct fs_session *session, struct fs_node node)
 {
-    if (node.kind == FS_SLICE)
+    if (node.kind == FS_SLICE || node.kind == FS_EXPORT)
         return session->mode->timeout;
     return node.kind == FS_STATS ? 0 : OWNER_TIMEOUT;
 }
@@ -232,6 +250,8 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
     if (strlen(name) >= FS_NAME_SIZE)
         return -ENAMETOOLONG;
     *entry = (struct fuse_entry_param){.entry_timeout = NAMES_TIMEOUT};
+    if (node.kind == FS_NONE && folder.kind == FS_EXPORT_FOLDER)
+        return -ENOENT;       /* the file may grow, and then have more chunks */
     if (node.kind == FS_NONE) /* inode 0: the kernel caches that the name does not exist */
         return 0;
     if (node.ordered)
@@ -247,7 +267,7 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
      * open, calls that trust its size (sendfile) see data that was appended before. Also, "self"
      * exists only for some processes.
      */
-    if (node.kind == FS_SLICE || node.kind == FS_SELF)
+    if (node.kind == FS_SLICE || node.kind == FS_SELF || node.kind == FS_EXPORT)
         entry->entry_timeout = 0;
     if (node.kind == FS_SLICE)
         error = look_up_slice(session, thread, node, entry);

@@ -41,8 +41,10 @@ static int refuse_options(const struct fs_session *session)
         what = "rw: the file is either read (ro) or written";
     else if (options->create || options->delete_on_close)
         what = "not possible with create or delete_on_close";
-    else if (options->append || options->atomic || vs_spec_atomic(session->spec) || options->npy)
-        what = "not possible with append, atomic or npy";
+    else if (options->append || options->atomic || vs_spec_atomic(session->spec))
+        what = "not possible with append or atomic";
+    else if (options->npy || options->nc || options->vti || options->zarr)
+        what = "not possible with npy, nc, vti or zarr";
     else if (options->cache == FS_CACHE_BACK)
         what = "not possible with cache=back";
     else if (options->allow_other)

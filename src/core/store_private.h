@@ -9,6 +9,7 @@
 #include "core/file/file.h"
 #include "core/file/file_lock.h"
 #include "store.h"
+#include "store_layers.h"
 
 /* The internals of a store, for the sources of slices: the layers of the data path (source.h). */
 struct mpiio_store {
@@ -27,12 +28,6 @@ struct mpiio_store {
 
 /* Makes a store that owns file, or closes file on failure. Returns 0 or a negative errno. */
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store);
-
-/*
- * Returns the file's current size in bytes as the slices show it, including dirty bytes, or a
- * negative errno. Thread-safe.
- */
-int64_t mpiio_store_size(struct mpiio_store *store);
 
 /* Returns its last result without a system call, or 0 if there is none yet. Thread-safe. */
 static inline int64_t mpiio_store_last_size(const struct mpiio_store *store)

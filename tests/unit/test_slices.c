@@ -42,7 +42,7 @@ static int teardown(void **state)
 
 static struct fs_slice *get(int64_t rank, bool npy)
 {
-    struct fs_node node = {.kind = FS_SLICE, .rank = rank, .npy = npy};
+    struct fs_node node = {.kind = FS_SLICE, .rank = rank, .format = npy ? FS_NPY : FS_PLAIN};
     struct vs_error error = {0};
     struct fs_slice *slice;
 

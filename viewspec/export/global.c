@@ -353,6 +353,11 @@ const struct vs_global_facts *vs_global_facts(const struct vs_global *global)
     return &global->facts;
 }
 
+int64_t vs_global_ranks(const struct vs_global *global)
+{
+    return global->spec->ranks;
+}
+
 bool vs_global_is_raw(const struct vs_global *global)
 {
     return vs_view_facts(global->view)->datarep != VS_EXTERNAL32;

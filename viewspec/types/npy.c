@@ -8,6 +8,7 @@
 
 #include "byte_order.h"
 #include "view.h"
+#include "npy_type.h"
 #include "viewspec/map_private.h"
 #include "viewspec/npy.h"
 
@@ -64,12 +65,11 @@ static bool is_long_double(const struct vs_basic *basic)
     return LDBL_MANT_DIG == 64 ? basic->extended : LDBL_MANT_DIG == 113;
 }
 
-static void put_basic(struct text *text, const struct vs_basic *basic)
+void vs_npy_type(const struct vs_basic *basic, bool big_endian, char *text)
 {
     bool quad =
         basic->kind == VS_FLOAT && basic->size / basic->parts == 16 && !is_long_double(basic);
     bool half_complex = basic->kind == VS_FLOAT && basic->parts == 2 && basic->size == 4;
-    const char *order = basic->size == 1 ? "|" : VS_NATIVE_ORDER == VS_BIG_ENDIAN ? ">" : "<";
     char kind = 'V';
 
     if (basic->kind == VS_CHAR)
@@ -82,7 +82,19 @@ static void put_basic(struct text *text, const struct vs_basic *basic)
         kind = 'i';
     else if (basic->kind == VS_FLOAT && !quad && !half_complex)
         kind = basic->parts == 2 ? 'c' : 'f';
-    put(text, "'%s%c%d'", kind == 'V' ? "|" : order, kind, basic->size);
+    snprintf(text, VS_NPY_TYPE, "%c%c%d",
+             basic->size == 1 || kind == 'V' ? '|'
+             : big_endian                    ? '>'
+                                             : '<',
+             kind, basic->size);
+}
+
+static void put_basic(struct text *text, const struct vs_basic *basic)
+{
+    char type[VS_NPY_TYPE];
+
+    vs_npy_type(basic, VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
+    put(text, "'%s'", type);
 }
 
 static void put_dtype(struct text *text, const struct vs_repeat *one)

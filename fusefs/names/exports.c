@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "exports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/store_layers.h"
+
+/* The formats that have a file for each rank, by enum fs_format. */
+static const struct vs_format *const formats[FS_RANK_FORMATS] = {
+    [FS_NETCDF] = &vs_netcdf, [FS_VTK] = &vs_vtk};
+static const char zarr_name[] = "zarr";
+
+static int64_t file_size(const struct fs_exports *exports)
+{
+    return mpiio_store_size(exports->store);
+}
+
+/* Returns 0 if a format can show a view, by the file of rank 0. */
+static int check_format(const struct fs_exports *exports, size_t view, int format, int64_t size,
+                        struct vs_error *error)
+{
+    struct vs_export file = {0};
+    int result = formats[format]->rank(exports->globals[view], 0, size, &file, error);
+
+    vs_export_free(&file);
+    return result;
+}
+
+/* Adds the formats of one view. Records the first reason why it lacks one, by format. */
+static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wish, size_t view,
+                    int64_t size, struct vs_error *why)
+{
+    struct vs_error none = {0};
+    int result = vs_global_new(wish->tree->spec, view, size, &exports->globals[view], &none);
+
+    if (result == 0 && vs_global_records(exports->globals[view], size) == 0 &&
+        !vs_global_facts(exports->globals[view])->records) {
+        vs_global_free(exports->globals[view]);
+        exports->globals[view] = NULL;
+        none.code = result = -EINVAL;
+        snprintf(none.reason, sizeof(none.reason),
+                 "the file is too short for the array (%lld bytes)", (long long)size);
+    }
+    for (int format = FS_NETCDF; format <= FS_ZARR && result != -ENOMEM; format++) {
+        struct vs_error own = none;
+
+        if (!(wish->formats & 1u << format))
+            continue;
+        if (own.code == 0 && format < FS_ZARR)
+            check_format(exports, view, format, size, &own);
+        if (own.code == 0)
+            exports->formats[view] |= 1u << format;
+        else if (why[format].code == 0)
+            why[format] = own;
+    }
+    return result == -ENOMEM ? result : 0;
+}
+
+/* Makes the store of the views that have an array. */
+static int add_zarr(struct fs_exports *exports, const struct fs_tree *tree, struct vs_error *error)
+{
+    struct vs_zarr_view *views = calloc(exports->views, sizeof(*views));
+    size_t count = 0;
+    int result;
+
+    for (size_t view = 0; views != NULL && view < exports->views; view++)
+        if (exports->globals[view] != NULL)
+            views[count++] = (struct vs_zarr_view){exports->globals[view], tree->folders};
+    result = views != NULL ? vs_zarr_new(views, count, &exports->zarr, error) : -ENOMEM;
+    free(views);
+    return result;
+}
+
+/* Fails if no view has one of the wanted formats. */
+static int check_wish(const struct fs_exports *exports, const struct fs_exports_wish *wish,
+                      const struct vs_error *why, enum fs_format *format, struct vs_error *error)
+{
+    for (int wanted = FS_NETCDF; wanted <= FS_ZARR; wanted++) {
+        bool any = !(wish->formats & 1u << wanted);
+
+        for (size_t view = 0; view < exports->views && !any; view++)
+            any = exports->formats[view] & 1u << wanted;
+        if (any)
+            continue;
+        *format = (enum fs_format)wanted;
+        *error = why[wanted];
+        return -EINVAL;
+    }
+    return 0;
+}
+
+int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
+                    enum fs_format *format, struct vs_error *error)
+{
+    struct vs_error why[FS_ZARR + 1] = {0};
+    size_t views = wish->tree->views;
+    int64_t size;
+    int result = 0;
+
+    *exports = (struct fs_exports){.store = wish->store,
+                                   .views = views,
+                                   .width = wish->tree->width,
+                                   .globals = calloc(views, sizeof(struct vs_global *)),
+                                   .formats = calloc(views, sizeof(unsigned))};
+    size = file_size(exports);
+    if (exports->globals == NULL || exports->formats == NULL)
+        result = -ENOMEM;
+    else if (size < 0)
+        result = (int)size;
+    for (size_t view = 0; view < views && result == 0; view++)
+        result = add_view(exports, wish, view, size, why);
+    if (result == 0)
+        result = check_wish(exports, wish, why, format, error);
+    if (result == 0 && wish->formats & 1u << FS_ZARR) {
+        *format = FS_ZARR;
+        result = add_zarr(exports, wish->tree, error);
+    }
+    if (result != 0)
+        fs_exports_free(exports);
+    return result;
+}
+
+void fs_exports_free(struct fs_exports *exports)
+{
+    vs_zarr_free(exports->zarr);
+    for (size_t view = 0; exports->globals != NULL && view < exports->views; view++)
+        vs_global_free(exports->globals[view]);
+    free(exports->globals);
+    free(exports->formats);
+    *exports = (struct fs_exports){0};
+}
+
+bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_format format)
+{
+    if (exports == NULL)
+        return false;
+    if (format == FS_ZARR)
+        return exports->zarr != NULL && (int64_t)view < vs_zarr_nodes(exports->zarr);
+    return view < exports->views && exports->formats[view] & 1u << format;
+}
+
+/* Writes the name of the file for all ranks of a view. */
+static void whole_name(const struct fs_exports *exports, size_t view, enum fs_format format,
+                       char *name)
+{
+    const char *base = formats[format]->whole;
+
+    snprintf(name, FS_NAME_SIZE, "%s%s",
+             base != NULL ? base : vs_global_facts(exports->globals[view])->name,
+             formats[format]->whole_suffix);
+}
+
+static struct fs_node node_of(const struct vs_zarr_entry *entry, size_t node)
+{
+    if (entry->node >= 0)
+        return (struct fs_node){
+            .kind = FS_EXPORT_FOLDER, .view = (size_t)entry->node, .format = FS_ZARR};
+    return (struct fs_node){
+        .kind = FS_EXPORT, .view = node, .rank = entry->file, .format = FS_ZARR};
+}
+
+bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
+                     const char *name, struct fs_node *node)
+{
+    struct vs_zarr_entry entry;
+    char whole[FS_NAME_SIZE];
+
+    if (exports == NULL)
+        return false;
+    if (folder.kind == FS_EXPORT_FOLDER) {
+        if (!vs_zarr_find(exports->zarr, (int64_t)folder.view, file_size(exports), name, &entry))
+            return false;
+        *node = node_of(&entry, folder.view);
+        return true;
+    }
+    if (folder.kind == FS_ROOT && exports->zarr != NULL && strcmp(name, zarr_name) == 0) {
+        *node = (struct fs_node){.kind = FS_EXPORT_FOLDER, .format = FS_ZARR};
+        return true;
+    }
+    for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
+         format++) {
+        if (!fs_exports_has(exports, folder.view, (enum fs_format)format))
+            continue;
+        whole_name(exports, folder.view, (enum fs_format)format, whole);
+        *node = (struct fs_node){
+            .kind = FS_EXPORT, .view = folder.view, .rank = -1, .format = (enum fs_format)format};
+        if (strcmp(name, whole) == 0)
+            return true;
+    }
+    *node = (struct fs_node){.kind = FS_NONE};
+    return false;
+}
+
+bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
+                      int64_t *index, char *name, struct fs_node *node)
+{
+    struct vs_zarr_entry entry;
+    char long_name[VS_ZARR_NAME];
+
+    if (exports == NULL)
+        return false;
+    if (folder.kind == FS_EXPORT_FOLDER) {
+        if (!vs_zarr_entry(exports->zarr, (int64_t)folder.view, file_size(exports), *index,
+                           long_name, &entry))
+            return false;
+        snprintf(name, FS_NAME_SIZE, "%.255s", long_name);
+        *node = node_of(&entry, folder.view);
+        return true;
+    }
+    if (folder.kind == FS_ROOT && exports->zarr != NULL && (*index)-- == 0) {
+        *node = (struct fs_node){.kind = FS_EXPORT_FOLDER, .format = FS_ZARR};
+        strcpy(name, zarr_name);
+        return true;
+    }
+    for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
+         format++) {
+        if (!fs_exports_has(exports, folder.view, (enum fs_format)format) || (*index)-- != 0)
+            continue;
+        whole_name(exports, folder.view, (enum fs_format)format, name);
+        *node = (struct fs_node){
+            .kind = FS_EXPORT, .view = folder.view, .rank = -1, .format = (enum fs_format)format};
+        return true;
+    }
+    return false;
+}
+
+int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node)
+{
+    struct vs_export file = {0};
+    int64_t length = file_size(exports);
+    int error;
+
+    if (length < 0)
+        return length;
+    if (node.format == FS_ZARR)
+        return vs_zarr_length(exports->zarr, (int64_t)node.view, node.rank, length);
+    error = fs_exports_make(exports, node, &file);
+    length = error != 0 ? error : file.length;
+    vs_export_free(&file);
+    return length;
+}
+
+int fs_exports_make(const struct fs_exports *exports, struct fs_node node, struct vs_export *file)
+{
+    struct vs_error error = {0};
+    int64_t size = file_size(exports);
+    int result;
+
+    if (size < 0)
+        return (int)size;
+    if (node.format == FS_ZARR)
+        result = vs_zarr_file(exports->zarr, (int64_t)node.view, node.rank, size, file, &error);
+    else if (node.rank < 0)
+        result = formats[node.format]->all(exports->globals[node.view], size, exports->width, file,
+                                           &error);
+    else
+        result =
+            formats[node.format]->rank(exports->globals[node.view], node.rank, size, file, &error);
+    return result == -EINVAL ? -EIO : result; /* the file has shrunk or grown since the mount */
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FS_EXPORTS_H
+#define FS_EXPORTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/store.h"
+#include "tree.h"
+#include "viewspec/export.h"
+
+/*
+ * The files of a mount in formats of other programs: for each rank and for all ranks of a view, and
+ * the store "zarr" of all views. They are computed from the views, and from the size of the file.
+ * All functions are thread-safe, except fs_exports_init and fs_exports_free. Functions that accept
+ * NULL for exports then find nothing.
+ */
+struct fs_exports {
+    struct mpiio_store *store; /* borrowed */
+    size_t views;
+    int width;                  /* digits of the largest rank */
+    struct vs_global **globals; /* by view; NULL: the view has no array */
+    unsigned *formats;          /* by view: bits of its formats */
+    struct vs_zarr *zarr;       /* NULL: none */
+};
+
+/* What a mount is to show, and the reason why it cannot. */
+struct fs_exports_wish {
+    const struct fs_tree *tree;
+    struct mpiio_store *store;
+    unsigned formats; /* bits: 1 << enum fs_format */
+};
+
+/*
+ * Finds the arrays of the views. A view that has none in a format is left out. Fails if no view has
+ * one: returns -EINVAL with error filled for the first view, and sets *format to the format. Other
+ * errors: -ENOMEM, or that of the file. After a failure exports need not be freed.
+ */
+int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
+                    enum fs_format *format, struct vs_error *error);
+
+/* Frees what was initialized or is zero. */
+void fs_exports_free(struct fs_exports *exports);
+
+/* Returns true if the view exists in the format; for FS_ZARR, if the store has that node. */
+bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_format format);
+
+/*
+ * Finds an export by its name in a folder: a file for all ranks if the folder holds ranks, "zarr"
+ * in the mount point, and what is inside it. Returns false if there is none.
+ */
+bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
+                     const char *name, struct fs_node *node);
+
+/*
+ * Gets entry number *index of those that fs_exports_find finds in a folder, and writes its name
+ * (FS_NAME_SIZE bytes). Returns false if there are fewer, and subtracts their number from *index.
+ */
+bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
+                      int64_t *index, char *name, struct fs_node *node);
+
+/* Returns the length of an export in bytes, or a negative errno. */
+int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node);
+
+/*
+ * Makes the pieces of an export, by the file's size at this time. The caller frees them by
+ * vs_export_free, also after an error. Returns 0 or a negative errno.
+ */
+int fs_exports_make(const struct fs_exports *exports, struct fs_node node, struct vs_export *file);
+
+#endif

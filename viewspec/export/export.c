@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_private.h"
+#include "viewspec/types/byte_order.h"
+
+void vs_export_free(struct vs_export *file)
+{
+    for (size_t i = 0; i < file->count; i++) {
+        free(file->pieces[i].text);
+        vs_view_unref(file->pieces[i].values.view);
+    }
+    free(file->pieces);
+    *file = (struct vs_export){0};
+}
+
+/* Adds a piece, with the ownership of its text and view. */
+static int add(struct vs_export *file, const struct vs_piece *piece)
+{
+    struct vs_piece *pieces = realloc(file->pieces, (file->count + 1) * sizeof(*pieces));
+
+    if (pieces == NULL || __builtin_add_overflow(file->length, piece->length, &file->length)) {
+        free(piece->text);
+        vs_view_unref(piece->values.view);
+        file->pieces = pieces ? pieces : file->pieces;
+        return -ENOMEM;
+    }
+    pieces[file->count++] = *piece;
+    file->pieces = pieces;
+    return 0;
+}
+
+int vs_export_text(struct vs_export *file, char *text, int64_t length)
+{
+    return text ? add(file, &(struct vs_piece){.length = length, .text = text}) : -ENOMEM;
+}
+
+int vs_export_zeros(struct vs_export *file, int64_t length)
+{
+    return length ? add(file, &(struct vs_piece){.length = length}) : 0;
+}
+
+int vs_export_values(struct vs_export *file, const struct vs_values *values, int64_t length)
+{
+    return add(file, &(struct vs_piece){.length = length, .values = *values});
+}
+
+int64_t vs_export_element(const struct vs_global_field *field)
+{
+    return field->values * field->basic->size;
+}
+
+int64_t vs_export_swap(const struct vs_global *global, const struct vs_global_field *field)
+{
+    bool big = vs_global_is_raw(global) ? field->big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
+
+    return big ? 1 : field->basic->size / field->basic->parts;
+}
+
+double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t start,
+                              int64_t count)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    double *coordinates = calloc((size_t)count + 1, sizeof(*coordinates));
+
+    for (int64_t i = 0; coordinates && i < count; i++)
+        coordinates[i] = facts->origin[d] + facts->spacing[d] * (double)(start + i);
+    return coordinates;
+}
+
+const char *vs_export_name(const struct vs_global *global, int64_t field)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+
+    return facts->field[field].name[0] ? facts->field[field].name : facts->name;
+}

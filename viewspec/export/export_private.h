@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_EXPORT_PRIVATE_H
+#define VS_EXPORT_PRIVATE_H
+
+#include "viewspec/export.h"
+
+/* Private to viewspec/export/: makes the pieces of files. Functions return 0 or -ENOMEM. */
+
+/* Adds text of length bytes, of which it takes the ownership, also on failure. NULL: -ENOMEM. */
+int vs_export_text(struct vs_export *file, char *text, int64_t length);
+
+/* Adds `length` zeros. */
+int vs_export_zeros(struct vs_export *file, int64_t length);
+
+/* Adds values, and takes the ownership of their view, also on failure. */
+int vs_export_values(struct vs_export *file, const struct vs_values *values, int64_t length);
+
+/* Returns the bytes of an element of a field, in memory. */
+int64_t vs_export_element(const struct vs_global_field *field);
+
+/*
+ * Returns the size whose bytes must be reversed to turn values of a field, read raw if
+ * vs_global_is_raw, into big-endian ones; 1: none.
+ */
+int64_t vs_export_swap(const struct vs_global *global, const struct vs_global_field *field);
+
+/* Returns the coordinates of count elements along dimension d, from start on, or NULL. The caller
+   frees them by free(). */
+double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t start,
+                              int64_t count);
+
+/* The most coordinates that a file has for a dimension. */
+#define VS_COORDINATES_MAX ((int64_t)1 << 20)
+
+/* The name of a field in a file: its own, or the array's if it is the only field. */
+const char *vs_export_name(const struct vs_global *global, int64_t field);
+
+#endif

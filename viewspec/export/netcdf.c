@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_private.h"
+
+/*
+ * Files in netCDF's classic format with 64-bit sizes, CDF-5: a header, then the variables one after
+ * the other, big-endian. The format is described in PnetCDF's documentation, "CDF-5 file format
+ * specification".
+ */
+
+enum nc_type {
+    NC_NONE,
+    NC_BYTE,
+    NC_CHAR,
+    NC_SHORT,
+    NC_INT,
+    NC_FLOAT,
+    NC_DOUBLE,
+    NC_UBYTE,
+    NC_USHORT,
+    NC_UINT,
+    NC_INT64,
+    NC_UINT64
+};
+enum { TAG_DIMENSIONS = 10, TAG_VARIABLES = 11 };
+
+/* The most dimensions of a file: those of the array, and one for the values of each field. */
+#define DIMS_MAX 2048
+
+struct variable {
+    const char *name;
+    enum nc_type type;
+    int64_t field; /* or -1: the coordinates of a dimension of the array, from start on */
+    int64_t dimension, start;
+    int64_t length; /* bytes */
+    int dimensions;
+    int dims[VS_GLOBAL_DIMENSIONS + 1]; /* numbers of the dimensions, the slowest first */
+};
+
+struct netcdf {
+    const struct vs_global *global;
+    int dim_count, variable_count;
+    const char *dim_names[DIMS_MAX];
+    int64_t dim_sizes[DIMS_MAX];
+    struct variable *variables;
+};
+
+/* Returns the type of a field's numbers, or NC_NONE if the format has no such type. */
+static enum nc_type type_of(const struct vs_basic *basic)
+{
+    static const enum nc_type integers[] = {
+        [1] = NC_BYTE, [2] = NC_SHORT, [4] = NC_INT, [8] = NC_INT64};
+    static const enum nc_type naturals[] = {
+        [1] = NC_UBYTE, [2] = NC_USHORT, [4] = NC_UINT, [8] = NC_UINT64};
+    int size = basic->size / basic->parts;
+
+    if (basic->kind == VS_FLOAT)
+        return size == 4 ? NC_FLOAT : size == 8 ? NC_DOUBLE : NC_NONE;
+    if (basic->kind == VS_CHAR)
+        return size == 1 ? NC_CHAR : NC_NONE;
+    if (size > 8)
+        return NC_NONE;
+    return basic->kind == VS_INTEGER || basic->kind == VS_LOGICAL ? integers[size] : naturals[size];
+}
+
+/* Returns the number of a dimension, which is added if it is new; -1 if there is no room. */
+static int dimension(struct netcdf *netcdf, const char *name, int64_t size)
+{
+    for (int i = 0; i < netcdf->dim_count; i++)
+        if (strcmp(netcdf->dim_names[i], name) == 0 && netcdf->dim_sizes[i] == size)
+            return i;
+    if (netcdf->dim_count == DIMS_MAX)
+        return -1;
+    netcdf->dim_names[netcdf->dim_count] = name;
+    netcdf->dim_sizes[netcdf->dim_count] = size;
+    return netcdf->dim_count++;
+}
+
+static int add_dimension(struct netcdf *netcdf, struct variable *variable, const char *name,
+                         int64_t size)
+{
+    int number = dimension(netcdf, name, size);
+
+    variable->dims[variable->dimensions++] = number;
+    return number < 0 || __builtin_mul_overflow(variable->length, size, &variable->length) ? -EINVAL
+                                                                                           : 0;
+}
+
+/*
+ * Adds the variable of a field. Nothing is added if the format lacks its type, or if it is empty: a
+ * dimension of length 0 would be netCDF's unlimited one.
+ */
+static int add_field(struct netcdf *netcdf, int64_t field, int64_t records,
+                     const struct vs_local *local)
+{
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    const struct vs_basic *basic = facts->field[field].basic;
+    struct variable *variable = &netcdf->variables[netcdf->variable_count];
+    bool first = facts->records && !facts->fortran;
+    struct vs_global_shape shape;
+
+    *variable = (struct variable){.name = vs_export_name(netcdf->global, field),
+                                  .type = type_of(basic),
+                                  .field = field,
+                                  .length = basic->size / basic->parts};
+    vs_global_shape(netcdf->global, field, records, &shape);
+    first += facts->fortran && facts->field[field].values > 1;
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        shape.sizes[d + first] = local->count[d];
+    for (int i = 0; i < shape.dimensions; i++) {
+        int d = facts->fortran ? shape.dimensions - 1 - i : i;
+
+        if (shape.sizes[d] == 0 || variable->type == NC_NONE)
+            return 0;
+        if (add_dimension(netcdf, variable, shape.dims[d], shape.sizes[d]))
+            return -EINVAL;
+    }
+    if (basic->parts == 2 && add_dimension(netcdf, variable, "complex", 2))
+        return -EINVAL;
+    netcdf->variable_count++;
+    return 0;
+}
+
+/* Adds a variable of the coordinates of each dimension, with the dimension's name. */
+static int add_coordinates(struct netcdf *netcdf, const struct vs_local *local)
+{
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+
+    for (int64_t d = 0; d < facts->dimensions; d++) {
+        struct variable *variable = &netcdf->variables[netcdf->variable_count];
+        const char *name = facts->dims[d + (facts->records && !facts->fortran)];
+
+        if (local->count[d] == 0 || local->count[d] > VS_COORDINATES_MAX)
+            continue;
+        *variable = (struct variable){.name = name,
+                                      .type = NC_DOUBLE,
+                                      .field = -1,
+                                      .dimension = d,
+                                      .start = local->start[d],
+                                      .length = sizeof(double)};
+        if (add_dimension(netcdf, variable, name, local->count[d]))
+            return -EINVAL;
+        netcdf->variable_count++;
+    }
+    return 0;
+}
+
+static void put(FILE *out, uint64_t value, int bytes)
+{
+    while (bytes-- > 0)
+        fputc((int)(value >> 8 * bytes & 0xff), out);
+}
+
+static void put_name(FILE *out, const char *name)
+{
+    size_t length = strlen(name);
+
+    put(out, length, 8);
+    fputs(name, out);
+    put(out, 0, (int)((4 - length % 4) % 4));
+}
+
+static int64_t padded(int64_t length)
+{
+    return (length + 3) / 4 * 4;
+}
+
+/* Writes the header of a file whose data begin at byte `begin`. */
+static void put_header(const struct netcdf *netcdf, int64_t begin, FILE *out)
+{
+    fputs("CDF\x05", out);
+    put(out, 0, 8); /* records */
+    put(out, netcdf->dim_count ? TAG_DIMENSIONS : 0, 4);
+    put(out, (uint64_t)netcdf->dim_count, 8);
+    for (int i = 0; i < netcdf->dim_count; i++) {
+        put_name(out, netcdf->dim_names[i]);
+        put(out, (uint64_t)netcdf->dim_sizes[i], 8);
+    }
+    put(out, 0, 12); /* no attributes */
+    put(out, netcdf->variable_count ? TAG_VARIABLES : 0, 4);
+    put(out, (uint64_t)netcdf->variable_count, 8);
+    for (int i = 0; i < netcdf->variable_count; i++) {
+        const struct variable *variable = &netcdf->variables[i];
+
+        put_name(out, variable->name);
+        put(out, (uint64_t)variable->dimensions, 8);
+        for (int d = 0; d < variable->dimensions; d++)
+            put(out, (uint64_t)variable->dims[d], 8);
+        put(out, 0, 12); /* no attributes */
+        put(out, variable->type, 4);
+        put(out, (uint64_t)padded(variable->length), 8);
+        put(out, (uint64_t)begin, 8);
+        begin += padded(variable->length);
+    }
+}
+
+/* Adds the header, whose length does not depend on the offsets in it. */
+static int add_header(const struct netcdf *netcdf, struct vs_export *file)
+{
+    char *text = NULL;
+    size_t length = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        int64_t begin = padded((int64_t)length);
+        FILE *out;
+
+        free(text);
+        text = NULL;
+        out = open_memstream(&text, &length);
+        if (out == NULL)
+            return -ENOMEM;
+        put_header(netcdf, begin, out);
+        put(out, 0, pass ? (int)(begin - ftell(out)) : 0);
+        if (fclose(out)) {
+            free(text);
+            return -ENOMEM;
+        }
+    }
+    return vs_export_text(file, text, (int64_t)length);
+}
+
+static int add_coordinate_data(const struct netcdf *netcdf, const struct variable *variable,
+                               struct vs_export *file)
+{
+    int64_t count = variable->length / (int64_t)sizeof(double);
+    double *values =
+        vs_export_coordinates(netcdf->global, variable->dimension, variable->start, count);
+    char *text = NULL;
+    size_t length;
+    FILE *out = values ? open_memstream(&text, &length) : NULL;
+
+    for (int64_t i = 0; out && i < count; i++) {
+        uint64_t bits;
+
+        memcpy(&bits, &values[i], sizeof(bits));
+        put(out, bits, sizeof(bits));
+    }
+    free(values);
+    if (out && fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    return vs_export_text(file, text, variable->length);
+}
+
+/* Compiles the view of a rank's part of a field, or of the whole field if rank is -1. */
+static int compile(const struct vs_global *global, int64_t rank, int64_t field, int64_t records,
+                   struct vs_view **view, struct vs_error *error)
+{
+    static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
+    bool raw = vs_global_is_raw(global);
+    struct vs_box box = {.field = field, .records = records, .start = zeros, .raw = raw};
+
+    box.count = vs_global_facts(global)->sizes;
+    return rank < 0 ? vs_global_box(global, &box, view, error)
+                    : vs_global_slice(global, rank, field, raw, view, error);
+}
+
+static int add_data(const struct netcdf *netcdf, const struct variable *variable, int64_t rank,
+                    int64_t records, struct vs_export *file, struct vs_error *error)
+{
+    const struct vs_global_field *field;
+    struct vs_values values = {0};
+    int failure;
+
+    if (variable->field < 0)
+        return add_coordinate_data(netcdf, variable, file);
+    field = &vs_global_facts(netcdf->global)->field[variable->field];
+    failure = compile(netcdf->global, rank, variable->field, records, &values.view, error);
+    values.swap = vs_export_swap(netcdf->global, field);
+    if (!failure)
+        failure = vs_export_values(file, &values, variable->length);
+    return failure ? failure : vs_export_zeros(file, padded(variable->length) - variable->length);
+}
+
+static int fail(struct vs_error *error, const char *reason)
+{
+    error->code = -EINVAL;
+    snprintf(error->reason, sizeof(error->reason), "%s", reason);
+    return -EINVAL;
+}
+
+/* Makes a file of the ranks' parts in local. */
+static int make(struct netcdf *netcdf, int64_t rank, int64_t file_size, struct vs_local *local,
+                struct vs_export *file, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    int64_t records = vs_global_records(netcdf->global, file_size);
+    int failure = 0;
+    bool any = false;
+
+    for (int64_t i = 0; i < facts->fields; i++) {
+        any = any || type_of(facts->field[i].basic) != NC_NONE;
+        if (add_field(netcdf, i, facts->records ? records : 1, local))
+            return fail(error, "the array is too large for netCDF");
+    }
+    if (!any)
+        return fail(error, "netCDF has no type for the values");
+    if (facts->has_grid && local->box && add_coordinates(netcdf, local))
+        return fail(error, "the array is too large for netCDF");
+    failure = add_header(netcdf, file);
+    for (int i = 0; i < netcdf->variable_count && !failure; i++)
+        failure = add_data(netcdf, &netcdf->variables[i], rank, facts->records ? records : 1, file,
+                           error);
+    return failure;
+}
+
+static int make_file(const struct vs_global *global, int64_t rank, int64_t file_size,
+                     struct vs_export *file, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    struct netcdf *netcdf = calloc(1, sizeof(*netcdf));
+    struct vs_local local = {.box = true};
+    int result = -ENOMEM;
+
+    if (netcdf == NULL)
+        return -ENOMEM;
+    netcdf->global = global;
+    netcdf->variables =
+        calloc((size_t)(facts->fields + facts->dimensions), sizeof(*netcdf->variables));
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        local.count[d] = facts->sizes[d];
+    if (netcdf->variables)
+        result = rank < 0 ? 0 : vs_global_local(global, rank, &local, error);
+    if (!result)
+        result = make(netcdf, rank, file_size, &local, file, error);
+    free(netcdf->variables);
+    free(netcdf);
+    return result;
+}
+
+static int make_all(const struct vs_global *global, int64_t file_size, int width,
+                    struct vs_export *file, struct vs_error *error)
+{
+    (void)width;
+    return make_file(global, -1, file_size, file, error);
+}
+
+const struct vs_format vs_netcdf = {
+    .suffix = ".nc",
+    .whole_suffix = ".nc",
+    .whole = "whole",
+    .rank = make_file,
+    .all = make_all,
+};

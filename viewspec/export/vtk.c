@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_private.h"
+#include "viewspec/types/byte_order.h"
+
+/*
+ * Files of VTK's ImageData in XML, with raw appended data, and the file of the parallel form that
+ * refers to them. Elements are cells, so that the parts of neighboring ranks meet without a gap.
+ * VTK's first axis varies fastest.
+ */
+
+/* The most ranks that one file refers to. */
+#define RANKS_MAX 65536
+
+static int fail(struct vs_error *error, const char *reason)
+{
+    error->code = -EINVAL;
+    snprintf(error->reason, sizeof(error->reason), "%s", reason);
+    return -EINVAL;
+}
+
+/* Returns VTK's name of the type of a field's numbers, or NULL if VTK has no such type. */
+static const char *type_of(const struct vs_basic *basic)
+{
+    static const char *const integers[] = {
+        [1] = "Int8", [2] = "Int16", [4] = "Int32", [8] = "Int64"};
+    static const char *const naturals[] = {
+        [1] = "UInt8", [2] = "UInt16", [4] = "UInt32", [8] = "UInt64"};
+    int size = basic->size / basic->parts;
+
+    if (basic->kind == VS_FLOAT)
+        return size == 4 ? "Float32" : size == 8 ? "Float64" : NULL;
+    if (size > 8)
+        return NULL;
+    return basic->kind == VS_INTEGER || basic->kind == VS_LOGICAL ? integers[size] : naturals[size];
+}
+
+static int check(const struct vs_global *global, int64_t file_size, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int64_t usable = 0;
+
+    if (facts->dimensions < 1 || facts->dimensions > 3)
+        return fail(error, "VTK's ImageData has 1 to 3 dimensions");
+    if (facts->records && vs_global_records(global, file_size) != 1)
+        return fail(error, "VTK's ImageData has no records (\"tiles\" limits them)");
+    for (int64_t i = 0; i < facts->fields; i++)
+        usable += type_of(facts->field[i].basic) != NULL;
+    return usable ? 0 : fail(error, "VTK has no type for the values");
+}
+
+/* Returns the array's dimension of an axis of VTK. */
+static int64_t dimension_of(const struct vs_global_facts *facts, int64_t axis)
+{
+    return facts->fortran ? axis : facts->dimensions - 1 - axis;
+}
+
+static void put_extent(FILE *out, const char *key, const struct vs_global_facts *facts,
+                       const struct vs_local *local)
+{
+    fprintf(out, " %s=\"", key);
+    for (int64_t axis = 0; axis < 3; axis++) {
+        int64_t d = axis < facts->dimensions ? dimension_of(facts, axis) : 0;
+        int64_t start = axis < facts->dimensions ? local->start[d] : 0;
+        int64_t count = axis < facts->dimensions ? local->count[d] : 0;
+
+        fprintf(out, "%s%lld %lld", axis ? " " : "", (long long)start, (long long)(start + count));
+    }
+    fputs("\"", out);
+}
+
+/* Writes the position of the array's lower corner, half a cell before the center of element 0. */
+static void put_origin(FILE *out, const struct vs_global_facts *facts)
+{
+    fputs(" Origin=\"", out);
+    for (int64_t axis = 0; axis < 3; axis++) {
+        int64_t d = axis < facts->dimensions && facts->has_grid ? dimension_of(facts, axis) : -1;
+
+        fprintf(out, "%s%.17g", axis ? " " : "",
+                d < 0 ? 0 : facts->origin[d] - facts->spacing[d] / 2);
+    }
+    fputs("\"", out);
+}
+
+static void put_spacing(FILE *out, const struct vs_global_facts *facts)
+{
+    fputs(" Spacing=\"", out);
+    for (int64_t axis = 0; axis < 3; axis++)
+        fprintf(out, "%s%.17g", axis ? " " : "",
+                axis < facts->dimensions ? facts->spacing[dimension_of(facts, axis)] : 1);
+    fputs("\"", out);
+}
+
+static struct vs_local whole_of(const struct vs_global_facts *facts)
+{
+    struct vs_local local = {.box = true};
+
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        local.count[d] = facts->sizes[d];
+    return local;
+}
+
+/* Opens the elements around the pieces. kind is "ImageData" or "PImageData". */
+static void put_opening(FILE *out, const struct vs_global *global, const char *kind)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    struct vs_local whole = whole_of(facts);
+    bool big =
+        vs_global_is_raw(global) ? facts->field[0].big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
+
+    fprintf(out,
+            "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" "
+            "byte_order=\"%s\" header_type=\"UInt64\">\n  <%s",
+            kind, big ? "BigEndian" : "LittleEndian", kind);
+    put_extent(out, "WholeExtent", facts, &whole);
+    put_origin(out, facts);
+    put_spacing(out, facts);
+}
+
+/* Writes the arrays. Those of a piece have offsets into the appended data. */
+static void put_arrays(FILE *out, const struct vs_global *global, int64_t cells, bool parallel)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int64_t offset = 0;
+
+    for (int64_t i = 0; i < facts->fields; i++) {
+        const struct vs_global_field *field = &facts->field[i];
+        const char *type = type_of(field->basic);
+
+        if (type == NULL)
+            continue;
+        fprintf(out, "        <%sDataArray type=\"%s\" Name=\"%s\" NumberOfComponents=\"%lld\"",
+                parallel ? "P" : "", type, vs_export_name(global, i),
+                (long long)(field->values * field->basic->parts));
+        if (!parallel)
+            fprintf(out, " format=\"appended\" offset=\"%lld\"", (long long)offset);
+        fputs("/>\n", out);
+        offset += (int64_t)sizeof(uint64_t) + cells * vs_export_element(field);
+    }
+}
+
+/* Returns the name of the first array, which programs show by default. */
+static const char *first_name(const struct vs_global *global)
+{
+    int64_t i = 0;
+
+    while (type_of(vs_global_facts(global)->field[i].basic) == NULL)
+        i++;
+    return vs_export_name(global, i);
+}
+
+static int64_t cells_of(const struct vs_global_facts *facts, const struct vs_local *local)
+{
+    int64_t cells = 1;
+
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        cells *= local->count[d];
+    return cells;
+}
+
+static int add_header(const struct vs_global *global, const struct vs_local *local, int64_t cells,
+                      struct vs_export *file)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return -ENOMEM;
+    put_opening(out, global, "ImageData");
+    fputs(">\n    <Piece", out);
+    put_extent(out, "Extent", facts, local);
+    fprintf(out, ">\n      <CellData Scalars=\"%s\">\n", first_name(global));
+    put_arrays(out, global, cells, false);
+    fputs("      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_",
+          out);
+    if (fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    return vs_export_text(file, text, (int64_t)length);
+}
+
+/* Adds the length of an array's data, in the file's byte order, and the data. */
+static int add_data(const struct vs_global *global, int64_t rank, int64_t number, int64_t cells,
+                    struct vs_export *file, struct vs_error *error)
+{
+    const struct vs_global_field *field = &vs_global_facts(global)->field[number];
+    bool raw = vs_global_is_raw(global);
+    uint64_t length = (uint64_t)(cells * vs_export_element(field)), stored = length;
+    struct vs_values values = {.swap = 1};
+    char *text = malloc(sizeof(stored));
+    int failure;
+
+    if (text == NULL)
+        return -ENOMEM;
+    if (raw && field->big_endian != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
+        stored = __builtin_bswap64(stored);
+    memcpy(text, &stored, sizeof(stored));
+    failure = vs_export_text(file, text, sizeof(stored));
+    if (!failure && cells)
+        failure = vs_global_slice(global, rank, number, raw, &values.view, error);
+    if (!failure && cells)
+        failure = vs_export_values(file, &values, (int64_t)length);
+    return failure;
+}
+
+static int make_rank(const struct vs_global *global, int64_t rank, int64_t file_size,
+                     struct vs_export *file, struct vs_error *error)
+{
+    static const char end[] = "\n  </AppendedData>\n</VTKFile>\n";
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    struct vs_local local;
+    int64_t cells;
+    int failure = check(global, file_size, error);
+
+    if (!failure)
+        failure = vs_global_local(global, rank, &local, error);
+    if (failure)
+        return failure;
+    cells = cells_of(facts, &local);
+    if (!local.box && cells)
+        return fail(error, "a rank's part is no box");
+    failure = add_header(global, &local, cells, file);
+    for (int64_t i = 0; i < facts->fields && !failure; i++)
+        if (type_of(facts->field[i].basic))
+            failure = add_data(global, rank, i, cells, file, error);
+    return failure ? failure : vs_export_text(file, strdup(end), sizeof(end) - 1);
+}
+
+/* Writes the pieces: the ranks' files. */
+static int put_pieces(FILE *out, const struct vs_global *global, int width, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int64_t ranks = vs_global_ranks(global);
+
+    for (int64_t rank = 0; rank < ranks; rank++) {
+        struct vs_local local;
+        int failure = vs_global_local(global, rank, &local, error);
+
+        if (failure)
+            return failure;
+        if (cells_of(facts, &local) == 0)
+            continue;
+        if (!local.box)
+            return fail(error, "a rank's part is no box");
+        fputs("    <Piece", out);
+        put_extent(out, "Extent", facts, &local);
+        fprintf(out, " Source=\"rank%0*lld.vti\"/>\n", width, (long long)rank);
+    }
+    return 0;
+}
+
+static int make_all(const struct vs_global *global, int64_t file_size, int width,
+                    struct vs_export *file, struct vs_error *error)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out;
+    int failure = check(global, file_size, error);
+
+    if (failure)
+        return failure;
+    if (vs_global_ranks(global) > RANKS_MAX)
+        return fail(error, "a file of VTK refers to at most 65536 ranks");
+    out = open_memstream(&text, &length);
+    if (out == NULL)
+        return -ENOMEM;
+    put_opening(out, global, "PImageData");
+    fprintf(out, " GhostLevel=\"0\">\n    <PCellData Scalars=\"%s\">\n", first_name(global));
+    put_arrays(out, global, 0, true);
+    fputs("    </PCellData>\n", out);
+    failure = put_pieces(out, global, width, error);
+    fputs("  </PImageData>\n</VTKFile>\n", out);
+    if (fclose(out) || failure) {
+        free(text);
+        return failure ? failure : -ENOMEM;
+    }
+    return vs_export_text(file, text, (int64_t)length);
+}
+
+const struct vs_format vs_vtk = {
+    .suffix = ".vti",
+    .whole_suffix = ".pvti",
+    .rank = make_rank,
+    .all = make_all,
+};

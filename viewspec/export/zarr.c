@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export_private.h"
+#include "viewspec/types/byte_order.h"
+#include "viewspec/types/npy_type.h"
+
+/*
+ * A Zarr store, version 2, uncompressed. A chunk is a block of the ranks if these own blocks of a
+ * regular grid, else a number of rows or planes. Chunks at the upper edges are padded with zeros,
+ * as the format requires. Values keep the byte order of the file, which the dtype names.
+ */
+
+/* The size of a chunk that is chosen by rows, and the largest block of a rank, in bytes. */
+#define CHUNK_BYTES ((int64_t)64 << 20)
+#define BLOCK_BYTES ((int64_t)512 << 20)
+
+enum node_kind { GROUP, FIELD, COORDINATES };
+
+struct node {
+    enum node_kind kind;
+    char *name; /* of its folder; "" for the store itself */
+    int64_t up; /* the node that contains it; -1: none */
+    const struct vs_global *global;
+    int64_t field;     /* FIELD */
+    int64_t dimension; /* COORDINATES: of the array */
+};
+
+struct vs_zarr {
+    struct node *nodes;
+    int64_t count;
+};
+
+/* The fixed files of a node. Only the store itself has consolidated metadata. */
+enum { ATTRIBUTES, METADATA, CONSOLIDATED };
+#define FIXED 3
+static const char *const group_files[FIXED] = {".zattrs", ".zgroup", ".zmetadata"};
+static const char *const array_files[FIXED] = {".zattrs", ".zarray", NULL};
+
+/* The layout of an array: the shape and the chunks, in the order of the shape. */
+struct layout {
+    struct vs_global_shape shape; /* block is a chunk */
+    bool fortran;
+    int64_t element; /* bytes */
+    int64_t chunks;
+    int64_t grid[VS_GLOBAL_DIMENSIONS]; /* chunks along each dimension */
+};
+
+static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t file)
+{
+    const char *name = zarr->nodes[node].kind == GROUP ? group_files[file] : array_files[file];
+
+    return file == CONSOLIDATED && node != 0 ? NULL : name;
+}
+
+/* Returns the number of the shape's dimension that is number i from the slowest. */
+static int slowest(const struct layout *layout, int i)
+{
+    return layout->fortran ? layout->shape.dimensions - 1 - i : i;
+}
+
+static int64_t chunk_bytes(const struct layout *layout)
+{
+    int64_t bytes = layout->element;
+
+    for (int d = 0; d < layout->shape.dimensions; d++)
+        if (__builtin_mul_overflow(bytes, layout->shape.block[d], &bytes))
+            return INT64_MAX;
+    return bytes;
+}
+
+/* Makes chunks of rows or planes: the slowest dimensions are cut until a chunk is small enough. */
+static void choose_rows(struct layout *layout)
+{
+    for (int i = 0; i < layout->shape.dimensions && chunk_bytes(layout) > CHUNK_BYTES; i++) {
+        int64_t *size = &layout->shape.block[slowest(layout, i)];
+        int64_t all = *size, one;
+
+        *size = 1;
+        one = chunk_bytes(layout);
+        if (one < CHUNK_BYTES)
+            *size = CHUNK_BYTES / one < all ? CHUNK_BYTES / one : all;
+    }
+}
+
+/* Several small records make a chunk if no rank owns a part of one. */
+static void choose_records(const struct vs_global_facts *facts, struct layout *layout)
+{
+    int64_t *records = &layout->shape.block[slowest(layout, 0)], bytes = chunk_bytes(layout);
+    int64_t all = layout->shape.sizes[slowest(layout, 0)];
+
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        if (facts->block[d] != facts->sizes[d])
+            return;
+    if (facts->records && bytes < CHUNK_BYTES)
+        *records = CHUNK_BYTES / bytes < all ? CHUNK_BYTES / bytes : all ? all : 1;
+}
+
+static void field_layout(const struct node *node, int64_t file_size, struct layout *layout)
+{
+    const struct vs_global_facts *facts = vs_global_facts(node->global);
+    int64_t records = vs_global_records(node->global, file_size);
+    bool regular = false;
+
+    layout->fortran = facts->fortran;
+    layout->element = facts->field[node->field].basic->size;
+    vs_global_shape(node->global, node->field, facts->records ? records : 1, &layout->shape);
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        regular = regular || facts->block[d] != facts->sizes[d];
+    if (facts->whole) /* only whole records can be read */
+        return;
+    if (!regular || chunk_bytes(layout) > BLOCK_BYTES)
+        choose_rows(layout);
+    choose_records(facts, layout);
+}
+
+static void layout_of(const struct vs_zarr *zarr, int64_t number, int64_t file_size,
+                      struct layout *layout)
+{
+    const struct node *node = &zarr->nodes[number];
+    const struct vs_global_facts *facts = vs_global_facts(node->global);
+
+    *layout = (struct layout){.chunks = 1};
+    if (node->kind == FIELD) {
+        field_layout(node, file_size, layout);
+    } else {
+        layout->element = sizeof(double);
+        layout->shape.dimensions = 1;
+        layout->shape.sizes[0] = layout->shape.block[0] = facts->sizes[node->dimension];
+        layout->shape.dims[0] = node->name;
+    }
+    for (int d = 0; d < layout->shape.dimensions; d++) {
+        layout->grid[d] =
+            (layout->shape.sizes[d] + layout->shape.block[d] - 1) / layout->shape.block[d];
+        if (__builtin_mul_overflow(layout->chunks, layout->grid[d], &layout->chunks))
+            layout->chunks = INT64_MAX;
+    }
+}
+
+/* Building the tree. */
+
+static int fail(struct vs_error *error, const char *format, const char *name)
+{
+    error->code = -EINVAL;
+    snprintf(error->reason, sizeof(error->reason), format, name);
+    return -EINVAL;
+}
+
+/* Returns the node of that name in another one, or -1. */
+static int64_t find_node(const struct vs_zarr *zarr, int64_t up, const char *name)
+{
+    for (int64_t i = 1; i < zarr->count; i++)
+        if (zarr->nodes[i].up == up && strcmp(zarr->nodes[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int add(struct vs_zarr *zarr, const struct node *node, struct vs_error *error)
+{
+    struct node *nodes = realloc(zarr->nodes, (size_t)(zarr->count + 1) * sizeof(*nodes));
+
+    if (nodes == NULL)
+        return -ENOMEM;
+    zarr->nodes = nodes;
+    if (zarr->count && find_node(zarr, node->up, node->name) >= 0)
+        return fail(error, "the name \"%s\" occurs twice in the Zarr store", node->name);
+    nodes[zarr->count] = *node;
+    nodes[zarr->count].name = strdup(node->name);
+    return nodes[zarr->count++].name ? 0 : -ENOMEM;
+}
+
+/* Adds the coordinates of the dimensions, unless an array has the name of one. */
+static int add_coordinates(struct vs_zarr *zarr, const struct vs_global *global, int64_t up,
+                           struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int failure = 0;
+
+    for (int64_t d = 0; facts->has_grid && d < facts->dimensions && !failure; d++) {
+        const char *name = facts->dims[d + (facts->records && !facts->fortran)];
+        struct node node = {
+            .kind = COORDINATES, .name = (char *)name, .up = up, .global = global, .dimension = d};
+
+        if (facts->sizes[d] <= VS_COORDINATES_MAX && find_node(zarr, up, name) < 0)
+            failure = add(zarr, &node, error);
+    }
+    return failure;
+}
+
+/* Adds the arrays of a view: in a group of their own if the spec has names and there are several.
+ */
+static int add_view(struct vs_zarr *zarr, const struct vs_zarr_view *view, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(view->global);
+    int failure = 0;
+    int64_t up = 0;
+
+    if (view->named && facts->fields > 1) {
+        up = zarr->count;
+        failure = add(zarr, &(struct node){.kind = GROUP, .name = (char *)facts->name}, error);
+    }
+    for (int64_t i = 0; i < facts->fields && !failure; i++) {
+        struct node node = {.kind = FIELD,
+                            .name = (char *)vs_export_name(view->global, i),
+                            .up = up,
+                            .global = view->global,
+                            .field = i};
+
+        failure = add(zarr, &node, error);
+    }
+    return failure ? failure : add_coordinates(zarr, view->global, up, error);
+}
+
+int vs_zarr_new(const struct vs_zarr_view *views, size_t count, struct vs_zarr **result,
+                struct vs_error *error)
+{
+    struct vs_zarr *zarr = calloc(1, sizeof(*zarr));
+    char nameless[] = "";
+    struct node store = {.kind = GROUP, .name = nameless, .up = -1};
+    int failure = zarr ? add(zarr, &store, error) : -ENOMEM;
+
+    for (size_t i = 0; i < count && !failure; i++)
+        failure = add_view(zarr, &views[i], error);
+    if (failure)
+        vs_zarr_free(zarr);
+    else
+        *result = zarr;
+    return failure;
+}
+
+void vs_zarr_free(struct vs_zarr *zarr)
+{
+    for (int64_t i = 0; zarr && i < zarr->count; i++)
+        free(zarr->nodes[i].name);
+    if (zarr)
+        free(zarr->nodes);
+    free(zarr);
+}
+
+int64_t vs_zarr_nodes(const struct vs_zarr *zarr)
+{
+    return zarr->count;
+}
+
+/* Names. */
+
+/* Returns the number of the chunk with that name, "0.1.2", or -1. */
+static int64_t parse_chunk(const struct layout *layout, const char *name)
+{
+    int64_t chunk = 0;
+
+    for (int d = 0; d < layout->shape.dimensions; d++) {
+        bool last = d == layout->shape.dimensions - 1;
+        int64_t index;
+        char *end;
+
+        if (name[0] < '0' || name[0] > '9' || (name[0] == '0' && name[1] >= '0' && name[1] <= '9'))
+            return -1;
+        errno = 0;
+        index = strtoll(name, &end, 10);
+        if (errno || index >= layout->grid[d] || *end != (last ? '\0' : '.'))
+            return -1;
+        chunk = chunk * layout->grid[d] + index;
+        name = end + 1;
+    }
+    return chunk;
+}
+
+static void chunk_index(const struct layout *layout, int64_t chunk, int64_t *index)
+{
+    for (int d = layout->shape.dimensions - 1; d >= 0; d--) {
+        index[d] = chunk % layout->grid[d];
+        chunk /= layout->grid[d];
+    }
+}
+
+static void chunk_name(const struct layout *layout, int64_t chunk, char *name)
+{
+    int64_t index[VS_GLOBAL_DIMENSIONS];
+    int length = 0;
+
+    chunk_index(layout, chunk, index);
+    for (int d = 0; d < layout->shape.dimensions; d++)
+        length += snprintf(name + length, (size_t)(VS_ZARR_NAME - length), "%s%lld", d ? "." : "",
+                           (long long)index[d]);
+}
+
+bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, const char *name,
+                  struct vs_zarr_entry *entry)
+{
+    struct layout layout;
+    int64_t chunk;
+
+    *entry = (struct vs_zarr_entry){.node = find_node(zarr, node, name)};
+    if (entry->node >= 0)
+        return true;
+    for (int64_t file = 0; file < FIXED; file++) {
+        const char *fixed = fixed_name(zarr, node, file);
+
+        entry->file = file;
+        if (fixed && strcmp(fixed, name) == 0)
+            return true;
+    }
+    if (zarr->nodes[node].kind == GROUP)
+        return false;
+    layout_of(zarr, node, file_size, &layout);
+    chunk = parse_chunk(&layout, name);
+    entry->file = FIXED + chunk;
+    return chunk >= 0;
+}
+
+bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, int64_t index,
+                   char *name, struct vs_zarr_entry *entry)
+{
+    struct layout layout;
+
+    *entry = (struct vs_zarr_entry){.node = -1};
+    for (; entry->file < FIXED; entry->file++) {
+        const char *fixed = fixed_name(zarr, node, entry->file);
+
+        if (fixed && index-- == 0) {
+            snprintf(name, VS_ZARR_NAME, "%s", fixed);
+            return true;
+        }
+    }
+    if (zarr->nodes[node].kind == GROUP) {
+        for (int64_t i = 1; i < zarr->count; i++) {
+            if (zarr->nodes[i].up != node || index-- > 0)
+                continue;
+            snprintf(name, VS_ZARR_NAME, "%s", zarr->nodes[i].name);
+            entry->node = i;
+            return true;
+        }
+        return false;
+    }
+    layout_of(zarr, node, file_size, &layout);
+    if (index >= layout.chunks)
+        return false;
+    entry->file = FIXED + index;
+    chunk_name(&layout, index, name);
+    return true;
+}
+
+/* Metadata. */
+
+static void put_list(FILE *out, const char *key, const int64_t *numbers, int count)
+{
+    fprintf(out, "\"%s\": [", key);
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%lld", i ? ", " : "", (long long)numbers[i]);
+    fputs("]", out);
+}
+
+static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
+{
+    const struct node *node = &zarr->nodes[number];
+    char type[VS_NPY_TYPE] = "";
+    struct layout layout;
+
+    layout_of(zarr, number, file_size, &layout);
+    if (node->kind == COORDINATES) {
+        vs_npy_type(vs_basic_find("double"), VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
+    } else {
+        const struct vs_global_field *field = &vs_global_facts(node->global)->field[node->field];
+        bool raw = vs_global_is_raw(node->global);
+
+        vs_npy_type(field->basic, raw ? field->big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
+    }
+    fputs("{", out);
+    put_list(out, "chunks", layout.shape.block, layout.shape.dimensions);
+    fprintf(out,
+            ", \"compressor\": null, \"dtype\": \"%s\", \"fill_value\": null, \"filters\": "
+            "null, \"order\": \"%s\", ",
+            type, layout.fortran ? "F" : "C");
+    put_list(out, "shape", layout.shape.sizes, layout.shape.dimensions);
+    fputs(", \"zarr_format\": 2}", out);
+}
+
+static void put_attributes(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
+{
+    struct layout layout;
+
+    if (zarr->nodes[number].kind == GROUP) {
+        fputs("{}", out);
+        return;
+    }
+    layout_of(zarr, number, file_size, &layout);
+    fputs("{\"_ARRAY_DIMENSIONS\": [", out);
+    for (int d = 0; d < layout.shape.dimensions; d++)
+        fprintf(out, "%s\"%s\"", d ? ", " : "", layout.shape.dims[d]);
+    fputs("]}", out);
+}
+
+static void put_metadata(const struct vs_zarr *zarr, int64_t node, int64_t file_size, FILE *out)
+{
+    if (zarr->nodes[node].kind == GROUP)
+        fputs("{\"zarr_format\": 2}", out);
+    else
+        put_array(zarr, node, file_size, out);
+}
+
+/* Writes the key of a fixed file of a node: its path in the store. */
+static void put_key(const struct vs_zarr *zarr, int64_t node, int64_t file, FILE *out)
+{
+    const struct node *up = zarr->nodes[node].up > 0 ? &zarr->nodes[zarr->nodes[node].up] : NULL;
+
+    fprintf(out, "\"%s%s%s%s%s\": ", up ? up->name : "", up ? "/" : "", zarr->nodes[node].name,
+            node ? "/" : "", fixed_name(zarr, node, file));
+}
+
+static void put_consolidated(const struct vs_zarr *zarr, int64_t file_size, FILE *out)
+{
+    fputs("{\"metadata\": {", out);
+    for (int64_t i = 0; i < zarr->count; i++) {
+        fputs(i ? ",\n" : "\n", out);
+        put_key(zarr, i, ATTRIBUTES, out);
+        put_attributes(zarr, i, file_size, out);
+        fputs(",\n", out);
+        put_key(zarr, i, METADATA, out);
+        put_metadata(zarr, i, file_size, out);
+    }
+    fputs("}, \"zarr_consolidated_format\": 1}", out);
+}
+
+static int add_text(const struct vs_zarr *zarr, int64_t node, int64_t file, int64_t file_size,
+                    struct vs_export *result)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    if (out == NULL)
+        return -ENOMEM;
+    if (file == ATTRIBUTES)
+        put_attributes(zarr, node, file_size, out);
+    else if (file == METADATA)
+        put_metadata(zarr, node, file_size, out);
+    else
+        put_consolidated(zarr, file_size, out);
+    fputs("\n", out);
+    if (fclose(out)) {
+        free(text);
+        text = NULL;
+    }
+    return vs_export_text(result, text, (int64_t)length);
+}
+
+/* Chunks. */
+
+/* Sets the box of a chunk, and in values the place of the box in it. */
+static void cut_chunk(const struct node *node, const struct layout *layout, int64_t chunk,
+                      struct vs_box *box, int64_t *start, int64_t *count, struct vs_values *values)
+{
+    const struct vs_global_facts *facts = vs_global_facts(node->global);
+    const struct vs_global_shape *shape = &layout->shape;
+    int64_t index[VS_GLOBAL_DIMENSIONS], n = 0;
+    int first = facts->fortran && facts->field[node->field].values > 1; /* the values */
+
+    chunk_index(layout, chunk, index);
+    *box = (struct vs_box){.field = node->field,
+                           .records = 1,
+                           .start = start,
+                           .count = count,
+                           .raw = vs_global_is_raw(node->global)};
+    values->dimensions = shape->dimensions;
+    values->element = layout->element;
+    values->swap = 1;
+    for (int d = 0; d < shape->dimensions; d++) {
+        int64_t from = index[d] * shape->block[d], left = shape->sizes[d] - from;
+        int64_t size = left < shape->block[d] ? left : shape->block[d];
+        int at = facts->fortran ? shape->dimensions - 1 - d : d;
+        bool record = facts->records && at == 0;
+
+        values->count[at] = size;
+        values->padded[at] = shape->block[d];
+        if (record) {
+            box->record = from;
+            box->records = size;
+        } else if (d >= first && n < facts->dimensions) {
+            start[n] = from;
+            count[n++] = size;
+        }
+    }
+}
+
+static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, int64_t file_size,
+                     struct vs_export *result, struct vs_error *error)
+{
+    const struct node *node = &zarr->nodes[number];
+    int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS];
+    struct vs_values values = {0};
+    struct layout layout;
+    struct vs_box box;
+    int failure;
+
+    layout_of(zarr, number, file_size, &layout);
+    if (chunk >= layout.chunks)
+        return -ENOENT;
+    if (node->kind == COORDINATES)
+        return vs_export_text(
+            result,
+            (char *)vs_export_coordinates(node->global, node->dimension, 0, layout.shape.sizes[0]),
+            chunk_bytes(&layout));
+    cut_chunk(node, &layout, chunk, &box, start, count, &values);
+    failure = vs_global_box(node->global, &box, &values.view, error);
+    return failure ? failure : vs_export_values(result, &values, chunk_bytes(&layout));
+}
+
+int64_t vs_zarr_length(const struct vs_zarr *zarr, int64_t node, int64_t file, int64_t file_size)
+{
+    struct vs_export text = {0};
+    struct layout layout;
+    int64_t length;
+    int failure;
+
+    if (file >= FIXED) {
+        layout_of(zarr, node, file_size, &layout);
+        return file - FIXED < layout.chunks ? chunk_bytes(&layout) : -ENOENT;
+    }
+    failure = add_text(zarr, node, file, file_size, &text);
+    length = failure ? failure : text.length;
+    vs_export_free(&text);
+    return length;
+}
+
+int vs_zarr_file(const struct vs_zarr *zarr, int64_t node, int64_t file, int64_t file_size,
+                 struct vs_export *result, struct vs_error *error)
+{
+    return file < FIXED ? add_text(zarr, node, file, file_size, result)
+                        : add_chunk(zarr, node, file - FIXED, file_size, result, error);
+}
