@@ -15,6 +15,7 @@
 /* Values of the shared file: the slice of a view. */
 struct vs_values {
     struct vs_view *view; /* a reference */
+    int64_t offset;       /* of the first value in the slice */
     int64_t swap;         /* the bytes of each number of this size are reversed; 1: none are */
 
     /*

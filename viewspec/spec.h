@@ -124,6 +124,9 @@ const char *vs_spec_view_name(const struct vs_spec *spec, size_t index);
 /* Returns the number of the view of that name, or -1. */
 long vs_spec_find_view(const struct vs_spec *spec, const char *name);
 
+/* Returns true for a name that "name" and "dims" may have (viewspec(5)). Thread-safe. */
+bool vs_is_label(const char *name);
+
 /* Gets hint number index, borrowed: valid as long as the spec. False if there is none. */
 bool vs_spec_hint(const struct vs_spec *spec, size_t index, const char **key, const char **value);
 

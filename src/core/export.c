@@ -86,6 +86,7 @@ static int read_swapped(struct mpiio_slice *slice, int64_t swap, char *buffer, s
 static int read_values(struct mpiio_slice *slice, const struct vs_values *values, char *buffer,
                        size_t size, int64_t offset)
 {
+    offset += values->offset;
     return values->swap > 1 ? read_swapped(slice, values->swap, buffer, size, offset)
                             : read_slice(slice, buffer, size, offset);
 }

@@ -183,6 +183,7 @@ void from_drop(struct from_variable *variable)
     free(variable->chunks.shapes);
     free(variable->part.path);
     json_decref(variable->etype);
+    json_decref(variable->dims);
 }
 
 void from_clear(struct from_file *file)

@@ -41,6 +41,7 @@ struct from_chunks {
 /* An array of elements of one type. */
 struct from_variable {
     char *name;          /* as in the file, owned */
+    json_t *dims;        /* names of its dimensions, owned; NULL: the file has none */
     json_t *etype;       /* an element in viewspec(5), owned; may be NULL if reason is set */
     const char *datarep; /* NULL: each value has one byte */
     bool has_gaps;       /* an element has bytes that belong to no value */

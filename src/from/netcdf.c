@@ -274,6 +274,19 @@ static int complete_file(const struct from_bytes *head, struct from_file *file,
     return code ? code : from_add_part(file, 0, header_bytes);
 }
 
+/* Names the dimensions of the variables, which a set has in the order of each of its tiles. */
+static void name_dimensions(struct from_file *file, const struct from_nc_header *header)
+{
+    for (size_t i = 0; i < file->count && i < header->shape_count; i++) {
+        struct from_variable *variable = &file->variables[i];
+
+        variable->dims = json_array();
+        for (int d = 0; d < variable->dimensions; d++)
+            json_array_append_new(variable->dims,
+                                  json_string(header->dimensions[header->shapes[i][d]].name));
+    }
+}
+
 static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
                         struct vs_error *error)
 {
@@ -284,6 +297,8 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
         code = set_read(head->path, file, error);
     else if (!code && complete_file(head, file, header.bytes, error))
         code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
+    if (!code)
+        name_dimensions(file, &header);
     from_nc_free(&header);
     return code;
 }

@@ -8,6 +8,7 @@
 #include "from.h"
 #include "grid.h"
 #include "viewspec/base/integer.h"
+#include "viewspec/spec.h"
 
 /* Converting a variable to a view. */
 
@@ -346,6 +347,29 @@ static json_t *local_shape(const struct maker *maker)
     return shape;
 }
 
+/*
+ * Adds the labels that a view can have: the variable's name, and the names of its dimensions unless
+ * two are equal or have other characters than labels may have.
+ */
+static void add_labels(const struct from_variable *variable, json_t *view)
+{
+    const char *dims[FROM_DIMENSIONS_MAX];
+
+    if (vs_is_label(variable->name))
+        json_object_set_new(view, "name", json_string(variable->name));
+    if (variable->dims == NULL || json_array_size(variable->dims) == 0)
+        return;
+    for (size_t i = 0; i < json_array_size(variable->dims); i++) {
+        dims[i] = json_string_value(json_array_get(variable->dims, i));
+        if (dims[i] == NULL || !vs_is_label(dims[i]))
+            return;
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(dims[i], dims[j]) == 0)
+                return;
+    }
+    json_object_set(view, "dims", variable->dims);
+}
+
 static json_t *make_view(struct maker *maker, const struct from_grid *grid, int64_t elements)
 {
     const struct from_variable *variable = maker->variable;
@@ -375,6 +399,18 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
     return view;
 }
 
+/* Adds the view of the whole variable, if its parts do not belong to a subarray or darray. */
+static void add_global(const struct from_variable *variable, json_t *view, struct vs_error *error)
+{
+    static const struct from_grid one = {.ranks = 1};
+    static const char *const same[] = {"etype", "datarep", "tiles", "name", "dims"};
+    json_t *whole = from_view(variable, &one, error);
+
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
+        json_object_del(whole, same[i]);
+    json_object_set_new(view, "global", whole);
+}
+
 json_t *from_view(const struct from_variable *variable, const struct from_grid *grid,
                   struct vs_error *error)
 {
@@ -392,6 +428,9 @@ json_t *from_view(const struct from_variable *variable, const struct from_grid *
     }
     make_elements(&maker);
     view = make_view(&maker, grid, from_elements(variable));
+    add_labels(variable, view);
+    if (grid->ranks > 1 && json_object_get(view, "shape"))
+        add_global(variable, view, error);
     json_decref(maker.etype);
     json_decref(maker.leaf);
     if (view == NULL)

@@ -3,8 +3,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_EXPRESSION 512 /* bytes, with the terminator */
@@ -71,6 +73,36 @@ int vs_words_expected(struct vs_words *w, const char *what)
     return vs_words_fail(w, w->at, "expected %s, found '%.*s'", what,
                          (int)strcspn(w->at, " \t\n") > 20 ? 20 : (int)strcspn(w->at, " \t\n"),
                          w->at);
+}
+
+json_t *vs_words_label(struct vs_words *w)
+{
+    size_t length = 0;
+    char first = vs_words_peek(w);
+
+    if (!isalpha((unsigned char)first) && first != '_') {
+        vs_words_expected(w, "a name");
+        return NULL;
+    }
+    while (vs_words_is_name(w->at[length]) || (w->at[length] && strchr("-.", w->at[length])))
+        length++;
+    w->at += length;
+    return json_stringn(w->at - length, length);
+}
+
+json_t *vs_words_number(struct vs_words *w)
+{
+    char *end;
+    double number;
+
+    vs_words_peek(w);
+    number = strtod(w->at, &end);
+    if (w->error->code || end == w->at || !isfinite(number)) {
+        vs_words_expected(w, "a number");
+        return NULL;
+    }
+    w->at = end;
+    return json_real(number);
 }
 
 /* An expression while it is read. */

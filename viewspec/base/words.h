@@ -47,6 +47,12 @@ size_t vs_words_length(struct vs_words *w);
 /* Consumes the name or number at this position if it is the given word. */
 bool vs_words_accept_word(struct vs_words *w, const char *word);
 
+/* Reads a label (vs_is_label). A new string; NULL after an error. */
+json_t *vs_words_label(struct vs_words *w);
+
+/* Reads a number with or without a fraction. A new reference; NULL after an error. */
+json_t *vs_words_number(struct vs_words *w);
+
 /*
  * Reads an expression and returns it as a JSON integer if it is a plain number, else as a string.
  * Numbers may have the suffixes k, M, G, T. A new reference; NULL: out of memory.

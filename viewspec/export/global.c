@@ -144,10 +144,16 @@ static json_t *whole_of(const struct vs_global *global, int64_t rank)
     static const char *const keys[] = {"disp", "etype", "filetype", "tiles", "datarep", NULL};
     static const char *const all[] = {"disp",   "etype",   "filetype", "tiles", "buftype",
                                       "memory", "datarep", "shape",    NULL};
-    json_t *whole = vs_global_merged(global, rank, global->facts.whole ? all : keys);
+    json_t *given = json_object_get(global->spec->views[global->index].json, "global");
+    json_t *whole = vs_global_merged(global, rank, given || !global->facts.whole ? keys : all);
     json_t *type = json_object_get(whole, "filetype"), *inner = vs_global_innermost(global, type),
            *old;
 
+    if (given) {
+        json_object_del(whole, "disp");
+        json_object_del(whole, "filetype");
+        json_object_update(whole, given);
+    }
     if (global->facts.whole)
         return whole;
     old = json_object_get(inner, "oldtype");
@@ -193,13 +199,16 @@ static int find_kind(struct vs_global *global, enum kind *kind, struct vs_error 
     static const char *const keys[] = {"filetype", NULL};
     json_t *view = vs_global_merged(global, 0, keys);
     json_t *type = json_object_get(view, "filetype");
+    bool given = json_object_get(spec->views[global->index].json, "global") != NULL;
     bool wrapped = wraps(vs_global_definition(global, type));
 
-    *kind = kind_of(vs_global_innermost(global, type));
+    global->scattered = given && spec->ranks > 1;
+    *kind = given ? OTHER : kind_of(vs_global_innermost(global, type));
     json_decref(view);
     global->facts.dimensions = *kind == SCATTER && !wrapped ? 0 : -1;
     global->facts.whole = *kind == OTHER || (*kind == SCATTER && wrapped);
-    if (global->facts.whole && spec->ranks > 1 && !vs_spec_view_is_common(spec, global->index))
+    if (global->facts.whole && !given && spec->ranks > 1 &&
+        !vs_spec_view_is_common(spec, global->index))
         return vs_global_fail(
             global, error,
             "the ranks form no array (the filetype must be a subarray, darray, hpf_block, "
@@ -309,7 +318,7 @@ static int make(struct vs_global *global, int64_t file_size, struct vs_error *er
         return vs_global_no_memory(global, error);
     if (compile(global, global->whole, &global->view, &ranks, error) || check_ranks(global, error))
         return error->code;
-    if (ranks && !global->facts.whole)
+    if (ranks && global->spec->ranks > 1)
         return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
     if (vs_view_facts(global->view)->datarep == VS_USER)
         return vs_global_fail(global, error,

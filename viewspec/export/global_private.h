@@ -16,7 +16,8 @@ struct vs_global {
     struct vs_view *view; /* the same, compiled */
     struct vs_global_facts facts;
     struct vs_global_field *field; /* facts.field */
-    json_t **etypes;               /* by field: its etype, or NULL for the view's own; owned */
+    bool scattered;  /* "global" is the whole array; the ranks' parts have other filetypes */
+    json_t **etypes; /* by field: its etype, or NULL for the view's own; owned */
 };
 
 /* Record an error of the view. Return its code. */

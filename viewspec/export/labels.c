@@ -11,8 +11,8 @@
 /* The longest name, so that a file can be called by it. */
 #define NAME_MAX_LENGTH 200
 
-/* Returns true for a name that Zarr, netCDF and VTK accept and that is a file's name, too. */
-static bool name_ok(const char *name)
+/* A label is a name that Zarr, netCDF and VTK accept and that can be a file's name, too. */
+bool vs_is_label(const char *name)
 {
     size_t length = strlen(name);
 
@@ -32,9 +32,9 @@ static int check_name(const struct vs_source *source, struct vs_error *error, co
     if (name == NULL)
         return vs_fail(error, source->text, place, false, "expected a string, got %s",
                        vs_kind_name(value));
-    return name_ok(name) ? 0
-                         : vs_fail(error, source->text, place, false,
-                                   "a name is a letter or _, then letters, digits, _, - and .");
+    return vs_is_label(name) ? 0
+                             : vs_fail(error, source->text, place, false,
+                                       "a name is a letter or _, then letters, digits, _, - and .");
 }
 
 static int check_dims(const struct vs_source *source, struct vs_error *error, const json_t *dims)
@@ -84,17 +84,29 @@ static int check_grid(const struct vs_source *source, struct vs_error *error, js
     return 0;
 }
 
+/* Checks the keys of "global"; its values are checked when the global array is found. */
+static int check_global(const struct vs_source *source, struct vs_error *error, json_t *global)
+{
+    static const char *const keys[] = {"disp", "filetype", "buftype", "memory", "shape", NULL};
+    struct vs_place place = {.up = source->place, .key = "global"};
+
+    return vs_check_keys(error, source->text, &place, global, keys);
+}
+
 int vs_labels_check(const struct vs_source *source, struct vs_error *error)
 {
     const json_t *name = json_object_get(source->view, "name");
     const json_t *dims = json_object_get(source->view, "dims");
     json_t *grid = json_object_get(source->view, "grid");
+    json_t *global = json_object_get(source->view, "global");
     struct vs_place place = {.up = source->place, .key = "name"};
     int result = name ? check_name(source, error, name, &place) : 0;
 
     if (!result && dims)
         result = check_dims(source, error, dims);
-    return result || !grid ? result : check_grid(source, error, grid);
+    if (!result && grid)
+        result = check_grid(source, error, grid);
+    return result || !global ? result : check_global(source, error, global);
 }
 
 /* Names the dimensions: by "dims", or dim_0, ... with the view's name if there are several. */

@@ -5,8 +5,9 @@
 #include "viewspec/types/view.h"
 
 /*
- * Private to viewspec/: checks the labels of a view: "name", "dims" and "grid". Their lengths are
- * checked when the global array is found. Returns 0 or a negative errno, with error filled.
+ * Private to viewspec/: checks the keys of a view that concern its global array: "name", "dims",
+ * "grid" and "global". What depends on the array is checked when it is found. Returns 0 or a
+ * negative errno, with error filled.
  */
 int vs_labels_check(const struct vs_source *source, struct vs_error *error);
 

@@ -50,9 +50,39 @@ static void find_local(const struct vs_global *global, const struct vs_view *vie
     }
 }
 
+/* Sets index to that of the array's element at a displacement, found in the whole array's slice. */
+static bool find_element(const struct vs_global *global, int64_t displacement, int64_t *index)
+{
+    int64_t position = vs_map_find(vs_view_map(global->view), displacement);
+
+    if (position >= 0)
+        indices(global, position / vs_view_facts(global->view)->etype_file_size, index);
+    return position >= 0;
+}
+
+/* Fills local for a part whose filetype is not that of the array: by its first and last element. */
+static void find_scattered(const struct vs_global *global, const struct vs_view *view,
+                           struct vs_local *local)
+{
+    const struct vs_array *memory = vs_view_facts(view)->memory;
+    const struct vs_map *map = vs_view_map(view);
+    int64_t n = global->facts.dimensions, size = vs_map_facts(map)->tile_size,
+            last[VS_GLOBAL_DIMENSIONS];
+    bool known = memory && memory->dimensions == n && !memory->fortran == !global->facts.fortran;
+
+    for (int64_t d = 0; d < n; d++)
+        local->count[d] = known ? memory->owned[d] : 0;
+    local->box = known && size > 0 &&
+                 find_element(global, vs_map_displacement(map, 0), local->start) &&
+                 find_element(global, vs_map_displacement(map, size - 1), last);
+    for (int64_t d = 0; d < n && local->box; d++)
+        local->box = last[d] - local->start[d] + 1 == local->count[d];
+}
+
 int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
                     struct vs_error *error)
 {
+    bool all = (global->facts.whole && !global->scattered) || global->facts.dimensions == 0;
     struct vs_view *view;
 
     local->box = global->facts.whole;
@@ -60,11 +90,14 @@ int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_loca
         local->start[d] = 0;
         local->count[d] = global->facts.sizes[d];
     }
-    if (global->facts.whole || global->facts.dimensions == 0)
+    if (all)
         return 0;
     if (vs_spec_view(global->spec, global->index, rank, &view, error))
         return error->code;
-    find_local(global, view, local);
+    if (global->scattered)
+        find_scattered(global, view, local);
+    else
+        find_local(global, view, local);
     vs_view_unref(view);
     return 0;
 }

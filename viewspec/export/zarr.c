@@ -110,8 +110,6 @@ static void field_layout(const struct node *node, int64_t file_size, struct layo
     vs_global_shape(node->global, node->field, facts->records ? records : 1, &layout->shape);
     for (int64_t d = 0; d < facts->dimensions; d++)
         regular = regular || facts->block[d] != facts->sizes[d];
-    if (facts->whole) /* only whole records can be read */
-        return;
     if (!regular || chunk_bytes(layout) > BLOCK_BYTES)
         choose_rows(layout);
     choose_records(facts, layout);
@@ -450,6 +448,25 @@ static int add_text(const struct vs_zarr *zarr, int64_t node, int64_t file, int6
 
 /* Chunks. */
 
+/*
+ * Makes the box whole records, if only these can be cut out. A chunk is then a range of their
+ * values, because rows or planes follow each other.
+ */
+static void cut_range(const struct node *node, const struct layout *layout, int64_t *start,
+                      int64_t *count, struct vs_values *values)
+{
+    const struct vs_global_facts *facts = vs_global_facts(node->global);
+
+    for (int64_t i = 0; i < facts->dimensions; i++) {
+        int64_t d = facts->fortran ? facts->dimensions - 1 - i : i;
+
+        values->offset = values->offset * facts->sizes[d] + start[d];
+        start[d] = 0;
+        count[d] = facts->sizes[d];
+    }
+    values->offset *= facts->field[node->field].values * layout->element;
+}
+
 /* Sets the box of a chunk, and in values the place of the box in it. */
 static void cut_chunk(const struct node *node, const struct layout *layout, int64_t chunk,
                       struct vs_box *box, int64_t *start, int64_t *count, struct vs_values *values)
@@ -484,6 +501,8 @@ static void cut_chunk(const struct node *node, const struct layout *layout, int6
             count[n++] = size;
         }
     }
+    if (facts->whole)
+        cut_range(node, layout, start, count, values);
 }
 
 static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, int64_t file_size,

@@ -18,8 +18,9 @@
 #define MAX_WORD 64
 
 /* The clauses, by their first words. */
-enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, CLAUSES };
-static const char *const clauses[] = {"of", "at", "as", "every", "on", "order", "tiles", "memory"};
+enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, NAME, DIMS, GRID, CLAUSES };
+static const char *const clauses[] = {"of",    "at",     "as",   "every", "on",  "order",
+                                      "tiles", "memory", "name", "dims",  "grid"};
 
 struct reader {
     struct vs_words words;
@@ -27,9 +28,10 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory; /* NULL: omitted */
+    /* NULL: omitted. The grid is that of the ranks; the coordinates are "grid". */
+    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory, *name, *dims, *coordinates;
     const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at,
-        *memory_at;
+        *memory_at, *name_at, *dims_at, *coordinates_at;
     int distributed; /* number of dimensions of a darray that are not "none" */
 };
 
@@ -272,6 +274,39 @@ static void read_datarep(struct reader *r)
     r->words.at += length;
 }
 
+/* Reads names that are separated by commas. */
+static json_t *read_dims(struct reader *r)
+{
+    json_t *list = json_array();
+
+    do
+        put(r, list, NULL, vs_words_label(&r->words));
+    while (vs_words_accept(&r->words, ','));
+    return list;
+}
+
+/* Reads numbers that are separated by commas into a member of object. */
+static void read_numbers(struct reader *r, json_t *object, const char *key)
+{
+    json_t *list = json_array();
+
+    do
+        put(r, list, NULL, vs_words_number(&r->words));
+    while (vs_words_accept(&r->words, ','));
+    put(r, object, key, list);
+}
+
+/* Reads ORIGIN [by SPACING]. */
+static json_t *read_coordinates(struct reader *r)
+{
+    json_t *object = json_object();
+
+    read_numbers(r, object, "origin");
+    if (vs_words_accept_word(&r->words, "by"))
+        read_numbers(r, object, "spacing");
+    return object;
+}
+
 /* Reads "C" or "Fortran". */
 static json_t *order_word(struct reader *r)
 {
@@ -286,8 +321,9 @@ static json_t *order_word(struct reader *r)
 static void read_clause(struct reader *r)
 {
     /* The place of each clause; NULL: not seen yet. */
-    const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at, &r->extent_at,
-                                   &r->grid_at,  &r->order_at, &r->tiles_at,   &r->memory_at};
+    const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at,    &r->extent_at,
+                                   &r->grid_at,  &r->order_at, &r->tiles_at,      &r->memory_at,
+                                   &r->name_at,  &r->dims_at,  &r->coordinates_at};
     size_t i = 0;
     const char *start;
 
@@ -296,7 +332,8 @@ static void read_clause(struct reader *r)
     while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
         i++;
     if (i == CLAUSES) {
-        vs_words_expected(&r->words, "of, at, as, every, on, order, tiles or memory");
+        vs_words_expected(&r->words,
+                          "of, at, as, every, on, order, tiles, memory, name, dims or grid");
         return;
     }
     if (*places[i]) {
@@ -321,6 +358,12 @@ static void read_clause(struct reader *r)
         put(r, r->form, "order", order_word(r));
     else if (i == MEMORY)
         r->memory = order_word(r);
+    else if (i == NAME)
+        r->name = vs_words_label(&r->words);
+    else if (i == DIMS)
+        r->dims = read_dims(r);
+    else if (i == GRID)
+        r->coordinates = read_coordinates(r);
     else
         r->tiles = integer(r, NULL);
 }
@@ -413,18 +456,15 @@ static json_t *all_places(struct reader *r)
     json_t *all, *offset;
     const char *pointer;
 
-    const struct {
+    const struct own {
         const char *pointer, *at;
     } own[] = {
-        {"", r->words.text.bytes},
-        {"/ranks", r->grid_at},
-        {"/view/disp", r->disp_at},
-        {"/view/etype", r->etype_at},
-        {"/view/datarep", r->datarep_at},
-        {"/view/filetype", r->form_at},
-        {"/view/tiles", r->tiles_at},
-        {"/view/memory", r->memory_at},
-        {"/view/filetype/extent", r->extent_at},
+        {"", r->words.text.bytes},         {"/ranks", r->grid_at},
+        {"/view/disp", r->disp_at},        {"/view/etype", r->etype_at},
+        {"/view/datarep", r->datarep_at},  {"/view/filetype", r->form_at},
+        {"/view/tiles", r->tiles_at},      {"/view/memory", r->memory_at},
+        {"/view/name", r->name_at},        {"/view/dims", r->dims_at},
+        {"/view/grid", r->coordinates_at}, {"/view/filetype/extent", r->extent_at},
     };
     all = json_object();
     json_object_foreach(r->places, pointer, offset)
@@ -441,26 +481,25 @@ static json_t *all_places(struct reader *r)
 
 static json_t *make_view(struct reader *r)
 {
-    json_t *view = json_object(), *filetype = json_incref(r->form);
-    if (r->disp)
-        put(r, view, "disp", json_incref(r->disp));
-    if (r->etype)
-        put(r, view, "etype", json_incref(r->etype));
-    if (r->datarep)
-        put(r, view, "datarep", json_incref(r->datarep));
+    const struct {
+        const char *key;
+        json_t *value;
+    } members[] = {{"disp", r->disp},     {"etype", r->etype}, {"datarep", r->datarep},
+                   {"filetype", r->form}, {"tiles", r->tiles}, {"memory", r->memory},
+                   {"name", r->name},     {"dims", r->dims},   {"grid", r->coordinates}};
+    json_t *view = json_object(), *resized;
+
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+        if (members[i].value)
+            put(r, view, members[i].key, json_incref(members[i].value));
     if (r->extent) {
-        json_t *resized = json_object();
+        resized = json_object();
         put(r, resized, "type", json_string("resized"));
         put(r, resized, "lb", json_integer(0));
         put(r, resized, "extent", json_incref(r->extent));
-        put(r, resized, "oldtype", filetype);
-        filetype = resized;
+        put(r, resized, "oldtype", json_incref(r->form));
+        put(r, view, "filetype", resized);
     }
-    put(r, view, "filetype", filetype);
-    if (r->tiles)
-        put(r, view, "tiles", json_incref(r->tiles));
-    if (r->memory)
-        put(r, view, "memory", json_incref(r->memory));
     return view;
 }
 
@@ -529,6 +568,9 @@ json_t *vs_shorthand_translate(const char *text, const char *source, const struc
     json_decref(r.extent);
     json_decref(r.tiles);
     json_decref(r.memory);
+    json_decref(r.name);
+    json_decref(r.dims);
+    json_decref(r.coordinates);
     json_decref(r.grid);
     if (!error->code)
         return root;
