@@ -15,7 +15,7 @@ _mpiio_offer_files() {
 
 # Prints the words that may come next in the shorthand that is the first argument (viewspec(5)).
 _mpiio_shorthand_words() {
-    local words='of at every as on tiles' form=${1%% *} last=${1% *}
+    local words='of at every as on tiles name dims grid' form=${1%% *} last=${1% *}
     last=${last##*[ ,]}
     case $1 in
     *' '*) ;;
@@ -38,7 +38,7 @@ _mpiio_shorthand_words() {
         echo "C Fortran"
         return
         ;;
-    at | every | on | tiles | stride | part | from | by) return ;;
+    at | every | on | tiles | stride | part | from | by | name | dims | grid) return ;;
     esac
     case $form in
     vector) words+=" stride" ;;
@@ -117,7 +117,7 @@ _mpiio_mount() {
     --from) _mpiio_offer_files "$cur" && return ;;
     -o | --options)
         [[ $cur == *,* ]] && before=${cur%,*},
-        _mpiio_offer "${cur##*,}" "ro rw create append delete_on_close sequential unique direct npy view= members= pieces= missing=error missing=zero missing= narrow=refuse narrow=truncate atomic local pointers= log= log_level=debug log_level=info log_level=warning log_level=error threads= max_read= fsname=
+        _mpiio_offer "${cur##*,}" "ro rw create append delete_on_close sequential unique direct npy nc vti zarr view= members= pieces= missing=error missing=zero missing= narrow=refuse narrow=truncate atomic local pointers= log= log_level=debug log_level=info log_level=warning log_level=error threads= max_read= fsname=
             passthrough=auto passthrough=off coherence=auto coherence=local coherence=close-to-open coherence=none cache=auto cache=through cache=back store=auto store=posix store=mpiio
             dirty_max= pool= pool=off flush_interval= peer_timeout= fanout= interface= port=
             allow_other allow_root auto_unmount default_permissions nosuid nodev noexec noatime"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/store_members.h"
+#include "viewspec/global.h"
 #include "viewspec/members/members.h"
 #include "viewspec/base/line.h"
 #include "survey.h"
@@ -212,6 +213,50 @@ static int print_cover(const struct view_survey *survey, struct vs_cover *cover)
     return VIEW_DONE;
 }
 
+/* Prints sizes, separated by x. */
+static void print_sizes(const int64_t *sizes, int count)
+{
+    for (int d = 0; d < count; d++)
+        printf("%s%" PRId64, d ? " x " : "", sizes[d]);
+}
+
+/* Prints "T(time, y, x) of double, 3 x 4 x 6 in blocks of 1 x 2 x 6". */
+static void print_field(const struct vs_global *global, int64_t number, int64_t records)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    const struct vs_global_field *field = &facts->field[number];
+    struct vs_global_shape shape;
+
+    vs_global_shape(global, number, facts->records ? records : 1, &shape);
+    print_label(number ? "" : "array");
+    printf("%s(", field->name[0] ? field->name : facts->name);
+    for (int d = 0; d < shape.dimensions; d++)
+        printf("%s%s", d ? ", " : "", shape.dims[d]);
+    printf(") of %s, ", field->basic->name);
+    print_sizes(shape.sizes, shape.dimensions);
+    if (memcmp(facts->sizes, facts->block, (size_t)facts->dimensions * sizeof(*facts->sizes))) {
+        printf(" in blocks of ");
+        print_sizes(shape.block, shape.dimensions);
+    }
+    putchar('\n');
+}
+
+/* Prints the array that the ranks own together, or why there is none (mpiio-formats(7)). */
+static void print_array(const struct vs_spec *spec, size_t index, int64_t file_size)
+{
+    struct vs_error why = {0};
+    struct vs_global *global;
+
+    if (vs_global_new(spec, index, file_size < 0 ? 0 : file_size, &global, &why)) {
+        print_label("array");
+        printf("none: %s\n", why.reason);
+        return;
+    }
+    for (int64_t i = 0; i < vs_global_facts(global)->fields; i++)
+        print_field(global, i, vs_global_records(global, file_size < 0 ? 0 : file_size));
+    vs_global_free(global);
+}
+
 static int print_view(const struct vs_spec *spec, size_t index, const struct view_survey *survey,
                       struct vs_cover *cover)
 {
@@ -225,6 +270,7 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
     print_label("datarep");
     printf("%s\n", vs_view_facts(survey->first)->datarep_name);
     print_tile(survey);
+    print_array(spec, index, survey->file_size);
     print_ranks(survey);
     return print_cover(survey, cover);
 }

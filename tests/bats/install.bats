@@ -43,7 +43,7 @@ in_stage() {
 @test "install: man pages that man can format" {
     local page
     for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
-        man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 \
+        man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 man7/mpiio-formats.7 \
         man7/mpiio-datarep.7 man7/mpiio-routines.7 man7/mpiio-security.7 man7/mpiio-troubleshooting.7 \
         man7/mpiio-capture.7; do
         in_stage "share/man/$page"

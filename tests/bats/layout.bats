@@ -93,7 +93,8 @@ viewspec/text: viewspec viewspec/base
 viewspec/map: viewspec viewspec/base
 viewspec/types: viewspec viewspec/base viewspec/text viewspec/map
 viewspec/members: viewspec viewspec/base viewspec/text
-viewspec: viewspec/base viewspec/text viewspec/map viewspec/types viewspec/members
+viewspec/export: viewspec viewspec/base viewspec/text viewspec/map viewspec/types
+viewspec: viewspec/base viewspec/text viewspec/map viewspec/types viewspec/members viewspec/export
 src/core/base: viewspec/base/line.h
 src/core/file: src/core/base src/core/counters.h viewspec
 src/core/cache: src/core/base src/core/file viewspec viewspec/base
