@@ -70,14 +70,11 @@ extern const struct vs_format vs_vtk;    /* VTK ImageData, and its parallel form
  */
 struct vs_zarr;
 
-/* A global array of a store. All are borrowed and must outlive the store. */
-struct vs_zarr_view {
-    const struct vs_global *global;
-    bool named; /* the spec names its views */
-};
-
-/* Makes a store. Returns 0, -ENOMEM, or -EINVAL with the reason in error. */
-int vs_zarr_new(const struct vs_zarr_view *views, size_t count, struct vs_zarr **zarr,
+/*
+ * Makes a store of global arrays, which are borrowed and must outlive it. Returns 0, -ENOMEM, or
+ * -EINVAL with the reason in error.
+ */
+int vs_zarr_new(const struct vs_global *const *globals, size_t count, struct vs_zarr **zarr,
                 struct vs_error *error);
 void vs_zarr_free(struct vs_zarr *zarr);
 

@@ -39,6 +39,7 @@ struct vs_global_field {
 /* Text and arrays are borrowed from the global array. */
 struct vs_global_facts {
     const char *name;     /* the view's "name", or else its name in the spec, or "data" */
+    const char *view;     /* the view's name in the spec; NULL: it has none */
     int64_t dimensions;   /* without records and values; may be 0 */
     const int64_t *sizes; /* elements in each dimension, as in the spec */
     const int64_t *block; /* the shape of rank 0's part if all ranks own blocks of a regular grid;

@@ -60,17 +60,17 @@ static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wi
 }
 
 /* Makes the store of the views that have an array. */
-static int add_zarr(struct fs_exports *exports, const struct fs_tree *tree, struct vs_error *error)
+static int add_zarr(struct fs_exports *exports, struct vs_error *error)
 {
-    struct vs_zarr_view *views = calloc(exports->views, sizeof(*views));
+    const struct vs_global **globals = calloc(exports->views, sizeof(*globals));
     size_t count = 0;
     int result;
 
-    for (size_t view = 0; views != NULL && view < exports->views; view++)
+    for (size_t view = 0; globals != NULL && view < exports->views; view++)
         if (exports->globals[view] != NULL)
-            views[count++] = (struct vs_zarr_view){exports->globals[view], tree->folders};
-    result = views != NULL ? vs_zarr_new(views, count, &exports->zarr, error) : -ENOMEM;
-    free(views);
+            globals[count++] = exports->globals[view];
+    result = globals != NULL ? vs_zarr_new(globals, count, &exports->zarr, error) : -ENOMEM;
+    free(globals);
     return result;
 }
 
@@ -116,7 +116,7 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wi
         result = check_wish(exports, wish, why, format, error);
     if (result == 0 && wish->formats & 1u << FS_ZARR) {
         *format = FS_ZARR;
-        result = add_zarr(exports, wish->tree, error);
+        result = add_zarr(exports, error);
     }
     if (result != 0)
         fs_exports_free(exports);

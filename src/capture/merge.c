@@ -254,6 +254,18 @@ static json_t *finish_merge(json_t *merged, json_t *per_rank, json_t **values, i
     return NULL;
 }
 
+/* Keeps the name if all ranks have given the same. */
+static void merge_name(json_t *merged, json_t *const *views, size_t count)
+{
+    json_t *name = json_object_get(views[0], "name");
+
+    for (size_t i = 1; i < count && name; i++)
+        if (!json_equal(name, json_object_get(views[i], "name")))
+            name = NULL;
+    if (name)
+        json_object_set(merged, "name", name);
+}
+
 json_t *capture_merge(json_t *const *views, size_t count)
 {
     static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "tiles"};
@@ -271,6 +283,8 @@ json_t *capture_merge(json_t *const *views, size_t count)
         for (size_t i = 0; i < count; i++)
             json_decref(values[i]);
     }
+    if (result >= 0)
+        merge_name(merged, views, count);
     return finish_merge(merged, per_rank, values, result, differ > 0);
 }
 

@@ -29,6 +29,17 @@ static void use_default(json_t *type, const json_t *etype)
     else use_default(member, etype);
 }
 
+/* Names the array after the filetype if the program has named it (MPI_Type_set_name). */
+static void add_name(const struct capture_view_args *args, json_t *view)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int length;
+
+    if (capture_calls()->Type_get_name(args->filetype, name, &length) == MPI_SUCCESS &&
+        vs_is_label(name) && strncmp(name, "MPI_", 4) != 0)
+        json_object_set_new(view, "name", json_string(name));
+}
+
 /* Steals etype and filetype. Returns NULL only if memory is exhausted. */
 static json_t *make_view(const struct capture_view_args *args, const char *datarep, json_t *etype,
                          json_t *filetype)
@@ -43,6 +54,7 @@ static json_t *make_view(const struct capture_view_args *args, const char *datar
     }
     if (strcmp(datarep, "native") != 0)
         json_object_set_new(view, "datarep", json_string(datarep));
+    add_name(args, view);
     return view;
 }
 

@@ -56,8 +56,8 @@ kind() {
     kind darray
     [ "$(jq -c '.view.filetype | .type, .psizes, .distribs' data.view.json)" = \
         $'"darray"\n[2,2]\n["block","cyclic"]' ]
-    [ "$(jq -c '[.ranks, .file, .view.disp, .view.etype, .view.per_rank]' data.view.json)" = \
-        '[4,"data",24,"double",null]' ]
+    [ "$(jq -c '[.ranks, .file, .view.disp, .view.etype, .view.per_rank, .view.name]' data.view.json)" = \
+        '[4,"data",24,"double",null,"density"]' ]
     slices_are_pieces 4 data.view.json
 }
 

@@ -69,6 +69,8 @@ static MPI_File open_for(const char *path, MPI_Datatype filetype)
 static void darray(const char *path)
 {
     MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
+
+    check(MPI_Type_set_name(type, "density"), "MPI_Type_set_name");
     MPI_File file = open_for(path, type);
 
     set_view(file, HEADER, MPI_DOUBLE, type);

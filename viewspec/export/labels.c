@@ -173,7 +173,8 @@ int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error
     int64_t values = facts->fields == 1 && facts->field[0].values > 1;
     int error_code;
 
-    facts->name = name ? name : vs_spec_view_name(global->spec, global->index);
+    facts->view = vs_spec_view_name(global->spec, global->index);
+    facts->name = name ? name : facts->view;
     facts->name = facts->name ? facts->name : "data";
     facts->records = true;
     facts->records = facts->dimensions == 0 || vs_global_records(global, file_size) > 1 ||

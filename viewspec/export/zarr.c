@@ -188,31 +188,52 @@ static int add_coordinates(struct vs_zarr *zarr, const struct vs_global *global,
     return failure;
 }
 
-/* Adds the arrays of a view: in a group of their own if the spec has names and there are several.
+/*
+ * Adds the arrays of a view: in a group of their own if the spec has named views and there are
+ * several arrays. If another view has taken the name, the view's name in the spec is used.
  */
-static int add_view(struct vs_zarr *zarr, const struct vs_zarr_view *view, struct vs_error *error)
+static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_t *up,
+                    struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(view->global);
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    bool taken = facts->view && find_node(zarr, 0, facts->name) >= 0;
+    const char *name = taken ? facts->view : facts->name;
     int failure = 0;
-    int64_t up = 0;
 
-    if (view->named && facts->fields > 1) {
-        up = zarr->count;
-        failure = add(zarr, &(struct node){.kind = GROUP, .name = (char *)facts->name}, error);
+    *up = 0;
+    if (facts->view && facts->fields > 1) {
+        *up = zarr->count;
+        failure = add(zarr, &(struct node){.kind = GROUP, .name = (char *)name}, error);
     }
     for (int64_t i = 0; i < facts->fields && !failure; i++) {
+        const char *field = facts->field[i].name;
         struct node node = {.kind = FIELD,
-                            .name = (char *)vs_export_name(view->global, i),
-                            .up = up,
-                            .global = view->global,
+                            .name = (char *)(field[0] ? field : name),
+                            .up = *up,
+                            .global = global,
                             .field = i};
 
         failure = add(zarr, &node, error);
     }
-    return failure ? failure : add_coordinates(zarr, view->global, up, error);
+    return failure;
 }
 
-int vs_zarr_new(const struct vs_zarr_view *views, size_t count, struct vs_zarr **result,
+/* Adds all arrays, and then coordinates, whose names arrays may have taken. */
+static int add_views(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count,
+                     struct vs_error *error)
+{
+    int64_t *groups = calloc(count + 1, sizeof(*groups));
+    int failure = groups ? 0 : -ENOMEM;
+
+    for (size_t i = 0; i < count && !failure; i++)
+        failure = add_view(zarr, globals[i], &groups[i], error);
+    for (size_t i = 0; i < count && !failure; i++)
+        failure = add_coordinates(zarr, globals[i], groups[i], error);
+    free(groups);
+    return failure;
+}
+
+int vs_zarr_new(const struct vs_global *const *globals, size_t count, struct vs_zarr **result,
                 struct vs_error *error)
 {
     struct vs_zarr *zarr = calloc(1, sizeof(*zarr));
@@ -220,8 +241,8 @@ int vs_zarr_new(const struct vs_zarr_view *views, size_t count, struct vs_zarr *
     struct node store = {.kind = GROUP, .name = nameless, .up = -1};
     int failure = zarr ? add(zarr, &store, error) : -ENOMEM;
 
-    for (size_t i = 0; i < count && !failure; i++)
-        failure = add_view(zarr, &views[i], error);
+    if (!failure)
+        failure = add_views(zarr, globals, count, error);
     if (failure)
         vs_zarr_free(zarr);
     else
