@@ -43,7 +43,10 @@ _mpiio_shorthand_words() {
     case $form in
     vector) words+=" stride" ;;
     subarray) words+=" part from order memory" ;;
-    darray) words+=" block cyclic none order memory" ;;
+    darray)
+        words+=" block cyclic none order memory"
+        [[ ${1%"${1##*[ ,]}"} != *, ]] || words="block cyclic none"
+        ;;
     hpf_cyclic) words+=" by" ;;
     esac
     echo "$words"

@@ -69,10 +69,9 @@ static MPI_File open_for(const char *path, MPI_Datatype filetype)
 static void darray(const char *path)
 {
     MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
-
-    check(MPI_Type_set_name(type, "density"), "MPI_Type_set_name");
     MPI_File file = open_for(path, type);
 
+    check(MPI_Type_set_name(type, "density"), "MPI_Type_set_name");
     set_view(file, HEADER, MPI_DOUBLE, type);
     write_tiles(file, type, TILES, 1);
     check(MPI_File_close(&file), "MPI_File_close");
