@@ -104,11 +104,14 @@ static struct vs_local whole_of(const struct vs_global_facts *facts)
     return local;
 }
 
-/* Opens the elements around the pieces. kind is "ImageData" or "PImageData". */
-static void put_opening(FILE *out, const struct vs_global *global, const char *kind)
+/*
+ * Opens the elements around the pieces of a file that shows a part of the array. kind is
+ * "ImageData" or "PImageData".
+ */
+static void put_opening(FILE *out, const struct vs_global *global, const struct vs_local *part,
+                        const char *kind)
 {
     const struct vs_global_facts *facts = vs_global_facts(global);
-    struct vs_local whole = whole_of(facts);
     bool big =
         vs_global_is_raw(global) ? facts->field[0].big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
 
@@ -116,7 +119,7 @@ static void put_opening(FILE *out, const struct vs_global *global, const char *k
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" "
             "byte_order=\"%s\" header_type=\"UInt64\">\n  <%s",
             kind, big ? "BigEndian" : "LittleEndian", kind);
-    put_extent(out, "WholeExtent", facts, &whole);
+    put_extent(out, "WholeExtent", facts, part);
     put_origin(out, facts);
     put_spacing(out, facts);
 }
@@ -172,7 +175,7 @@ static int add_header(const struct vs_global *global, const struct vs_local *loc
 
     if (out == NULL)
         return -ENOMEM;
-    put_opening(out, global, "ImageData");
+    put_opening(out, global, local, "ImageData");
     fputs(">\n    <Piece", out);
     put_extent(out, "Extent", facts, local);
     fprintf(out, ">\n      <CellData Scalars=\"%s\">\n", first_name(global));
@@ -259,6 +262,7 @@ static int put_pieces(FILE *out, const struct vs_global *global, int width, stru
 static int make_all(const struct vs_global *global, int64_t file_size, int width,
                     struct vs_export *file, struct vs_error *error)
 {
+    struct vs_local whole = whole_of(vs_global_facts(global));
     char *text = NULL;
     size_t length;
     FILE *out;
@@ -271,7 +275,7 @@ static int make_all(const struct vs_global *global, int64_t file_size, int width
     out = open_memstream(&text, &length);
     if (out == NULL)
         return -ENOMEM;
-    put_opening(out, global, "PImageData");
+    put_opening(out, global, &whole, "PImageData");
     fprintf(out, " GhostLevel=\"0\">\n    <PCellData Scalars=\"%s\">\n", first_name(global));
     put_arrays(out, global, 0, true);
     fputs("    </PCellData>\n", out);
