@@ -495,7 +495,7 @@ static void begin_session(struct fs_session *session, const struct fs_options *o
                                    .log = {.fd = -1}};
     session->mounted = time(NULL);
     fs_trace_init(&session->trace, &session->log, &session->tree);
-    fs_losses_init(&session->losses);
+    fs_unwritten_init(&session->unwritten);
     session->flusher.wake = -1;
     fs_dropper_init(&session->dropper, &session->slices, &session->workers);
     fs_notifier_init(&session->notifier, session, &session->dropper,
@@ -574,7 +574,7 @@ void fs_mount_close(struct fs_session *session)
         free(pthread_getspecific(session->buffer));
         pthread_key_delete(session->buffer);
     }
-    fs_losses_free(&session->losses);
+    fs_unwritten_free(&session->unwritten);
     if (session->common != NULL)
         for (size_t view = 0; view <= session->tree.views; view++)
             vs_view_unref(session->common[view]);

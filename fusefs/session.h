@@ -23,7 +23,7 @@
 #include "fusefs/storing/flusher.h"
 #include "fusefs/base/log.h"
 #include "fusefs/base/workers.h"
-#include "fusefs/names/losses.h"
+#include "fusefs/names/unwritten.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/mode.h"
@@ -113,8 +113,8 @@ struct fs_session {
     int ready;             /* descriptor that gets one byte once the mount serves; -1: none */
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead has been set */
-    struct fs_losses losses;
-    atomic_int logged_losses;
+    struct fs_unwritten unwritten;
+    atomic_int logged_unwritten;
     atomic_int view_errors; /* number of views that failed to compile, for limiting the log */
     _Atomic int64_t listed; /* mpiio_clock until which the kernel may use listed attributes */
     _Atomic uint64_t requests[FS_REQUESTS];

@@ -97,13 +97,13 @@ void fs_removal_free(struct fs_removal *removal)
 static bool comes_last(struct fs_session *session)
 {
     struct fs_jobs *jobs = &session->jobs;
-    bool last, told;
+    bool last, reported;
 
     pthread_mutex_lock(&jobs->lock);
     last = jobs->last;
-    told = jobs->unmounts;
+    reported = jobs->unmounts;
     pthread_mutex_unlock(&jobs->lock);
-    return last || (session->cluster.node == 0 && !told);
+    return last || (session->cluster.node == 0 && !reported);
 }
 
 /* Removes the file. Returns the reason if it stays, or NULL. */

@@ -28,7 +28,7 @@ struct drop {
     struct fs_task task; /* must be the first member */
     struct fs_slice *slice;
     fuse_ino_t inode;
-    struct fs_refilled list[FS_REFILLS_MAX];
+    struct fs_stale_range list[FS_STALE_MAX];
     size_t count;
 
     pthread_mutex_t lock;
@@ -39,19 +39,19 @@ struct drop {
 int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                   off_t offset, size_t length)
 {
-    struct fs_refilled drop = {.start = offset,
-                               .end = length == 0 ? INT64_MAX : offset + (int64_t)length};
+    struct fs_stale_range drop = {.start = offset,
+                                  .end = length == 0 ? INT64_MAX : offset + (int64_t)length};
     int error, tries = 0;
 
     assert(offset >= 0);
-    fs_refills_drop_begin(&slice->refills, &drop);
+    fs_stale_drop_begin(&slice->stale, &drop);
     do {
         off_t all = drop.end == INT64_MAX ? 0 : drop.end - drop.start;
 
         error = fuse_lowlevel_notify_inval_inode(dropper->fuse, inode, drop.start, all);
         tries++;
         MPIIO_PROBE(pages_invalidated, inode, drop.start, all, error);
-    } while (fs_refills_drop_end(&slice->refills, &drop, error != 0 || tries > REPEATS));
+    } while (fs_stale_drop_end(&slice->stale, &drop, error != 0 || tries > REPEATS));
     return error == -ENOENT ? 0 : error; /* the kernel has no pages of it */
 }
 
@@ -120,7 +120,7 @@ static bool await_drop(struct drop *drop, int patience)
 }
 
 static void drop_again(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                       const struct fs_refilled *list, size_t count, bool sure)
+                       const struct fs_stale_range *list, size_t count, bool sure)
 {
     struct drop *drop = new_drop(dropper, slice, inode);
     bool over;
@@ -143,7 +143,7 @@ static void drop_again(struct fs_dropper *dropper, struct fs_slice *slice, fuse_
 void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                    off_t offset, size_t length, bool sure)
 {
-    struct fs_refilled range = {.start = offset, .end = offset + (off_t)length};
+    struct fs_stale_range range = {.start = offset, .end = offset + (off_t)length};
 
     fs_workers_pause(dropper->workers);
     drop_again(dropper, slice, inode, &range, 1, sure);
@@ -153,21 +153,21 @@ void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_
 void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                      off_t offset, size_t length)
 {
-    struct fs_refilled list[FS_REFILLS_MAX];
+    struct fs_stale_range list[FS_STALE_MAX];
     int64_t now;
     size_t count;
     bool sure;
 
-    if (!fs_refills_stored(&slice->refills))
+    if (!fs_stale_stored(&slice->stale))
         return;
     now = mpiio_clock();
-    if (length > 0 && fs_refills_find(&slice->refills, offset, length, now, 0, list, &sure) > 0) {
+    if (length > 0 && fs_stale_find(&slice->stale, offset, length, now, 0, list, &sure) > 0) {
         fs_workers_pause(dropper->workers);
-        count = fs_refills_find(&slice->refills, offset, length, now, now + PATIENCE_OTHERS, list,
-                                &sure);
+        count =
+            fs_stale_find(&slice->stale, offset, length, now, now + PATIENCE_OTHERS, list, &sure);
         if (count > 0)
             drop_again(dropper, slice, inode, list, count, sure);
         fs_workers_resume(dropper->workers);
     }
-    fs_refills_answered(&slice->refills, mpiio_clock());
+    fs_stale_answered(&slice->stale, mpiio_clock());
 }

@@ -12,7 +12,7 @@
 /*
  * Drops: notifications that make the kernel invalidate pages of a slice. The kernel writes back
  * dirty pages first. A drop is repeated if the kernel reads stale pages during it
- * (fusefs/names/refills.h).
+ * (fusefs/names/stale.h).
  */
 
 /*

@@ -290,7 +290,7 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
         return "a NumPy header";
     if (!mpiio_slice_is_bytewise(slice->slice))
         return "values are converted";
-    if (atomic_load(&session->losses.count) != 0)
+    if (atomic_load(&session->unwritten.count) != 0)
         return "something could not be stored";
     if (fs_overlaps_disjoint(&session->overlaps, fs_tree_node(&session->tree, slice->data).view,
                              &disjoint))

@@ -64,15 +64,15 @@ static int says(const struct fs_slice *slice, int64_t now, const char *buffer, s
 int fs_npy_write(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                  const char *buffer, size_t size, int64_t offset)
 {
-    int64_t now = mpiio_slice_size(slice->slice), told = -EPERM;
+    int64_t now = mpiio_slice_size(slice->slice), reported = -EPERM;
     int same = says(slice, now, buffer, size, offset);
 
     if (same != 0)
         return same < 0 ? same : 0;
     if (offset == 0 && (int64_t)size == slice->header)
-        told = vs_npy_size(slice->npy, buffer);
-    if (told < now)
-        return told == -ENOMEM ? -ENOMEM : -EPERM;
+        reported = vs_npy_size(slice->npy, buffer);
+    if (reported < now)
+        return reported == -ENOMEM ? -ENOMEM : -EPERM;
     fs_notifier_drop(notifier, slice, inode); /* the kernel's page differs from the actual header */
     return 0;
 }

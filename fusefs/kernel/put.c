@@ -22,7 +22,7 @@ void fs_put_note(struct fs_session *session, struct fs_slice *slice, int64_t off
     fs_put_note_end(slice, slice->header + offset + length);
     fs_prefetch_outdate(&session->prefetchers);
     fs_flusher_wrote(&session->flusher);
-    fs_losses_remove(&session->losses, slice->data, offset, offset + length);
+    fs_unwritten_remove(&session->unwritten, slice->data, offset, offset + length);
 }
 
 ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *buffer, size_t size,
@@ -53,8 +53,8 @@ static void note_loss(struct fs_session *session, const struct fs_slice *slice, 
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
 
-    fs_losses_add(&session->losses, slice->data, bytes, length, offset, error);
-    if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+    fs_unwritten_add(&session->unwritten, slice->data, bytes, length, offset, error);
+    if (atomic_fetch_add(&session->logged_unwritten, 1) < LOGGED_LOSSES)
         fs_log_line(&session->log, MPIIO_LOG_ERROR,
                     "rank %lld: %zu bytes at %" PRId64 " cannot be stored: %s",
                     (long long)node.rank, length, offset, strerror(-error));
@@ -101,7 +101,7 @@ ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const 
 
     if (done > 0) {
         fs_flusher_wrote(&session->flusher);
-        fs_losses_remove(&session->losses, slice->data, offset, offset + (int64_t)done);
+        fs_unwritten_remove(&session->unwritten, slice->data, offset, offset + (int64_t)done);
     }
     if (done < size)
         note_loss(session, slice, buffer + done, size - done, offset + (int64_t)done, error);
@@ -126,19 +126,19 @@ static size_t store_again(void *data, uint64_t inode, const char *bytes, size_t 
     return done;
 }
 
-void fs_store_lost(struct fs_session *session)
+void fs_store_unwritten(struct fs_session *session)
 {
-    fs_losses_retry(&session->losses, store_again, session);
+    fs_unwritten_retry(&session->unwritten, store_again, session);
 }
 
 int fs_store_partial(struct fs_session *session, const struct fs_slice *slice)
 {
     bool torn = mpiio_slice_is_torn(slice->slice);
-    bool begun = fs_losses_begin_write(&session->losses);
+    bool begun = fs_unwritten_begin_write(&session->unwritten);
     int64_t offset, length;
     int error = mpiio_slice_settle(slice->slice, false, &offset, &length);
 
-    fs_losses_end_write(&session->losses, begun);
+    fs_unwritten_end_write(&session->unwritten, begun);
     if (torn)
         fs_flusher_wrote(&session->flusher);
     return error;
@@ -160,17 +160,17 @@ void fs_give_up(struct fs_session *session, struct fs_slice *slice)
 {
     struct fs_node node = fs_tree_node(&session->tree, slice->inode);
     bool torn = mpiio_slice_is_torn(slice->slice);
-    bool begun = fs_losses_begin_write(&session->losses);
+    bool begun = fs_unwritten_begin_write(&session->unwritten);
     int64_t offset, length;
     int error;
 
     while ((error = mpiio_slice_settle(slice->slice, true, &offset, &length)) != 0)
-        if (atomic_fetch_add(&session->logged_losses, 1) < LOGGED_LOSSES)
+        if (atomic_fetch_add(&session->logged_unwritten, 1) < LOGGED_LOSSES)
             fs_log_line(&session->log, MPIIO_LOG_ERROR,
                         "rank %lld: the element at %" PRId64 " was written in part and is given "
                         "up: %s",
                         (long long)node.rank, offset, strerror(-error));
-    fs_losses_end_write(&session->losses, begun);
+    fs_unwritten_end_write(&session->unwritten, begun);
     if (torn) {
         fs_flusher_wrote(&session->flusher);
         drop_given_up(session, slice);

@@ -12,7 +12,7 @@ struct fs_slice;
 /* Stores bytes in slices. All functions are thread-safe. */
 
 /*
- * Writes bytes of a slice's data. Call it between fs_losses_begin_write and its end. Returns the
+ * Writes bytes of a slice's data. Call it between fs_unwritten_begin_write and its end. Returns the
  * number of bytes or a negative errno.
  */
 ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *buffer, size_t size,
@@ -29,13 +29,13 @@ void fs_put_note_end(struct fs_slice *slice, int64_t end);
  * Stores a dirty page, modified through a mapping, or by a write if the kernel holds writes back.
  * Returns size, even if the page lies beyond the end and nothing is stored, because the kernel
  * takes a short count for success. On failure returns a negative errno, and records the unstored
- * bytes as lost (losses.h), because the kernel discards them.
+ * bytes as lost (unwritten.h), because the kernel discards them.
  */
 ssize_t fs_store_page(struct fs_session *session, struct fs_slice *slice, const char *buffer,
                       size_t size, int64_t offset);
 
 /* Tries to store the lost bytes that are still kept. */
-void fs_store_lost(struct fs_session *session);
+void fs_store_unwritten(struct fs_session *session);
 
 /*
  * Handle elements that were written in part (mpiio_slice_settle). fs_store_partial, before a flush,

@@ -65,7 +65,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
     if (waiter->handle != NULL) {
         /* The filesystem's client may delay sending data. Sync it, so that other hosts see it. */
         waiter->sync = waiter->sync || !mpiio_store_is_coherent(session->store);
-        fs_store_lost(session);
+        fs_store_unwritten(session);
         waiter->torn = fs_store_partial(session, waiter->handle->slice);
     }
     copy = malloc(sizeof(*copy));
@@ -89,12 +89,12 @@ int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
     return mpiio_cache_error(session->cache, handle->slice->data);
 }
 
-int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error)
+int fs_sync_reported(struct fs_session *session, struct fs_handle *handle, int error)
 {
     int missed, lost;
 
     missed = fs_sync_missed(&session->durable, handle);
-    lost = fs_losses_error(&session->losses, handle->slice->data);
+    lost = fs_unwritten_error(&session->unwritten, handle->slice->data);
     if (error == 0)
         error = missed;
     if (error == 0)
@@ -135,11 +135,11 @@ int fs_sync_all(struct fs_session *session)
     int error = send_pages(session);
     int synced, lost;
 
-    fs_store_lost(session);
+    fs_store_unwritten(session);
     synced = flush_all(session);
     if (error == 0)
         error = synced;
-    if (fs_losses_bytes(&session->losses, &lost) != 0 && error == 0)
+    if (fs_unwritten_bytes(&session->unwritten, &lost) != 0 && error == 0)
         error = lost;
     return error;
 }
@@ -153,7 +153,7 @@ int64_t fs_unsaved(struct fs_session *session)
     mpiio_cache_get_stats(session->cache, &stats);
     if (session->ordered != NULL)
         mpiio_ordered_get_stats(session->ordered, &ordered);
-    return stats.dirty_bytes + (int64_t)fs_losses_bytes(&session->losses, &error) +
+    return stats.dirty_bytes + (int64_t)fs_unwritten_bytes(&session->unwritten, &error) +
            ordered.waiting + ordered.lost;
 }
 

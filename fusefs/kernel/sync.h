@@ -28,19 +28,19 @@ int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
  * Returns the result of an fsync of a handle, after the sync of the file has ended with error.
  * Includes errors that the handle has not reported yet. Thread-safe.
  */
-int fs_sync_told(struct fs_session *session, struct fs_handle *handle, int error);
+int fs_sync_reported(struct fs_session *session, struct fs_handle *handle, int error);
 
 /*
  * Stores everything: the kernel's dirty pages of slices, and the file on its device. Returns 0 or a
- * negative errno, including the error of lost bytes (losses.h). Waits for requests that other
+ * negative errno, including the error of lost bytes (unwritten.h). Waits for requests that other
  * threads must answer, so request handlers must not call it. Thread-safe.
  */
 int fs_sync_all(struct fs_session *session);
 
 /*
  * Returns the number of bytes that the daemon holds and that are not stored: dirty bytes of
- * write-back, unwritten dirty pages (losses.h), and bytes of "ordered" that wait for their turn or
- * were lost. Thread-safe.
+ * write-back, unwritten dirty pages (unwritten.h), and bytes of "ordered" that wait for their turn
+ * or were lost. Thread-safe.
  */
 int64_t fs_unsaved(struct fs_session *session);
 

@@ -44,7 +44,7 @@ struct fs_handle {
     bool direct;      /* bypasses the slice's pages */
     bool holds;       /* the kernel may hold dirty pages of it, by writes or a mapping; set by
                          fs_handle_holds */
-    bool fills;       /* writes through pages; counted in its slice's refills */
+    bool fills;       /* writes through pages; counted in its slice's stale pages */
     int backing;      /* ID of the backing file that the kernel accesses directly; 0: none */
     bool asks;        /* passthrough.h counts it as a handle that sends requests to the daemon */
     bool past_daemon; /* the kernel may write through it without requests to the daemon */

@@ -34,7 +34,7 @@ static void free_slice(void *object)
 
     mpiio_slice_free(slice->slice);
     vs_npy_free(slice->npy);
-    fs_refills_free(&slice->refills);
+    fs_stale_free(&slice->stale);
     fs_cut_free(&slice->cut);
     free(slice);
 }
@@ -58,7 +58,7 @@ static int make(struct fs_slices *slices, struct fs_node node, struct fs_slice *
         return -ENOMEM;
     slice->inode = fs_tree_inode(node);
     slice->entry.key = slice->inode;
-    fs_refills_init(&slice->refills);
+    fs_stale_init(&slice->stale);
     fs_cut_init(&slice->cut);
     if (view != NULL)
         error = (vs_view_ref(view), 0);

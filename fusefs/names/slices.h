@@ -13,7 +13,7 @@
 #include "core/slice_access.h"
 #include "viewspec/npy.h"
 #include "cut.h"
-#include "refills.h"
+#include "stale.h"
 #include "tree.h"
 #include "version.h"
 
@@ -31,8 +31,8 @@ struct fs_slice {
 
     struct vs_npy *npy; /* the NumPy header before the data; NULL: none */
     int64_t header; /* length of the header: byte i of the slice is byte header + i of the file */
-    uint64_t data;  /* inode number of the same file without the header; keys losses and errors of
-                       write-back */
+    uint64_t data;  /* inode number of the same file without the header; keys unwritten pages and
+                       errors of  write-back */
 
     /* The size last reported to the kernel, or found by the kernel through a short read. */
     _Atomic int64_t known_size;
@@ -58,7 +58,7 @@ struct fs_slice {
     struct fs_slice *next_open, *prev_open;
 
     /* The kernel's reads while it is written (fusefs/kernel/drop.h). */
-    struct fs_refills refills;
+    struct fs_stale stale;
 
     /* The length of the slice since O_TRUNC cut it. */
     struct fs_cut cut;

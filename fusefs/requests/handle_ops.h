@@ -72,7 +72,7 @@ struct fs_handle_ops {
      * NULL: truncation has no effect.
      */
     int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                    off_t *told);
+                    off_t *reported);
 
     /*
      * Returns 1 if it has arranged that waiter->done is called, now or later. NULL: nothing to do.

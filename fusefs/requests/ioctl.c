@@ -40,11 +40,11 @@ static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_
 
 /* Answers the library of mpiio-run, which requests the mark of a truncated slice, or reports it. */
 static void exchange_mark(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
-                          const void *told)
+                          const void *reported)
 {
     int64_t mark;
 
-    memcpy(&mark, told, sizeof(mark));
+    memcpy(&mark, reported, sizeof(mark));
     fs_workers_pause(&session->workers); /* it may wait while a gap is filled */
     if (mark < 0)
         mark = fs_cut_hide(&session->slices, handle);

@@ -70,7 +70,7 @@ static void note_size(struct fs_slice *slice, int64_t size)
     int64_t known = atomic_exchange(&slice->known_size, size);
 
     if (known != 0 && known != size)
-        fs_refills_drop_expected(&slice->refills, mpiio_clock());
+        fs_stale_drop_expected(&slice->stale, mpiio_clock());
 }
 
 static int slice_attributes(struct fs_session *session, struct fs_node node, struct stat *st)
@@ -331,7 +331,7 @@ static int resize(const struct fs_slice *slice, int64_t size)
 
 /* Handles truncation. Sets *told if the kernel must get another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
-                    const struct fuse_file_info *info, off_t *told)
+                    const struct fuse_file_info *info, off_t *reported)
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_handle *opened = NULL;
@@ -349,11 +349,11 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
     if (!mpiio_slice_is_writable(slice->slice))
         error = -EROFS;
     else if (info != NULL)
-        error = fs_truncate_to(session, inode, fs_handle_of(info), size, told);
+        error = fs_truncate_to(session, inode, fs_handle_of(info), size, reported);
     else if (size == 0)
         opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
     if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
-        error = opened->ops->truncate(session, inode, opened, told);
+        error = opened->ops->truncate(session, inode, opened, reported);
     else if (error == 0 && opened == NULL && info == NULL)
         error = resize(slice, size);
     fs_slices_put(&session->slices, slice);
@@ -414,19 +414,19 @@ static int do_setattr(fuse_req_t request, struct fs_node node, const struct stat
     const int times = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_ATIME_NOW |
                       FUSE_SET_ATTR_MTIME_NOW;
     struct fs_session *session = fs_session_of(request);
-    off_t told = -1;
+    off_t reported = -1;
     int error = attributes(session, node, st);
 
     if (error == 0)
         error = refusal(st, wanted, which);
     if (error == 0 && (which & FUSE_SET_ATTR_SIZE))
-        error = set_size(request, node, wanted->st_size, info, &told);
+        error = set_size(request, node, wanted->st_size, info, &reported);
     else if (error == 0 && (which & times))
         error = set_times(session, request, node, wanted, which);
     if (error == 0)
         error = attributes(session, node, st);
-    if (told >= 0)
-        st->st_size = told;
+    if (reported >= 0)
+        st->st_size = reported;
     return error;
 }
 

@@ -33,10 +33,10 @@ static int write_at(struct fs_session *session, struct fs_slice *slice, const ch
                     size_t length, off_t offset)
 {
     while (length > 0) {
-        bool begun = fs_losses_begin_write(&session->losses);
+        bool begun = fs_unwritten_begin_write(&session->unwritten);
         ssize_t put = fs_put(session, slice, buffer, length, offset);
 
-        fs_losses_end_write(&session->losses, begun);
+        fs_unwritten_end_write(&session->unwritten, begun);
         if (put <= 0)
             return put < 0 ? (int)put : -EIO;
         if (!fs_atomic_is_on(&session->atomic))

@@ -46,13 +46,13 @@ static struct fs_slice *notice_end(struct fs_session *session, struct fs_slice *
 static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_slice *slice,
                                         char *buffer, size_t size, off_t offset)
 {
-    struct fs_losses *losses = &session->losses;
+    struct fs_unwritten *unwritten = &session->unwritten;
     struct mpiio_access memory, *access;
     unsigned changes;
     ssize_t got;
 
     do {
-        changes = atomic_load(&losses->changes);
+        changes = atomic_load(&unwritten->changes);
         access = &memory;
         got =
             fs_atomic_begin(&session->atomic, slice->slice, offset, (int64_t)size, false, &access);
@@ -61,9 +61,9 @@ static ALWAYS_INLINE ssize_t read_slice(struct fs_session *session, struct fs_sl
         got = mpiio_slice_read(slice->slice, buffer, size, offset);
         fs_atomic_end(&session->atomic, access);
         if (got >= 0)
-            got = (ssize_t)fs_losses_overlay(losses, slice->data, buffer, (size_t)got, size, offset,
-                                             session->mode->holds_writes);
-    } while (got >= 0 && atomic_load(&losses->changes) != changes);
+            got = (ssize_t)fs_unwritten_overlay(unwritten, slice->data, buffer, (size_t)got, size,
+                                                offset, session->mode->holds_writes);
+    } while (got >= 0 && atomic_load(&unwritten->changes) != changes);
     return got;
 }
 
@@ -99,7 +99,7 @@ static ssize_t read_handle(struct fs_read *read)
     struct fs_session *session = read->session;
     struct fs_handle *handle = read->handle;
     struct fs_slice *slice = handle->slice;
-    struct fs_refill refill;
+    struct fs_stale_read read_in_flight;
     int64_t mark;
     ssize_t got;
 
@@ -108,13 +108,13 @@ static ssize_t read_handle(struct fs_read *read)
         atomic_exchange(&handle->pending, false))
         fs_slices_set_filled(&session->slices, slice, &handle->version);
     if (!handle->direct)
-        fs_refills_read_begin(&slice->refills, &refill, read->offset, read->size);
+        fs_stale_read_begin(&slice->stale, &read_in_flight, read->offset, read->size);
     mark = session->mode->holds_writes ? fs_cut_mark(&slice->cut) : FS_UNCUT;
     got = read_file(session, slice, read->buffer, read->size, read->offset);
     if (got > 0)
         fs_truncate_mask(slice, mark, read->buffer, (size_t)got, read->offset);
     if (!handle->direct)
-        fs_refills_read_end(&slice->refills, &refill);
+        fs_stale_read_end(&slice->stale, &read_in_flight);
     if (got >= 0)
         read->shrunk =
             notice_end(session, slice, read->offset + (off_t)read->size, read->offset + got);
@@ -274,7 +274,7 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
         fs_handle_holds(&session->slices, handle);
     handle->fills = handle->writes && !handle->direct && !session->mode->holds_writes;
     if (handle->fills)
-        fs_refills_join(&handle->slice->refills, mpiio_clock());
+        fs_stale_join(&handle->slice->stale, mpiio_clock());
     fs_grants_joined(session, handle);
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
@@ -283,12 +283,11 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     atomic_init(&handle->pending, !info->keep_cache);
     /*
      * If others write through the pages that the kernel must invalidate, make it invalidate them
-     * before the answer, not some time after it. fs_refills_opened records the drop for writers
+     * before the answer, not some time after it. fs_stale_opened records the drop for writers
      * that join before it.
      */
     if (!handle->drops_first && !passed && !info->keep_cache)
-        handle->drops_first =
-            fs_refills_opened(&handle->slice->refills, handle->fills, mpiio_clock());
+        handle->drops_first = fs_stale_opened(&handle->slice->stale, handle->fills, mpiio_clock());
     return 0;
 }
 
@@ -298,7 +297,7 @@ void fs_slice_release(struct fs_session *session, struct fs_handle *handle)
     if (handle->asks)
         fs_passthrough_leave(&session->passthrough, false);
     if (handle->fills)
-        fs_refills_leave(&handle->slice->refills);
+        fs_stale_leave(&handle->slice->stale);
     fs_grants_leave(session, handle);
     if (fs_handle_leave(&session->slices, handle))
         fs_give_up(session, handle->slice);
@@ -325,7 +324,7 @@ int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int tor
     if (error == 0)
         error = torn;
     if (error == 0)
-        error = fs_losses_error(&session->losses, handle->slice->data);
+        error = fs_unwritten_error(&session->unwritten, handle->slice->data);
     return error != 0 ? error : fs_flush_error(session, handle);
 }
 
@@ -424,9 +423,9 @@ ssize_t fs_slice_write_at(struct fs_write *write)
 
     fs_grants_page(session, handle);
     fs_sync_written(&session->durable, handle);
-    begun = fs_losses_begin_write(&session->losses);
+    begun = fs_unwritten_begin_write(&session->unwritten);
     put = put_bytes(write);
-    fs_losses_end_write(&session->losses, begun);
+    fs_unwritten_end_write(&session->unwritten, begun);
     if (handle->fills && !write->mapped)
         fs_drop_written(&session->dropper, handle->slice, write->inode, write->offset,
                         put > 0 ? (size_t)put : 0);
@@ -440,10 +439,10 @@ ssize_t fs_slice_write_at(struct fs_write *write)
 static int reserve_gap(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
                        int64_t end)
 {
-    bool begun = fs_losses_begin_write(&session->losses);
+    bool begun = fs_unwritten_begin_write(&session->unwritten);
     int error = fs_truncate_fill_gap(session, inode, handle, end, end, false);
 
-    fs_losses_end_write(&session->losses, begun);
+    fs_unwritten_end_write(&session->unwritten, begun);
     return error;
 }
 

@@ -64,7 +64,7 @@ static void print_counters(struct fs_session *session, FILE *out)
     mpiio_store_counters(session->store, &counters);
     print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
     fprintf(out, "  \"lost_bytes\": %llu\n",
-            (unsigned long long)fs_losses_bytes(&session->losses, &error));
+            (unsigned long long)fs_unwritten_bytes(&session->unwritten, &error));
 }
 
 /* Prints the dirty data of this node, and the results of its flushes. */

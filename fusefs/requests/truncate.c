@@ -107,7 +107,7 @@ static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
 }
 
 int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                       off_t *told)
+                       off_t *reported)
 {
     struct fs_slice *slice = handle->slice;
 
@@ -121,7 +121,7 @@ int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_h
     } else if (cuts_held(session, slice)) {
         fs_cut_start(&session->slices, handle);
         fs_slices_renumber(&session->slices);
-        *told = 0;
+        *reported = 0;
     }
     return 0;
 }
@@ -136,7 +136,7 @@ static bool follows_mark(struct fs_session *session, const struct fs_handle *han
 }
 
 int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                   int64_t size, off_t *told)
+                   int64_t size, off_t *reported)
 {
     struct fs_slice *slice = handle->slice;
     struct gap gap = {session, inode, handle, true};
@@ -146,15 +146,15 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
 
     if (!follows_mark(session, handle))
         return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, place);
-    begun = fs_losses_begin_write(&session->losses);
+    begun = fs_unwritten_begin_write(&session->unwritten);
     fs_workers_pause(&session->workers);
     error = fs_cut_resize(&slice->cut, place, fill, &gap);
     fs_workers_resume(&session->workers);
-    fs_losses_end_write(&session->losses, begun);
+    fs_unwritten_end_write(&session->unwritten, begun);
     if (error != 0)
         return error;
     if (session->mode->holds_writes)
-        *told = size;
+        *reported = size;
     now = mpiio_slice_size(slice->slice);
     if (now < 0)
         return (int)now;

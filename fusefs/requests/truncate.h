@@ -20,19 +20,19 @@ struct fs_session;
  * size than the slice's must be reported to the kernel.
  */
 int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
-                       off_t *told);
+                       off_t *reported);
 
 /*
  * Implements ftruncate(2) of a slice that is open by the handle. size includes the header. told is
  * as above.
  */
 int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
-                   int64_t size, off_t *told);
+                   int64_t size, off_t *reported);
 
 /*
  * Fills the gap before bytes [start, end) that are about to be written, if the slice is cut. Call
- * it between fs_losses_begin_write and its end. If mapped, the bytes are stores through a mapping,
- * and a gap is filled only if the kernel holds writes back.
+ * it between fs_unwritten_begin_write and its end. If mapped, the bytes are stores through a
+ * mapping, and a gap is filled only if the kernel holds writes back.
  */
 int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
                          const struct fs_handle *handle, int64_t start, int64_t end, bool mapped);

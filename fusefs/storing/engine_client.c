@@ -17,7 +17,7 @@
 #include "core/base/thread.h"
 #include "core/cache/cache.h"
 #include "core/store_members.h"
-#include "net/lines.h"
+#include "net/connections.h"
 #include "durable.h"
 #include "fusefs/session.h"
 
@@ -122,7 +122,7 @@ static int find_interface(const struct fs_session *session, struct mpiio_local_a
  */
 #define OTHER_DESCRIPTORS 128
 /* The pool's connections with each other node: outgoing and accepted ones. */
-#define POOL_CONNECTIONS (2 * MPIIO_LINES_MAX)
+#define POOL_CONNECTIONS (2 * MPIIO_CONNECTIONS_MAX)
 
 /*
  * Raises the limit of descriptors for the connections of the tree and the pool. Sets *most to the

@@ -218,10 +218,10 @@ static int join_peers(struct fs_session *session)
 }
 
 /* Receives the addresses of all nodes and the settings that they share. */
-static int meet_others(struct fs_session *session, const struct mpiio_message_peers *told)
+static int meet_others(struct fs_session *session, const struct mpiio_message_peers *reported)
 {
     struct fs_cluster *cluster = &session->cluster;
-    const struct mpiio_message_peers peers = *told;
+    const struct mpiio_message_peers peers = *reported;
     char *addresses;
     int error;
 

@@ -235,7 +235,7 @@ void engine_daemon_end(struct engine_daemon *daemon)
         await_end(daemon);
 }
 
-void engine_daemon_let_go(struct engine_daemon *daemon)
+void engine_daemon_release(struct engine_daemon *daemon)
 {
     if (daemon->output >= 0)
         close(daemon->output);

@@ -36,7 +36,7 @@
 /* The time since the last message. */
 struct idle {
     int64_t since; /* 0: a message has just arrived */
-    bool told;
+    bool reported;
 };
 
 struct engine_messages {
@@ -206,9 +206,9 @@ static void wait_more(const struct engine_messages *self, uint32_t seen, struct 
         sched_yield();
         return;
     }
-    if (ns >= TELL_AFTER && !idle->told) {
+    if (ns >= TELL_AFTER && !idle->reported) {
         tell_progress(self);
-        idle->told = true;
+        idle->reported = true;
     }
     ns = !sleeps_at_once ? ns / 4 : ns > YIELD_FOR ? ns : YIELD_FOR;
     engine_bells_sleep(&self->bells, seen, ns < SLEEP_MOST ? ns : SLEEP_MOST);

@@ -313,7 +313,7 @@ int engine_start(struct engine *engine)
     } else {
         engine_messages_show(engine->group.messages, mpiio_slots_progress(&engine->slots));
     }
-    engine_daemon_let_go(&engine->daemon);
+    engine_daemon_release(&engine->daemon);
     return status;
 }
 

@@ -60,7 +60,7 @@ int engine_daemon_reason(struct engine_daemon *daemon, char *text, size_t size);
 void engine_daemon_end(struct engine_daemon *daemon);
 
 /* Stops capturing the daemon's output. */
-void engine_daemon_let_go(struct engine_daemon *daemon);
+void engine_daemon_release(struct engine_daemon *daemon);
 
 /* The engine of one node. */
 struct engine {

@@ -23,7 +23,7 @@
 #define PATIENCE 5000
 
 /* A connection that another node has made: the server side of it. */
-struct mpiio_caller {
+struct mpiio_session {
     int fd;
     /* mpiio_clock: when it was accepted, or served last; guarded by the listener's lock */
     int64_t since;
@@ -31,7 +31,7 @@ struct mpiio_caller {
     bool busy;  /* it is being served; guarded by the listener's lock */
     bool ended; /* it was shut down, and is not counted; guarded by the listener's lock */
     struct mpiio_handshake *handshake; /* owned; NULL: the handshake is complete */
-    TAILQ_ENTRY(mpiio_caller) others;  /* guarded by the listener's lock */
+    TAILQ_ENTRY(mpiio_session) others; /* guarded by the listener's lock */
 };
 
 /* The data of a thread. */
@@ -72,87 +72,88 @@ int mpiio_listener_open(struct mpiio_listener *listener, int fd)
 
 /* Callers. */
 
-static struct mpiio_callers *list_of(struct mpiio_listener *listener,
-                                     const struct mpiio_caller *caller)
+static struct mpiio_sessions *list_of(struct mpiio_listener *listener,
+                                      const struct mpiio_session *session)
 {
-    return caller->known ? &listener->served : &listener->strangers;
+    return session->known ? &listener->served : &listener->strangers;
 }
 
 /* Counts a caller that is added to its list, or one that is removed or shut down. */
-static void count_caller(struct mpiio_listener *listener, const struct mpiio_caller *caller,
-                         int change)
+static void count_session(struct mpiio_listener *listener, const struct mpiio_session *session,
+                          int change)
 {
     assert(mpiio_is_held(&listener->lock));
-    *(caller->known ? &listener->served_count : &listener->stranger_count) += (unsigned)change;
+    *(session->known ? &listener->served_count : &listener->stranger_count) += (unsigned)change;
 }
 
 /* Shuts down the first idle caller of a list, if it was accepted or served before that time. A
    thread then reads the end of the connection and frees the caller. */
-static void drop_oldest(struct mpiio_listener *listener, struct mpiio_callers *list, int64_t before)
+static void drop_oldest(struct mpiio_listener *listener, struct mpiio_sessions *list,
+                        int64_t before)
 {
-    struct mpiio_caller *caller;
+    struct mpiio_session *session;
 
     assert(mpiio_is_held(&listener->lock));
-    TAILQ_FOREACH (caller, list, others)
-        if (!caller->busy && !caller->ended)
+    TAILQ_FOREACH (session, list, others)
+        if (!session->busy && !session->ended)
             break;
-    if (caller == NULL || caller->since >= before)
+    if (session == NULL || session->since >= before)
         return;
-    shutdown(caller->fd, SHUT_RDWR);
-    caller->ended = true;
-    count_caller(listener, caller, -1);
+    shutdown(session->fd, SHUT_RDWR);
+    session->ended = true;
+    count_session(listener, session, -1);
 }
 
 /* Adds a caller to the end of its list. Returns false if the listener is closed. */
-static bool enlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static bool enlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     bool over;
 
     pthread_mutex_lock(&listener->lock);
     over = listener->over;
     if (!over) {
-        count_caller(listener, caller, 1);
-        TAILQ_INSERT_TAIL(list_of(listener, caller), caller, others);
+        count_session(listener, session, 1);
+        TAILQ_INSERT_TAIL(list_of(listener, session), session, others);
     }
     pthread_mutex_unlock(&listener->lock);
     return !over;
 }
 
-static void unlist(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static void unlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     pthread_mutex_lock(&listener->lock);
-    if (!caller->ended)
-        count_caller(listener, caller, -1);
-    TAILQ_REMOVE(list_of(listener, caller), caller, others);
+    if (!session->ended)
+        count_session(listener, session, -1);
+    TAILQ_REMOVE(list_of(listener, session), session, others);
     pthread_mutex_unlock(&listener->lock);
 }
 
-static void free_caller(struct mpiio_caller *caller)
+static void free_caller(struct mpiio_session *session)
 {
-    if (caller != NULL)
-        free(caller->handshake);
-    free(caller);
+    if (session != NULL)
+        free(session->handshake);
+    free(session);
 }
 
-static void forget(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static void forget(struct mpiio_listener *listener, struct mpiio_session *session)
 {
-    unlist(listener, caller);
-    close(caller->fd);
-    free_caller(caller);
+    unlist(listener, session);
+    close(session->fd);
+    free_caller(session);
 }
 
 /* Makes a caller from a connection. Returns NULL if memory is exhausted. */
-static struct mpiio_caller *make_caller(int fd)
+static struct mpiio_session *make_caller(int fd)
 {
-    struct mpiio_caller *caller = calloc(1, sizeof(*caller));
+    struct mpiio_session *session = calloc(1, sizeof(*session));
 
-    if (caller == NULL)
+    if (session == NULL)
         return NULL;
-    *caller = (struct mpiio_caller){.fd = fd, .since = mpiio_clock()};
-    caller->handshake = calloc(1, sizeof(*caller->handshake));
-    if (caller->handshake != NULL)
-        return caller;
-    free(caller);
+    *session = (struct mpiio_session){.fd = fd, .since = mpiio_clock()};
+    session->handshake = calloc(1, sizeof(*session->handshake));
+    if (session->handshake != NULL)
+        return session;
+    free(session);
     return NULL;
 }
 
@@ -160,19 +161,19 @@ static struct mpiio_caller *make_caller(int fd)
    arrived, or the connection has ended, so that no thread waits for a slow stranger. */
 static void greet(struct mpiio_listener *listener, int fd)
 {
-    struct mpiio_caller *caller = make_caller(fd);
+    struct mpiio_session *session = make_caller(fd);
     const int whole = MPIIO_JOIN_BYTES;
 
-    if (caller == NULL || !enlist(listener, caller)) {
+    if (session == NULL || !enlist(listener, session)) {
         close(fd);
-        free_caller(caller);
+        free_caller(session);
         return;
     }
     mpiio_talk_prepare(fd);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole));
-    if (mpiio_handshake_ask(fd, caller->handshake) != 0 ||
-        watch(listener, fd, caller, EPOLL_CTL_ADD) != 0)
-        forget(listener, caller);
+    if (mpiio_handshake_ask(fd, session->handshake) != 0 ||
+        watch(listener, fd, session, EPOLL_CTL_ADD) != 0)
+        forget(listener, session);
 }
 
 /* Returns true if one more stranger may be accepted. If not, shuts down the oldest one that is past
@@ -255,33 +256,33 @@ static int check_join(const struct mpiio_listener *listener, const struct mpiio_
 }
 
 /* Passes a connection to the tree. */
-static void pass_on(struct mpiio_listener *listener, struct mpiio_caller *caller,
+static void pass_on(struct mpiio_listener *listener, struct mpiio_session *session,
                     const struct mpiio_join *join)
 {
-    unlist(listener, caller);
-    epoll_ctl(listener->poll, EPOLL_CTL_DEL, caller->fd, NULL);
-    listener->calls.join(listener->calls.tree, caller->fd, caller->handshake, join);
-    free_caller(caller);
+    unlist(listener, session);
+    epoll_ctl(listener->poll, EPOLL_CTL_DEL, session->fd, NULL);
+    listener->calls.join(listener->calls.tree, session->fd, session->handshake, join);
+    free_caller(session);
 }
 
 /* Adds a connection to those that are served, and answers its JOIN. Returns false on failure. */
-static bool admit(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static bool admit(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     const struct mpiio_welcome welcome = {.status = 0};
     int error;
 
     pthread_mutex_lock(&listener->lock);
-    TAILQ_REMOVE(&listener->strangers, caller, others);
-    count_caller(listener, caller, caller->ended ? 0 : -1);
-    caller->known = caller->busy = true;
-    count_caller(listener, caller, caller->ended ? 0 : 1);
-    TAILQ_INSERT_TAIL(&listener->served, caller, others);
+    TAILQ_REMOVE(&listener->strangers, session, others);
+    count_session(listener, session, session->ended ? 0 : -1);
+    session->known = session->busy = true;
+    count_session(listener, session, session->ended ? 0 : 1);
+    TAILQ_INSERT_TAIL(&listener->served, session, others);
     if (listener->most != 0 && listener->served_count > listener->most)
         drop_oldest(listener, &listener->served, INT64_MAX);
     pthread_mutex_unlock(&listener->lock);
-    error = mpiio_handshake_answer(caller->fd, caller->handshake, listener->token, &welcome);
-    free(caller->handshake);
-    caller->handshake = NULL;
+    error = mpiio_handshake_answer(session->fd, session->handshake, listener->token, &welcome);
+    free(session->handshake);
+    session->handshake = NULL;
     return error == 0;
 }
 
@@ -295,9 +296,9 @@ static void tell_refusal(struct mpiio_listener *listener, int error)
     if (listener->calls.refused == NULL || error == -ENOTCONN)
         return;
     pthread_mutex_lock(&listener->lock);
-    due = now >= listener->told + 1000;
+    due = now >= listener->reported + 1000;
     if (due)
-        listener->told = now;
+        listener->reported = now;
     pthread_mutex_unlock(&listener->lock);
     if (due)
         listener->calls.refused(listener->calls.tree, error);
@@ -305,29 +306,29 @@ static void tell_refusal(struct mpiio_listener *listener, int error)
 
 /* Receives a stranger's JOIN, which has arrived completely unless the connection has ended.
    Returns true if the caller is served from now on. Otherwise it was passed on or freed. */
-static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     const int any = 1;
     struct mpiio_join join;
     struct mpiio_welcome refusal = {0};
 
-    refusal.status = mpiio_handshake_hear(caller->fd, caller->handshake, listener->token, &join);
+    refusal.status = mpiio_handshake_hear(session->fd, session->handshake, listener->token, &join);
     if (refusal.status == 0)
         refusal.status = check_join(listener, &join);
     if (refusal.status != 0) {
         tell_refusal(listener, refusal.status);
-        mpiio_handshake_answer(caller->fd, caller->handshake, listener->token, &refusal);
-        forget(listener, caller);
+        mpiio_handshake_answer(session->fd, session->handshake, listener->token, &refusal);
+        forget(listener, session);
         return false;
     }
-    setsockopt(caller->fd, SOL_SOCKET, SO_RCVLOWAT, &any, sizeof(any));
+    setsockopt(session->fd, SOL_SOCKET, SO_RCVLOWAT, &any, sizeof(any));
     if (join.purpose == MPIIO_PURPOSE_TREE) {
-        pass_on(listener, caller, &join);
+        pass_on(listener, session, &join);
         return false;
     }
-    if (admit(listener, caller))
+    if (admit(listener, session))
         return true;
-    forget(listener, caller);
+    forget(listener, session);
     return false;
 }
 
@@ -338,57 +339,57 @@ static bool is_over(struct mpiio_listener *listener)
     return MPIIO_LOCKED(&listener->lock, listener->over);
 }
 
-static bool is_known(struct mpiio_listener *listener, const struct mpiio_caller *caller)
+static bool is_known(struct mpiio_listener *listener, const struct mpiio_session *session)
 {
-    return MPIIO_LOCKED(&listener->lock, caller->known);
+    return MPIIO_LOCKED(&listener->lock, session->known);
 }
 
-static void set_busy(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static void set_busy(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     pthread_mutex_lock(&listener->lock);
-    caller->busy = true;
+    session->busy = true;
     pthread_mutex_unlock(&listener->lock);
 }
 
 /* Re-arms a connection, so that its next event wakes a thread. Because of the lock, the thread
    that wakes up sees this thread's changes to the caller. */
-static bool watch_again(struct mpiio_listener *listener, struct mpiio_caller *caller)
+static bool watch_again(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     int error;
 
     pthread_mutex_lock(&listener->lock);
-    caller->busy = false;
-    caller->since = mpiio_clock();
-    if (caller->known) { /* keeps the list in order of the last service */
-        TAILQ_REMOVE(&listener->served, caller, others);
-        TAILQ_INSERT_TAIL(&listener->served, caller, others);
+    session->busy = false;
+    session->since = mpiio_clock();
+    if (session->known) { /* keeps the list in order of the last service */
+        TAILQ_REMOVE(&listener->served, session, others);
+        TAILQ_INSERT_TAIL(&listener->served, session, others);
     }
-    error = watch(listener, caller->fd, caller, EPOLL_CTL_MOD);
+    error = watch(listener, session->fd, session, EPOLL_CTL_MOD);
     pthread_mutex_unlock(&listener->lock);
     return error == 0;
 }
 
-static bool serve(const struct worker *worker, struct mpiio_caller *caller)
+static bool serve(const struct worker *worker, struct mpiio_session *session)
 {
     struct mpiio_listener *listener = worker->listener;
 
-    set_busy(listener, caller);
-    return listener->calls.serve(listener->calls.pool, worker->desk, caller->fd);
+    set_busy(listener, session);
+    return listener->calls.serve(listener->calls.pool, worker->desk, session->fd);
 }
 
-static void hear(const struct worker *worker, struct mpiio_caller *caller)
+static void hear(const struct worker *worker, struct mpiio_session *session)
 {
     struct mpiio_listener *listener = worker->listener;
 
-    if (!is_known(listener, caller)) {
-        if (!hear_stranger(listener, caller))
+    if (!is_known(listener, session)) {
+        if (!hear_stranger(listener, session))
             return; /* passed on or freed */
-    } else if (!serve(worker, caller)) {
-        forget(listener, caller);
+    } else if (!serve(worker, session)) {
+        forget(listener, session);
         return;
     }
-    if (!watch_again(listener, caller))
-        forget(listener, caller);
+    if (!watch_again(listener, session))
+        forget(listener, session);
 }
 
 static void *run_listener(void *data)
@@ -445,14 +446,14 @@ int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MP
 void mpiio_listener_end(struct mpiio_listener *listener)
 {
     const uint64_t one = 1;
-    struct mpiio_caller *caller;
+    struct mpiio_session *session;
 
     pthread_mutex_lock(&listener->lock);
     listener->over = true;
-    TAILQ_FOREACH (caller, &listener->strangers, others)
-        shutdown(caller->fd, SHUT_RDWR);
-    TAILQ_FOREACH (caller, &listener->served, others)
-        shutdown(caller->fd, SHUT_RDWR);
+    TAILQ_FOREACH (session, &listener->strangers, others)
+        shutdown(session->fd, SHUT_RDWR);
+    TAILQ_FOREACH (session, &listener->served, others)
+        shutdown(session->fd, SHUT_RDWR);
     if (listener->listens >= 0)
         shutdown(listener->listens, SHUT_RDWR);
     pthread_mutex_unlock(&listener->lock);
@@ -470,12 +471,12 @@ void mpiio_listener_stop(struct mpiio_listener *listener)
 
 void mpiio_listener_destroy(struct mpiio_listener *listener)
 {
-    struct mpiio_caller *caller;
+    struct mpiio_session *session;
 
     mpiio_listener_stop(listener);
-    while ((caller = TAILQ_FIRST(&listener->strangers)) != NULL ||
-           (caller = TAILQ_FIRST(&listener->served)) != NULL)
-        forget(listener, caller);
+    while ((session = TAILQ_FIRST(&listener->strangers)) != NULL ||
+           (session = TAILQ_FIRST(&listener->served)) != NULL)
+        forget(listener, session);
     if (listener->listens >= 0)
         close(listener->listens);
     if (listener->poll >= 0)

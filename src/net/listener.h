@@ -15,7 +15,7 @@
 #define MPIIO_LISTENER_THREADS   4
 #define MPIIO_LISTENER_STRANGERS 64
 
-TAILQ_HEAD(mpiio_callers, mpiio_caller);
+TAILQ_HEAD(mpiio_sessions, mpiio_session);
 
 /* Callbacks of a listener. Any of its threads may call them, without a lock. */
 struct mpiio_listener_calls {
@@ -63,10 +63,10 @@ struct mpiio_listener {
     pthread_t thread[MPIIO_LISTENER_THREADS];
 
     pthread_mutex_t lock;
-    bool over;    /* closed; guarded by lock, as all members below */
-    bool waiting; /* connections wait in the kernel because there is no room */
-    int64_t told; /* mpiio_clock: when a refusal was reported last */
-    struct mpiio_callers strangers,
+    bool over;        /* closed; guarded by lock, as all members below */
+    bool waiting;     /* connections wait in the kernel because there is no room */
+    int64_t reported; /* mpiio_clock: when a refusal was reported last */
+    struct mpiio_sessions strangers,
         /* in the order in which they were accepted, or last served */
         served;
     unsigned stranger_count, served_count; /* without those that were shut down */

@@ -21,9 +21,10 @@ struct mpiio_net_options {
     int node, nodes;                  /* this node's number, and the number of all nodes */
     struct mpiio_local_address local; /* the address to listen on and to connect from */
     struct mpiio_ports ports;         /* the ports to listen on: the first free one */
-    /* ms to wait for a free line, and to send no requests to a failed node (lines.h) */
+    /* ms to wait for a free connection, and to send no requests to a failed node (connections.h) */
     int timeout;
-    unsigned most; /* maximum of pool connections: of accepted ones, and of lines; 0: unlimited */
+    unsigned most; /* maximum of pool connections: of accepted ones, and of persistent ones; 0:
+                      unlimited */
 };
 
 struct mpiio_net {

@@ -111,7 +111,7 @@ void mpiio_share_close(struct mpiio_share *share)
 
     pthread_mutex_lock(&ordered->lock);
     share->closed = true;
-    mpiio_placing_let_go(share);
+    mpiio_placing_release(share);
     mpiio_placing_advance(ordered, view);
     pthread_mutex_unlock(&ordered->lock);
 }

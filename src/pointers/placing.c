@@ -120,7 +120,7 @@ int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes)
 
 /* Placing contributions at their turns. */
 
-void mpiio_placing_let_go(struct mpiio_share *share)
+void mpiio_placing_release(struct mpiio_share *share)
 {
     if (!share->passed || !share->closed || share->placing)
         return;
@@ -151,7 +151,7 @@ void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered
         free(chunk);
     }
     mpiio_placing_show(ordered);
-    mpiio_placing_let_go(share);
+    mpiio_placing_release(share);
 }
 
 void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,
@@ -195,7 +195,7 @@ void mpiio_placing_end(struct mpiio_share *share)
     struct mpiio_ordered *ordered = share->ordered;
 
     share->placing = false;
-    mpiio_placing_let_go(share);
+    mpiio_placing_release(share);
     pthread_cond_broadcast(&ordered->changed);
 }
 
@@ -264,7 +264,7 @@ static void retire(struct mpiio_ordered *ordered, struct mpiio_ordered_view *vie
     ordered->stats.shares++;
     view->ending = !ordered->unordered;
     view->ended = share->number;
-    mpiio_placing_let_go(share);
+    mpiio_placing_release(share);
     pthread_cond_broadcast(&ordered->changed);
 }
 

@@ -122,7 +122,7 @@ struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
 void mpiio_placing_end(struct mpiio_share *share);
 
 /* Frees a contribution that is finished or dropped, once it is closed and no thread places it. */
-void mpiio_placing_let_go(struct mpiio_share *share);
+void mpiio_placing_release(struct mpiio_share *share);
 
 /* Advances the turn of a view. This node's contributions with lower numbers are dropped. */
 void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view,

@@ -48,10 +48,10 @@ bool mpiio_pool_streams_pass(struct mpiio_pool_streams *streams, const struct vs
     goes_on = position == 0 || stream != NULL;
     if (stream == NULL) {
         stream = &streams->stream[streams->turn++ % MPIIO_POOL_STREAMS];
-        *stream = (struct mpiio_pool_stream){.map = map, .told = position};
+        *stream = (struct mpiio_pool_stream){.map = map, .requested = position};
     }
     if (position == 0) /* the stream starts again */
-        stream->next = stream->told = 0;
+        stream->next = stream->requested = 0;
     if (position + length > stream->next)
         stream->next = position + length;
     pthread_mutex_unlock(&streams->lock);
@@ -75,29 +75,29 @@ static int64_t behind_block(const struct mpiio_pool_streams *streams, const stru
 size_t mpiio_pool_streams_ahead(struct mpiio_pool_streams *streams, const struct vs_map *map,
                                 int64_t position, int64_t length, int64_t *blocks, size_t count)
 {
-    int64_t end = position + length, told, block;
+    int64_t end = position + length, requested, block;
     struct mpiio_pool_stream *stream;
     size_t found = 0;
 
     pthread_mutex_lock(&streams->lock);
     stream = find_stream(streams, map, end);
-    told = stream != NULL ? stream->told : INT64_MAX;
+    requested = stream != NULL ? stream->requested : INT64_MAX;
     pthread_mutex_unlock(&streams->lock);
     for (size_t i = 0; i < count && end >= 0; i++) {
         int64_t next = behind_block(streams, map, end, &block);
 
-        if (next >= 0 && end >= told)
+        if (next >= 0 && end >= requested)
             blocks[found++] = block;
         end = next;
-        if (next > told)
-            told = next;
+        if (next > requested)
+            requested = next;
     }
     if (found == 0)
         return 0;
     pthread_mutex_lock(&streams->lock);
     stream = find_stream(streams, map, position + length);
-    if (stream != NULL && stream->told < told)
-        stream->told = told;
+    if (stream != NULL && stream->requested < requested)
+        stream->requested = requested;
     pthread_mutex_unlock(&streams->lock);
     return found;
 }

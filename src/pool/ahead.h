@@ -16,7 +16,7 @@
 struct mpiio_pool_stream {
     const struct vs_map *map; /* identifies the map; not dereferenced */
     int64_t next;             /* the position after the last byte read */
-    int64_t told;             /* the position up to which read-ahead was requested */
+    int64_t requested;        /* the position up to which read-ahead was requested */
 };
 
 struct mpiio_pool_streams {

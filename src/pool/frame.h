@@ -10,7 +10,8 @@
 #include "plan.h"
 
 /*
- * Messages between the nodes of a pool. The requesting node has made the line (net/lines.h):
+ * Messages between the nodes of a pool. The requesting node has made the connection
+ * (net/connections.h):
  *
  *   requester    home
  *   request ->              parts of a block; or blocks to read ahead, which gets no answer

@@ -28,15 +28,15 @@ static int64_t touched(const struct mpiio_batch_part *part)
 
 static void add_to_plan(struct mpiio_pool_plan *plan, const struct mpiio_batch_part *part)
 {
-    struct mpiio_pool_portion *portion = &plan->portion[plan->portions - 1];
+    struct mpiio_pool_range *range = &plan->range[plan->ranges - 1];
 
     plan->part[plan->parts++] =
         (struct mpiio_pool_part){.offset = (uint32_t)(part->displacement % plan->block),
                                  .length = (uint32_t)part->length,
                                  .count = (uint32_t)part->count,
                                  .stride = part->count > 1 ? (int32_t)part->stride : 0};
-    portion->count++;
-    portion->bytes += (uint32_t)(part->length * part->count);
+    range->count++;
+    range->bytes += (uint32_t)(part->length * part->count);
 }
 
 /* Counts the pieces that the parts touch. A piece in which one part ends and the next begins
@@ -63,10 +63,10 @@ static bool visit(struct mpiio_block_walk *walk)
 
     if (plan->parts + (uint32_t)walk->count > MPIIO_POOL_PARTS)
         return false;
-    if (plan->portions == 0 || plan->portion[plan->portions - 1].block != block) {
-        if (plan->portions == MPIIO_POOL_PORTIONS)
+    if (plan->ranges == 0 || plan->range[plan->ranges - 1].block != block) {
+        if (plan->ranges == MPIIO_POOL_RANGES)
             return false;
-        plan->portion[plan->portions++] = (struct mpiio_pool_portion){
+        plan->range[plan->ranges++] = (struct mpiio_pool_range){
             .block = block, .memory = walk->part[0].memory, .first = plan->parts};
     }
     for (int i = 0; i < walk->count; i++) {
@@ -82,7 +82,7 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
     struct making making = {.plan = plan, .taken = transfer->buffer};
     size_t most = (size_t)MPIIO_POOL_BLOCK;
 
-    plan->portions = 0;
+    plan->ranges = 0;
     plan->parts = 0;
     plan->touched = 0;
     mpiio_block_walk(transfer, transfer->length < most ? transfer->length : most, visit, &making);
@@ -94,7 +94,7 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
 {
     return plan->touched >=
-           plan->block / PIECE / 2 * (int64_t)(plan->portions > 1 ? plan->portions - 1 : 1);
+           plan->block / PIECE / 2 * (int64_t)(plan->ranges > 1 ? plan->ranges - 1 : 1);
 }
 
 void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,

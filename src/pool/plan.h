@@ -17,7 +17,7 @@ struct mpiio_pool_part {
 };
 
 /* A block range: the bytes of one block that a request needs, packed in the order of its parts. */
-struct mpiio_pool_portion {
+struct mpiio_pool_range {
     int64_t block;
     char *memory; /* destination; borrowed */
     uint32_t bytes;
@@ -25,16 +25,16 @@ struct mpiio_pool_portion {
 };
 
 /* The limits of one round of a request. */
-#define MPIIO_POOL_PORTIONS 64
-#define MPIIO_POOL_PARTS    4096
+#define MPIIO_POOL_RANGES 64
+#define MPIIO_POOL_PARTS  4096
 
 struct mpiio_pool_plan {
     int64_t block; /* bytes of a block of the pool */
-    int portions;
+    int ranges;
     uint32_t parts;
     /* number of 64 KiB pieces of the file that the parts touch; may be overestimated */
     int64_t touched;
-    struct mpiio_pool_portion portion[MPIIO_POOL_PORTIONS];
+    struct mpiio_pool_range range[MPIIO_POOL_RANGES];
     struct mpiio_pool_part part[MPIIO_POOL_PARTS];
 };
 

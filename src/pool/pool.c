@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/cache/slots.h"
 #include "frame.h"
-#include "net/lines.h"
+#include "net/connections.h"
 #include "net/talk.h"
 #include "plan.h"
 
@@ -33,31 +33,31 @@ struct mpiio_pool {
     struct mpiio_pool_memory memory;
     struct mpiio_pool_ahead ahead;
     struct mpiio_pool_answers answers;
-    struct mpiio_lines lines;
+    struct mpiio_connections connections;
     struct mpiio_pool_streams streams;
     atomic_bool alone;
     _Atomic uint64_t received_bytes, served, passed;
 };
 
-/* The requests of a round to one home, over one line, and their progress. Block ranges
-   (portions) are indices into the plan. */
+/* The requests of a round to one home, over one connection, and their progress. Block ranges
+   (ranges) are indices into the plan. */
 struct exchange {
     int home;
-    struct mpiio_line *line; /* NULL: none, or returned */
-    int asked;               /* the portion to request next; -1: none */
-    int answered;            /* the portion to be answered next; -1: none */
-    int last;                /* the home's last portion */
-    size_t unanswered;       /* bytes of requests that were sent but not answered */
+    struct mpiio_connection *connection; /* NULL: none, or returned */
+    int asked;                           /* the range to request next; -1: none */
+    int answered;                        /* the range to be answered next; -1: none */
+    int last;                            /* the home's last range */
+    size_t unanswered;                   /* bytes of requests that were sent but not answered */
 };
 
-/* A round of a read: a plan, and the homes of its portions. */
+/* A round of a read: a plan, and the homes of its ranges. */
 struct round {
     struct mpiio_pool *pool;
     struct mpiio_pool_version version;
     bool failed;
     int exchanges;
-    struct exchange exchange[MPIIO_POOL_PORTIONS];
-    int follows[MPIIO_POOL_PORTIONS];      /* the next portion of the same home; -1: none */
+    struct exchange exchange[MPIIO_POOL_RANGES];
+    int follows[MPIIO_POOL_RANGES];        /* the next range of the same home; -1: none */
     uint8_t bytes[MPIIO_POOL_REQUEST_MAX]; /* a request */
     struct mpiio_pool_plan plan;
 };
@@ -82,7 +82,7 @@ void mpiio_pool_free(struct mpiio_pool *pool)
     if (pool == NULL)
         return;
     mpiio_pool_streams_destroy(&pool->streams);
-    mpiio_lines_destroy(&pool->lines);
+    mpiio_connections_destroy(&pool->connections);
     mpiio_pool_ahead_destroy(&pool->ahead);
     mpiio_pool_memory_destroy(&pool->memory);
     free(pool);
@@ -111,7 +111,7 @@ int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes)
     pool->streams.block = pool->memory.size;
     return pool->options.net == NULL
                ? 0
-               : mpiio_lines_init(&pool->lines, pool->options.net, MPIIO_PURPOSE_POOL);
+               : mpiio_connections_init(&pool->connections, pool->options.net, MPIIO_PURPOSE_POOL);
 }
 
 void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls)
@@ -130,8 +130,8 @@ int mpiio_pool_start(struct mpiio_pool *pool)
 void mpiio_pool_alone(struct mpiio_pool *pool)
 {
     atomic_store(&pool->alone, true);
-    if (pool->lines.others != NULL)
-        mpiio_lines_end(&pool->lines);
+    if (pool->connections.others != NULL)
+        mpiio_connections_end(&pool->connections);
 }
 
 static int own_number(const struct mpiio_pool *pool)
@@ -155,22 +155,22 @@ static struct exchange *find_exchange(struct round *round, int home)
 }
 
 /* Adds an exchange with a home, in the order of the homes' numbers. */
-static struct exchange *add_exchange(struct round *round, int home, int portion)
+static struct exchange *add_exchange(struct round *round, int home, int range)
 {
     int at = round->exchanges++;
 
     for (; at > 0 && round->exchange[at - 1].home > home; at--)
         round->exchange[at] = round->exchange[at - 1];
-    round->exchange[at] = (struct exchange){.home = home, .asked = portion, .answered = portion};
+    round->exchange[at] = (struct exchange){.home = home, .asked = range, .answered = range};
     return &round->exchange[at];
 }
 
-/* Assigns the portions to their homes. */
+/* Assigns the ranges to their homes. */
 static void deal(struct round *round)
 {
     round->exchanges = 0;
-    for (int i = 0; i < round->plan.portions; i++) {
-        int home = home_of(round->pool, round->plan.portion[i].block);
+    for (int i = 0; i < round->plan.ranges; i++) {
+        int home = home_of(round->pool, round->plan.range[i].block);
         struct exchange *exchange = find_exchange(round, home);
 
         if (exchange == NULL)
@@ -183,65 +183,65 @@ static void deal(struct round *round)
 }
 
 /* Copies a block range whose home is this node. */
-static void fetch(struct round *round, const struct mpiio_pool_portion *portion)
+static void fetch(struct round *round, const struct mpiio_pool_range *range)
 {
     struct mpiio_pool_memory *memory = &round->pool->memory;
-    const struct mpiio_pool_part *part = round->plan.part + portion->first;
+    const struct mpiio_pool_part *part = round->plan.part + range->first;
     bool fresh;
     struct mpiio_pool_block *block =
-        mpiio_pool_memory_get(memory, portion->block, &round->version, &fresh);
+        mpiio_pool_memory_get(memory, range->block, &round->version, &fresh);
 
-    if (block != NULL && mpiio_pool_reach(part, portion->count) <= block->length)
-        mpiio_pool_pack(part, portion->count, block->bytes, portion->memory);
+    if (block != NULL && mpiio_pool_reach(part, range->count) <= block->length)
+        mpiio_pool_pack(part, range->count, block->bytes, range->memory);
     else
         round->failed = true;
     if (block != NULL)
         mpiio_pool_memory_put(memory, block);
 }
 
-/* Requests portions from a home: at least one, and as many as may be unanswered. */
+/* Requests ranges from a home: at least one, and as many as may be unanswered. */
 static int ask_home(struct round *round, struct exchange *exchange)
 {
     int error = 0;
 
     while (error == 0 && exchange->asked >= 0) {
-        const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->asked];
+        const struct mpiio_pool_range *range = &round->plan.range[exchange->asked];
         const struct mpiio_pool_request request = {.version = round->version,
-                                                   .block = portion->block,
-                                                   .count = portion->count,
-                                                   .part = round->plan.part + portion->first};
+                                                   .block = range->block,
+                                                   .count = range->count,
+                                                   .part = round->plan.part + range->first};
         size_t size = mpiio_pool_request_encode(&request, round->bytes);
 
         if (exchange->unanswered > 0 && exchange->unanswered + size > UNANSWERED)
             break;
-        error =
-            mpiio_talk_send(exchange->line->fd, round->bytes, size, round->pool->options.timeout);
+        error = mpiio_talk_send(exchange->connection->fd, round->bytes, size,
+                                round->pool->options.timeout);
         exchange->unanswered += size;
         exchange->asked = round->follows[exchange->asked];
     }
     return error;
 }
 
-/* Receives one answer. Returns 0, or a negative errno if the line is no longer usable. */
+/* Receives one answer. Returns 0, or a negative errno if the connection is no longer usable. */
 static int take_answer(struct round *round, struct exchange *exchange)
 {
-    const struct mpiio_pool_portion *portion = &round->plan.portion[exchange->answered];
-    int fd = exchange->line->fd, timeout = round->pool->options.timeout;
+    const struct mpiio_pool_range *range = &round->plan.range[exchange->answered];
+    int fd = exchange->connection->fd, timeout = round->pool->options.timeout;
     uint8_t bytes[MPIIO_POOL_ANSWER_BYTES];
     struct mpiio_pool_answer answer;
     int error = mpiio_talk_receive(fd, bytes, sizeof(bytes), timeout);
 
     if (error == 0 && (!mpiio_pool_answer_decode(bytes, &answer) ||
-                       (answer.there && answer.bytes != portion->bytes)))
+                       (answer.there && answer.bytes != range->bytes)))
         error = -EPROTO;
     if (error != 0)
         return error;
     if (answer.there)
-        error = mpiio_talk_receive(fd, portion->memory, portion->bytes, timeout);
+        error = mpiio_talk_receive(fd, range->memory, range->bytes, timeout);
     else
         round->failed = true;
     if (answer.there && error == 0)
-        atomic_fetch_add(&round->pool->received_bytes, portion->bytes);
+        atomic_fetch_add(&round->pool->received_bytes, range->bytes);
     exchange->answered = round->follows[exchange->answered];
     /* All requests that were sent have been answered. */
     if (exchange->answered == exchange->asked)
@@ -251,14 +251,14 @@ static int take_answer(struct round *round, struct exchange *exchange)
 
 static void end_exchange(struct round *round, struct exchange *exchange, int error)
 {
-    mpiio_lines_put(&round->pool->lines, exchange->home, exchange->line, error);
+    mpiio_connections_put(&round->pool->connections, exchange->home, exchange->connection, error);
     round->failed = round->failed || error != 0;
-    exchange->line = NULL;
+    exchange->connection = NULL;
 }
 
 /*
- * Takes a line to each other home. All rounds take lines in the order of the homes, so they cannot
- * deadlock.
+ * Takes a connection to each other home. All rounds take connections in the order of the homes, so
+ * they cannot deadlock.
  */
 static void take_lines(struct round *round)
 {
@@ -269,8 +269,9 @@ static void take_lines(struct round *round)
 
         if (exchange->home == own_number(round->pool))
             continue;
-        exchange->line = mpiio_lines_get(&round->pool->lines, exchange->home, end);
-        round->failed = exchange->line == NULL;
+        exchange->connection =
+            mpiio_connections_get(&round->pool->connections, exchange->home, end);
+        round->failed = exchange->connection == NULL;
     }
 }
 
@@ -315,12 +316,12 @@ static bool run_round(struct round *round)
     say(&round->pool->options, true);
     take_lines(round);
     for (int i = 0; i < round->exchanges && !round->failed; i++)
-        if (round->exchange[i].line != NULL)
+        if (round->exchange[i].connection != NULL)
             begin_exchange(round, &round->exchange[i]);
     for (int i = mine != NULL ? mine->asked : -1; i >= 0 && !round->failed; i = round->follows[i])
-        fetch(round, &round->plan.portion[i]);
+        fetch(round, &round->plan.range[i]);
     for (int i = 0; i < round->exchanges; i++)
-        if (round->exchange[i].line != NULL)
+        if (round->exchange[i].connection != NULL)
             finish_exchange(round, &round->exchange[i]);
     say(&round->pool->options, false);
     return !round->failed;
@@ -333,18 +334,20 @@ static void tell(struct mpiio_pool *pool, int home, const int64_t *blocks, size_
     struct mpiio_pool_request request = {
         .ahead = true, .count = (uint32_t)count, .blocks = (int64_t *)blocks};
     uint8_t bytes[MPIIO_POOL_REQUEST_HEAD + sizeof(int64_t) * MPIIO_POOL_AHEAD_MAX];
-    struct mpiio_line *line;
+    struct mpiio_connection *connection;
 
     if (home == own_number(pool)) {
         mpiio_pool_ahead_want(&pool->ahead, blocks, count);
         return;
     }
-    line = mpiio_lines_get(&pool->lines, home, mpiio_clock() + pool->options.timeout);
-    if (line == NULL)
+    connection =
+        mpiio_connections_get(&pool->connections, home, mpiio_clock() + pool->options.timeout);
+    if (connection == NULL)
         return;
-    mpiio_lines_put(&pool->lines, home, line,
-                    mpiio_talk_send(line->fd, bytes, mpiio_pool_request_encode(&request, bytes),
-                                    pool->options.timeout));
+    mpiio_connections_put(&pool->connections, home, connection,
+                          mpiio_talk_send(connection->fd, bytes,
+                                          mpiio_pool_request_encode(&request, bytes),
+                                          pool->options.timeout));
 }
 
 /* Requests read-ahead of the blocks that follow a request of a stream. */

@@ -15,9 +15,9 @@
  * The pool: the file in the memory of all nodes. Each block of the file has a home (see
  * mpiio_pool_meet). The home reads the whole block from storage once, for all nodes, and keeps it
  * while there is room. It answers a request with the packed bytes that the requesting node needs.
- * Nodes use TCP connections that are made when they are first needed (net/lines.h), not MPI: TCP
- * reports at once that the process at the other end has died, and a waiting thread sleeps in the
- * kernel.
+ * Nodes use TCP connections that are made when they are first needed (net/connections.h), not MPI:
+ * TCP reports at once that the process at the other end has died, and a waiting thread sleeps in
+ * the kernel.
  *
  * The pool is optional. If it cannot serve a read, the caller reads the file: for example if a home
  * is dead or slow, or sees another version of the file. Every wait is bounded, except for reads of

@@ -135,7 +135,7 @@ static void free_open(struct run_open *open)
     open->next = spare;
     spare = open;
     pthread_mutex_unlock(&lock);
-    run_let_go(&held);
+    run_unhold(&held);
     errno = error;
 }
 

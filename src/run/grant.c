@@ -339,7 +339,7 @@ bool run_grant_ask(int fd)
         return false;
     run_hold(&held);
     if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) {
-        run_let_go(&held);
+        run_unhold(&held);
         errno = error;
         return false;
     }
@@ -354,7 +354,7 @@ bool run_grant_ask(int fd)
     } else if (errno == ENOTTY || errno == EINVAL) {
         add_stranger(known.device);
     }
-    run_let_go(&held);
+    run_unhold(&held);
     errno = error;
     return why == NULL;
 }

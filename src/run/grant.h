@@ -39,9 +39,9 @@ struct run_open;
  * The mount serves a write that would leave a gap, and all later ones, and fills the gap with
  * zeros. All functions keep errno, are thread-safe, and are as async-signal-safe as run_serve.
  */
-#define RUN_MARK_NONE    INT64_MAX /* the slice was not truncated */
-#define RUN_MARK_UNASKED (-1)      /* it was; ask the daemon for the mark before the first write */
-#define RUN_MARK_TOLD    (-2)      /* the daemon knows the mark; the mount serves all writes */
+#define RUN_MARK_NONE     INT64_MAX /* the slice was not truncated */
+#define RUN_MARK_UNASKED  (-1)      /* it was; ask the daemon for the mark before the first write */
+#define RUN_MARK_REPORTED (-2)      /* the daemon knows the mark; the mount serves all writes */
 
 /*
  * Returns true if length bytes at offset may be written past the daemon, and counts them as

@@ -21,7 +21,7 @@ void run_hold(struct run_held *held)
     run_inside++;
 }
 
-void run_let_go(const struct run_held *held)
+void run_unhold(const struct run_held *held)
 {
     run_inside--;
     pthread_setcancelstate(held->cancellation, NULL);

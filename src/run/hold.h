@@ -29,8 +29,8 @@ struct run_held {
     int cancellation;
 };
 
-/* Blocks cancellation and all signals, except signals of faults, until run_let_go. Nests. */
+/* Blocks cancellation and all signals, except signals of faults, until run_unhold. Nests. */
 void run_hold(struct run_held *held);
-void run_let_go(const struct run_held *held);
+void run_unhold(const struct run_held *held);
 
 #endif

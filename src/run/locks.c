@@ -65,7 +65,7 @@ void run_locks_note(int fd)
         if (!run_locks_has(st.st_dev, st.st_ino))
             add_file(&st);
         run_locks_thaw();
-        run_let_go(&held);
+        run_unhold(&held);
     }
     errno = error;
 }

@@ -28,11 +28,11 @@ static int64_t ask_daemon(struct run_open *open, int fd)
     mark = atomic_load(&open->mark);
     if (mark == RUN_MARK_UNASKED) {
         if (ioctl(fd, MPIIO_GRANT_MARK, &mark) != 0 || mark < 0)
-            mark = RUN_MARK_TOLD;
+            mark = RUN_MARK_REPORTED;
         atomic_store(&open->mark, mark);
     }
     pthread_mutex_unlock(&lock);
-    run_let_go(&held);
+    run_unhold(&held);
     errno = error;
     return mark;
 }
@@ -65,14 +65,14 @@ static void tell_daemon(struct run_open *open, int fd, bool others_write)
         return;
     run_hold(&held);
     pthread_mutex_lock(&lock);
-    mark = atomic_exchange(&open->mark, RUN_MARK_TOLD);
+    mark = atomic_exchange(&open->mark, RUN_MARK_REPORTED);
     if (mark == RUN_MARK_UNASKED)
         mark = 0;
-    if (mark != RUN_MARK_TOLD)
+    if (mark != RUN_MARK_REPORTED)
         ioctl(fd, MPIIO_GRANT_MARK, &mark);
     atomic_fetch_and(&open->rights, ~MPIIO_GRANT_WRITE);
     pthread_mutex_unlock(&lock);
-    run_let_go(&held);
+    run_unhold(&held);
     errno = error;
 }
 

@@ -43,7 +43,7 @@ static bool set_behind(int number, const struct sigaction *action, struct sigact
         return false;
     run_hold(&held);
     done = mpiio_guard_action(action, old);
-    run_let_go(&held);
+    run_unhold(&held);
     return done;
 }
 

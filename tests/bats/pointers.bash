@@ -256,7 +256,7 @@ run_cases() {
         else
             failed_cases+=("${@:i+1:1}")
             echo "--- failed: ${*:i+1:1}"
-            tail -n "${MPIIO_LINES:-40}" "run$i"
+            tail -n "${MPIIO_CONNECTIONS:-40}" "run$i"
         fi
     done
     echo "${#failed_cases[@]} of $# cases failed, in $((SECONDS - start)) s"

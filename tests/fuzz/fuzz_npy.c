@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct vs_npy *made[VIEWS];
     size_t length, at;
-    int64_t told;
+    int64_t reported;
     char *header, *again;
 
     if (size < CHOICE)
@@ -64,9 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     vs_npy_header(npy, data[1] | data[2] << 8 | data[3] << 16 | (int64_t)data[4] << 24, header);
     at = (data[5] | (size_t)data[6] << 8) % length;
     memcpy(header + at, data + CHOICE, size - CHOICE < length - at ? size - CHOICE : length - at);
-    told = vs_npy_size(npy, header);
-    if (told >= 0) {
-        vs_npy_header(npy, told, again);
+    reported = vs_npy_size(npy, header);
+    if (reported >= 0) {
+        vs_npy_header(npy, reported, again);
         CHECK(memcmp(header, again, length) == 0);
     }
     free(header);

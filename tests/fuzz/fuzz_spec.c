@@ -151,8 +151,8 @@ static void check_npy(struct vs_view *view)
     char *header = malloc((size_t)vs_npy_length(npy));
     CHECK(header && size >= 0);
     vs_npy_header(npy, size, header);
-    int64_t told = vs_npy_size(npy, header);
-    CHECK(told >= 0 && told <= size);
+    int64_t reported = vs_npy_size(npy, header);
+    CHECK(reported >= 0 && reported <= size);
     free(header);
     vs_npy_free(npy);
 }

@@ -21,7 +21,7 @@
 static struct {
     int blocks;
     char *stored;              /* the file's bytes */
-    char *told;                /* as reported to nodes, each in its own part */
+    char *reported;            /* as reported to nodes, each in its own part */
     char *expected;            /* of the current epoch, where bytes are frozen */
     uint32_t *writer;          /* likewise, for shared bytes: the last node that has them */
     uint64_t *frozen, *marked; /* by byte: frozen for the current epoch, and stored in it */
@@ -55,7 +55,7 @@ void shared_file_create(int blocks)
     file.failing = -1;
     if (file.stored == NULL) {
         file.stored = get(BLOCK);
-        file.told = get(BLOCK);
+        file.reported = get(BLOCK);
         file.expected = get(BLOCK);
         file.writer = get((BLOCK - SHARED) * sizeof(*file.writer));
         file.frozen = get(MASK_BYTES);
@@ -74,7 +74,7 @@ void shared_file_free(void)
         if (!file.used[i])
             continue;
         memset(file.stored + i * BLOCK, 0, BLOCK);
-        memset(file.told + i * BLOCK, 0, BLOCK);
+        memset(file.reported + i * BLOCK, 0, BLOCK);
         memset(file.frozen + i * BLOCK / 64, 0, MASK_BYTES);
         memset(file.marked + i * BLOCK / 64, 0, MASK_BYTES);
     }
@@ -180,7 +180,7 @@ static void tell(int node, size_t start, const struct mpiio_slot *slot)
         size_t to = bytes.end < end ? bytes.end : end;
 
         if (from < to)
-            memcpy(file.told + start + from, slot->data + from, to - from);
+            memcpy(file.reported + start + from, slot->data + from, to - from);
     }
 }
 
@@ -239,10 +239,10 @@ void shared_file_check(int node, int64_t block, const struct mpiio_slot *slot)
     size_t own = shared_file_own_start(node), size = shared_file_own_size();
     size_t start = (size_t)block * BLOCK;
 
-    if (memcmp(file.stored + start + own, file.told + start + own, size) == 0)
+    if (memcmp(file.stored + start + own, file.reported + start + own, size) == 0)
         return;
     for (size_t i = own; i < own + size; i++) {
-        if (file.stored[start + i] == file.told[start + i])
+        if (file.stored[start + i] == file.reported[start + i])
             continue;
         if (slot == NULL || !mpiio_slot_has(slot, i, i + 1) ||
             file.stored[start + i] != slot->data[i]) {

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "core/base/clock.h"
-#include "net/lines.h"
+#include "net/connections.h"
 #include "net/talk.h"
 
 /* Tests how nodes find and authenticate each other, and reuse connections. */
@@ -266,7 +266,7 @@ TEST(test_the_first_port_that_is_free)
 
 struct group {
     struct mpiio_net *net[NODES];
-    struct mpiio_lines lines; /* of node 0 */
+    struct mpiio_connections connections; /* of node 0 */
     _Atomic int served;
 };
 
@@ -298,45 +298,47 @@ static void start_group(struct group *group, unsigned most, unsigned most_served
         meet_others(group->net[i], net_token, addresses);
         assert_int_equal(mpiio_net_start(group->net[i], &calls), 0);
     }
-    assert_int_equal(mpiio_lines_init(&group->lines, group->net[0], MPIIO_PURPOSE_POOL), 0);
+    assert_int_equal(mpiio_connections_init(&group->connections, group->net[0], MPIIO_PURPOSE_POOL),
+                     0);
 }
 
 static void end_group(struct group *group)
 {
     for (int i = 0; i < NODES; i++)
         mpiio_net_free(group->net[i]);
-    mpiio_lines_destroy(&group->lines);
+    mpiio_connections_destroy(&group->connections);
 }
 
 static void ask_node(struct group *group, int node)
 {
-    struct mpiio_line *line = mpiio_lines_get(&group->lines, node, mpiio_clock() + PATIENCE);
+    struct mpiio_connection *connection =
+        mpiio_connections_get(&group->connections, node, mpiio_clock() + PATIENCE);
     char byte = (char)('a' + node), answer = 0;
 
-    assert_non_null(line);
-    assert_int_equal(mpiio_talk_send(line->fd, &byte, 1, PATIENCE), 0);
-    assert_int_equal(mpiio_talk_receive(line->fd, &answer, 1, PATIENCE), 0);
+    assert_non_null(connection);
+    assert_int_equal(mpiio_talk_send(connection->fd, &byte, 1, PATIENCE), 0);
+    assert_int_equal(mpiio_talk_receive(connection->fd, &answer, 1, PATIENCE), 0);
     assert_int_equal(answer, byte);
-    mpiio_lines_put(&group->lines, node, line, 0);
+    mpiio_connections_put(&group->connections, node, connection, 0);
 }
 
 TEST(test_connections_are_kept_up_to_a_bound)
 {
     struct group group;
-    struct mpiio_line *line;
+    struct mpiio_connection *connection;
 
     start_group(&group, 2, 0);
     for (int i = 0; i < 20; i++) {
         ask_node(&group, 1 + i % 3);
-        assert_int_equal(group.lines.count, i == 0 ? 1 : 2);
+        assert_int_equal(group.connections.count, i == 0 ? 1 : 2);
     }
     assert_int_equal(group.served, 20);
-    line = mpiio_lines_get(&group.lines, 1, mpiio_clock() + PATIENCE);
-    assert_non_null(line);
+    connection = mpiio_connections_get(&group.connections, 1, mpiio_clock() + PATIENCE);
+    assert_non_null(connection);
     for (int i = 0; i < 20; i++)
         ask_node(&group, 2 + i % 2);
-    assert_int_equal(group.lines.count, 2);
-    mpiio_lines_put(&group.lines, 1, line, 0);
+    assert_int_equal(group.connections.count, 2);
+    mpiio_connections_put(&group.connections, 1, connection, 0);
     end_group(&group);
 }
 
@@ -345,16 +347,16 @@ TEST(test_connections_are_kept_up_to_a_bound)
 TEST(test_who_was_served_least_recently_goes)
 {
     struct group group;
-    struct mpiio_line *line[2];
+    struct mpiio_connection *connection[2];
 
     start_group(&group, 0, 1);
     for (int i = 0; i < 10; i++) {
         for (int j = 0; j < 2; j++) {
-            line[j] = mpiio_lines_get(&group.lines, 1, mpiio_clock() + PATIENCE);
-            assert_non_null(line[j]);
+            connection[j] = mpiio_connections_get(&group.connections, 1, mpiio_clock() + PATIENCE);
+            assert_non_null(connection[j]);
         }
         for (int j = 0; j < 2; j++)
-            mpiio_lines_put(&group.lines, 1, line[j], 0);
+            mpiio_connections_put(&group.connections, 1, connection[j], 0);
         usleep(2000);
         ask_node(&group, 1);
     }

@@ -57,7 +57,7 @@ static uint64_t action_hold(struct action *self)
     }
 }
 
-static void action_let_go(struct action *self, uint64_t version)
+static void action_release(struct action *self, uint64_t version)
 {
     atomic_fetch_sub(&self->slot[version % ACTION_SLOTS].users, 1);
 }
@@ -85,7 +85,7 @@ static bool action_replace(struct action *self, uint64_t version, unsigned slot)
 
     if (!atomic_compare_exchange_strong(&self->current, &version, next))
         return false;
-    action_let_go(self, version);
+    action_release(self, version);
     return true;
 }
 
@@ -95,7 +95,7 @@ static uint64_t action_get(struct action *self, struct sigaction *action)
     uint64_t version = action_hold(self);
 
     *action = self->slot[version % ACTION_SLOTS].action;
-    action_let_go(self, version);
+    action_release(self, version);
     return version;
 }
 
@@ -110,11 +110,11 @@ static void action_set(struct action *self, const struct sigaction *action, stru
         version = action_hold(self);
         if (action_replace(self, version, slot))
             break;
-        action_let_go(self, version);
+        action_release(self, version);
     }
     if (old != NULL)
         *old = self->slot[version % ACTION_SLOTS].action;
-    action_let_go(self, version);
+    action_release(self, version);
 }
 
 /* Replaces the action of a version by the default action, unless it has been replaced already. */
@@ -122,7 +122,7 @@ static void action_reset(struct action *self, uint64_t version)
 {
     atomic_fetch_add(&self->slot[0].users, 1);
     if (!action_replace(self, version, 0))
-        action_let_go(self, 0);
+        action_release(self, 0);
 }
 
 /* The guard. */

@@ -20,7 +20,7 @@ typedef int conversion_function(void *userbuf, int datatype, int count, void *fi
 struct converter {
     const char *name; /* for messages */
     conversion_function *function;
-    atomic_int told[VS_BASICS]; /* the last reported error; 0: none */
+    atomic_int reported[VS_BASICS]; /* the last reported error; 0: none */
 };
 
 struct datarep {
@@ -158,7 +158,8 @@ static void report_error(struct datarep *datarep, struct converter *converter, s
     char message[512], upper[32];
     size_t length = 0;
 
-    if (datarep->log.report == NULL || atomic_exchange(&converter->told[number], error) == error)
+    if (datarep->log.report == NULL ||
+        atomic_exchange(&converter->reported[number], error) == error)
         return;
     for (; name[length] != '\0' && length + 1 < sizeof(upper); length++)
         upper[length] = (char)toupper((unsigned char)name[length]);

@@ -52,7 +52,7 @@ static int most_kept(void)
 
 /* Returns true if the process may ask which pages of the file are in the page cache. Without write
    permission or ownership, the kernel reports all as present. */
-static bool is_told(int fd, bool writable)
+static bool is_reported(int fd, bool writable)
 {
     struct stat st;
 
@@ -65,7 +65,7 @@ void mpiio_windows_init(struct mpiio_windows *windows, int fd, bool writable)
     windows->count = most_kept();
     windows->fd = fd;
     windows->writable = writable;
-    windows->told = is_told(fd, writable);
+    windows->reported = is_reported(fd, writable);
     look_at_size(windows);
     pthread_mutex_init(&windows->lock, NULL);
 }

@@ -45,7 +45,7 @@ struct mpiio_window {
 struct mpiio_windows {
     int fd;
     bool writable;        /* windows are also mapped for writing */
-    bool told;            /* the kernel reports the state of the page cache to this user */
+    bool reported;        /* the kernel reports the state of the page cache to this user */
     int count;            /* maximum number of windows kept */
     atomic_bool refused;  /* the filesystem cannot map files: do not try again */
     atomic_bool stays;    /* the file is short enough to keep all its windows */
@@ -60,7 +60,7 @@ struct mpiio_windows {
 /* Returns true if short reads may be gathered from windows, because the windows will be reused. */
 static inline bool mpiio_windows_suit_short(const struct mpiio_windows *windows)
 {
-    return windows->told && atomic_load_explicit(&windows->stays, memory_order_relaxed);
+    return windows->reported && atomic_load_explicit(&windows->stays, memory_order_relaxed);
 }
 
 /*

@@ -97,7 +97,7 @@ static void pack_member(const struct block *block, const struct vs_map *map,
 }
 
 /* Returns the error of a transfer. If a later transfer has overwritten it, returns -EIO. */
-static int told_error(const struct mpiio_transfer *transfer, size_t wanted)
+static int reported_error(const struct mpiio_transfer *transfer, size_t wanted)
 {
     return transfer->bytes < wanted && transfer->error == 0 ? -EIO : transfer->error;
 }
@@ -116,14 +116,15 @@ static int write_packed(const struct block *block, const struct mpiio_member *me
         transfer.ranges = given;
         transfer.count = count;
         mpiio_write_ranges(member->file, &transfer);
-        return told_error(&transfer, (size_t)(given[count - 1].start + given[count - 1].length));
+        return reported_error(&transfer,
+                              (size_t)(given[count - 1].start + given[count - 1].length));
     }
     for (size_t i = 0; i < count && error == 0; i++) {
         transfer.position = part->position + given[i].start;
         transfer.buffer = (char *)packed + given[i].start;
         transfer.length = (size_t)given[i].length;
         mpiio_write_runs(&member->file->source, &transfer);
-        error = told_error(&transfer, transfer.length);
+        error = reported_error(&transfer, transfer.length);
     }
     return error;
 }

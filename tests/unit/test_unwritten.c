@@ -3,18 +3,18 @@
 #include <time.h>
 
 #include "unit.h"
-#include "fusefs/names/losses.h"
+#include "fusefs/names/unwritten.h"
 
 #define SIZE   4096
 #define INODE  7
 #define ROUNDS 3000
 #define MIB    ((size_t)1 << 20)
-/* The most bytes that losses.c keeps, in MiB. */
+/* The most bytes that unwritten.c keeps, in MiB. */
 #define KEPT 64
 
 /* A slice that accepts only bytes below room, and its expected contents. */
 struct model {
-    struct fs_losses losses;
+    struct fs_unwritten unwritten;
     char file[SIZE], want[SIZE];
     bool lost[SIZE];
     int64_t room;
@@ -26,7 +26,7 @@ static int setup(void **state)
 
     if (model == NULL)
         return -1;
-    fs_losses_init(&model->losses);
+    fs_unwritten_init(&model->unwritten);
     *state = model;
     return 0;
 }
@@ -35,7 +35,7 @@ static int teardown(void **state)
 {
     struct model *model = *state;
 
-    fs_losses_free(&model->losses);
+    fs_unwritten_free(&model->unwritten);
     free(model);
     return 0;
 }
@@ -61,33 +61,34 @@ static void check(struct model *model)
     int error;
 
     memcpy(seen, model->file, SIZE);
-    assert_int_equal(fs_losses_overlay(&model->losses, INODE, seen, SIZE, SIZE, 0, false), SIZE);
+    assert_int_equal(fs_unwritten_overlay(&model->unwritten, INODE, seen, SIZE, SIZE, 0, false),
+                     SIZE);
     assert_memory_equal(seen, model->want, SIZE);
     for (size_t i = 0; i < SIZE; i++)
         lost += model->lost[i];
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), lost);
-    assert_int_equal(fs_losses_error(&model->losses, INODE), lost > 0 ? -EIO : 0);
-    assert_int_equal(fs_losses_error(&model->losses, INODE + 1), 0);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), lost);
+    assert_int_equal(fs_unwritten_error(&model->unwritten, INODE), lost > 0 ? -EIO : 0);
+    assert_int_equal(fs_unwritten_error(&model->unwritten, INODE + 1), 0);
 }
 
-/* Adds two adjacent losses of 100 bytes. */
+/* Adds two adjacent unwritten ranges of 100 bytes. */
 static void lose_two(struct model *model)
 {
     char bytes[100];
 
     memset(bytes, 'x', sizeof(bytes));
-    fs_losses_add(&model->losses, INODE, bytes, 100, 0, -EIO);
-    fs_losses_add(&model->losses, INODE, bytes, 100, 100, -EIO);
+    fs_unwritten_add(&model->unwritten, INODE, bytes, 100, 0, -EIO);
+    fs_unwritten_add(&model->unwritten, INODE, bytes, 100, 100, -EIO);
 }
 
-/* Makes room, and checks that a retry stores all losses. */
+/* Makes room, and checks that a retry stores all of them. */
 static void store_all(struct model *model)
 {
     int error;
 
     model->room = SIZE;
-    fs_losses_retry(&model->losses, store, model);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 0);
+    fs_unwritten_retry(&model->unwritten, store, model);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), 0);
 }
 
 /* Writes fail and succeed in any order. A read always returns the last write. */
@@ -103,10 +104,12 @@ TEST(test_random, setup, teardown)
         memset(model->want + start, i % 255 + 1, length);
         memset(model->lost + start, fails, length);
         if (fails) {
-            fs_losses_add(&model->losses, INODE, model->want + start, length, (int64_t)start, -EIO);
+            fs_unwritten_add(&model->unwritten, INODE, model->want + start, length, (int64_t)start,
+                             -EIO);
         } else {
             memcpy(model->file + start, model->want + start, length);
-            fs_losses_remove(&model->losses, INODE, (int64_t)start, (int64_t)(start + length));
+            fs_unwritten_remove(&model->unwritten, INODE, (int64_t)start,
+                                (int64_t)(start + length));
         }
         check(model);
     }
@@ -121,10 +124,10 @@ TEST(test_retry_without_room, setup, teardown)
 
     lose_two(model);
     model->room = 150;
-    fs_losses_retry(&model->losses, store, model);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 100);
+    fs_unwritten_retry(&model->unwritten, store, model);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), 100);
     assert_int_equal(error, -ENOSPC);
-    assert_int_equal(fs_losses_error(&model->losses, INODE), -ENOSPC);
+    assert_int_equal(fs_unwritten_error(&model->unwritten, INODE), -ENOSPC);
     store_all(model);
     assert_int_equal(model->file[199], 'x');
 }
@@ -134,14 +137,15 @@ static void *ask(void *argument)
     char bytes[100];
     int error;
 
-    assert_int_equal(fs_losses_error(argument, INODE), -EIO);
-    assert_int_equal(fs_losses_bytes(argument, &error), 200);
-    assert_int_equal(fs_losses_overlay(argument, INODE, bytes, 100, 100, 0, false), 100);
+    assert_int_equal(fs_unwritten_error(argument, INODE), -EIO);
+    assert_int_equal(fs_unwritten_bytes(argument, &error), 200);
+    assert_int_equal(fs_unwritten_overlay(argument, INODE, bytes, 100, 100, 0, false), 100);
     assert_int_equal(bytes[0], 'x');
     return NULL;
 }
 
-/* Stores a part and waits for a reader of losses. Meanwhile the first part is overwritten. */
+/* Stores a part and waits for a reader of unwritten ranges. Meanwhile the first part is
+ * overwritten. */
 static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size_t length,
                              int64_t offset, int *error)
 {
@@ -152,11 +156,11 @@ static size_t store_and_wait(void *data, uint64_t inode, const char *bytes, size
     if (offset == 100) {
         clock_gettime(CLOCK_REALTIME, &deadline);
         deadline.tv_sec += 30;
-        assert_int_equal(pthread_create(&thread, NULL, ask, &model->losses), 0);
+        assert_int_equal(pthread_create(&thread, NULL, ask, &model->unwritten), 0);
         assert_int_equal(pthread_timedjoin_np(thread, NULL, &deadline), 0);
         memset(model->file + 90, 'x', 20);
-        fs_losses_remove(&model->losses, INODE, 90, 110);
-        fs_losses_add(&model->losses, INODE, "y", 1, 300, -EIO);
+        fs_unwritten_remove(&model->unwritten, INODE, 90, 110);
+        fs_unwritten_add(&model->unwritten, INODE, "y", 1, 300, -EIO);
     }
     return store(data, inode, bytes, length, offset, error);
 }
@@ -168,9 +172,9 @@ TEST(test_others_while_storing, setup, teardown)
 
     lose_two(model);
     model->room = SIZE;
-    fs_losses_retry(&model->losses, store_and_wait, model);
+    fs_unwritten_retry(&model->unwritten, store_and_wait, model);
     /* The next attempt stores what has changed meanwhile. */
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 90 + 90 + 1);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), 90 + 90 + 1);
     store_all(model);
     for (int i = 0; i < 200; i++)
         assert_int_equal(model->file[i], 'x');
@@ -181,18 +185,18 @@ TEST(test_others_while_storing, setup, teardown)
 TEST(test_overlay_behind_the_end, setup, teardown)
 {
     struct model *model = *state;
-    struct fs_losses *losses = &model->losses;
+    struct fs_unwritten *unwritten = &model->unwritten;
     char buffer[50];
 
     memset(buffer, 'f', sizeof(buffer));
-    fs_losses_add(losses, INODE, "lost", 4, 30, -EIO);
-    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 10, 50, 0, false), 10);
+    fs_unwritten_add(unwritten, INODE, "lost", 4, 30, -EIO);
+    assert_int_equal(fs_unwritten_overlay(unwritten, INODE, buffer, 10, 50, 0, false), 10);
     assert_int_equal(buffer[20], 'f');
-    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 10, 50, 0, true), 34);
+    assert_int_equal(fs_unwritten_overlay(unwritten, INODE, buffer, 10, 50, 0, true), 34);
     assert_memory_equal(buffer, "ffffffffff\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0lost", 34);
-    assert_int_equal(fs_losses_overlay(losses, INODE, buffer, 0, 2, 31, true), 2);
+    assert_int_equal(fs_unwritten_overlay(unwritten, INODE, buffer, 0, 2, 31, true), 2);
     assert_memory_equal(buffer, "os", 2);
-    assert_int_equal(fs_losses_overlay(losses, INODE + 1, buffer, 3, 50, 0, true), 3);
+    assert_int_equal(fs_unwritten_overlay(unwritten, INODE + 1, buffer, 3, 50, 0, true), 3);
 }
 
 static size_t count_bytes(void *data, uint64_t inode, const char *bytes, size_t length,
@@ -213,13 +217,13 @@ TEST(test_limit, setup, teardown)
 
     assert_non_null(bytes);
     for (size_t i = 0; i < KEPT + 2; i++)
-        fs_losses_add(&model->losses, INODE, bytes, MIB, (int64_t)(i * MIB), -EIO);
+        fs_unwritten_add(&model->unwritten, INODE, bytes, MIB, (int64_t)(i * MIB), -EIO);
     free(bytes);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), (KEPT + 2) * MIB);
-    fs_losses_retry(&model->losses, count_bytes, &stored);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), (KEPT + 2) * MIB);
+    fs_unwritten_retry(&model->unwritten, count_bytes, &stored);
     assert_int_equal(stored, KEPT * MIB);
-    assert_int_equal(fs_losses_bytes(&model->losses, &error), 2 * MIB);
-    assert_int_equal(fs_losses_error(&model->losses, INODE), -EIO);
-    fs_losses_remove(&model->losses, INODE, KEPT * (int64_t)MIB, (KEPT + 2) * (int64_t)MIB);
-    assert_int_equal(fs_losses_error(&model->losses, INODE), 0);
+    assert_int_equal(fs_unwritten_bytes(&model->unwritten, &error), 2 * MIB);
+    assert_int_equal(fs_unwritten_error(&model->unwritten, INODE), -EIO);
+    fs_unwritten_remove(&model->unwritten, INODE, KEPT * (int64_t)MIB, (KEPT + 2) * (int64_t)MIB);
+    assert_int_equal(fs_unwritten_error(&model->unwritten, INODE), 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FS_REFILLS_H
-#define FS_REFILLS_H
+#ifndef FS_STALE_H
+#define FS_STALE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 /*
- * Stale pages of a slice (refills). The kernel copies the bytes of a write into its pages, unlocks
+ * Stale pages of a slice. The kernel copies the bytes of a write into its pages, unlocks
  * the pages that are up to date, and then sends the write. If these pages are invalidated meanwhile
  * and read again before the bytes are stored, they lack the bytes. They would stay stale until
  * something else invalidates them. This module finds such pages, and they are invalidated once more
@@ -29,24 +29,24 @@
  */
 
 /* The number of ranges that are kept separately. Further ones extend the last. */
-#define FS_REFILLS_MAX 32
+#define FS_STALE_MAX 32
 
 /* A range of bytes [start, end), in whole pages. */
-struct fs_refilled {
+struct fs_stale_range {
     int64_t start, end;
     uint64_t drops; /* the number of drops begun when it was read; for a drop, its own number */
     bool unsure;    /* a drop that ran at that time may have removed the pages */
 };
 
 /* A read in progress. The thread that answers it provides the memory. */
-struct fs_refill {
-    struct fs_refill *next;
-    struct fs_refilled range;
+struct fs_stale_read {
+    struct fs_stale_read *next;
+    struct fs_stale_range range;
     bool noted;   /* it is in the list of reads in progress */
-    bool suspect; /* it may lack the bytes of the current write; lock: the refills' */
+    bool suspect; /* it may lack the bytes of the current write; lock: the slice's stale pages' */
 };
 
-struct fs_refills {
+struct fs_stale {
     _Atomic bool notes; /* Reads are recorded, because a drop began since the last answer to a
                            write, or was still running then. Changed with the lock held */
 
@@ -57,19 +57,19 @@ struct fs_refills {
     uint64_t drops;   /* drops begun so far; lock */
     int64_t expected; /* time until which the kernel may invalidate pages by itself; lock */
     bool stored;      /* the bytes of the current write are stored, so later reads see them; lock */
-    struct fs_refill *reading;               /* recorded reads in progress; lock */
-    struct fs_refilled done[FS_REFILLS_MAX]; /* answered reads that are suspect; lock */
-    size_t count;                            /* length of done; lock */
+    struct fs_stale_read *reading;            /* recorded reads in progress; lock */
+    struct fs_stale_range done[FS_STALE_MAX]; /* answered reads that are suspect; lock */
+    size_t count;                             /* length of done; lock */
 };
 
-void fs_refills_init(struct fs_refills *refills);
-void fs_refills_free(struct fs_refills *refills);
+void fs_stale_init(struct fs_stale *stale);
+void fs_stale_free(struct fs_stale *stale);
 
 /*
  * Each handle that writes through pages calls join when it opens the slice, and leave at its end.
  */
-void fs_refills_join(struct fs_refills *refills, int64_t now);
-void fs_refills_leave(struct fs_refills *refills);
+void fs_stale_join(struct fs_stale *stale, int64_t now);
+void fs_stale_leave(struct fs_stale *stale);
 
 /*
  * Announces an open of the slice at which the kernel is to invalidate its pages. own is 1 if the
@@ -77,46 +77,46 @@ void fs_refills_leave(struct fs_refills *refills);
  * pages before it answers. Otherwise the kernel invalidates them soon after the answer, and reads
  * are recorded if a writer joins in between. The opener itself writes only after that drop.
  */
-bool fs_refills_opened(struct fs_refills *refills, unsigned own, int64_t now);
+bool fs_stale_opened(struct fs_stale *stale, unsigned own, int64_t now);
 
 /*
  * Bracket a drop of pages, whose start and end are set. End returns true if the drop must be
  * repeated, because it is unknown whether it removed pages that were read meanwhile. It sets *drop
  * to their range; the caller repeats the drop and calls end again. last prevents the repetition.
  */
-void fs_refills_drop_begin(struct fs_refills *refills, struct fs_refilled *drop);
-bool fs_refills_drop_end(struct fs_refills *refills, struct fs_refilled *drop, bool last);
+void fs_stale_drop_begin(struct fs_stale *stale, struct fs_stale_range *drop);
+bool fs_stale_drop_end(struct fs_stale *stale, struct fs_stale_range *drop, bool last);
 
 /*
  * Announces an answer that may make the kernel invalidate the slice's pages, soon and without
  * notice.
  */
-void fs_refills_drop_expected(struct fs_refills *refills, int64_t now);
+void fs_stale_drop_expected(struct fs_stale *stale, int64_t now);
 
 /*
  * Bracket a read for the kernel's pages. Call begin before the file is read, and end before the
  * answer.
  */
-void fs_refills_read_begin(struct fs_refills *refills, struct fs_refill *read, int64_t offset,
-                           size_t length);
-void fs_refills_read_end(struct fs_refills *refills, struct fs_refill *read);
+void fs_stale_read_begin(struct fs_stale *stale, struct fs_stale_read *read, int64_t offset,
+                         size_t length);
+void fs_stale_read_end(struct fs_stale *stale, struct fs_stale_read *read);
 
 /*
  * Records that the bytes of a write through pages are stored. Returns true if its pages may be
- * suspect (fs_refills_find).
+ * suspect (fs_stale_find).
  */
-bool fs_refills_stored(struct fs_refills *refills);
+bool fs_stale_stored(struct fs_stale *stale);
 
 /*
  * Finds the pages of a write that must be invalidated before it is answered. Writes their ranges
- * into list (FS_REFILLS_MAX entries), and returns their number. Waits for drops in progress, which
+ * into list (FS_STALE_MAX entries), and returns their number. Waits for drops in progress, which
  * may reduce the number, but only until limit, a time of mpiio_clock. Sets *sure if none of the
  * pages can be locked by the kernel for this write.
  */
-size_t fs_refills_find(struct fs_refills *refills, int64_t offset, size_t length, int64_t now,
-                       int64_t limit, struct fs_refilled *list, bool *sure);
+size_t fs_stale_find(struct fs_stale *stale, int64_t offset, size_t length, int64_t now,
+                     int64_t limit, struct fs_stale_range *list, bool *sure);
 
 /* Announces that a write through pages is about to be answered, with or without success. */
-void fs_refills_answered(struct fs_refills *refills, int64_t now);
+void fs_stale_answered(struct fs_stale *stale, int64_t now);
 
 #endif

@@ -2,14 +2,14 @@
 /* Tests stale pages of a slice, which must be dropped before a write is answered. */
 
 #include "unit.h"
-#include "fusefs/names/refills.h"
+#include "fusefs/names/stale.h"
 
 #define NOW  1000000 /* ms */
 #define LATE (NOW + 3600000)
 #define ALL  INT64_MAX
 
-static struct fs_refills refills;
-static struct fs_refilled list[FS_REFILLS_MAX];
+static struct fs_stale stale;
+static struct fs_stale_range list[FS_STALE_MAX];
 static int64_t page;
 static bool sure;
 
@@ -17,61 +17,61 @@ static int setup(void **state)
 {
     page = sysconf(_SC_PAGESIZE);
     sure = false;
-    fs_refills_init(&refills);
-    fs_refills_join(&refills, NOW);
+    fs_stale_init(&stale);
+    fs_stale_join(&stale, NOW);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    fs_refills_leave(&refills);
-    fs_refills_free(&refills);
+    fs_stale_leave(&stale);
+    fs_stale_free(&stale);
     return 0;
 }
 
 static void drop_all(void)
 {
-    struct fs_refilled drop = {.end = ALL};
+    struct fs_stale_range drop = {.end = ALL};
 
-    fs_refills_drop_begin(&refills, &drop);
-    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    fs_stale_drop_begin(&stale, &drop);
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
 }
 
 static void read_page(int64_t number)
 {
-    struct fs_refill read;
+    struct fs_stale_read read;
 
-    fs_refills_read_begin(&refills, &read, number * page, (size_t)page);
-    fs_refills_read_end(&refills, &read);
+    fs_stale_read_begin(&stale, &read, number * page, (size_t)page);
+    fs_stale_read_end(&stale, &read);
 }
 
 /* Returns how many ranges must be dropped before a write of 8 bytes into this page is answered. */
 static size_t stored(int64_t number)
 {
-    return fs_refills_find(&refills, number * page + 16, 8, LATE, 0, list, &sure);
+    return fs_stale_find(&stale, number * page + 16, 8, LATE, 0, list, &sure);
 }
 
 static void write_page(int64_t number)
 {
-    fs_refills_stored(&refills);
+    fs_stale_stored(&stale);
     stored(number);
-    fs_refills_answered(&refills, LATE);
+    fs_stale_answered(&stale, LATE);
 }
 
 TEST(nothing_is_noted_without_a_drop, setup, teardown)
 {
     read_page(3);
-    assert_int_equal(refills.count, 0);
+    assert_int_equal(stale.count, 0);
     assert_int_equal(stored(3), 0);
 }
 
 TEST(nothing_is_noted_without_a_writer, setup, teardown)
 {
-    fs_refills_leave(&refills);
+    fs_stale_leave(&stale);
     drop_all();
     read_page(3);
-    assert_int_equal(refills.count, 0);
-    fs_refills_join(&refills, NOW);
+    assert_int_equal(stale.count, 0);
+    fs_stale_join(&stale, NOW);
     assert_int_equal(stored(3), 0);
 }
 
@@ -96,18 +96,18 @@ TEST(an_answer_ends_it, setup, teardown)
     write_page(4);
     assert_int_equal(stored(3), 0);
     read_page(3);
-    assert_int_equal(refills.count, 0);
+    assert_int_equal(stale.count, 0);
 }
 
 TEST(a_later_drop_ends_it, setup, teardown)
 {
-    struct fs_refilled drop = {.start = 4 * page, .end = 5 * page};
+    struct fs_stale_range drop = {.start = 4 * page, .end = 5 * page};
 
     drop_all();
     read_page(3);
     read_page(4);
-    fs_refills_drop_begin(&refills, &drop);
-    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    fs_stale_drop_begin(&stale, &drop);
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
     assert_int_equal(stored(4), 0);
     assert_int_equal(stored(3), 1);
     drop_all();
@@ -117,33 +117,33 @@ TEST(a_later_drop_ends_it, setup, teardown)
 /* The drop may have passed before the page was read. Or it waited for that page and dropped it. */
 TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
-    struct fs_refilled drop = {.end = ALL};
+    struct fs_stale_range drop = {.end = ALL};
 
-    fs_refills_drop_begin(&refills, &drop);
+    fs_stale_drop_begin(&stale, &drop);
     read_page(3);
-    assert_true(fs_refills_drop_end(&refills, &drop, false));
+    assert_true(fs_stale_drop_end(&stale, &drop, false));
     assert_int_equal(drop.start, 3 * page);
     assert_int_equal(drop.end, 4 * page);
     assert_int_equal(stored(3), 1); /* the second drop is in progress */
     assert_false(sure);
-    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
     assert_int_equal(stored(3), 0);
 }
 
 TEST(a_drop_that_is_not_repeated_leaves_it_unsure, setup, teardown)
 {
-    struct fs_refilled drop = {.end = ALL};
+    struct fs_stale_range drop = {.end = ALL};
 
-    fs_refills_drop_begin(&refills, &drop);
+    fs_stale_drop_begin(&stale, &drop);
     read_page(3);
-    assert_false(fs_refills_drop_end(&refills, &drop, true));
+    assert_false(fs_stale_drop_end(&stale, &drop, true));
     assert_int_equal(stored(3), 1);
     assert_false(sure);
 }
 
 static void *end_drop(void *data)
 {
-    fs_refills_drop_end(&refills, data, false);
+    fs_stale_drop_end(&stale, data, false);
     return NULL;
 }
 
@@ -151,41 +151,40 @@ static void *end_drop(void *data)
    to since, stays locked until the answer. */
 TEST(a_drop_under_way_is_waited_for, setup, teardown)
 {
-    struct fs_refilled drop = {.end = ALL};
+    struct fs_stale_range drop = {.end = ALL};
     pthread_t thread;
 
     drop_all();
     read_page(3);
-    fs_refills_drop_begin(&refills, &drop);
+    fs_stale_drop_begin(&stale, &drop);
     assert_int_equal(pthread_create(&thread, NULL, end_drop, &drop), 0);
-    assert_int_equal(fs_refills_find(&refills, 3 * page, 8, LATE, INT64_MAX / 1000000, list, &sure),
-                     0);
+    assert_int_equal(fs_stale_find(&stale, 3 * page, 8, LATE, INT64_MAX / 1000000, list, &sure), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(refills.running, 0);
+    assert_int_equal(stale.running, 0);
 }
 
 TEST(a_read_that_is_under_way_counts, setup, teardown)
 {
-    struct fs_refill early, read;
+    struct fs_stale_read early, read;
 
-    fs_refills_read_begin(&refills, &early, 2 * page, (size_t)page); /* begins before the drop */
+    fs_stale_read_begin(&stale, &early, 2 * page, (size_t)page); /* begins before the drop */
     drop_all();
-    fs_refills_read_begin(&refills, &read, 3 * page, (size_t)page);
-    fs_refills_read_end(&refills, &early);
+    fs_stale_read_begin(&stale, &read, 3 * page, (size_t)page);
+    fs_stale_read_end(&stale, &early);
     assert_int_equal(stored(2), 0);
     assert_int_equal(stored(3), 1);
-    fs_refills_answered(&refills, LATE);
-    fs_refills_read_end(&refills, &read);
-    assert_int_equal(refills.count, 0);
+    fs_stale_answered(&stale, LATE);
+    fs_stale_read_end(&stale, &read);
+    assert_int_equal(stale.count, 0);
 }
 
 TEST(what_is_read_once_it_is_stored_is_right, setup, teardown)
 {
     drop_all();
-    assert_true(fs_refills_stored(&refills));
+    assert_true(fs_stale_stored(&stale));
     read_page(3);
     assert_int_equal(stored(3), 0);
-    fs_refills_answered(&refills, LATE);
+    fs_stale_answered(&stale, LATE);
     drop_all();
     read_page(3);
     assert_int_equal(stored(3), 1);
@@ -193,13 +192,13 @@ TEST(what_is_read_once_it_is_stored_is_right, setup, teardown)
 
 TEST(a_drop_that_is_not_over_counts_for_the_next_write, setup, teardown)
 {
-    struct fs_refilled drop = {.end = page};
+    struct fs_stale_range drop = {.end = page};
 
-    fs_refills_drop_begin(&refills, &drop);
+    fs_stale_drop_begin(&stale, &drop);
     write_page(3);
     read_page(3);
     assert_int_equal(stored(3), 1);
-    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
     write_page(3);
     read_page(3);
     assert_int_equal(stored(3), 0);
@@ -207,39 +206,39 @@ TEST(a_drop_that_is_not_over_counts_for_the_next_write, setup, teardown)
 
 TEST(the_kernel_may_drop_by_itself, setup, teardown)
 {
-    fs_refills_drop_expected(&refills, NOW);
+    fs_stale_drop_expected(&stale, NOW);
     read_page(3);
-    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW, 0, list, &sure), 1);
+    assert_int_equal(fs_stale_find(&stale, 3 * page, 1, NOW, 0, list, &sure), 1);
     assert_false(sure);
-    fs_refills_answered(&refills, NOW);
+    fs_stale_answered(&stale, NOW);
     read_page(3);
-    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW, 0, list, &sure), 1);
-    fs_refills_answered(&refills, LATE);
+    assert_int_equal(fs_stale_find(&stale, 3 * page, 1, NOW, 0, list, &sure), 1);
+    fs_stale_answered(&stale, LATE);
     read_page(3);
     assert_int_equal(stored(3), 0);
 }
 
 TEST(one_who_joins_finds_drops_under_way, setup, teardown)
 {
-    struct fs_refilled drop = {.end = page};
+    struct fs_stale_range drop = {.end = page};
 
-    fs_refills_leave(&refills);
-    fs_refills_drop_begin(&refills, &drop);
-    fs_refills_join(&refills, NOW);
+    fs_stale_leave(&stale);
+    fs_stale_drop_begin(&stale, &drop);
+    fs_stale_join(&stale, NOW);
     read_page(3);
     assert_int_equal(stored(3), 1);
-    assert_false(fs_refills_drop_end(&refills, &drop, false));
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
 }
 
 TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
 {
-    fs_refills_leave(&refills);
-    assert_false(fs_refills_opened(&refills, 0, NOW));
-    fs_refills_join(&refills, NOW + 1);
+    fs_stale_leave(&stale);
+    assert_false(fs_stale_opened(&stale, 0, NOW));
+    fs_stale_join(&stale, NOW + 1);
     read_page(3);
-    assert_int_equal(fs_refills_find(&refills, 3 * page, 1, NOW + 1, 0, list, &sure), 1);
+    assert_int_equal(fs_stale_find(&stale, 3 * page, 1, NOW + 1, 0, list, &sure), 1);
     assert_false(sure);
-    fs_refills_answered(&refills, LATE);
+    fs_stale_answered(&stale, LATE);
     read_page(3);
     assert_int_equal(stored(3), 0);
 }
@@ -248,25 +247,25 @@ TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
    progress. */
 TEST(two_who_join_find_the_drop_of_the_first, setup, teardown)
 {
-    assert_false(fs_refills_opened(&refills, 1, NOW));
+    assert_false(fs_stale_opened(&stale, 1, NOW));
     read_page(3);
     assert_int_equal(stored(3), 0);
-    fs_refills_join(&refills, NOW + 1);
+    fs_stale_join(&stale, NOW + 1);
     read_page(3);
     assert_int_equal(stored(3), 1);
-    assert_true(fs_refills_opened(&refills, 1, NOW + 2));
-    fs_refills_leave(&refills);
+    assert_true(fs_stale_opened(&stale, 1, NOW + 2));
+    fs_stale_leave(&stale);
 }
 
 TEST(ranges_are_cut_to_the_pages_of_the_write, setup, teardown)
 {
-    struct fs_refill read;
+    struct fs_stale_read read;
 
     drop_all();
-    fs_refills_read_begin(&refills, &read, 0, (size_t)(10 * page));
-    fs_refills_read_end(&refills, &read);
-    assert_int_equal(
-        fs_refills_find(&refills, 3 * page - 1, (size_t)page + 2, LATE, 0, list, &sure), 1);
+    fs_stale_read_begin(&stale, &read, 0, (size_t)(10 * page));
+    fs_stale_read_end(&stale, &read);
+    assert_int_equal(fs_stale_find(&stale, 3 * page - 1, (size_t)page + 2, LATE, 0, list, &sure),
+                     1);
     assert_int_equal(list[0].start, 2 * page);
     assert_int_equal(list[0].end, 5 * page);
 }
@@ -274,9 +273,9 @@ TEST(ranges_are_cut_to_the_pages_of_the_write, setup, teardown)
 TEST(none_of_many_is_forgotten, setup, teardown)
 {
     drop_all();
-    for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
+    for (int64_t i = 0; i < 10 * FS_STALE_MAX; i++)
         read_page(2 * i);
-    for (int64_t i = 0; i < 10 * FS_REFILLS_MAX; i++)
+    for (int64_t i = 0; i < 10 * FS_STALE_MAX; i++)
         assert_int_equal(stored(2 * i), 1);
     assert_false(sure);
 }
