@@ -243,7 +243,7 @@ static int build_tile(const struct vs_source *source, const struct member *membe
         given[i] = (struct vs_member){members[i].value, &members[i].place};
     tile->node = types->filetype.node;
     tile->extent = types->filetype.ub - types->filetype.lb;
-    tile->memory = types->filetype.array;
+    tile->memory = types->filetype.part;
     if (read_tiles(source, &members[TILES], &tile->tiles))
         return source->scope->error->code;
     from.etype = given[ETYPE];
