@@ -17,7 +17,8 @@ static void find_calls(void)
     void *function;
 
     if (capture_next("ompi_mpi_comm_world")) {
-        capture_say("the program's MPI library does not have MPICH's ABI: nothing is captured");
+        capture_say("the program's MPI library does not have MPICH's ABI: nothing is captured "
+                    "(build the program with MPICH, or write the spec: viewspec(5))");
         return;
     }
     usable = true;

@@ -124,6 +124,7 @@ struct summary {
     bool deleted; /* a file that is deleted on close was opened */
     /* {PROCESS: {PATH: true if there is a spec}}: processes that have not exited */
     json_t *running;
+    json_t *said; /* {MESSAGE: true}: all processes of a program may report the same */
 };
 
 static void add_opened(struct summary *sum, const char *process, const char *path)
@@ -176,7 +177,9 @@ static void read_line(struct summary *sum, char *line, const char *later)
     const char *kind = strsep(&line, "\t"), *process;
 
     if (line && strcmp(kind, "say") == 0) {
-        view_message("%s", line);
+        if (!json_object_get(sum->said, line))
+            view_message("%s", line);
+        json_object_set_new_nocheck(sum->said, line, json_true());
         sum->any = true;
     } else if (line && strcmp(kind, "spec") == 0) {
         report_spec(sum, line, later);
@@ -222,7 +225,7 @@ static void report_running(struct summary *sum)
    why nothing was captured. */
 static void report_specs(int log, int status)
 {
-    struct summary sum = {.running = json_object()};
+    struct summary sum = {.running = json_object(), .said = json_object()};
     FILE *file = fdopen(log, "r");
     char *text = NULL, *line, *rest;
     size_t size = 0;
@@ -241,6 +244,7 @@ static void report_specs(int log, int status)
                                  : "no file was opened by MPI_File_open, or the program does not "
                                    "use MPICH's shared library");
     json_decref(sum.running);
+    json_decref(sum.said);
     free(text);
     if (file)
         fclose(file);

@@ -337,7 +337,16 @@ deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
     run -0 --separate-stderr mpiio-view capture "$MPIIO_BUILD/tests/capture/foreign"
     [ "$output" = "0 0 0 0" ]
     [ "${stderr_lines[0]}" = \
-        "mpiio-view: the program's MPI library does not have MPICH's ABI: nothing is captured" ]
+        "mpiio-view: the program's MPI library does not have MPICH's ABI: nothing is captured \
+(build the program with MPICH, or write the spec: viewspec(5))" ]
+}
+
+@test "capture: a message that several processes report is printed once" {
+    ln -s "$MPIIO_BUILD/tests/capture/foreign" .
+    run -0 --separate-stderr mpiio-view capture \
+        sh -c 'for i in 1 2 3; do ./foreign; done'
+    [ "${#lines[@]}" -eq 3 ]
+    [ "$(grep -c 'nothing is captured' <<<"$stderr")" -eq 1 ]
 }
 
 @test "capture: output, exit status and the file are the same as without capture" {
