@@ -51,7 +51,7 @@ static int check_digest(const struct fs_session *session)
     if (strcmp(digest, options->spec_digest) == 0)
         return 0;
     mpiio_complain(options->name, "%s: the spec was changed before it was mounted (mount again)",
-                   options->spec);
+                   options->spec_name);
     return 2;
 }
 
@@ -71,7 +71,8 @@ static int load_spec(struct fs_session *session)
                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
     if (error == 0)
         return check_digest(session);
-    mpiio_complain(session->options->name, "%s", vs_error_text(&why, text, sizeof(text)));
+    mpiio_complain(session->options->name, "%s",
+                   fs_options_explain(session->options, &why, text, sizeof(text)));
     return 2;
 }
 
@@ -84,7 +85,7 @@ static int refuse_overlap(const struct fs_session *session, struct fs_node node)
         session->options->name,
         "%s: view%s%s, rank %lld: the view holds bytes of the file twice, so that it can "
         "only be mounted read-only (-o ro)",
-        session->options->spec, name ? " " : "", name ? name : "", (long long)node.rank);
+        session->options->spec_name, name ? " " : "", name ? name : "", (long long)node.rank);
     return 2;
 }
 
@@ -104,9 +105,11 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
         return overlaps ? refuse_overlap(session, node) : 0;
     }
     if (why.code != 0)
-        mpiio_complain(session->options->name, "%s", vs_error_text(&why, text, sizeof(text)));
+        mpiio_complain(session->options->name, "%s",
+                       fs_options_explain(session->options, &why, text, sizeof(text)));
     else
-        mpiio_complain(session->options->name, "%s: %s", session->options->spec, strerror(-error));
+        mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
+                       strerror(-error));
     return error == -ENOMEM ? 1 : 2;
 }
 
@@ -121,7 +124,7 @@ static int check_view(struct fs_session *session, size_t view)
     if (name != NULL && strlen(name) >= FS_NAME_SIZE) {
         mpiio_complain(session->options->name,
                        "%s: the name of a view is longer than 255 bytes: %s",
-                       session->options->spec, name);
+                       session->options->spec_name, name);
         return 2;
     }
     if (vs_spec_view_is_common(session->spec, view)) {
@@ -275,7 +278,7 @@ static int refuse_for_members(const struct fs_session *session)
     if (!options->delete_on_close)
         return 0;
     mpiio_complain(options->name, "%s: delete_on_close is not possible with an assembled file",
-                   options->spec);
+                   options->spec_name);
     return 2;
 }
 
@@ -302,7 +305,8 @@ static int open_members(struct fs_session *session)
     error = open_file(session, &why);
     if (error != 0) {
         mpiio_complain(options->name, "%s",
-                       why.code != 0 ? vs_error_text(&why, text, sizeof(text)) : strerror(-error));
+                       why.code != 0 ? fs_options_explain(options, &why, text, sizeof(text))
+                                     : strerror(-error));
         return 1;
     }
     mpiio_store_on_replaced(session->store, log_replaced, session);
@@ -315,7 +319,7 @@ static int open_members(struct fs_session *session)
     if (session->spec_path == NULL)
         session->spec_path = strdup(vs_spec_file(session->spec));
     if (session->file == NULL || session->spec_path == NULL) {
-        mpiio_complain(options->name, "%s: %s", options->spec, strerror(errno));
+        mpiio_complain(options->name, "%s: %s", options->spec_name, strerror(errno));
         return 1;
     }
     return 0;
@@ -359,7 +363,7 @@ static int open_store(struct fs_session *session)
         session->spec_path = realpath(path, NULL);
     if (session->file == NULL || session->spec_path == NULL) {
         mpiio_complain(session->options->name, "%s: %s",
-                       session->file == NULL ? path : session->options->spec, strerror(errno));
+                       session->file == NULL ? path : session->options->spec_name, strerror(errno));
         return 1;
     }
     return fs_removal_prepare(session);
@@ -465,7 +469,8 @@ static int choose_mode(struct fs_session *session)
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(&session->overlaps, 0, &disjoint);
     if (error != 0) {
-        mpiio_complain(session->options->name, "%s: %s", session->options->spec, strerror(-error));
+        mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
+                       strerror(-error));
         return 1;
     }
     if (disjoint)

@@ -25,6 +25,7 @@ enum {
     OPTION_ENGINE,
     OPTION_VIEW,
     OPTION_DIGEST,
+    OPTION_SPEC_NAME,
     OPTION_MEMBERS,
     OPTION_PIECES
 };
@@ -160,6 +161,7 @@ static const char help_text[] =
     "  -F, --foreground         do not become a daemon\n"
     "      --name=NAME          what messages begin with\n"
     "      --spec-digest=SHA256 refuse a SPEC whose text has another digest, in hex\n"
+    "      --spec-name=NAME     what messages call SPEC\n"
     "  -h, --help               print this and exit\n"
     "      --version            print the version and exit\n"
     "\n"
@@ -422,6 +424,9 @@ static int command_option(struct fs_options *options, int key, char **argv)
     case OPTION_DIGEST:
         options->spec_digest = optarg;
         return 0;
+    case OPTION_SPEC_NAME:
+        options->spec_name = optarg;
+        return 0;
     case OPTION_VIEW:
         return keep_text(&options->shorthand, optarg);
     case OPTION_MEMBERS:
@@ -521,6 +526,7 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         {"version", no_argument, NULL, OPTION_VERSION},
         {"view", required_argument, NULL, OPTION_VIEW},
         {"spec-digest", required_argument, NULL, OPTION_DIGEST},
+        {"spec-name", required_argument, NULL, OPTION_SPEC_NAME},
         {"members", required_argument, NULL, OPTION_MEMBERS},
         {"pieces", required_argument, NULL, OPTION_PIECES},
         {NULL, 0, NULL, 0},
@@ -553,6 +559,8 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv)
         return error;
     if (take_operands(options, argc - optind, argv + optind) != 0)
         return -EINVAL;
+    if (options->spec_name == NULL)
+        options->spec_name = options->spec;
     options->fuse_fd = descriptor_of(options->mountpoint);
     return check_together(options);
 }
@@ -568,6 +576,17 @@ void fs_options_free(struct fs_options *options)
     free(options->log);
     free(options->pointers);
     free(options->fuse);
+}
+
+const char *fs_options_explain(const struct fs_options *options, struct vs_error *why, char *text,
+                               size_t size)
+{
+    if (options->spec_name != options->spec && strcmp(why->source, options->spec) == 0) {
+        snprintf(why->source, sizeof(why->source), "%s", options->spec_name);
+        why->line = 0;
+        why->column = 0;
+    }
+    return vs_error_text(why, text, size);
 }
 
 void fs_options_help(void)

@@ -42,6 +42,7 @@ enum fs_wish {
 struct fs_options {
     const char *name;        /* the name that messages begin with */
     const char *spec;        /* path of the spec; for a shorthand, its name in messages */
+    const char *spec_name;   /* the name of the spec in messages */
     const char *spec_digest; /* SHA-256 that the spec's text must have, in hex; NULL: any */
     char *shorthand;         /* the view itself, instead of a spec; owned; NULL: none */
     char *members;           /* the pattern of the members' names; owned; NULL: none */
@@ -94,6 +95,14 @@ struct fs_options {
 int fs_options_parse(struct fs_options *options, int argc, char **argv);
 
 void fs_options_free(struct fs_options *options);
+
+/*
+ * Writes the error of the spec into text, as vs_error_text does. If messages have another name for
+ * the spec than its path, the user has not seen its text: the line and the column are left out.
+ * Returns text.
+ */
+const char *fs_options_explain(const struct fs_options *options, struct vs_error *why, char *text,
+                               size_t size);
 
 /* Prints the text of --help to stdout. */
 void fs_options_help(void);

@@ -142,7 +142,7 @@ int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
     }
     error = read_spec_list(rights);
     if (error != 0)
-        mpiio_complain(options->name, "%s: %s", options->spec, strerror(-error));
+        mpiio_complain(options->name, "%s: %s", options->spec_name, strerror(-error));
     return error != 0;
 }
 

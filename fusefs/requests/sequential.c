@@ -24,7 +24,7 @@ struct waiting {
 
 static int refuse(const struct fs_session *session, const char *what)
 {
-    mpiio_complain(session->options->name, "%s: sequential: %s", session->options->spec, what);
+    mpiio_complain(session->options->name, "%s: sequential: %s", session->options->spec_name, what);
     return 2;
 }
 

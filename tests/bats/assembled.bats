@@ -91,7 +91,7 @@ END
     refused_hosts "node1: members have not the same amount of data here as on node 0" -o ro,missing=zero
     trick="mkdir -p '$tmp/empty' && mount -t tmpfs none '$tmp/empty' && cp '$tmp'/T.0000.data '$tmp'/empty &&
         cp s.json empty && mount --bind '$tmp/empty' '$tmp'"
-    refused_hosts "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: No such file or directory"
+    refused_hosts "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: no such file (missing=zero reads zeros instead)"
     trick=""
     sed 's/"block"\]/"cyclic"]/' s.json >other/s.json
     trick="mount --bind '$tmp/other/s.json' '$tmp/s.json'"

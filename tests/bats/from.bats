@@ -435,6 +435,9 @@ for name in "TU":
     truncate -s 40 $tile.data
     fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (missing=zero reads zeros instead)" \
         mpiio-view cat s.json -v ETAN -r 0
+    rm $tile.data
+    run -1 --separate-stderr mpiio-mount --from ./T.0000000010 "$mnt"
+    [ "$stderr" = "mpiio-mount: ./T.0000000010: /members: member 1, $tmp/./$tile.data: no such file (missing=zero reads zeros instead)" ]
     cp data $tile.data
     cp $tile.meta good
     sed -i 's/ 6,    4,    6/ 6,    3,    6/' $tile.meta
@@ -513,6 +516,6 @@ END
     chmod +x commands/mpiexec
     MPIIO_MPIEXEC=$tmp/commands/mpiexec run -2 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
         'none,block,block on 2x2' "$mnt"
-    [[ $output == "mpiio-mount: "*": $tmp/theirs/.ocean"*": the spec was changed before it was mounted (mount again)" ]]
+    [[ $output == "mpiio-mount: "*": theirs/ocean.nc: the spec was changed before it was mounted (mount again)" ]]
     run ! is_mounted
 }

@@ -233,7 +233,7 @@ os.fsync(f)'
 @test "members: a problem of a member is reported in one line" {
     stripes
     rm T.0005.data
-    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: No such file or directory"
+    refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: no such file (missing=zero reads zeros instead)"
     mount_spec s.json -o missing=zero
     cmp "$mnt/whole" <(py 'import sys
 whole = bytearray(open("whole.dat", "rb").read())

@@ -98,7 +98,7 @@ END
     run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'vector 4x5 stride 3 on 2 of byte' "$mnt"
     [ "$stderr" = "mpiio-mount: --pieces: filetype: displacements must not decrease (blocks overlap or go back)" ]
     run -1 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 2 of byte' "$mnt"
-    [ "$stderr" = "mpiio-mount: --members: member 0, $tmp/T.0: No such file or directory" ]
+    [ "$stderr" = "mpiio-mount: --members: member 0, $tmp/T.0: no such file (missing=zero reads zeros instead)" ]
     run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 70000000' "$mnt"
     [[ $stderr == "mpiio-mount: --pieces: count: "* ]]
 }

@@ -259,7 +259,10 @@ static int look_at_member(struct mpiio_assembled *self, int64_t member, struct s
         return 0;
     if (error < 0)
         return fail_member(self, member, error,
-                           error == -EINVAL ? "not a regular file" : strerror(-error), why);
+                           error == -EINVAL   ? "not a regular file"
+                           : error == -ENOENT ? "no such file (missing=zero reads zeros instead)"
+                                              : strerror(-error),
+                           why);
     return 1;
 }
 
