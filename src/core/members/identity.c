@@ -94,7 +94,7 @@ static bool is_same(const struct mpiio_member_identity *identity,
 int mpiio_member_look(const char *path, const struct mpiio_member_identity *identity,
                       struct stat *st)
 {
-    struct mpiio_member_identity now;
+    struct mpiio_member_identity now = {.known = false};
     int error = look_at_file(AT_FDCWD, path, st, &now);
 
     return error == 0 && !is_same(identity, &now) ? -ESTALE : error;
