@@ -100,7 +100,9 @@ int from_hdf5_list(const char *path, const struct from_source *source, struct fr
 
     if (module == NULL)
         return from_fail(error, -ENOTSUP, path, "an HDF5 file: %s",
-                         why ? why : "this program was built without libhdf5");
+                         why ? why
+                             : "this program was built without libhdf5 (install libhdf5-dev and "
+                               "build it again)");
     *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
     /* The module is never unloaded: libhdf5 has an exit handler. */
     if (module_list == NULL)
