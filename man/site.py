@@ -14,11 +14,16 @@ import subprocess
 import sys
 
 TEXTS = {  # in the order of the index: their page, what they are for
-    "README.md": ("readme.html", "README", "what it is for, five minutes, what works, building"),
-    "src/README.md": ("code.html", "The map", "of the code: rooms, words, where to add what"),
-    "src/DESIGN.md": ("design.html", "Design", "of each mechanism: problem, invariant, why it holds"),
-    "CHANGELOG.md": ("changes.html", "Changes", "of each version"),
+    "README.md": ("readme.html", "README", "what the mounts are for, a tour, limits, building"),
+    "src/README.md": ("code.html", "The map", "the parts of the code, its terms, how to contribute"),
+    "src/DESIGN.md": ("design.html", "Design", "the mechanisms, their invariants, and why these hold"),
+    "CHANGELOG.md": ("changes.html", "Changes", "the changes in each version"),
 }
+
+# In mandoc's HTML, scdoc's lists are indented blocks that begin with a bullet. Its indented commands
+# are indented text, and a line of an example that begins with a blank has a break before it.
+BULLET = r'<div class="Bd-indent">&#x2022;((?:(?!</?div).)*)</div>\n?'
+COMMANDS = r'<div class="Bd-indent">(\$ (?:(?!</?div|<p).)*)</div>'
 
 
 def run(command, text):
@@ -33,6 +38,32 @@ def read(*path):
 def slug(heading):
     text = html.unescape(re.sub(r"<[^>]*>", "", heading)).lower()
     return re.sub(r"[^a-z0-9]+", "-", text).strip("-")
+
+
+def as_list(match):
+    items = re.findall(BULLET, match[0], re.S)
+    return "<ul>\n" + "".join(f"<li>{item}</li>\n" for item in items) + "</ul>\n"
+
+
+def as_commands(match):
+    lines = (" ".join(line.split()) for line in match[1].split("<br/>"))
+    return '<div class="Bd-indent">\n<pre>' + "\n".join(lines) + "</pre>\n</div>"
+
+
+def as_table(match):
+    """Leaves lines and alignment to the style sheet; the first row has the headings."""
+    table = re.sub(r' (class|border|style)="[^"]*"', "", match[0])
+    head, end, rest = table.partition("</tr>")
+    return re.sub(r"(</?)td", r"\1th", head) + end + rest
+
+
+def tidy(body):
+    """Makes lists, examples and plain tables of what scdoc and mandoc write."""
+    body = re.sub(r"<pre>.*?</pre>", lambda m: m[0].replace("<br/>\n", ""), body, flags=re.S)
+    body = re.sub(f"(?:{BULLET})+", as_list, body, flags=re.S)
+    body = re.sub(COMMANDS, as_commands, body, flags=re.S)
+    body = re.sub(r'<table class="tbl".*?</table>', as_table, body, flags=re.S)
+    return re.sub(r"<b>(-[^<\s]*)</b>", r'<b class="option">\1</b>', body)
 
 
 class Site:
@@ -80,7 +111,7 @@ class Site:
         body = re.sub(r'<table class="(head|foot)">.*?</table>', "", body, flags=re.S)
         body = body.replace("<h2", "<h3").replace("</h2>", "</h3>").replace("<h1", "<h2").replace("</h1>", "</h2>")
         name, section = page.rsplit(".", 1)
-        return f"<h1>{name}({section})</h1>\n{self.refer(body, page)}"
+        return f"<h1>{name}({section})</h1>\n{self.refer(tidy(body), page)}"
 
     def purpose(self, page):
         return re.search(r"^# NAME\n+.*? - (.*)$", self.sources[page], re.M)[1]
@@ -102,8 +133,9 @@ class Site:
         here = [("index.html", "All pages")] + [(a, n) for a, n, _ in self.entries()]
         pages = "".join(f'<li><a href="{a}"{" aria-current=page" if a == address else ""}>{n}</a></li>\n'
                         for a, n in here)
-        parts = "".join(f'<li><a href="#{id}">{re.sub("<[^>]*>", "", heading)}</a></li>\n'
-                        for id, heading in re.findall(r'<h2[^>]* id="([^"]*)"[^>]*>(.*?)</h2>', body, re.S))
+        parts = "".join(f'<li class="level{level}"><a href="#{id}">{re.sub("<[^>]*>", "", heading)}</a></li>\n'
+                        for level, id, heading in
+                        re.findall(r'<h([23])[^>]* id="([^"]*)"[^>]*>(.*?)</h\1>', body, re.S))
         contents = f"<details open><summary>On this page</summary><ul>\n{parts}</ul></details>\n" if parts else ""
         body = re.sub(r"<table.*?</table>", lambda m: f'<div class="wide">{m[0]}</div>', body, flags=re.S)
         with open(os.path.join(self.folder, address), "w", encoding="utf-8") as file:

@@ -42,6 +42,20 @@ copy_texts() {
     grep -q '<a href="code.html">' site/readme.html
 }
 
+@test "docs: lists, examples and tables of the manual are ones of the site" {
+    make_site "$top" site
+    run -1 grep -n '&#x2022;' site/*.html
+    grep -q '^<li><i>tile</i>: the data' site/mpiio-view.1.html
+    # Lines of an example that begin with blanks have no break before them; commands are examples.
+    run -1 grep -nPz '<pre>(?:(?!</pre>)[\s\S])*<br/>' site/*.html
+    grep -qxF '<pre>$ mpiio-view check field.json' site/mpiio-view.1.html
+    run -1 grep -nE '<table [^>]*(border|style)|<td style' site/*.html
+    grep -q '<th>In the figure</th>' site/mpiio-view.1.html
+    grep -q '<b class="option">--fields</b>' site/mpiio-view.1.html
+    # The contents of a page have the sections of the second level, too.
+    grep -q '<li class="level3"><a href="#Fix_one_value_in_place">' site/mpiio-cookbook.7.html
+}
+
 @test "docs: a broken link is reported as a failure" {
     copy_texts
     make_site sources site
