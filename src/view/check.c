@@ -213,11 +213,11 @@ static int print_cover(const struct view_survey *survey, struct vs_cover *cover)
     return VIEW_DONE;
 }
 
-/* Prints sizes, separated by x. */
+/* Prints sizes, separated by x; * for an unknown one, which is negative. */
 static void print_sizes(const int64_t *sizes, int count)
 {
     for (int d = 0; d < count; d++)
-        printf("%s%" PRId64, d ? " x " : "", sizes[d]);
+        printf(sizes[d] < 0 ? "%s*" : "%s%" PRId64, d ? " x " : "", sizes[d]);
 }
 
 /* Prints "T(time, y, x) of double, 3 x 4 x 6 in blocks of 1 x 2 x 6". */
@@ -249,11 +249,14 @@ static void print_array(const struct vs_spec *spec, size_t index, int64_t file_s
 
     if (vs_global_new(spec, index, file_size < 0 ? 0 : file_size, &global, &why)) {
         print_label("array");
-        printf("none: %s\n", why.reason);
+        /* The advice in parentheses is for those who want an array. */
+        printf("none: %.*s\n",
+               (int)(strstr(why.reason, " (") ? strcspn(why.reason, "(") - 1 : strlen(why.reason)),
+               why.reason);
         return;
     }
     for (int64_t i = 0; i < vs_global_facts(global)->fields; i++)
-        print_field(global, i, vs_global_records(global, file_size < 0 ? 0 : file_size));
+        print_field(global, i, file_size < 0 ? -1 : vs_global_records(global, file_size));
     vs_global_free(global);
 }
 

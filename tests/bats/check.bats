@@ -44,6 +44,7 @@ view
   filetype   {"type":"resized","lb":0,"extent":"8 * ranks","oldtype":{"type":"contiguous","count":1}}
   datarep    native
   tile       8 of 32 bytes
+  array      none: the ranks form no array
   ranks      0-3: 800 bytes, 100 etypes, 100 runs each
   in all     3200 of the file's 3220 bytes: 16 before the first etype, 4 in etypes that the file's end cuts
   partition  yes: each byte is in exactly one slice (period 32 bytes, coverage 100 %, closed form)
@@ -70,6 +71,7 @@ view all
   filetype   byte
   datarep    native
   tile       1 of 1 byte
+  array      all(record) of byte, 24
   ranks      0-2: 24 bytes, 24 etypes, 1 run each
   in all     72 bytes in slices, of a file of 24
   partition  no: 0 bytes are in no slice, 1 in several (period 1 byte, coverage 100 %, closed form)
@@ -79,6 +81,7 @@ view holes
   filetype   {"type":"resized","lb":0,"extent":16,"oldtype":{"type":"contiguous","count":6}}
   datarep    native
   tile       6 of 16 bytes
+  array      none: the ranks form no array
   ranks      0: 12 bytes, 12 etypes, 2 runs
              1: 10 bytes, 10 etypes, 2 runs
              2: 6 bytes, 6 etypes, 1 run
@@ -90,6 +93,7 @@ view odd
   filetype   {"type":"resized","lb":0,"extent":"7 + 4 * rank"}
   datarep    native
   tile       1 of 7 to 15 bytes
+  array      none: the ranks form no array
   ranks      0: 4 bytes, 4 etypes, 4 runs
              1: 3 bytes, 3 etypes, 3 runs
              2: 2 bytes, 2 etypes, 2 runs
@@ -101,6 +105,7 @@ view blocks
   filetype   {"type":"hpf_block","size":4}
   datarep    native
   tile       0 to 4 of 8 bytes
+  array      blocks(record, blocks_dim_0) of short, 3 x 4 in blocks of 1 x 2
   ranks      0-1: 12 bytes, 6 etypes, 3 runs each
              2: nothing
   in all     24 of the file's 24 bytes
@@ -119,6 +124,7 @@ view
   filetype   {"type":"resized","lb":0,"extent":40960,"oldtype":{"type":"contiguous","count":"3 * rank + 1"}}
   datarep    native
   tile       4 to 3592 of 40960 bytes
+  array      none: the ranks form no array
   ranks      300 ranks: 100 to 89800 bytes, 25 to 22450 etypes, 25 runs, each: least rank 0, most rank 299
   in all     13485000 bytes in slices, of a file of 1000000
   partition  no: 37368 bytes are in no slice, 3580 in several (period 40960 bytes, coverage 8.77 %, closed form)
@@ -152,7 +158,8 @@ END
 @test "check: without a file it describes a tile, and fails" {
     run -1 --separate-stderr mpiio-view check -f none.dat --view 'scatter 2 of double on 3'
     [[ $stderr == "mpiio-view: "*"none.dat: No such file or directory" ]]
-    [ "${lines[5]}" = "  ranks      0-2: 16 bytes, 2 etypes, 1 run each, a tile" ]
+    [ "${lines[5]}" = "  array      data(record) of double, *" ]
+    [ "${lines[6]}" = "  ranks      0-2: 16 bytes, 2 etypes, 1 run each, a tile" ]
 }
 
 @test "check: byte order" {
