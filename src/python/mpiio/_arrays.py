@@ -1,0 +1,342 @@
+# SPDX-License-Identifier: MIT
+"""Arrays in a shared file: a rank's slice, and the array that all ranks own together."""
+from __future__ import annotations
+
+import errno
+import io
+import operator
+import os
+from ctypes import byref, c_int64, c_void_p, create_string_buffer
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+
+import numpy
+
+from . import _index
+from ._library import Owner, VsBox, VsGlobalShape, check, lib, make, make_explained
+
+if TYPE_CHECKING:
+    from ._file import View
+
+REFUSE = 0  # of enum mpiio_narrow
+
+
+class Array:
+    """An array in the file. Indices read from it and write to it, as with a NumPy array.
+
+    Reading returns NumPy arrays in native byte order, which are copies. Only bytes that an index
+    selects are read; bytes between them are read as well where that is faster. Several threads may
+    use an array at once.
+
+    shape: elements in each dimension
+    dtype: the type of an element
+    order: "C", or "F" if the first index varies fastest in the slice
+    """
+
+    shape: Tuple[int, ...]
+    dtype: numpy.dtype
+    order: str
+    _view: "View"
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(numpy.prod(self.shape, dtype=object))
+
+    @property
+    def nbytes(self) -> int:
+        """The size in memory, in bytes."""
+        return self.size * self.dtype.itemsize
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> numpy.ndarray:
+        if copy is False:
+            raise ValueError("the array is in a file: reading it makes a copy")
+        return numpy.asarray(self[...], dtype)
+
+    def __getitem__(self, key: Any) -> Any:
+        box, within = _index.select(key, self.shape)
+        return self._read(box)[within]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        box, within = _index.select(key, self.shape)
+        new = numpy.empty(_index.lengths(box), self.dtype, self.order)
+        if _index.is_exact(within):
+            new[within] = value
+            self._write(box, new)
+            return
+        # Elements of the box that the key does not select keep their values: they are not written.
+        wanted = numpy.zeros(new.shape, bool, self.order)
+        new[within], wanted[within] = value, True
+        for index in map(tuple, numpy.argwhere(wanted)):
+            self._write(tuple(part[i:i + 1] for part, i in zip(box, index)),
+                        new[tuple(slice(i, i + 1) for i in index)])
+
+    def _read(self, box: _index.Box) -> numpy.ndarray:
+        """Returns the elements of a box, in the shape of the box."""
+        array = numpy.empty(_index.lengths(box), self.dtype, self.order)
+        if array.size:
+            source, box, shape = self._open(box)
+            source.transfer(box, shape, array, self.order, False)
+        return array
+
+    def _write(self, box: _index.Box, array: numpy.ndarray) -> None:
+        """Writes an array in the shape of the box."""
+        if array.size:
+            target, box, shape = self._open(box)
+            target.transfer(box, shape, array, self.order, True)
+
+    def _open(self, box: _index.Box) -> Tuple["_Slice", _index.Box, Tuple[int, ...]]:
+        """Returns an open slice that holds a box, the box in it, and the shape of the slice."""
+        raise NotImplementedError
+
+
+class _Slice(Owner):
+    """Owns a struct mpiio_slice."""
+
+    def __init__(self, store: Owner, view: Owner, path: str) -> None:
+        pointer = c_void_p()
+        check(lib.mpiio_slice_new(store.pointer, lib.vs_view_ref(view.pointer), REFUSE,
+                                  byref(pointer)), path)
+        super().__init__(pointer.value, lib.mpiio_slice_free, store)
+        self.path = path
+
+    def transfer(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray, order: str,
+                 write: bool) -> None:
+        """Reads or writes a box of a slice that has this shape and order."""
+        if order == "F":  # in the order of the slice, it is the transpose in C order
+            box, shape, array = box[::-1], shape[::-1], array.T
+        strides = _index.strides_of(shape, array.dtype.itemsize)
+        for offset, span, part, steps in _index.pieces(box, strides, array, write):
+            if write:
+                self._write(offset, part)
+            elif span == part.nbytes:
+                self._read(offset, span, part.ctypes.data)
+            else:
+                scratch = numpy.empty(span, numpy.uint8)
+                self._read(offset, span, scratch.ctypes.data)
+                part[...] = numpy.ndarray(part.shape, part.dtype, scratch, 0, steps)
+        if write:
+            self._settle()
+
+    def _read(self, offset: int, length: int, memory: int) -> None:
+        while length > 0:
+            count = check(lib.mpiio_slice_read(self.pointer, memory, length, offset), self.path)
+            if not count:
+                raise OSError(errno.EIO, "the file ends within the array", self.path)
+            offset, length, memory = offset + count, length - count, memory + count
+
+    def _write(self, offset: int, array: numpy.ndarray) -> None:
+        array = numpy.ascontiguousarray(array)
+        length, memory = array.nbytes, array.ctypes.data
+        while length > 0:
+            count = check(lib.mpiio_slice_write(self.pointer, memory, length, offset), self.path)
+            offset, length, memory = offset + count, length - count, memory + count
+
+    def _settle(self) -> None:
+        """Stores values of which only a part was written. Raises the first one's error."""
+        offset, length = c_int64(), c_int64()
+        error = 0
+        while True:
+            result = lib.mpiio_slice_settle(self.pointer, True, byref(offset), byref(length))
+            if not result:
+                break
+            error = error or result
+        check(error, self.path)
+
+
+class Slice(Array):
+    """The part of one rank: an array in the file.
+
+    It is the rank's local array if the view is a part of an array and the file holds whole tiles of
+    it; several tiles add a dimension that varies slowest. Otherwise it has one dimension. The shape
+    is that of the time when the slice was made.
+    """
+
+    def __init__(self, view: "View", rank: int) -> None:
+        file = view.file
+        spec, store = file._opened()
+        compiled = make_explained(lib.vs_view_unref, lib.vs_spec_view, spec.pointer, view._number,
+                                  rank)
+        self.rank = rank
+        self._view = view
+        self._slice: Optional[_Slice] = _Slice(store, compiled, file.path)
+        size = check(lib.mpiio_slice_size(self._slice.pointer), file.path)
+        self.shape, fortran, self.dtype = npy_header(compiled, size)
+        self.order = "F" if fortran else "C"
+        file._arrays.add(self)
+
+    @property
+    def writable(self) -> bool:
+        """Whether the file is open for writing, and the slice has no byte of it twice."""
+        opened, _, _ = self._open(())
+        return lib.mpiio_slice_is_writable(opened.pointer)
+
+    def _open(self, box: _index.Box) -> Tuple[_Slice, _index.Box, Tuple[int, ...]]:
+        opened = self._slice
+        if opened is None:
+            raise ValueError("I/O operation on closed file")
+        return opened, box, self.shape
+
+    def __repr__(self) -> str:
+        return f"<mpiio.Slice: rank {self.rank}, {self.shape} {self.dtype} in {self._view.file.path}>"
+
+    def __reduce__(self) -> tuple:
+        return operator.getitem, (self._view, self.rank)
+
+
+class Whole(Array):
+    """The array that all ranks of a view own together, by the indices of the spec.
+
+    If the array repeats in the file, there is one more dimension for its records, which varies
+    slowest. If an element has several values, there is one for them, which varies fastest. An etype
+    of several basic types makes an array of structures; whole["f0"] is the array of one field.
+
+    name: what the spec calls the array
+    dims: the names of the dimensions
+    block: the shape of a rank's part if all ranks have such blocks, else the shape of a record
+    records: the number of the dimension that records have, or None
+    fields: the names of the fields, or () if there is only one
+    grid: (origin, spacing) of each dimension that the spec's "grid" describes, by its name
+    """
+
+    def __init__(self, view: "View", field: Optional[str] = None) -> None:
+        self._view = view
+        file = view.file
+        spec, store = file._opened()
+        size = os.lseek(lib.mpiio_store_fd(store.pointer), 0, os.SEEK_END)
+        self._global = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
+                                      view._number, size, borrowed=(spec,))
+        facts = self._facts = lib.vs_global_facts(self._global.pointer).contents
+        names = [facts.field[i].name.decode() for i in range(facts.fields)]
+        if field is not None and field not in names:
+            raise KeyError(f"no field {field!r} (there are: {', '.join(names)})")
+        self._name = field
+        self.name: str = facts.name.decode()
+        self.order = "F" if facts.fortran else "C"
+        self.fields: Tuple[str, ...] = tuple(names) if len(names) > 1 and field is None else ()
+        self._field = names.index(field) if field is not None else 0
+        self._count = lib.vs_global_records(self._global.pointer, size)
+        self._describe()
+        self._parts = [Whole(view, name) for name in self.fields]
+        if self._parts:
+            self.dtype = numpy.dtype([(name, part.dtype, part._values())
+                                      for name, part in zip(names, self._parts)])
+
+    def _describe(self) -> None:
+        """Sets the shape and the type of the field, or of the structures."""
+        facts, shape = self._facts, VsGlobalShape()
+        lib.vs_global_shape(self._global.pointer, self._field, self._count, byref(shape))
+        axes = slice(None)
+        if self.fields and facts.field[self._field].values > 1:  # the type has that dimension
+            axes = slice(1, None) if facts.fortran else slice(-1)
+        count = shape.dimensions
+        self.shape = tuple(shape.sizes[:count][axes])
+        self.block = tuple(shape.block[:count][axes])
+        self.dims = tuple(name.decode() for name in shape.dims[:count][axes])
+        self.records: Optional[int] = None
+        if facts.records:
+            self.records = len(self.shape) - 1 if facts.fortran else 0
+        self.grid: Dict[str, Tuple[float, float]] = {}
+        if facts.has_grid:
+            self.grid = {facts.dims[d].decode(): (facts.origin[d], facts.spacing[d])
+                         for d in range(facts.dimensions)}
+        _, _, self.dtype = npy_header(self._box(0, 1, [(0, 1)] * facts.dimensions), 0)
+
+    def _values(self) -> Tuple[int, ...]:
+        """Returns the shape of an element."""
+        values = self._facts.field[self._field].values
+        return (values,) if values > 1 else ()
+
+    def _box(self, record: int, records: int, bounds: List[Tuple[int, int]]) -> Owner:
+        """Returns the compiled view of a box: its first element and its size in each dimension."""
+        sizes = c_int64 * len(bounds)
+        if self._facts.whole:
+            bounds = [(0, size) for size in self._facts.sizes[:len(bounds)]]
+        box = VsBox(self._field, record, records, sizes(*(start for start, _ in bounds)),
+                    sizes(*(count for _, count in bounds)))
+        return make_explained(lib.vs_view_unref, lib.vs_global_box, self._global.pointer,
+                              byref(box))
+
+    def _open(self, box: _index.Box) -> Tuple[_Slice, _index.Box, Tuple[int, ...]]:
+        facts = self._facts
+        _, store = self._view.file._opened()
+        values = self._values()
+        axes = box[::-1] if facts.fortran else box  # the slowest one first
+        records, axes = axes[:facts.records], axes[facts.records:len(axes) - len(values)]
+        bounds = [(part[0], part[-1] - part[0] + 1) for part in axes]
+        if facts.whole:
+            bounds = [(0, size) for size in facts.sizes[:len(axes)]]
+            bounds = bounds[::-1] if facts.fortran else bounds
+        bounds += [(0, value) for value in values]
+        first, last = (records[0][0], records[0][-1]) if records else (0, 0)
+        spec = bounds[:len(axes)][::-1] if facts.fortran else bounds[:len(axes)]
+        view = self._box(first, last - first + 1, spec)
+        bounds = [(first, last - first + 1)] * facts.records + bounds
+        if facts.fortran:
+            bounds = bounds[::-1]
+        inside = tuple(range(part.start - start, part.stop - start, part.step)
+                       for part, (start, _) in zip(box, bounds))
+        return (_Slice(store, view, self._view.file.path), inside,
+                tuple(count for _, count in bounds))
+
+    def _with_values(self, box: _index.Box) -> _index.Box:
+        """Returns a box of structures as a box of this field of theirs."""
+        values = tuple(map(range, self._values()))
+        return values + box if self.order == "F" else box + values
+
+    def _of_structures(self, array: numpy.ndarray, name: str) -> numpy.ndarray:
+        """Returns a field of structures in the shape of the field's own array."""
+        part = array[name]
+        if part.ndim > array.ndim and self.order == "F":
+            part = numpy.moveaxis(part, -1, 0)
+        return part
+
+    def _read(self, box: _index.Box) -> numpy.ndarray:
+        if not self._parts:
+            return super()._read(box)
+        array = numpy.empty(_index.lengths(box), self.dtype, self.order)
+        for name, part in zip(self.fields, self._parts):
+            self._of_structures(array, name)[...] = part._read(part._with_values(box))
+        return array
+
+    def _write(self, box: _index.Box, array: numpy.ndarray) -> None:
+        if not self._parts:
+            super()._write(box, array)
+        for name, part in zip(self.fields, self._parts):
+            part._write(part._with_values(box), self._of_structures(array, name))
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return Whole(self._view, key)
+        return super().__getitem__(key)
+
+    def __repr__(self) -> str:
+        return f"<mpiio.Whole: {self.shape} {self.dtype} in {self._view.file.path}>"
+
+    def __reduce__(self) -> tuple:
+        return Whole, (self._view, self._name)
+
+
+def npy_header(view: Owner, size: int) -> Tuple[Tuple[int, ...], bool, numpy.dtype]:
+    """Returns the shape, whether it is in Fortran order, and the type that a compiled view's slice
+    of size bytes has for NumPy."""
+    npy = make(lib.vs_npy_free, lib.vs_npy_new, view.pointer)
+    header = create_string_buffer(lib.vs_npy_length(npy.pointer))
+    lib.vs_npy_header(npy.pointer, size, header)
+    stream = io.BytesIO(header.raw)
+    version = numpy.lib.format.read_magic(stream)
+    parse = numpy.lib.format.read_array_header_1_0 if version == (1, 0) else \
+        numpy.lib.format.read_array_header_2_0
+    return parse(stream, max_header_size=len(header))
