@@ -103,14 +103,14 @@ class Array:
 
 
 class _Slice(Owner):
-    """Owns a struct mpiio_slice."""
+    """Owns a struct mpiio_slice. gap: bytes that are read rather than skipped by another call."""
 
-    def __init__(self, store: Owner, view: Owner, path: str) -> None:
+    def __init__(self, store: Owner, view: Owner, path: str, gap: int) -> None:
         pointer = c_void_p()
         check(lib.mpiio_slice_new(store.pointer, lib.vs_view_ref(view.pointer), REFUSE,
                                   byref(pointer)), path)
         super().__init__(pointer.value, lib.mpiio_slice_free, store)
-        self.path = path
+        self.path, self.gap = path, gap
 
     def transfer(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray, order: str,
                  write: bool) -> None:
@@ -118,7 +118,8 @@ class _Slice(Owner):
         if order == "F":  # in the order of the slice, it is the transpose in C order
             box, shape, array = box[::-1], shape[::-1], array.T
         strides = _index.strides_of(shape, array.dtype.itemsize)
-        for offset, span, part, steps in _index.pieces(box, strides, array, write):
+        for offset, span, part, steps in _index.pieces(box, strides, array,
+                                                           0 if write else self.gap):
             if write:
                 self._write(offset, part)
             elif span == part.nbytes:
@@ -171,7 +172,7 @@ class Slice(Array):
                                   rank)
         self.rank = rank
         self._view = view
-        self._slice: Optional[_Slice] = _Slice(store, compiled, file.path)
+        self._slice: Optional[_Slice] = _Slice(store, compiled, file.path, _index.GAP)
         size = check(lib.mpiio_slice_size(self._slice.pointer), file.path)
         self.shape, fortran, self.dtype = npy_header(compiled, size)
         self.order = "F" if fortran else "C"
@@ -250,7 +251,8 @@ class Whole(Array):
             self.records = len(self.shape) - 1 if facts.fortran else 0
         self.grid: Dict[str, Tuple[float, float]] = {}
         if facts.has_grid:
-            self.grid = {facts.dims[d].decode(): (facts.origin[d], facts.spacing[d])
+            first = int(facts.records and not facts.fortran)
+            self.grid = {facts.dims[first + d].decode(): (facts.origin[d], facts.spacing[d])
                          for d in range(facts.dimensions)}
         _, _, self.dtype = npy_header(self._box(0, 1, [(0, 1)] * facts.dimensions), 0)
 
@@ -280,6 +282,10 @@ class Whole(Array):
             bounds = [(0, size) for size in facts.sizes[:len(axes)]]
             bounds = bounds[::-1] if facts.fortran else bounds
         bounds += [(0, value) for value in values]
+        sizes = self.shape[::-1] if facts.fortran else self.shape
+        run = _index.run_of([count for _, count in bounds],
+                            _index.strides_of(sizes[facts.records:], self.dtype.itemsize),
+                            self.dtype.itemsize)
         first, last = (records[0][0], records[0][-1]) if records else (0, 0)
         spec = bounds[:len(axes)][::-1] if facts.fortran else bounds[:len(axes)]
         view = self._box(first, last - first + 1, spec)
@@ -288,7 +294,8 @@ class Whole(Array):
             bounds = bounds[::-1]
         inside = tuple(range(part.start - start, part.stop - start, part.step)
                        for part, (start, _) in zip(box, bounds))
-        return (_Slice(store, view, self._view.file.path), inside,
+        gap = min(_index.GAP, _index.GAP * run // _index.PAGE)
+        return (_Slice(store, view, self._view.file.path, gap), inside,
                 tuple(count for _, count in bounds))
 
     def _with_values(self, box: _index.Box) -> _index.Box:

@@ -12,8 +12,10 @@ import numpy
 
 Box = Tuple[range, ...]
 
-# The number of bytes that take about as long to read as another call does.
+# The number of bytes that take about as long to read as another call does. A short run of the file
+# costs a page.
 GAP = 16384
+PAGE = 4096
 # The most bytes that are read beside those that are wanted, at once.
 SCRATCH = 64 << 20
 
@@ -111,12 +113,22 @@ def strides_of(shape: Sequence[int], item: int) -> Tuple[int, ...]:
     return tuple(item * math.prod(shape[axis + 1:]) for axis in range(len(shape)))
 
 
+def run_of(counts: Sequence[int], steps: Sequence[int], item: int) -> int:
+    """Returns how many bytes of a box are adjacent: steps are the distances of neighbours, and item
+    is the size of an element."""
+    for count, step in zip(reversed(counts), reversed(steps)):
+        if count > 1 and step != item:
+            break
+        item *= count
+    return item
+
+
 def pieces(box: Box, strides: Sequence[int], array: numpy.ndarray,
-           exact: bool) -> Iterator[Tuple[int, int, numpy.ndarray, list]]:
+           gap: int) -> Iterator[Tuple[int, int, numpy.ndarray, list]]:
     """Divides the transfer of a box of an array that lies in C order in a slice.
 
     array: the elements in memory, with the shape of the box, in C order
-    exact: each piece has only bytes of the box; otherwise gaps are included where that is faster
+    gap: pieces include gaps of the box that have up to so many bytes on average
 
     Yields for each piece the slice offset of its first byte, the bytes up to its last one, the part
     of the array that it holds, and the distances of neighbours in the slice.
@@ -126,13 +138,8 @@ def pieces(box: Box, strides: Sequence[int], array: numpy.ndarray,
     steps = [part.step * stride for part, stride in zip(box, strides)]
     counts = array.shape
     span = array.itemsize + sum((count - 1) * step for count, step in zip(counts, steps))
-    run = array.itemsize  # bytes that are adjacent
-    for count, step in zip(reversed(counts), reversed(steps)):
-        if count > 1 and step != run:
-            break
-        run *= count
     gaps = span - array.nbytes
-    merge = not exact and gaps <= array.nbytes // run * GAP
+    merge = gaps <= array.nbytes // run_of(counts, steps, array.itemsize) * gap
     if not gaps or (merge and span <= SCRATCH):
         first = sum(part[0] * stride for part, stride in zip(box, strides))
         yield first, span, array, steps
@@ -145,4 +152,4 @@ def pieces(box: Box, strides: Sequence[int], array: numpy.ndarray,
     for start in range(0, counts[axis], width):
         index[axis] = slice(start, start + width)
         part = (*box[:axis], box[axis][start:start + width], *box[axis + 1:])
-        yield from pieces(part, strides, array[tuple(index)], exact)
+        yield from pieces(part, strides, array[tuple(index)], gap)
