@@ -40,9 +40,19 @@ in_stage() {
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
 }
 
+@test "install: the Python module and its metadata" {
+    local file
+    for file in __init__ _arrays _file _index _library _xarray; do
+        in_stage "lib/python3*/dist-packages/mpiio/$file.py"
+    done
+    in_stage 'lib/python3*/dist-packages/mpiio/py.typed'
+    in_stage 'lib/python3*/dist-packages/mpiio-*.dist-info/METADATA'
+    in_stage 'lib/python3*/dist-packages/mpiio-*.dist-info/entry_points.txt'
+}
+
 @test "install: man pages that man can format" {
     local page
-    for page in man3/libmpiio.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
+    for page in man3/libmpiio.3 man3/mpiio-python.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 man7/mpiio-formats.7 \
         man7/mpiio-datarep.7 man7/mpiio-routines.7 man7/mpiio-security.7 man7/mpiio-troubleshooting.7 \
         man7/mpiio-capture.7; do

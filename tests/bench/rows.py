@@ -55,6 +55,7 @@ WRITES = [
 GRIDS = [Setting("DONIO " + "x".join(map(str, grid)), 0, grid)
          for grid in ((41, 41, 31), (81, 81, 61), (121, 121, 91))]
 TRANSPOSED = Setting("a matrix, transposed")
+CUBE = Setting("planes of a 3-D block")
 POOLED = Setting("nodes that read all", 8)
 START = Setting("mount, first byte, unmount")
 IDLE = Setting("mounts that nobody uses", 8)
@@ -109,6 +110,14 @@ def reading():
                                 ("ROMIO", "romio.read", 12)):
         rows.append(Row("P4", f"8 of 32: {peer}", first, {"cat": Column("cat.read", target)}, value,
                         "MB/s"))
+    rows += [
+        Row("P20", "8 of 32: numpy.ascontiguousarray", first,
+            {"python": Column("python.read", 1.3)}, "python_numpy.read", "MB/s"),
+        Row("P20", "8 of 32: mpiio-view cat", first, {"python": Column("python.read", 0.9)},
+            "cat.read", "MB/s"),
+        Row("P20", "planes of a 3-D block: numpy.ascontiguousarray", CUBE,
+            {"python": Column("planes.rate", 1.3)}, "planes_numpy.rate", "MB/s"),
+    ]
     rows.append(Row("P16", "transposed: numpy's ascontiguousarray", TRANSPOSED,
                     mount("transposed.cold", 1) | under("transposed_under.cold", 2),
                     "transposed_numpy.rate", "MB/s"))

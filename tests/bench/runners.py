@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable
 
+from arrays import array_runners, verify_arrays
 from distributed import distributed_runners
 from pool import run_pool
 from records import record_runners
@@ -420,6 +421,7 @@ RUNNERS: dict[str, Callable] = {
     "seek_romio": run_seek_romio,
     "nodes_16": partial(run_nodes, nodes=16),
     "nodes_10000": partial(run_nodes, nodes=10000),
+    **array_runners(),
     **record_runners(),
     **distributed_runners(),
 }
@@ -459,6 +461,7 @@ def verify_whole(bench, setting):
 
 def verify(bench, setting, runners):
     """Checks that each runner reads the same bytes as numpy."""
+    verify_arrays(bench, setting, runners)
     if "transposed" in runners:
         with bench.mounted(bench.matrix_spec(setting)) as point:
             with open(point / "rank0", "rb") as file:

@@ -237,7 +237,7 @@ def test_reading_releases_the_interpreter():
     state, seen = {"reading": False}, False
     with mpiio.open(file="zeros", view="scatter 4 on 2 of double") as file:
         part = file[0]
-        opened, _, _ = part._open(())
+        opened = part._opened()
         memory = np.ones(part.shape)
 
         def read():

@@ -5,9 +5,16 @@ import random
 import mpiio
 import numpy as np
 import pytest
+from mpiio import _arrays
 from model import Case, Struct, outcome, random_key, same
 
-CASES = [(kind, seed) for kind, count in ((Case, 150), (Struct, 50)) for seed in range(count)]
+CASES = [(kind, seed) for kind, count in ((Case, 120), (Struct, 40)) for seed in range(count)]
+
+
+@pytest.fixture(autouse=True, params=[_arrays.SCATTERED, 0], ids=["by runs", "by boxes"])
+def scattered(request, monkeypatch):
+    """Runs each test both with and without views of boxes for what is scattered in a slice."""
+    monkeypatch.setattr(_arrays, "SCATTERED", request.param)
 
 
 def case_of(kind, seed):

@@ -23,3 +23,6 @@ from ._file import File, View, open
 from ._library import SpecError
 
 __all__ = ["Array", "File", "Slice", "SpecError", "View", "Whole", "open"]
+
+for _kind in (Array, File, Slice, SpecError, View, Whole):
+    _kind.__module__ = __name__  # the name that users know

@@ -2,8 +2,11 @@
 """Arrays in a shared file: a rank's slice, and the array that all ranks own together."""
 from __future__ import annotations
 
+import concurrent.futures
 import errno
+import functools
 import io
+import math
 import operator
 import os
 from ctypes import byref, c_int64, c_void_p, create_string_buffer
@@ -12,12 +15,19 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 import numpy
 
 from . import _index
-from ._library import Owner, VsBox, VsGlobalShape, check, lib, make, make_explained
+from ._library import Owner, SpecError, VsBox, VsError, VsGlobalShape, VsLocal, check, lib, make, \
+    make_explained
 
 if TYPE_CHECKING:
     from ._file import View
 
 REFUSE = 0  # of enum mpiio_narrow
+# Several threads read a long range, each at least so many bytes, because one thread cannot use all
+# of the memory's bandwidth.
+THREADS = min(4, len(os.sched_getaffinity(0)))
+THREAD_BYTES = 8 << 20
+# A box of a slice with more gaps than this, in bytes, is read as a view of its own.
+SCATTERED = 65536
 
 
 class Array:
@@ -45,7 +55,7 @@ class Array:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(numpy.prod(self.shape, dtype=object))
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -103,14 +113,17 @@ class Array:
 
 
 class _Slice(Owner):
-    """Owns a struct mpiio_slice. gap: bytes that are read rather than skipped by another call."""
+    """Owns a struct mpiio_slice.
 
-    def __init__(self, store: Owner, view: Owner, path: str, gap: int) -> None:
+    run: bytes of the slice that are adjacent in the file, or PAGE if there are more, or unknown
+    """
+
+    def __init__(self, store: Owner, view: Owner, path: str, run: int = _index.PAGE) -> None:
         pointer = c_void_p()
         check(lib.mpiio_slice_new(store.pointer, lib.vs_view_ref(view.pointer), REFUSE,
                                   byref(pointer)), path)
         super().__init__(pointer.value, lib.mpiio_slice_free, store)
-        self.path, self.gap = path, gap
+        self.path, self.run = path, min(run, _index.PAGE)
 
     def transfer(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray, order: str,
                  write: bool) -> None:
@@ -118,18 +131,31 @@ class _Slice(Owner):
         if order == "F":  # in the order of the slice, it is the transpose in C order
             box, shape, array = box[::-1], shape[::-1], array.T
         strides = _index.strides_of(shape, array.dtype.itemsize)
-        for offset, span, part, steps in _index.pieces(box, strides, array,
-                                                           0 if write else self.gap):
+        gap = 0 if write else _index.GAP * self.run // _index.PAGE
+        for offset, span, part, steps in _index.pieces(box, strides, array, gap):
             if write:
                 self._write(offset, part)
             elif span == part.nbytes:
-                self._read(offset, span, part.ctypes.data)
+                self._read_all(offset, span, part.ctypes.data)
             else:
                 scratch = numpy.empty(span, numpy.uint8)
-                self._read(offset, span, scratch.ctypes.data)
+                self._read_all(offset, span, scratch.ctypes.data)
                 part[...] = numpy.ndarray(part.shape, part.dtype, scratch, 0, steps)
         if write:
             self._settle()
+
+    def _read_all(self, offset: int, length: int, memory: int) -> None:
+        """Reads a range to an address of memory, a long one by several threads."""
+        part = max(THREAD_BYTES, -(-length // THREADS))
+        if length <= part or THREADS == 1:
+            self._read(offset, length, memory)
+            return
+        with concurrent.futures.ThreadPoolExecutor(THREADS - 1) as pool:
+            jobs = [pool.submit(self._read, offset + at, min(part, length - at), memory + at)
+                    for at in range(part, length, part)]
+            self._read(offset, part, memory)
+        for job in jobs:
+            job.result()
 
     def _read(self, offset: int, length: int, memory: int) -> None:
         while length > 0:
@@ -172,23 +198,68 @@ class Slice(Array):
                                   rank)
         self.rank = rank
         self._view = view
-        self._slice: Optional[_Slice] = _Slice(store, compiled, file.path, _index.GAP)
+        self._slice: Optional[_Slice] = _Slice(store, compiled, file.path)
         size = check(lib.mpiio_slice_size(self._slice.pointer), file.path)
         self.shape, fortran, self.dtype = npy_header(compiled, size)
         self.order = "F" if fortran else "C"
+        item = self.dtype.itemsize
+        self._strides = _index.strides_of(self.shape[::-1], item)[::-1] if fortran else \
+            _index.strides_of(self.shape, item)
+        self._reordered: bool = lib.vs_view_has_order(compiled.pointer)
+        self._found: Optional[Tuple["Whole", Tuple[int, ...]]] = None
+        self._searched = False
         file._arrays.add(self)
 
     @property
     def writable(self) -> bool:
         """Whether the file is open for writing, and the slice has no byte of it twice."""
-        opened, _, _ = self._open(())
-        return lib.mpiio_slice_is_writable(opened.pointer)
+        return lib.mpiio_slice_is_writable(self._opened().pointer)
 
     def _open(self, box: _index.Box) -> Tuple[_Slice, _index.Box, Tuple[int, ...]]:
-        opened = self._slice
-        if opened is None:
-            raise ValueError("I/O operation on closed file")
+        opened = self._opened()
+        counts, strides = _index.lengths(box), self._strides
+        steps = [part.step * stride for part, stride in zip(box, strides)]
+        item = self.dtype.itemsize
+        gaps = _index.span_of(counts, steps, item) - math.prod(counts) * item
+        if gaps > SCATTERED and all(part.step == 1 for part in box):
+            place = self._place()
+            if place is not None:
+                whole, start = place
+                return whole._open(tuple(range(part.start + at, part.stop + at)
+                                         for part, at in zip(box, start)))
         return opened, box, self.shape
+
+    def _opened(self) -> _Slice:
+        if self._slice is None:
+            raise ValueError("I/O operation on closed file")
+        return self._slice
+
+    def _place(self) -> Optional[Tuple["Whole", Tuple[int, ...]]]:
+        """Returns the array of all ranks and where this slice begins in it; None if the slice is no
+        box of it."""
+        if not self._searched:
+            self._found, self._searched = self._find_place(), True
+        return self._found
+
+    def _find_place(self) -> Optional[Tuple["Whole", Tuple[int, ...]]]:
+        local = VsLocal()
+        if self._reordered or self.dtype.names:
+            return None
+        try:
+            whole = self._view.whole
+        except SpecError:
+            return None
+        facts, error = whole._facts, VsError()
+        if lib.vs_global_local(whole._global.pointer, self.rank, byref(local), byref(error)) < 0:
+            error.throw()
+        if not local.box or not facts.dimensions:
+            return None
+        start, counts = local.start[:facts.dimensions], local.count[:facts.dimensions]
+        slow, fast = [whole._count] * facts.records, list(whole._values())
+        before, after = (fast, slow) if facts.fortran else (slow, fast)
+        if self.shape != (*before, *counts, *after):
+            return None
+        return whole, (*[0] * len(before), *start, *[0] * len(after))
 
     def __repr__(self) -> str:
         return f"<mpiio.Slice: rank {self.rank}, {self.shape} {self.dtype} in {self._view.file.path}>"
@@ -294,8 +365,7 @@ class Whole(Array):
             bounds = bounds[::-1]
         inside = tuple(range(part.start - start, part.stop - start, part.step)
                        for part, (start, _) in zip(box, bounds))
-        gap = min(_index.GAP, _index.GAP * run // _index.PAGE)
-        return (_Slice(store, view, self._view.file.path, gap), inside,
+        return (_Slice(store, view, self._view.file.path, run), inside,
                 tuple(count for _, count in bounds))
 
     def _with_values(self, box: _index.Box) -> _index.Box:
@@ -342,7 +412,12 @@ def npy_header(view: Owner, size: int) -> Tuple[Tuple[int, ...], bool, numpy.dty
     npy = make(lib.vs_npy_free, lib.vs_npy_new, view.pointer)
     header = create_string_buffer(lib.vs_npy_length(npy.pointer))
     lib.vs_npy_header(npy.pointer, size, header)
-    stream = io.BytesIO(header.raw)
+    return _parse_header(header.raw)
+
+
+@functools.lru_cache(256)
+def _parse_header(header: bytes) -> Tuple[Tuple[int, ...], bool, numpy.dtype]:
+    stream = io.BytesIO(header)
     version = numpy.lib.format.read_magic(stream)
     parse = numpy.lib.format.read_array_header_1_0 if version == (1, 0) else \
         numpy.lib.format.read_array_header_2_0

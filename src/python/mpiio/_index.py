@@ -24,7 +24,7 @@ def _entries(key: Any) -> Iterator[Tuple[Any, int]]:
     """Yields the entries of a key. A mask becomes an array of positions for each of its dimensions;
     the number beside it is the mask's size there, or -1 beside other entries."""
     for entry in key if isinstance(key, tuple) else (key,):
-        if isinstance(entry, (slice, type(Ellipsis), type(None))):
+        if isinstance(entry, (slice, type(Ellipsis), type(None))) or type(entry) is int:
             yield entry, -1
             continue
         array = numpy.asarray(entry)
@@ -33,7 +33,7 @@ def _entries(key: Any) -> Iterator[Tuple[Any, int]]:
         if array.dtype == bool and array.ndim:
             yield from zip(array.nonzero(), array.shape)
         elif array.dtype.kind in "iu":
-            yield array.astype(numpy.int64), -1
+            yield array.astype(numpy.int64) if array.ndim else int(array), -1
         else:
             raise IndexError("only integers, slices (`:`), ellipsis (`...`), None and arrays of "
                              "integers or booleans are valid indices")
@@ -49,16 +49,20 @@ def _positions(entry: Any, size: int, axis: int) -> Tuple[range, Any]:
         if len(found) < 2:
             found = range(found.start, found.start + len(found))
         return found, slice(None, None, -1) if backwards else slice(None)
-    outside = entry[(entry < -size) | (entry >= size)]
-    if outside.size:
-        raise IndexError(f"index {outside.flat[0]} is out of bounds for axis {axis} with size "
-                         f"{size}")
-    if not entry.size:
+    if isinstance(entry, int):
+        first = last = entry
+    elif entry.size:
+        first, last = int(entry.min()), int(entry.max())
+    else:
         return range(0), entry
-    entry = numpy.where(entry < 0, entry + size, entry)
+    if first < -size or last >= size:
+        raise IndexError(f"index {first if first < -size else last} is out of bounds for axis "
+                         f"{axis} with size {size}")
+    if isinstance(entry, int):
+        return range(entry % size, entry % size + 1), 0
+    entry = entry % size  # counts from the end where it is negative
     first = int(entry.min())
-    within = entry - first
-    return range(first, int(entry.max()) + 1), within if within.ndim else int(within)
+    return range(first, int(entry.max()) + 1), entry - first
 
 
 def select(key: Any, shape: Sequence[int]) -> Tuple[Box, tuple]:
@@ -113,9 +117,14 @@ def strides_of(shape: Sequence[int], item: int) -> Tuple[int, ...]:
     return tuple(item * math.prod(shape[axis + 1:]) for axis in range(len(shape)))
 
 
+def span_of(counts: Sequence[int], steps: Sequence[int], item: int) -> int:
+    """Returns how many bytes there are from the first to the last one of a box."""
+    return item + sum((count - 1) * step for count, step in zip(counts, steps))
+
+
 def run_of(counts: Sequence[int], steps: Sequence[int], item: int) -> int:
-    """Returns how many bytes of a box are adjacent: steps are the distances of neighbours, and item
-    is the size of an element."""
+    """Returns how many bytes of a box are adjacent. steps are the distances of neighbours, item is
+    the size of an element."""
     for count, step in zip(reversed(counts), reversed(steps)):
         if count > 1 and step != item:
             break
@@ -137,7 +146,7 @@ def pieces(box: Box, strides: Sequence[int], array: numpy.ndarray,
         return
     steps = [part.step * stride for part, stride in zip(box, strides)]
     counts = array.shape
-    span = array.itemsize + sum((count - 1) * step for count, step in zip(counts, steps))
+    span = span_of(counts, steps, array.itemsize)
     gaps = span - array.nbytes
     merge = gaps <= array.nbytes // run_of(counts, steps, array.itemsize) * gap
     if not gaps or (merge and span <= SCRATCH):

@@ -62,13 +62,13 @@ class VsBasic(ctypes.Structure):
 
 class VsGlobalField(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("basic", POINTER(VsBasic)), ("values", c_int64),
-                ("big_endian", c_bool)]
+                ("value_dim", c_char_p), ("big_endian", c_bool)]
 
 
 class VsGlobalFacts(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("dimensions", c_int64), ("sizes", POINTER(c_int64)),
-                ("block", POINTER(c_int64)), ("dims", POINTER(c_char_p)), ("value_dim", c_char_p),
-                ("fortran", c_bool), ("records", c_bool), ("whole", c_bool), ("fields", c_int64),
+                ("block", POINTER(c_int64)), ("dims", POINTER(c_char_p)), ("fortran", c_bool),
+                ("records", c_bool), ("whole", c_bool), ("fields", c_int64),
                 ("field", POINTER(VsGlobalField)), ("has_grid", c_bool), ("origin", c_double * 3),
                 ("spacing", c_double * 3)]
 
@@ -76,6 +76,10 @@ class VsGlobalFacts(ctypes.Structure):
 class VsGlobalShape(ctypes.Structure):
     _fields_ = [("dimensions", c_int), ("sizes", c_int64 * 32), ("block", c_int64 * 32),
                 ("dims", c_char_p * 32)]
+
+
+class VsLocal(ctypes.Structure):
+    _fields_ = [("box", c_bool), ("start", c_int64 * 32), ("count", c_int64 * 32)]
 
 
 class VsBox(ctypes.Structure):
@@ -99,6 +103,7 @@ FUNCTIONS = {
     "vs_spec_text": (c_void_p, c_void_p, POINTER(c_size_t), POINTER(c_bool)),
     "vs_spec_view": (c_int, c_void_p, c_size_t, c_int64, HANDLE, POINTER(VsError)),
     "vs_view_ref": (c_void_p, c_void_p),
+    "vs_view_has_order": (c_bool, c_void_p),
     "vs_view_unref": (None, c_void_p),
     "vs_npy_new": (c_int, c_void_p, HANDLE),
     "vs_npy_free": (None, c_void_p),
@@ -111,6 +116,7 @@ FUNCTIONS = {
     "vs_global_records": (c_int64, c_void_p, c_int64),
     "vs_global_shape": (None, c_void_p, c_int64, c_int64, POINTER(VsGlobalShape)),
     "vs_global_box": (c_int, c_void_p, POINTER(VsBox), HANDLE, POINTER(VsError)),
+    "vs_global_local": (c_int, c_void_p, c_int64, POINTER(VsLocal), POINTER(VsError)),
     "mpiio_store_open": (c_int, c_char_p, c_int, HANDLE),
     "mpiio_store_close": (None, c_void_p),
     "mpiio_store_sync": (c_int, c_void_p, c_bool),

@@ -1,0 +1,48 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# python3-mpiio: the module as it is installed, by the tests of tests/python.
+
+load helper
+
+setup() {
+    local module library
+    begin_test
+    module=$(find "$MPIIO_STAGE" -path '*/mpiio/__init__.py')
+    library=$(find "$MPIIO_STAGE" -name libmpiio.so.0)
+    export PYTHONPATH=${module%/mpiio/*} PYTHONDONTWRITEBYTECODE=1
+    export LD_LIBRARY_PATH=${library%/*} MPIIO_INCLUDE=${MPIIO_BIN%/bin}/include
+}
+
+# tests FILE [FILTER]: runs the tests of a file, or those whose names contain a text.
+tests() {
+    PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 timeout -s KILL 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
+        -W error --basetemp="$tmp/pytest" "$top/tests/python/test_$1.py" ${2:+-k "$2"} 3>&-
+}
+
+@test "python: slices are those of NumPy" {
+    tests slices slices_are
+}
+
+@test "python: the array of all ranks is that of NumPy" {
+    tests slices the_whole_is
+}
+
+@test "python: assignments change the selected bytes and no others" {
+    tests slices assignments
+}
+
+@test "python: broadcasting, elements of several values, external32" {
+    tests slices 'not slices_are and not the_whole_is and not assignments'
+}
+
+@test "python: opening, errors, closing, reading only what is indexed, threads" {
+    tests files
+}
+
+@test "python: xarray's engine, with Dask's threads" {
+    tests xarray
+}
+
+@test "python: documentation, metadata, structures of C" {
+    tests documents
+}
