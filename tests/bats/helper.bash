@@ -314,6 +314,14 @@ py() {
     /usr/bin/python3 -c "import $modules"$'\n'"$1" 3>&-
 }
 
+# use_module: lets /usr/bin/python3 find the installed module mpiio and its library.
+use_module() {
+    local module library
+    module=$(find "$MPIIO_STAGE" -path '*/mpiio/__init__.py')
+    library=$(find "$MPIIO_STAGE" -name libmpiio.so.0)
+    export PYTHONPATH=${module%/mpiio/*} PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=${library%/*}
+}
+
 # stat_of KEY [MOUNTPOINT]: prints a value of stats.json.
 stat_of() {
     jq ".$1" "${2:-$mnt}/.mpiio/stats.json"

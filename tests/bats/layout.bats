@@ -169,7 +169,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "DESIGN.md README.md capture cluster core engine from mounts net pointers pool run umount view" ]
+    [ "$folders" = "DESIGN.md README.md capture cluster core engine from mounts net pointers pool python run umount view" ]
 }
 
 @test "layout: the sources that README.md and DESIGN.md name exist" {

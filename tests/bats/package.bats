@@ -4,9 +4,22 @@
 
 load helper
 
-# in_root ARGUMENT...: runs dpkg for an empty system in the directory root.
+# in_root ARGUMENT...: runs dpkg for an empty system in the directory root. Scripts of packages find
+# the programs of the directory stubs first.
 in_root() {
-    as_root dpkg --root="$tmp/root" --force-depends --force-not-root --log=/dev/null "$@"
+    as_root env PATH="$tmp/stubs:$PATH" dpkg --root="$tmp/root" --force-depends --force-not-root \
+        --force-script-chrootless --log=/dev/null "$@"
+}
+
+# Makes stubs for the programs that compile a package's modules after its installation. They would
+# look for the package among those of the machine.
+make_stubs() {
+    local program
+    mkdir stubs
+    for program in py3compile py3clean pypy3compile pypy3clean; do
+        printf '#!/bin/sh\necho "%s $*" >>%q\n' "$program" "$tmp/stubs.log" >"stubs/$program"
+        chmod +x "stubs/$program"
+    done
 }
 
 # upgraded FOLDER: makes a later version of the packages in out.
@@ -21,7 +34,7 @@ upgraded() {
     done
 }
 
-@test "package: four packages and the sources pass lintian, install and are removed" {
+@test "package: the packages and the sources pass lintian, install and are removed" {
     # Compiling with -g and -O2 would take most of the time.
     CC='' DEB_CFLAGS_STRIP=-g DEB_CFLAGS_APPEND=-O1 DEB_BUILD_OPTIONS="nocheck parallel=2" "$top/scripts/package" out
     (cd out && printf '%s\n' *) | sed 's/_.*//' | sort -u >built
@@ -30,6 +43,7 @@ libmpiio-dev
 libmpiio0
 mpiio-viewfs
 mpiio-viewfs-mpi
+python3-mpiio
 LINES
     # The source package has all files that git has.
     (cd out && dpkg-source --no-check -x ./*.dsc sources) >extracted
@@ -40,7 +54,9 @@ LINES
     rm -r out/sources
     mkdir -p root/var/lib/dpkg/{info,updates,triggers}
     touch root/var/lib/dpkg/status
+    make_stubs
     in_root -i out/*.deb >installed
+    grep -q '^py3compile -p python3-mpiio' stubs.log
     # Each file of an installation from source is in a package.
     (cd "$MPIIO_STAGE" && find . -type f \( -name 'mpiio*' -o -name '*.h' -o -name 'libmpiio*' \)) |
         sed 's|.*/||' | sort -u >sources
@@ -63,10 +79,10 @@ LINES
     # Upgrades to a later version, and removes everything. Nothing remains for a purge.
     upgraded later
     in_root -i later/*.deb >installed
-    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 4 ]
-    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi >removed
+    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 5 ]
+    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi python3-mpiio >removed
     [ -z "$(find root -path root/var -prune -o -type f -print -o -type l -print)" ]
     run -1 grep -rl mpiio root/var/lib/dpkg/info
-    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi >removed
+    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi python3-mpiio >removed
     run -1 grep mpiio root/var/lib/dpkg/status
 }

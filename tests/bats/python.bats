@@ -5,12 +5,9 @@
 load helper
 
 setup() {
-    local module library
     begin_test
-    module=$(find "$MPIIO_STAGE" -path '*/mpiio/__init__.py')
-    library=$(find "$MPIIO_STAGE" -name libmpiio.so.0)
-    export PYTHONPATH=${module%/mpiio/*} PYTHONDONTWRITEBYTECODE=1
-    export LD_LIBRARY_PATH=${library%/*} MPIIO_INCLUDE=${MPIIO_BIN%/bin}/include
+    use_module
+    export MPIIO_INCLUDE=${MPIIO_BIN%/bin}/include
 }
 
 # tests FILE [FILTER]: runs the tests of a file, or those whose names contain a text.

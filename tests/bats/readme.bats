@@ -10,6 +10,7 @@ run_readme() {
     mkdir demo
     ln -s "$top/tests" tests
     cd demo || return
+    use_module
     # The README's python3 is Debian's, which has NumPy.
     PATH=/usr/bin:$PATH run /usr/bin/python3 "$top/tests/readme/run.py" "$1"
     echo "$output"
