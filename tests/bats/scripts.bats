@@ -447,7 +447,7 @@ libraries() {
     HOME=$tmp run -0 --separate-stderr rpmspec -P "$spec"
     [ -z "$stderr" ]
     printf '%s\n' "$output" >parsed
-    [ "$(grep -c '^%files' parsed)" -eq 4 ]
+    [ "$(grep -c '^%files' parsed)" -eq 5 ]
     grep -q "^Version: *$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)$" parsed
     mapfile -t given < <(grep -oE -- '-D[a-z_0-9]+=[a-z0-9]+' parsed | sed 's/^-D//')
     [ "${#given[@]}" -ge 7 ]
@@ -460,7 +460,8 @@ libraries() {
     # Everything that is installed is in a package.
     (cd "$MPIIO_STAGE" && find . -mindepth 2 -type f -name '*[a-z]*' ! -name LICENSE) | sed 's,.*/,,' | sort -u >installed
     sed -n '/^%files/,$p' parsed | sed -n 's,^/.*/,,p' >listed
-    printf '%s\n' '*.h' views-field.mount 'slurm-*' >>listed # in directories that are listed
+    # In directories that are listed, or that only Fedora's macros name.
+    printf '%s\n' '*.h' views-field.mount 'slurm-*' '*.py' py.typed METADATA entry_points.txt >>listed
     while read -r name; do
         while read -r pattern; do
             # shellcheck disable=SC2053 # a pattern
