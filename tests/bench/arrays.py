@@ -71,8 +71,9 @@ def run_planes(bench, setting):
 
 def numpy_block(numpy, bench, setting):
     """Returns the block of rank 7 by numpy: a strided view of the file."""
-    half = cube_spec(bench, setting)[1] // 2
-    return numpy.memmap(bench.file(setting), "f8", mode="r", shape=(2 * half,) * 3)[half:, half:, half:]
+    side = cube_spec(bench, setting)[1]
+    half = slice(side // 2, None)
+    return numpy.memmap(bench.file(setting), "f8", mode="r", shape=(side,) * 3)[half, half, half]
 
 
 def run_planes_numpy(bench, setting):

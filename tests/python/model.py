@@ -135,7 +135,8 @@ class Struct(Case):
     def make_etype(self):
         names, formats, offsets, at = [], [], [], 0
         etype = {"type": "struct", "blocklengths": [], "displacements": [], "types": []}
-        kinds = [name for name, code in BASIC.items() if np.dtype(code).kind in "iuf" and code != "g"]
+        kinds = [name for name, code in BASIC.items()
+                 if np.dtype(code).kind in "iuf" and code != "g"]
         for number in range(self.random.randint(2, 4)):
             # Equal neighbours would be one field.
             name = self.random.choice([kind for kind in kinds if kind not in etype["types"][-1:]])

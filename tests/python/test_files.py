@@ -203,8 +203,8 @@ class Counted:
 
 def test_only_what_is_indexed_is_read():
     os.truncate(os.open("huge", os.O_CREAT | os.O_WRONLY), 1 << 40)
-    with mpiio.open(file="huge", view="darray 1024x16384x8192 block,block,none on 4x4x1 of double") \
-            as file:
+    view = "darray 1024x16384x8192 block,block,none on 4x4x1 of double"
+    with mpiio.open(file="huge", view=view) as file:
         part = file[5]
         assert part.nbytes == 1 << 36
         for array in (part, file.whole):
@@ -227,7 +227,8 @@ def test_much_is_read_in_parts(monkeypatch):
     monkeypatch.setattr(_index, "SCRATCH", 7000)
     for gap in (0, 20, 100, 16384):
         monkeypatch.setattr(_index, "GAP", gap)
-        with mpiio.open(file="a", view="darray 10x30x100 none,none,none on 1x1x1 of uint16_t") as file:
+        view = "darray 10x30x100 none,none,none on 1x1x1 of uint16_t"
+        with mpiio.open(file="a", view=view) as file:
             for key in (np.s_[::3, ::2, ::4], np.s_[:, :, 7], np.s_[:, 5:20], np.s_[2:9, ::-7, 1:]):
                 assert (file[0][key] == want[key]).all() and (file.whole[key] == want[key]).all()
 
@@ -277,7 +278,7 @@ def test_closing_while_threads_read_is_safe(field):
     def work(array):
         while True:
             try:
-                assert (array[...] == wanted[array]).all()
+                assert (array[...] == wanted[array]).all() and file[2][0, 0] == field[4, 0]
             except ValueError as error:
                 return str(error)
 

@@ -9,7 +9,7 @@ import io
 import math
 import operator
 import os
-from ctypes import byref, c_int64, c_void_p, create_string_buffer
+from ctypes import byref, c_int64, create_string_buffer
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 
 import numpy
@@ -82,72 +82,77 @@ class Array:
     def __setitem__(self, key: Any, value: Any) -> None:
         box, within = _index.select(key, self.shape)
         new = numpy.empty(_index.lengths(box), self.dtype, self.order)
-        if _index.is_exact(within):
-            new[within] = value
-            self._write(box, new)
-            return
-        # Elements of the box that the key does not select keep their values: they are not written.
-        wanted = numpy.zeros(new.shape, bool, self.order)
-        new[within], wanted[within] = value, True
-        for index in map(tuple, numpy.argwhere(wanted)):
-            self._write(tuple(part[i:i + 1] for part, i in zip(box, index)),
-                        new[tuple(slice(i, i + 1) for i in index)])
+        new[within] = value
+        wanted = None
+        if not _index.is_exact(within):
+            wanted = numpy.zeros(new.shape, bool)
+            wanted[within] = True
+        self._write(box, new, wanted)
 
     def _read(self, box: _index.Box) -> numpy.ndarray:
         """Returns the elements of a box, in the shape of the box."""
         array = numpy.empty(_index.lengths(box), self.dtype, self.order)
         if array.size:
             source, box, shape = self._open(box)
-            source.transfer(box, shape, array, self.order, False)
+            source.read(box, shape, array, self.order)
         return array
 
-    def _write(self, box: _index.Box, array: numpy.ndarray) -> None:
-        """Writes an array in the shape of the box."""
+    def _write(self, box: _index.Box, array: numpy.ndarray,
+               wanted: Optional[numpy.ndarray]) -> None:
+        """Writes an array in the shape of the box: those elements that are wanted, or all."""
         if array.size:
             target, box, shape = self._open(box)
-            target.transfer(box, shape, array, self.order, True)
+            target.write(box, shape, array, self.order, wanted)
 
     def _open(self, box: _index.Box) -> Tuple["_Slice", _index.Box, Tuple[int, ...]]:
         """Returns an open slice that holds a box, the box in it, and the shape of the slice."""
         raise NotImplementedError
 
 
-class _Slice(Owner):
-    """Owns a struct mpiio_slice.
+class _Slice:
+    """An open struct mpiio_slice.
 
     run: bytes of the slice that are adjacent in the file, or PAGE if there are more, or unknown
     """
 
     def __init__(self, store: Owner, view: Owner, path: str, run: int = _index.PAGE) -> None:
-        pointer = c_void_p()
-        check(lib.mpiio_slice_new(store.pointer, lib.vs_view_ref(view.pointer), REFUSE,
-                                  byref(pointer)), path)
-        super().__init__(pointer.value, lib.mpiio_slice_free, store)
         self.path, self.run = path, min(run, _index.PAGE)
+        self._owner = make(lib.mpiio_slice_free, lib.mpiio_slice_new, store.pointer,
+                           lib.vs_view_ref(view.pointer), REFUSE, borrowed=(store,), path=path)
+        self.pointer = self._owner.pointer
 
-    def transfer(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray, order: str,
-                 write: bool) -> None:
-        """Reads or writes a box of a slice that has this shape and order."""
+    def read(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray,
+             order: str) -> None:
+        """Reads a box of a slice that has this shape and order."""
         if order == "F":  # in the order of the slice, it is the transpose in C order
             box, shape, array = box[::-1], shape[::-1], array.T
         strides = _index.strides_of(shape, array.dtype.itemsize)
-        gap = 0 if write else _index.GAP * self.run // _index.PAGE
+        gap = _index.GAP * self.run // _index.PAGE
         for offset, span, part, steps in _index.pieces(box, strides, array, gap):
-            if write:
-                self._write(offset, part)
-            elif span == part.nbytes:
+            if span == part.nbytes:
                 self._read_all(offset, span, part.ctypes.data)
             else:
                 scratch = numpy.empty(span, numpy.uint8)
                 self._read_all(offset, span, scratch.ctypes.data)
                 part[...] = numpy.ndarray(part.shape, part.dtype, scratch, 0, steps)
-        if write:
-            self._settle()
+
+    def write(self, box: _index.Box, shape: Tuple[int, ...], array: numpy.ndarray, order: str,
+              wanted: Optional[numpy.ndarray]) -> None:
+        """Writes a box, or the wanted elements of it."""
+        if order == "F":
+            box, shape, array = box[::-1], shape[::-1], array.T
+            wanted = None if wanted is None else wanted.T
+        strides = _index.strides_of(shape, array.dtype.itemsize)
+        parts = iter([(box, array)]) if wanted is None else _index.runs(box, array, wanted)
+        for part_box, part_array in parts:
+            for offset, _, part, _ in _index.pieces(part_box, strides, part_array, 0):
+                self._write(offset, part)
+        self._settle()
 
     def _read_all(self, offset: int, length: int, memory: int) -> None:
         """Reads a range to an address of memory, a long one by several threads."""
         part = max(THREAD_BYTES, -(-length // THREADS))
-        if length <= part or THREADS == 1:
+        if length <= part:
             self._read(offset, length, memory)
             return
         with concurrent.futures.ThreadPoolExecutor(THREADS - 1) as pool:
@@ -208,7 +213,7 @@ class Slice(Array):
         self._reordered: bool = lib.vs_view_has_order(compiled.pointer)
         self._found: Optional[Tuple["Whole", Tuple[int, ...]]] = None
         self._searched = False
-        file._arrays.add(self)
+        file._register(self)
 
     @property
     def writable(self) -> bool:
@@ -262,7 +267,8 @@ class Slice(Array):
         return whole, (*[0] * len(before), *start, *[0] * len(after))
 
     def __repr__(self) -> str:
-        return f"<mpiio.Slice: rank {self.rank}, {self.shape} {self.dtype} in {self._view.file.path}>"
+        return f"<mpiio.Slice: rank {self.rank}, {self.shape} {self.dtype} in " \
+               f"{self._view.file.path}>"
 
     def __reduce__(self) -> tuple:
         return operator.getitem, (self._view, self.rank)
@@ -388,11 +394,17 @@ class Whole(Array):
             self._of_structures(array, name)[...] = part._read(part._with_values(box))
         return array
 
-    def _write(self, box: _index.Box, array: numpy.ndarray) -> None:
+    def _write(self, box: _index.Box, array: numpy.ndarray,
+               wanted: Optional[numpy.ndarray]) -> None:
         if not self._parts:
-            super()._write(box, array)
+            super()._write(box, array, wanted)
         for name, part in zip(self.fields, self._parts):
-            part._write(part._with_values(box), self._of_structures(array, name))
+            values = self._of_structures(array, name)
+            chosen = wanted
+            if wanted is not None and values.ndim > wanted.ndim:
+                chosen = numpy.broadcast_to(wanted if self.order == "F" else wanted[..., None],
+                                            values.shape)
+            part._write(part._with_values(box), values, chosen)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):

@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import subprocess
+import threading
 import weakref
 import zlib
 from ctypes import byref, c_bool, c_char_p, c_size_t, string_at
@@ -64,11 +65,10 @@ def open(spec: Union[PathLike, Mapping[str, Any], None] = None, *, file: Optiona
         file = os.path.abspath(file)
     if isinstance(spec, (str, os.PathLike)):
         spec = os.path.abspath(spec)
-    arguments = {"file": file, "view": view, "ranks": ranks, "defines": defines,
+    words = [f"{name}={value}" for name, value in defines.items()] \
+        if isinstance(defines, Mapping) else list(defines or ())
+    arguments = {"file": file, "view": view, "ranks": ranks, "defines": words,
                  "decomposition": decomposition, "mode": mode}
-    words = [] if defines is None else \
-        [f"{name}={value}" for name, value in defines.items()] \
-        if isinstance(defines, Mapping) else list(defines)
     overrides = VsOverrides(file=None if file is None else os.fsencode(file), ranks=ranks or 0,
                             defines=(c_char_p * len(words))(*map(os.fsencode, words)),
                             define_count=len(words), load_datarep=DATAREP_LOAD,
@@ -212,7 +212,8 @@ class File:
                  again: Any) -> None:
         self._spec: Optional[Owner] = spec
         self._store: Optional[Owner] = store
-        self._arrays: "weakref.WeakSet[Slice]" = weakref.WeakSet()
+        self._lock = threading.Lock()  # of _slices
+        self._slices: "weakref.WeakSet[Slice]" = weakref.WeakSet()
         self._again = again
         self.path = path
         self.mode = mode
@@ -226,6 +227,12 @@ class File:
         if spec is None or store is None:
             raise ValueError("I/O operation on closed file")
         return spec, store
+
+    def _register(self, part: Slice) -> None:
+        """Makes close() close a new slice, too."""
+        with self._lock:
+            self._opened()
+            self._slices.add(part)
 
     def _only(self) -> View:
         self._opened()
@@ -267,9 +274,10 @@ class File:
     def close(self) -> None:
         """Closes the file. Reads and writes of other threads finish first. Written data are in the
         file already; only sync() waits for the storage device."""
-        self._spec = self._store = None
-        for array in list(self._arrays):
-            array._slice = None
+        with self._lock:
+            self._spec = self._store = None
+            for part in self._slices:
+                part._slice = None
 
     def __enter__(self) -> "File":
         return self

@@ -132,6 +132,20 @@ def run_of(counts: Sequence[int], steps: Sequence[int], item: int) -> int:
     return item
 
 
+def runs(box: Box, array: numpy.ndarray,
+         wanted: numpy.ndarray) -> Iterator[Tuple[Box, numpy.ndarray]]:
+    """Yields the parts of a box, and of its array, that hold adjacent wanted elements."""
+    found = numpy.argwhere(wanted)
+    if not len(found):
+        return
+    follows = (numpy.diff(found[:, :-1], axis=0) == 0).all(1) & (numpy.diff(found[:, -1]) == 1)
+    begins = numpy.flatnonzero(numpy.concatenate(([True], ~follows)))
+    lengths_found = numpy.diff(numpy.append(begins, len(found)))
+    for first, length in zip(found[begins].tolist(), lengths_found.tolist()):
+        index = (*(slice(i, i + 1) for i in first[:-1]), slice(first[-1], first[-1] + length))
+        yield tuple(part[chosen] for part, chosen in zip(box, index)), array[index]
+
+
 def pieces(box: Box, strides: Sequence[int], array: numpy.ndarray,
            gap: int) -> Iterator[Tuple[int, int, numpy.ndarray, list]]:
     """Divides the transfer of a box of an array that lies in C order in a slice.

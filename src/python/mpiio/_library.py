@@ -170,11 +170,11 @@ def check(result: int, path: Optional[str]) -> int:
 
 
 def make(free: Callable[[Any], None], function: Callable[..., int], *arguments: Any,
-         path: Optional[str] = None) -> Owner:
+         borrowed: Tuple[Owner, ...] = (), path: Optional[str] = None) -> Owner:
     """Returns the owner of the object that the function makes in its last argument."""
     pointer = c_void_p()
     check(function(*arguments, byref(pointer)), path)
-    return Owner(pointer.value, free)
+    return Owner(pointer.value, free, *borrowed)
 
 
 def make_explained(free: Callable[[Any], None], function: Callable[..., int], *arguments: Any,
