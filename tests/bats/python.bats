@@ -16,6 +16,10 @@ tests() {
         -W error --basetemp="$tmp/pytest" "$top/tests/python/test_$1.py" ${2:+-k "$2"} 3>&-
 }
 
+@test "python: structures and functions are those of the headers" {
+    tests layout
+}
+
 @test "python: slices are those of NumPy" {
     tests slices slices_are
 }
@@ -40,6 +44,6 @@ tests() {
     tests xarray
 }
 
-@test "python: documentation, metadata, structures of C" {
+@test "python: documentation and metadata" {
     tests documents
 }

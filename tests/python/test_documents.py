@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The examples of the docstrings and of mpiio-python(3), the metadata, and the structures of C."""
-import ctypes
+"""The examples of the docstrings and of mpiio-python(3), and the metadata."""
 import doctest
 import importlib
 import importlib.metadata
-import os
 import pathlib
 import re
-import subprocess
 
 import mpiio
 import pytest
 import xarray
-from mpiio import _library
 
 TOP = pathlib.Path(__file__).parents[2]
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -57,27 +53,3 @@ def test_the_metadata_are_installed():
     version = re.search(r"version: '(.*)'", (TOP / "meson.build").read_text())[1]
     assert importlib.metadata.version("mpiio") == version
     assert (pathlib.Path(mpiio.__file__).parent / "py.typed").exists()
-
-
-def test_the_structures_are_those_of_the_headers():
-    kinds = {re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower(): kind
-             for name, kind in vars(_library).items()
-             if isinstance(kind, type) and issubclass(kind, ctypes.Structure)}
-    assert len(kinds) > 6
-    lines, want = [], []
-    for name, kind in kinds.items():
-        members = [field[0] for field in kind._fields_]
-        lines.append(f'printf("{name} %zu\\n", sizeof(struct {name}));')
-        want.append(f"{name} {ctypes.sizeof(kind)}")
-        for member in members:
-            where = f"offsetof(struct {name}, {member}), sizeof(((struct {name} *)0)->{member})"
-            lines.append(f'printf("{name}.{member} %zu %zu\\n", {where});')
-            field = getattr(kind, member)
-            want.append(f"{name}.{member} {field.offset} {field.size}")
-    with open("layout.c", "w", encoding="utf-8") as file:
-        file.write("#include <mpiio/load.h>\n#include <mpiio/global.h>\n#include <stddef.h>\n"
-                   "#include <stdio.h>\nint main(void) {" + "\n".join(lines) + "return 0; }\n")
-    subprocess.run(["gcc", f"-I{os.environ['MPIIO_INCLUDE']}", "-o", "layout", "layout.c"],
-                   check=True)
-    assert subprocess.run("./layout", capture_output=True, text=True,
-                          check=True).stdout.split("\n")[:-1] == want

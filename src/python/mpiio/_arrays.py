@@ -10,7 +10,7 @@ import math
 import operator
 import os
 from ctypes import byref, c_int64, create_string_buffer
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Literal, Optional, Tuple
 
 import numpy
 
@@ -44,7 +44,7 @@ class Array:
 
     shape: Tuple[int, ...]
     dtype: numpy.dtype
-    order: str
+    order: Literal["C", "F"]
     _view: "View"
 
     @property
@@ -294,9 +294,10 @@ class Whole(Array):
         file = view.file
         spec, store = file._opened()
         size = os.lseek(lib.mpiio_store_fd(store.pointer), 0, os.SEEK_END)
-        self._global = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
-                                      view._number, size, borrowed=(spec,))
-        facts = self._facts = lib.vs_global_facts(self._global.pointer).contents
+        self._global: Owner = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
+                                             view._number, size, borrowed=(spec,))
+        self._facts: Any = lib.vs_global_facts(self._global.pointer).contents
+        facts = self._facts
         names = [facts.field[i].name.decode() for i in range(facts.fields)]
         if field is not None and field not in names:
             raise KeyError(f"no field {field!r} (there are: {', '.join(names)})")
@@ -305,7 +306,7 @@ class Whole(Array):
         self.order = "F" if facts.fortran else "C"
         self.fields: Tuple[str, ...] = tuple(names) if len(names) > 1 and field is None else ()
         self._field = names.index(field) if field is not None else 0
-        self._count = lib.vs_global_records(self._global.pointer, size)
+        self._count: int = lib.vs_global_records(self._global.pointer, size)
         self._describe()
         self._parts = [Whole(view, name) for name in self.fields]
         if self._parts:
@@ -431,6 +432,6 @@ def npy_header(view: Owner, size: int) -> Tuple[Tuple[int, ...], bool, numpy.dty
 def _parse_header(header: bytes) -> Tuple[Tuple[int, ...], bool, numpy.dtype]:
     stream = io.BytesIO(header)
     version = numpy.lib.format.read_magic(stream)
-    parse = numpy.lib.format.read_array_header_1_0 if version == (1, 0) else \
+    parse: Any = numpy.lib.format.read_array_header_1_0 if version == (1, 0) else \
         numpy.lib.format.read_array_header_2_0
     return parse(stream, max_header_size=len(header))

@@ -66,11 +66,11 @@ class VsGlobalField(ctypes.Structure):
 
 
 class VsGlobalFacts(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("dimensions", c_int64), ("sizes", POINTER(c_int64)),
-                ("block", POINTER(c_int64)), ("dims", POINTER(c_char_p)), ("fortran", c_bool),
-                ("records", c_bool), ("whole", c_bool), ("fields", c_int64),
-                ("field", POINTER(VsGlobalField)), ("has_grid", c_bool), ("origin", c_double * 3),
-                ("spacing", c_double * 3)]
+    _fields_ = [("name", c_char_p), ("view", c_char_p), ("dimensions", c_int64),
+                ("sizes", POINTER(c_int64)), ("block", POINTER(c_int64)),
+                ("dims", POINTER(c_char_p)), ("fortran", c_bool), ("records", c_bool),
+                ("whole", c_bool), ("fields", c_int64), ("field", POINTER(VsGlobalField)),
+                ("has_grid", c_bool), ("origin", c_double * 3), ("spacing", c_double * 3)]
 
 
 class VsGlobalShape(ctypes.Structure):

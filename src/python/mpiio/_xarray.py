@@ -43,8 +43,8 @@ class MpiioBackendEntrypoint(BackendEntrypoint):
     open_dataset_parameters = ("filename_or_obj", "drop_variables", "file", "view", "ranks",
                                "defines", "decomposition")
 
-    def open_dataset(self, filename_or_obj: Any, *,
-                     drop_variables: Union[str, Iterable[str], None] = None,
+    def open_dataset(self, filename_or_obj: Any,  # type: ignore[override]
+                     drop_variables: Union[str, Iterable[str], None] = None, *,
                      file: Optional[PathLike] = None, view: Optional[str] = None,
                      ranks: Optional[int] = None, defines: Optional[Defines] = None,
                      decomposition: Optional[str] = None) -> xarray.Dataset:
