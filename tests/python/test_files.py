@@ -13,7 +13,7 @@ import zlib
 import mpiio
 import numpy as np
 import pytest
-from mpiio import _index, _library
+from mpiio import _arrays, _index, _library
 
 SHORTHAND = "darray 7x10 block,block on 2x2 of double at 64"
 
@@ -111,6 +111,8 @@ def test_a_closed_file_raises(field):
                 lambda: file.whole, file.sync, lambda: part.writable, lambda: list(file)):
         with pytest.raises(ValueError, match="closed file"):
             use()
+    with pytest.raises(ValueError, match="closed file"):
+        file._register(part)  # a slice that was made meanwhile
 
 
 def test_a_file_that_nobody_uses_is_closed(field):
@@ -225,11 +227,13 @@ def test_much_is_read_in_parts(monkeypatch):
     want = np.arange(30000, dtype="u2").reshape(10, 30, 100)
     want.tofile("a")
     monkeypatch.setattr(_index, "SCRATCH", 7000)
+    monkeypatch.setattr(_arrays, "THREADS", 3)
+    monkeypatch.setattr(_arrays, "THREAD_BYTES", 50)
     for gap in (0, 20, 100, 16384):
         monkeypatch.setattr(_index, "GAP", gap)
         view = "darray 10x30x100 none,none,none on 1x1x1 of uint16_t"
         with mpiio.open(file="a", view=view) as file:
-            for key in (np.s_[::3, ::2, ::4], np.s_[:, :, 7], np.s_[:, 5:20], np.s_[2:9, ::-7, 1:]):
+            for key in (np.s_[:], np.s_[::3, ::2, ::4], np.s_[:, :, 7], np.s_[:, 5:20], np.s_[2:9, ::-7, 1:]):
                 assert (file[0][key] == want[key]).all() and (file.whole[key] == want[key]).all()
 
 

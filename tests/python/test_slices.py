@@ -152,3 +152,28 @@ def test_external32_has_other_sizes():
         with pytest.raises(OSError, match="(?i)range"):
             file[1][0] = 2**40
     assert np.fromfile("x.dat", ">i4").tolist() == [0, 1, 2, 3, 4, -1, -2, 7, 8, 9, 10, 11]
+
+
+def test_a_slice_in_another_order_than_the_file():
+    want = np.arange(16.0).reshape(4, 4)
+    want.tofile("m.dat")
+    spec = {"viewspec": 1, "file": "m.dat", "ranks": 1, "view": {
+        "etype": "double", "memory": "Fortran", "filetype": {
+            "type": "subarray", "sizes": [4, 4], "subsizes": [4, 4], "starts": [0, 0],
+            "order": "C"}}}
+    with mpiio.open(spec, mode="r+") as file:
+        part = file[0]
+        assert part.order == "F" and (part[...] == want).all()
+        assert (part[1:3, 2:] == want[1:3, 2:]).all() and (part[2] == want[2]).all()
+        part[1:, 1:3] = want[1:, 1:3] = [[-1, -2], [-3, -4], [-5, -6]]
+    assert (np.fromfile("m.dat").reshape(4, 4) == want).all()
+
+
+def test_a_part_of_a_value_is_stored():
+    np.array([1, 2], ">i4").tofile("p.dat")
+    gaps = {"type": "resized", "lb": 0, "extent": 9, "oldtype": "long"}
+    with mpiio.open({"viewspec": 1, "file": "p.dat", "ranks": 1, "view": {
+            "etype": "long", "datarep": "external32", "buftype": gaps}}, mode="r+") as file:
+        assert file[0].dtype == np.uint8
+        file[0][1:3] = [2, 3]
+    assert np.fromfile("p.dat", ">i4").tolist() == [0x030201, 2]
