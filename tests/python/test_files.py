@@ -233,7 +233,8 @@ def test_much_is_read_in_parts(monkeypatch):
         monkeypatch.setattr(_index, "GAP", gap)
         view = "darray 10x30x100 none,none,none on 1x1x1 of uint16_t"
         with mpiio.open(file="a", view=view) as file:
-            for key in (np.s_[:], np.s_[::3, ::2, ::4], np.s_[:, :, 7], np.s_[:, 5:20], np.s_[2:9, ::-7, 1:]):
+            for key in (np.s_[:], np.s_[::3, ::2, ::4], np.s_[:, :, 7], np.s_[:, 5:20],
+                        np.s_[2:9, ::-7, 1:]):
                 assert (file[0][key] == want[key]).all() and (file.whole[key] == want[key]).all()
 
 

@@ -34,7 +34,8 @@ def test_the_structures_are_those_of_the_headers():
 
 def test_the_functions_have_as_many_arguments_as_in_the_headers():
     with open("all.c", "w", encoding="utf-8") as file:
-        file.writelines(f"#include <mpiio/{name}.h>\n" for name in ("load", "slice", "npy", "global"))
+        file.writelines(f"#include <mpiio/{name}.h>\n"
+                        for name in ("load", "slice", "npy", "global"))
     subprocess.run(["gcc", f"-I{os.environ['MPIIO_INCLUDE']}", "-fsyntax-only", "-aux-info",
                     "all.txt", "all.c"], check=True)
     with open("all.txt", encoding="utf-8") as file:

@@ -176,4 +176,6 @@ def test_a_part_of_a_value_is_stored():
             "etype": "long", "datarep": "external32", "buftype": gaps}}, mode="r+") as file:
         assert file[0].dtype == np.uint8
         file[0][1:3] = [2, 3]
+        with pytest.raises(OSError, match="(?i)range"):
+            file[0][13:15] = 1  # more than the file's four bytes can hold
     assert np.fromfile("p.dat", ">i4").tolist() == [0x030201, 2]
