@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/store_layers.h"
-
 /* The formats that have a file for each rank, by enum fs_format. */
 static const struct vs_format *const formats[FS_RANK_FORMATS] = {
     [FS_NETCDF] = &vs_netcdf, [FS_VTK] = &vs_vtk};

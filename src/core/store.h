@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "counters.h"
+#include "spec.h"
 
 #pragma GCC visibility push(default)
 #ifdef __cplusplus
@@ -27,6 +28,14 @@ struct mpiio_store;
  * device is accepted: -EISDIR for a folder, -EINVAL for other types. The caller owns the store.
  */
 int mpiio_store_open(const char *path, int flags, struct mpiio_store **store);
+
+/*
+ * Opens the spec's file like mpiio_store_open, or assembles its members. For members, flags are
+ * O_RDONLY or O_RDWR; O_CREAT creates missing members. Returns 0, or a negative errno, with why
+ * filled if the members are the cause. The spec must outlive the store.
+ */
+int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
+                          struct vs_error *why);
 
 /* Closes and frees. No other thread may use the store. NULL is allowed. */
 void mpiio_store_close(struct mpiio_store *store);
@@ -49,6 +58,12 @@ int mpiio_store_sync(struct mpiio_store *store, bool data_only);
  * UTIME_NOW and UTIME_OMIT. Thread-safe.
  */
 int mpiio_store_set_times(struct mpiio_store *store, const struct timespec times[2]);
+
+/*
+ * Returns the file's current size in bytes as slices show it, with all bytes written through this
+ * store, or a negative errno. Thread-safe.
+ */
+int64_t mpiio_store_size(struct mpiio_store *store);
 
 /* Gets the state of the file like fstat(2). st_size is the device's size for a block device. */
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st);

@@ -34,12 +34,6 @@ void mpiio_store_drop_cache(struct mpiio_store *store, struct mpiio_cache *cache
  */
 void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache);
 
-/*
- * Returns the file's current size in bytes as the slices show it, including dirty bytes, or a
- * negative errno. Thread-safe.
- */
-int64_t mpiio_store_size(struct mpiio_store *store);
-
 /* Makes reads of the store ask reader first. reader is borrowed. Call once, before slices are
    used. */
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader);

@@ -12,14 +12,6 @@
 /* Stores of the file of a spec: a single file, or one that is assembled from members. Not
    installed. */
 
-/*
- * Opens the spec's file like mpiio_store_open, or assembles its members. For members, flags are
- * O_RDONLY or O_RDWR; O_CREAT creates missing members. Returns 0, or a negative errno, with why
- * filled if the members are the cause. The spec must outlive the store.
- */
-int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_store **store,
-                          struct vs_error *why);
-
 /* Returns true if the store is assembled from members. */
 bool mpiio_store_has_members(const struct mpiio_store *store);
 

@@ -9,7 +9,6 @@
 #include "core/file/file.h"
 #include "core/file/file_lock.h"
 #include "store.h"
-#include "store_layers.h"
 
 /* The internals of a store, for the sources of slices: the layers of the data path (source.h). */
 struct mpiio_store {

@@ -171,11 +171,25 @@ def test_a_file_that_describes_itself_needs_no_spec():
         os.environ["PATH"] = path
 
 
-def test_members_are_refused():
-    with pytest.raises(OSError, match="assembled from members .mount it") as refused:
-        mpiio.open({"viewspec": 1, "members": {"count": 2, "file": "m{member}",
-                                               "view": {"filetype": {"type": "scatter"}}}})
-    assert refused.value.errno == errno.ENOTSUP
+def test_members():
+    spec = {"viewspec": 1,
+            "members": {"file": "m{i=0..1}_{j=0..2}",
+                        "view": {"etype": "int", "filetype": {
+                            "type": "subarray", "sizes": [4, 6], "subsizes": [2, 2],
+                            "starts": ["2 * i", "2 * j"], "order": "C"}}},
+            "view": {"etype": "int", "filetype": {
+                "type": "darray", "gsizes": [4, 6], "distribs": ["none", "none"],
+                "dargs": [None, None], "psizes": [1, 1], "order": "C"}}}
+    with pytest.raises(FileNotFoundError, match="m0_0"):
+        mpiio.open(spec)
+    array = np.arange(24, dtype="i4").reshape(4, 6)
+    for i in range(2):
+        for j in range(3):
+            array[2 * i:2 * i + 2, 2 * j:2 * j + 2].tofile(f"m{i}_{j}")
+    with mpiio.open(spec, mode="r+") as file:
+        assert (file.whole[...] == array).all() and (file[0][1:3, 3] == array[1:3, 3]).all()
+        file.whole[3, 1:4] = 7
+    assert (np.fromfile("m1_1", "i4") == [14, 15, 7, 7]).all()
 
 
 class Counters(ctypes.Structure):

@@ -293,7 +293,7 @@ class Whole(Array):
         self._view = view
         file = view.file
         spec, store = file._opened()
-        size = os.lseek(lib.mpiio_store_fd(store.pointer), 0, os.SEEK_END)
+        size = check(lib.mpiio_store_size(store.pointer), view.file.path)
         self._global: Owner = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
                                              view._number, size, borrowed=(spec,))
         self._facts: Any = lib.vs_global_facts(self._global.pointer).contents

@@ -13,13 +13,13 @@ import subprocess
 import threading
 import weakref
 import zlib
-from ctypes import byref, c_bool, c_char_p, c_size_t, string_at
-from errno import ENOENT, ENOTSUP, ESTALE
+from ctypes import byref, c_char_p, c_void_p
+from errno import ENOENT, ESTALE
 from typing import Any, Iterable, Iterator, Mapping, Optional, Tuple, Union
 
 from ._arrays import Slice, Whole
-from ._library import DATAREP_LOAD, DATAREP_UNLOAD, Owner, SpecError, VsHeader, VsOverrides, \
-    check, lib, make, make_explained
+from ._library import DATAREP_LOAD, DATAREP_UNLOAD, Owner, SpecError, VsError, VsHeader, \
+    VsOverrides, check, lib, make_explained
 
 PathLike = Union[str, "os.PathLike[str]"]
 Defines = Union[Mapping[str, int], Iterable[str]]
@@ -76,15 +76,18 @@ def open(spec: Union[PathLike, Mapping[str, Any], None] = None, *, file: Optiona
     loaded = _load(spec, view, overrides, ranks, decomposition)
     path = os.fsdecode(lib.vs_spec_file(loaded.pointer))
     _check_header(loaded, path)
-    try:
-        store = make(lib.mpiio_store_close, lib.mpiio_store_open, os.fsencode(path),
-                     FLAGS[mode], path=path)
-    except FileNotFoundError:
-        if "members" in _text(loaded):
-            raise OSError(ENOTSUP, "the file is assembled from members (mount it with mpiio-mount, "
-                          "and open its whole)", path) from None
-        raise
-    return File(loaded, store, path, mode, functools.partial(open, spec, **arguments))
+    return File(loaded, _open_store(loaded, path, FLAGS[mode]), path, mode,
+                functools.partial(open, spec, **arguments))
+
+
+def _open_store(spec: Owner, path: str, flags: int) -> Owner:
+    """Opens the file of a spec, or its members."""
+    pointer, why = c_void_p(), VsError()
+    result = lib.mpiio_store_open_spec(spec.pointer, flags, byref(pointer), byref(why))
+    if result < 0 and why.code:
+        raise OSError(-why.code, why.reason.decode(errors="replace"), path)
+    check(result, path)
+    return Owner(pointer.value, lib.mpiio_store_close, spec)
 
 
 def _load(spec: Union[str, Mapping[str, Any], None], view: Optional[str], overrides: VsOverrides,
@@ -129,13 +132,6 @@ def _spec_from(path: str, ranks: Optional[int], decomposition: Optional[str]) ->
     if done.returncode:
         raise SpecError(done.stderr.decode(errors="replace").strip())
     return done.stdout
-
-
-def _text(spec: Owner) -> Any:
-    """Returns the JSON of a loaded spec, or {} of shorthand."""
-    length, shorthand = c_size_t(), c_bool()
-    text = lib.vs_spec_text(spec.pointer, byref(length), byref(shorthand))
-    return {} if shorthand else json.loads(string_at(text, length.value))
 
 
 def _check_header(spec: Owner, path: str) -> None:
