@@ -47,3 +47,9 @@ tests() {
 @test "python: documentation and metadata" {
     tests documents
 }
+
+@test "python: the notebook of the examples runs as it is" {
+    run -0 /usr/bin/python3 "$top/scripts/examples/field.py"
+    [ "$(grep -c '^rank [0-3]: (8, 6, 8), mean 2[78][0-9]\.' <<<"$output")" -eq 4 ]
+    [ "$(tail -n 3 <<<"$output")" = $'300.0\n300.0\n'"['rank0.vti', 'rank1.vti', 'rank2.vti', 'rank3.vti', 'temperature.pvti']" ]
+}
