@@ -71,7 +71,7 @@ view all
   filetype   byte
   datarep    native
   tile       1 of 1 byte
-  array      all(record) of byte, 24
+  array      all(all_record) of byte, 24
   ranks      0-2: 24 bytes, 24 etypes, 1 run each
   in all     72 bytes in slices, of a file of 24
   partition  no: 0 bytes are in no slice, 1 in several (period 1 byte, coverage 100 %, closed form)
@@ -105,7 +105,7 @@ view blocks
   filetype   {"type":"hpf_block","size":4}
   datarep    native
   tile       0 to 4 of 8 bytes
-  array      blocks(record, blocks_dim_0) of short, 3 x 4 in blocks of 1 x 2
+  array      blocks(blocks_record, blocks_dim_0) of short, 3 x 4 in blocks of 1 x 2
   ranks      0-1: 12 bytes, 6 etypes, 3 runs each
              2: nothing
   in all     24 of the file's 24 bytes

@@ -109,16 +109,40 @@ int vs_labels_check(const struct vs_source *source, struct vs_error *error)
     return result || !global ? result : check_global(source, error, global);
 }
 
-/* Names the dimensions: by "dims", or dim_0, ... with the view's name if there are several. */
+/* Returns true if "dims" has the name. */
+static bool occurs(const json_t *dims, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(dims); i++)
+        if (strcmp(json_string_value(json_array_get(dims, i)), name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Returns the default name of a dimension, or NULL. The view's name precedes it if views have
+ * names: dimensions with one name must have one size in all arrays of a file. Names of "dims" are
+ * avoided, of which there are at most VS_GLOBAL_DIMENSIONS.
+ */
+static const char *default_name(struct vs_global *global, const json_t *dims, const char *dimension)
+{
+    const char *view = vs_spec_view_name(global->spec, global->index);
+    char text[NAME_MAX_LENGTH + 40 + VS_GLOBAL_DIMENSIONS];
+
+    snprintf(text, NAME_MAX_LENGTH + 40, "%.*s%s%s", NAME_MAX_LENGTH, view ? view : "",
+             view ? "_" : "", dimension);
+    while (occurs(dims, text))
+        strcat(text, "_");
+    return vs_arena_text(&global->arena, text);
+}
+
+/* Names the dimensions: by "dims", or dim_0, ..., record and value. */
 static int name_dimensions(struct vs_global *global, const json_t *dims, struct vs_error *error)
 {
     struct vs_global_facts *facts = &global->facts;
-    const char *view = vs_spec_view_name(global->spec, global->index);
     int64_t n = facts->dimensions, given = (int64_t)json_array_size(dims);
     int64_t values = facts->fields == 1 && facts->field[0].values > 1;
     const char **names = vs_arena_array(&global->arena, n + 1, sizeof(*names));
     bool first = facts->records && !facts->fortran;
-    char text[300];
 
     if (dims && given != n && given != n + facts->records + values)
         return vs_global_fail(global, error,
@@ -130,21 +154,20 @@ static int name_dimensions(struct vs_global *global, const json_t *dims, struct 
         bool record = facts->records && i == (first ? 0 : n);
         /* The values come last in C order, first in Fortran order. */
         int64_t at = given == n ? d : i + (facts->fortran ? values : 0);
+        char text[40];
 
-        snprintf(text, sizeof(text), "%s%s", view ? view : "", view ? "_" : "");
-        if (record)
-            snprintf(text, sizeof(text), "record");
-        else
-            snprintf(text + strlen(text), 40, "dim_%lld", (long long)d);
+        snprintf(text, sizeof(text), "dim_%lld", (long long)d);
         d += !record;
         if (given && !(record && given == n))
             names[i] = json_string_value(json_array_get(dims, (size_t)at));
         else
-            names[i] = vs_arena_text(&global->arena, text);
+            names[i] = default_name(global, dims, record ? "record" : text);
     }
     if (given > n && values)
         global->field[0].value_dim =
             json_string_value(json_array_get(dims, facts->fortran ? 0 : (size_t)given - 1));
+    else if (values)
+        global->field[0].value_dim = default_name(global, dims, "value");
     facts->dims = names;
     return global->arena.failure ? vs_global_no_memory(global, error) : 0;
 }
