@@ -35,4 +35,12 @@ double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t
 /* The name of a field in a file: its own, or the array's if it is the only field. */
 const char *vs_export_name(const struct vs_global *global, int64_t field);
 
+/*
+ * local.c: sets *records to the number of complete records in a rank's part, in a file of that
+ * size. It differs from vs_global_records if the records themselves are distributed: without
+ * dimensions. Returns 0 or a negative errno with error filled.
+ */
+int vs_global_local_records(const struct vs_global *global, int64_t rank, int64_t file_size,
+                            int64_t *records, struct vs_error *error);
+
 #endif

@@ -135,6 +135,33 @@ static json_t *box_type(const struct vs_global *global, json_t *view, const json
     return box;
 }
 
+/* Returns the text of an integer or expression; "1" if it is absent. The caller frees it. */
+static char *expression(const json_t *value)
+{
+    if (value == NULL)
+        return strdup("1");
+    return json_is_string(value) ? strdup(json_string_value(value))
+                                 : json_dumps(value, JSON_ENCODE_ANY);
+}
+
+/* Makes "tiles" of a scatter count its elements: each rank has a block of them in a tile. */
+static int count_elements(json_t *view, const json_t *scatter)
+{
+    json_t *tiles = json_object_get(view, "tiles");
+    char *count = expression(tiles), *text = NULL;
+    char *block = expression(json_object_get(scatter, "blocklength"));
+    int error = -ENOMEM;
+
+    if (tiles == NULL)
+        error = 0;
+    else if (count && block && asprintf(&text, "(%s) * (%s) * ranks", count, block) >= 0)
+        error = json_object_set_new(view, "tiles", json_string(text)) ? -ENOMEM : 0;
+    free(count);
+    free(block);
+    free(text);
+    return error;
+}
+
 /*
  * Returns the VIEW of the whole array as a rank's view describes it, or NULL if memory is
  * exhausted.
@@ -157,10 +184,12 @@ static json_t *whole_of(const struct vs_global *global, int64_t rank)
     if (global->facts.whole)
         return whole;
     old = json_object_get(inner, "oldtype");
-    if (global->facts.dimensions == 0)
-        inner = old ? json_incref(old) : json_string("etype");
-    else
+    if (global->facts.dimensions != 0)
         inner = kind_of(inner) > HPF_CYCLIC ? NULL : box_type(global, whole, inner, NULL, NULL);
+    else if (count_elements(whole, inner))
+        inner = NULL;
+    else
+        inner = old ? json_incref(old) : json_string("etype");
     if (inner == NULL ||
         json_object_set_new(whole, "filetype", vs_global_replaced(global, type, inner))) {
         json_decref(whole);

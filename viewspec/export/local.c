@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "export_private.h"
 #include "global_private.h"
 #include "viewspec/map_private.h"
 #include "viewspec/types/view.h"
@@ -142,4 +143,20 @@ int vs_global_slice(const struct vs_global *global, int64_t rank, int64_t field,
         vs_spec_view_of(global->spec, global->index, json, rank, view, &ranks, error);
     json_decref(json);
     return error->code;
+}
+
+int vs_global_local_records(const struct vs_global *global, int64_t rank, int64_t file_size,
+                            int64_t *records, struct vs_error *error)
+{
+    struct vs_view *view;
+
+    *records = vs_global_records(global, file_size);
+    if (global->facts.whole || global->facts.dimensions > 0)
+        return 0;
+    if (vs_spec_view(global->spec, global->index, rank, &view, error))
+        return error->code;
+    *records =
+        vs_view_positions(view, file_size) / vs_map_facts(vs_view_map(global->view))->tile_size;
+    vs_view_unref(view);
+    return 0;
 }

@@ -36,13 +36,18 @@ struct variable {
     enum nc_type type;
     int64_t field; /* or -1: the coordinates of a dimension of the array, from start on */
     int64_t dimension, start;
-    int64_t length; /* bytes */
+    int64_t length;       /* bytes */
+    struct vs_view *view; /* of the values of a field; a reference */
     int dimensions;
     int dims[VS_GLOBAL_DIMENSIONS + 1]; /* numbers of the dimensions, the slowest first */
 };
 
 struct netcdf {
     const struct vs_global *global;
+    int64_t rank;          /* -1: all ranks */
+    int64_t file_size;     /* of the shared file */
+    int64_t records;       /* of the array; 1 if it has none */
+    struct vs_local local; /* the rank's part */
     int dim_count, variable_count;
     const char *dim_names[DIMS_MAX];
     int64_t dim_sizes[DIMS_MAX];
@@ -67,74 +72,142 @@ static enum nc_type type_of(const struct vs_basic *basic)
     return basic->kind == VS_INTEGER || basic->kind == VS_LOGICAL ? integers[size] : naturals[size];
 }
 
-/* Returns the number of a dimension, which is added if it is new; -1 if there is no room. */
-static int dimension(struct netcdf *netcdf, const char *name, int64_t size)
+static int fail(struct vs_error *error, const char *reason)
 {
-    for (int i = 0; i < netcdf->dim_count; i++)
-        if (strcmp(netcdf->dim_names[i], name) == 0 && netcdf->dim_sizes[i] == size)
-            return i;
+    error->code = -EINVAL;
+    snprintf(error->reason, sizeof(error->reason), "%s", reason);
+    return -EINVAL;
+}
+
+/* Returns the number of a dimension, which is added if it is new, or -EINVAL with error filled. */
+static int dimension(struct netcdf *netcdf, const char *name, int64_t size, struct vs_error *error)
+{
+    int i = 0;
+
+    while (i < netcdf->dim_count && strcmp(netcdf->dim_names[i], name) != 0)
+        i++;
+    if (i < netcdf->dim_count && netcdf->dim_sizes[i] == size)
+        return i;
+    if (i < netcdf->dim_count) {
+        fail(error, "");
+        snprintf(error->reason, sizeof(error->reason),
+                 "two dimensions of different lengths are called \"%s\"", name);
+        return -EINVAL;
+    }
     if (netcdf->dim_count == DIMS_MAX)
-        return -1;
-    netcdf->dim_names[netcdf->dim_count] = name;
-    netcdf->dim_sizes[netcdf->dim_count] = size;
-    return netcdf->dim_count++;
+        return fail(error, "the array has too many dimensions for netCDF");
+    netcdf->dim_names[i] = name;
+    netcdf->dim_sizes[i] = size;
+    netcdf->dim_count++;
+    return i;
 }
 
 static int add_dimension(struct netcdf *netcdf, struct variable *variable, const char *name,
-                         int64_t size)
+                         int64_t size, struct vs_error *error)
 {
-    int number = dimension(netcdf, name, size);
+    int number = dimension(netcdf, name, size, error);
 
+    if (number < 0)
+        return number;
     variable->dims[variable->dimensions++] = number;
-    return number < 0 || __builtin_mul_overflow(variable->length, size, &variable->length) ? -EINVAL
-                                                                                           : 0;
+    return __builtin_mul_overflow(variable->length, size, &variable->length)
+               ? fail(error, "the array is too large for netCDF")
+               : 0;
+}
+
+/* Returns true if the file shows no element: the rank owns none, or there is no record. */
+static bool is_empty(const struct netcdf *netcdf)
+{
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        if (netcdf->local.count[d] == 0)
+            return true;
+    return netcdf->records == 0;
+}
+
+/* Compiles the view of a field's values. */
+static int compile(const struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
+{
+    static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
+    const struct vs_global *global = netcdf->global;
+    struct vs_box box = {.field = variable->field,
+                         .records = netcdf->records,
+                         .start = zeros,
+                         .count = vs_global_facts(global)->sizes,
+                         .raw = vs_global_is_raw(global)};
+
+    if (netcdf->rank < 0)
+        return vs_global_box(global, &box, &variable->view, error);
+    return vs_global_slice(global, netcdf->rank, box.field, box.raw, &variable->view, error);
+}
+
+/* Adds the dimensions of a field's variable. */
+static int set_dimensions(struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
+{
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    const struct vs_global_field *field = &facts->field[variable->field];
+    bool first = facts->fortran ? field->values > 1 : facts->records;
+    struct vs_global_shape shape;
+
+    vs_global_shape(netcdf->global, variable->field, netcdf->records, &shape);
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        shape.sizes[d + first] = netcdf->local.count[d];
+    for (int i = 0; i < shape.dimensions; i++) {
+        int d = facts->fortran ? shape.dimensions - 1 - i : i;
+
+        if (add_dimension(netcdf, variable, shape.dims[d], shape.sizes[d], error))
+            return error->code;
+    }
+    return field->basic->parts == 2 ? add_dimension(netcdf, variable, "complex", 2, error) : 0;
 }
 
 /*
  * Adds the variable of a field. Nothing is added if the format lacks its type, or if it is empty: a
  * dimension of length 0 would be netCDF's unlimited one.
  */
-static int add_field(struct netcdf *netcdf, int64_t field, int64_t records,
-                     const struct vs_local *local)
+static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
-    const struct vs_basic *basic = facts->field[field].basic;
+    const struct vs_basic *basic = vs_global_facts(netcdf->global)->field[number].basic;
     struct variable *variable = &netcdf->variables[netcdf->variable_count];
-    bool first = facts->records && !facts->fortran;
-    struct vs_global_shape shape;
+    int failure;
 
-    *variable = (struct variable){.name = vs_export_name(netcdf->global, field),
+    if (type_of(basic) == NC_NONE || is_empty(netcdf))
+        return 0;
+    *variable = (struct variable){.name = vs_export_name(netcdf->global, number),
                                   .type = type_of(basic),
-                                  .field = field,
+                                  .field = number,
                                   .length = basic->size / basic->parts};
-    vs_global_shape(netcdf->global, field, records, &shape);
-    first += facts->fortran && facts->field[field].values > 1;
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        shape.sizes[d + first] = local->count[d];
-    for (int i = 0; i < shape.dimensions; i++) {
-        int d = facts->fortran ? shape.dimensions - 1 - i : i;
-
-        if (shape.sizes[d] == 0 || variable->type == NC_NONE)
-            return 0;
-        if (add_dimension(netcdf, variable, shape.dims[d], shape.sizes[d]))
-            return -EINVAL;
-    }
-    if (basic->parts == 2 && add_dimension(netcdf, variable, "complex", 2))
-        return -EINVAL;
-    netcdf->variable_count++;
-    return 0;
+    if (set_dimensions(netcdf, variable, error))
+        return error->code;
+    failure = compile(netcdf, variable, error);
+    netcdf->variable_count += failure == 0;
+    return failure;
 }
 
-/* Adds a variable of the coordinates of each dimension, with the dimension's name. */
-static int add_coordinates(struct netcdf *netcdf, const struct vs_local *local)
+static bool has_variable(const struct netcdf *netcdf, const char *name)
+{
+    for (int i = 0; i < netcdf->variable_count; i++)
+        if (strcmp(netcdf->variables[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Adds a variable of the coordinates of each dimension, with the dimension's name, unless a field
+ * has that name.
+ */
+static int add_coordinates(struct netcdf *netcdf, struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    const struct vs_local *local = &netcdf->local;
 
     for (int64_t d = 0; d < facts->dimensions; d++) {
         struct variable *variable = &netcdf->variables[netcdf->variable_count];
         const char *name = facts->dims[d + (facts->records && !facts->fortran)];
 
-        if (local->count[d] == 0 || local->count[d] > VS_COORDINATES_MAX)
+        if (local->count[d] == 0 || local->count[d] > VS_COORDINATES_MAX ||
+            has_variable(netcdf, name))
             continue;
         *variable = (struct variable){.name = name,
                                       .type = NC_DOUBLE,
@@ -142,8 +215,8 @@ static int add_coordinates(struct netcdf *netcdf, const struct vs_local *local)
                                       .dimension = d,
                                       .start = local->start[d],
                                       .length = sizeof(double)};
-        if (add_dimension(netcdf, variable, name, local->count[d]))
-            return -EINVAL;
+        if (add_dimension(netcdf, variable, name, local->count[d], error))
+            return error->code;
         netcdf->variable_count++;
     }
     return 0;
@@ -247,65 +320,68 @@ static int add_coordinate_data(const struct netcdf *netcdf, const struct variabl
     return vs_export_text(file, text, variable->length);
 }
 
-/* Compiles the view of a rank's part of a field, or of the whole field if rank is -1. */
-static int compile(const struct vs_global *global, int64_t rank, int64_t field, int64_t records,
-                   struct vs_view **view, struct vs_error *error)
+/* Adds the data of a variable, whose view the file takes. */
+static int add_data(const struct netcdf *netcdf, struct variable *variable, struct vs_export *file)
 {
-    static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
-    bool raw = vs_global_is_raw(global);
-    struct vs_box box = {.field = field, .records = records, .start = zeros, .raw = raw};
-
-    box.count = vs_global_facts(global)->sizes;
-    return rank < 0 ? vs_global_box(global, &box, view, error)
-                    : vs_global_slice(global, rank, field, raw, view, error);
-}
-
-static int add_data(const struct netcdf *netcdf, const struct variable *variable, int64_t rank,
-                    int64_t records, struct vs_export *file, struct vs_error *error)
-{
-    const struct vs_global_field *field;
-    struct vs_values values = {0};
+    struct vs_values values = {.view = variable->view};
     int failure;
 
     if (variable->field < 0)
         return add_coordinate_data(netcdf, variable, file);
-    field = &vs_global_facts(netcdf->global)->field[variable->field];
-    failure = compile(netcdf->global, rank, variable->field, records, &values.view, error);
-    values.swap = vs_export_swap(netcdf->global, field);
-    if (!failure)
-        failure = vs_export_values(file, &values, variable->length);
+    values.swap =
+        vs_export_swap(netcdf->global, &vs_global_facts(netcdf->global)->field[variable->field]);
+    variable->view = NULL;
+    failure = vs_export_values(file, &values, variable->length);
     return failure ? failure : vs_export_zeros(file, padded(variable->length) - variable->length);
 }
 
-static int fail(struct vs_error *error, const char *reason)
-{
-    error->code = -EINVAL;
-    snprintf(error->reason, sizeof(error->reason), "%s", reason);
-    return -EINVAL;
-}
-
-/* Makes a file of the ranks' parts in local. */
-static int make(struct netcdf *netcdf, int64_t rank, int64_t file_size, struct vs_local *local,
-                struct vs_export *file, struct vs_error *error)
+/* Makes the file of the ranks' parts in local. */
+static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
-    int64_t records = vs_global_records(netcdf->global, file_size);
     int failure = 0;
     bool any = false;
 
-    for (int64_t i = 0; i < facts->fields; i++) {
+    for (int64_t i = 0; i < facts->fields && !failure; i++) {
         any = any || type_of(facts->field[i].basic) != NC_NONE;
-        if (add_field(netcdf, i, facts->records ? records : 1, local))
-            return fail(error, "the array is too large for netCDF");
+        failure = add_field(netcdf, i, error);
     }
-    if (!any)
-        return fail(error, "netCDF has no type for the values");
-    if (facts->has_grid && local->box && add_coordinates(netcdf, local))
-        return fail(error, "the array is too large for netCDF");
-    failure = add_header(netcdf, file);
+    if (!failure && !any)
+        failure = fail(error, "netCDF has no type for the values");
+    if (!failure && facts->has_grid && netcdf->local.box)
+        failure = add_coordinates(netcdf, error);
+    if (!failure)
+        failure = add_header(netcdf, file);
     for (int i = 0; i < netcdf->variable_count && !failure; i++)
-        failure = add_data(netcdf, &netcdf->variables[i], rank, facts->records ? records : 1, file,
-                           error);
+        failure = add_data(netcdf, &netcdf->variables[i], file);
+    return failure;
+}
+
+static void free_netcdf(struct netcdf *netcdf)
+{
+    for (int i = 0; i < netcdf->variable_count; i++)
+        vs_view_unref(netcdf->variables[i].view);
+    free(netcdf->variables);
+    free(netcdf);
+}
+
+/* Finds the rank's part, and the number of records. */
+static int find_part(struct netcdf *netcdf, struct vs_error *error)
+{
+    const struct vs_global *global = netcdf->global;
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int failure;
+
+    if (facts->records)
+        netcdf->records = vs_global_records(global, netcdf->file_size);
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        netcdf->local.count[d] = facts->sizes[d];
+    if (netcdf->rank < 0)
+        return 0;
+    failure = vs_global_local(global, netcdf->rank, &netcdf->local, error);
+    if (!failure && facts->records)
+        failure = vs_global_local_records(global, netcdf->rank, netcdf->file_size, &netcdf->records,
+                                          error);
     return failure;
 }
 
@@ -314,22 +390,19 @@ static int make_file(const struct vs_global *global, int64_t rank, int64_t file_
 {
     const struct vs_global_facts *facts = vs_global_facts(global);
     struct netcdf *netcdf = calloc(1, sizeof(*netcdf));
-    struct vs_local local = {.box = true};
     int result = -ENOMEM;
 
     if (netcdf == NULL)
         return -ENOMEM;
-    netcdf->global = global;
+    *netcdf = (struct netcdf){
+        .global = global, .rank = rank, .file_size = file_size, .records = 1, .local.box = true};
     netcdf->variables =
         calloc((size_t)(facts->fields + facts->dimensions), sizeof(*netcdf->variables));
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        local.count[d] = facts->sizes[d];
     if (netcdf->variables)
-        result = rank < 0 ? 0 : vs_global_local(global, rank, &local, error);
+        result = find_part(netcdf, error);
     if (!result)
-        result = make(netcdf, rank, file_size, &local, file, error);
-    free(netcdf->variables);
-    free(netcdf);
+        result = make(netcdf, file, error);
+    free_netcdf(netcdf);
     return result;
 }
 
