@@ -21,7 +21,8 @@ struct vs_values {
     /*
      * In the file the values are an array of the shape `padded`, of which the slice is the box from
      * the first element on with the shape `count`; the rest is zeros. The slowest dimension comes
-     * first. Without dimensions they are the slice as it is. element is in bytes.
+     * first, and the last one is padded. Without dimensions they are the slice as it is. element is
+     * in bytes.
      */
     int dimensions;
     int64_t count[VS_GLOBAL_DIMENSIONS], padded[VS_GLOBAL_DIMENSIONS];
@@ -54,6 +55,7 @@ struct vs_format {
     const char *suffix;       /* of a rank's file, with its dot */
     const char *whole_suffix; /* of the file for all ranks */
     const char *whole;        /* its name without the suffix; NULL: the array's name */
+    int64_t most;             /* the file for all ranks exists with up to this many; 0: always */
     int (*rank)(const struct vs_global *global, int64_t rank, int64_t file_size,
                 struct vs_export *file, struct vs_error *error);
     int (*all)(const struct vs_global *global, int64_t file_size, int width, struct vs_export *file,
@@ -71,12 +73,17 @@ extern const struct vs_format vs_vtk;    /* VTK ImageData, and its parallel form
 struct vs_zarr;
 
 /*
- * Makes a store of global arrays, which are borrowed and must outlive it. Returns 0, -ENOMEM, or
- * -EINVAL with the reason in error.
+ * Makes a store of global arrays, which are borrowed and must outlive it. Its chunks keep the
+ * shapes that suit a file of file_size bytes, so that a program that has read their shapes can read
+ * them while the file grows. Returns 0, -ENOMEM, or -EINVAL with the reason in error.
  */
-int vs_zarr_new(const struct vs_global *const *globals, size_t count, struct vs_zarr **zarr,
-                struct vs_error *error);
+int vs_zarr_new(const struct vs_global *const *globals, size_t count, int64_t file_size,
+                struct vs_zarr **zarr, struct vs_error *error);
 void vs_zarr_free(struct vs_zarr *zarr);
+
+/* The most nodes of a store, and the most files of a node that are found. */
+#define VS_ZARR_NODES ((int64_t)1 << 18)
+#define VS_ZARR_FILES (((int64_t)1 << 41) - 2)
 
 /* Returns the number of nodes. */
 int64_t vs_zarr_nodes(const struct vs_zarr *zarr);

@@ -67,7 +67,9 @@ static int add_zarr(struct fs_exports *exports, struct vs_error *error)
     for (size_t view = 0; globals != NULL && view < exports->views; view++)
         if (exports->globals[view] != NULL)
             globals[count++] = exports->globals[view];
-    result = globals != NULL ? vs_zarr_new(globals, count, &exports->zarr, error) : -ENOMEM;
+    result = globals != NULL
+                 ? vs_zarr_new(globals, count, file_size(exports), &exports->zarr, error)
+                 : -ENOMEM;
     free(globals);
     return result;
 }
@@ -140,6 +142,15 @@ bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_forma
     return view < exports->views && exports->formats[view] & 1u << format;
 }
 
+/* Returns true if a view has a file for all ranks. */
+static bool has_whole(const struct fs_exports *exports, size_t view, enum fs_format format)
+{
+    int64_t most = formats[format]->most;
+
+    return fs_exports_has(exports, view, format) &&
+           (most == 0 || vs_global_ranks(exports->globals[view]) <= most);
+}
+
 /* Writes the name of the file for all ranks of a view. */
 static void whole_name(const struct fs_exports *exports, size_t view, enum fs_format format,
                        char *name)
@@ -180,7 +191,7 @@ bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bo
     }
     for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
          format++) {
-        if (!fs_exports_has(exports, folder.view, (enum fs_format)format))
+        if (!has_whole(exports, folder.view, (enum fs_format)format))
             continue;
         whole_name(exports, folder.view, (enum fs_format)format, whole);
         *node = (struct fs_node){
@@ -215,7 +226,7 @@ bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, b
     }
     for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
          format++) {
-        if (!fs_exports_has(exports, folder.view, (enum fs_format)format) || (*index)-- != 0)
+        if (!has_whole(exports, folder.view, (enum fs_format)format) || (*index)-- != 0)
             continue;
         whole_name(exports, folder.view, (enum fs_format)format, name);
         *node = (struct fs_node){

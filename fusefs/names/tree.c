@@ -20,6 +20,8 @@
 #define EXPORT_BIT    ((uint64_t)1 << 62)
 #define EXPORT_VIEW   44
 #define EXPORT_FORMAT 41
+_Static_assert(VS_ZARR_FILES + 2 == (int64_t)1 << EXPORT_FORMAT, "a file of a store has a number");
+_Static_assert(VS_ZARR_NODES == (int64_t)1 << (62 - EXPORT_VIEW), "a node of a store has one");
 /*
  * The width of the first view's inode numbers. The bits above hold the round of fs_tree_renumber.
  */

@@ -127,7 +127,8 @@ static void root_attributes(const struct fs_session *session, struct stat *st)
     st->st_mode = S_IFDIR | 0755;
     st->st_uid = geteuid();
     st->st_gid = getegid();
-    st->st_nlink = 3 + (session->tree.folders ? session->tree.views : 0);
+    st->st_nlink =
+        3 + (session->tree.folders ? session->tree.views : 0) + (session->exports.zarr != NULL);
 }
 
 static int export_attributes(struct fs_session *session, struct fs_node node,
@@ -180,7 +181,8 @@ static int fixed_attributes(struct fs_session *session, struct fs_node node, str
         return 0;
     default:
         st->st_mode = S_IFDIR | 0555;
-        st->st_nlink = 2;
+        /* 1: the number of folders in it is unknown */
+        st->st_nlink = node.kind == FS_EXPORT_FOLDER ? 1 : 2;
         return 0;
     }
 }

@@ -157,14 +157,6 @@ static int read_padded(struct mpiio_slice *slice, const struct vs_values *values
     return error;
 }
 
-static bool is_padded(const struct vs_values *values)
-{
-    for (int d = 0; d < values->dimensions; d++)
-        if (values->count[d] != values->padded[d])
-            return true;
-    return false;
-}
-
 static int read_piece(const struct mpiio_export *export, size_t index, char *buffer, size_t size,
                       int64_t offset)
 {
@@ -174,7 +166,7 @@ static int read_piece(const struct mpiio_export *export, size_t index, char *buf
         memcpy(buffer, piece->text + offset, size);
     else if (piece->values.view == NULL)
         memset(buffer, 0, size);
-    else if (is_padded(&piece->values))
+    else if (piece->values.dimensions > 0)
         return read_padded(export->slices[index], &piece->values, buffer, size, offset);
     else
         return read_values(export->slices[index], &piece->values, buffer, size, offset);

@@ -44,7 +44,16 @@ int vs_export_zeros(struct vs_export *file, int64_t length)
 
 int vs_export_values(struct vs_export *file, const struct vs_values *values, int64_t length)
 {
-    return add(file, &(struct vs_piece){.length = length, .values = *values});
+    struct vs_piece piece = {.length = length, .values = *values};
+    struct vs_values *own = &piece.values;
+
+    /* Rows without padding are parts of one element. */
+    for (; own->dimensions > 0; own->dimensions--) {
+        if (own->count[own->dimensions - 1] != own->padded[own->dimensions - 1])
+            break;
+        own->element *= own->padded[own->dimensions - 1];
+    }
+    return add(file, &piece);
 }
 
 int64_t vs_export_element(const struct vs_global_field *field)

@@ -12,7 +12,10 @@ int vs_export_text(struct vs_export *file, char *text, int64_t length);
 /* Adds `length` zeros. */
 int vs_export_zeros(struct vs_export *file, int64_t length);
 
-/* Adds values, and takes the ownership of their view, also on failure. */
+/*
+ * Adds values, and takes the ownership of their view, also on failure. Their last dimensions may be
+ * without padding.
+ */
 int vs_export_values(struct vs_export *file, const struct vs_values *values, int64_t length);
 
 /* Returns the bytes of an element of a field, in memory. */

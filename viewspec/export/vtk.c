@@ -59,14 +59,26 @@ static int64_t dimension_of(const struct vs_global_facts *facts, int64_t axis)
     return facts->fortran ? axis : facts->dimensions - 1 - axis;
 }
 
+static int64_t cells_of(const struct vs_global_facts *facts, const struct vs_local *local)
+{
+    int64_t cells = 1;
+
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        cells *= local->count[d];
+    return cells;
+}
+
+/* Writes an extent. 0 to 0 is an axis that the image lacks, so nothing at all is 0 to -1. */
 static void put_extent(FILE *out, const char *key, const struct vs_global_facts *facts,
                        const struct vs_local *local)
 {
+    bool empty = cells_of(facts, local) == 0;
+
     fprintf(out, " %s=\"", key);
     for (int64_t axis = 0; axis < 3; axis++) {
         int64_t d = axis < facts->dimensions ? dimension_of(facts, axis) : 0;
-        int64_t start = axis < facts->dimensions ? local->start[d] : 0;
-        int64_t count = axis < facts->dimensions ? local->count[d] : 0;
+        int64_t start = axis < facts->dimensions && !empty ? local->start[d] : 0;
+        int64_t count = empty ? -1 : axis < facts->dimensions ? local->count[d] : 0;
 
         fprintf(out, "%s%lld %lld", axis ? " " : "", (long long)start, (long long)(start + count));
     }
@@ -154,15 +166,6 @@ static const char *first_name(const struct vs_global *global)
     while (type_of(vs_global_facts(global)->field[i].basic) == NULL)
         i++;
     return vs_export_name(global, i);
-}
-
-static int64_t cells_of(const struct vs_global_facts *facts, const struct vs_local *local)
-{
-    int64_t cells = 1;
-
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        cells *= local->count[d];
-    return cells;
 }
 
 static int add_header(const struct vs_global *global, const struct vs_local *local, int64_t cells,
@@ -270,8 +273,6 @@ static int make_all(const struct vs_global *global, int64_t file_size, int width
 
     if (failure)
         return failure;
-    if (vs_global_ranks(global) > RANKS_MAX)
-        return fail(error, "a file of VTK refers to at most 65536 ranks");
     out = open_memstream(&text, &length);
     if (out == NULL)
         return -ENOMEM;
@@ -291,6 +292,7 @@ static int make_all(const struct vs_global *global, int64_t file_size, int width
 const struct vs_format vs_vtk = {
     .suffix = ".vti",
     .whole_suffix = ".pvti",
+    .most = RANKS_MAX,
     .rank = make_rank,
     .all = make_all,
 };

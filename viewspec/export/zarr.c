@@ -4,19 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunks.h"
 #include "export_private.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/types/npy_type.h"
 
 /*
- * A Zarr store, version 2, uncompressed. A chunk is a block of the ranks if these own blocks of a
- * regular grid, else a number of rows or planes. Chunks at the upper edges are padded with zeros,
- * as the format requires. Values keep the byte order of the file, which the dtype names.
+ * A Zarr store, version 2, uncompressed. Chunks at the upper edges are padded with zeros, as the
+ * format requires. Values keep the byte order of the file, which the dtype names.
  */
-
-/* The size of a chunk that is chosen by rows, and the largest block of a rank, in bytes. */
-#define CHUNK_BYTES ((int64_t)64 << 20)
-#define BLOCK_BYTES ((int64_t)512 << 20)
 
 enum node_kind { GROUP, FIELD, COORDINATES };
 
@@ -25,6 +21,7 @@ struct node {
     char *name; /* of its folder; "" for the store itself */
     int64_t up; /* the node that contains it; -1: none */
     const struct vs_global *global;
+    int64_t records;   /* of the file for which the store was made */
     int64_t field;     /* FIELD */
     int64_t dimension; /* COORDINATES: of the array */
 };
@@ -40,15 +37,6 @@ enum { ATTRIBUTES, METADATA, CONSOLIDATED };
 static const char *const group_files[FIXED] = {".zattrs", ".zgroup", ".zmetadata"};
 static const char *const array_files[FIXED] = {".zattrs", ".zarray", NULL};
 
-/* The layout of an array: the shape and the chunks, in the order of the shape. */
-struct layout {
-    struct vs_global_shape shape; /* block is a chunk */
-    bool fortran;
-    int64_t element; /* bytes */
-    int64_t chunks;
-    int64_t grid[VS_GLOBAL_DIMENSIONS]; /* chunks along each dimension */
-};
-
 static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t file)
 {
     const char *name = zarr->nodes[node].kind == GROUP ? group_files[file] : array_files[file];
@@ -56,86 +44,16 @@ static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t 
     return file == CONSOLIDATED && node != 0 ? NULL : name;
 }
 
-/* Returns the number of the shape's dimension that is number i from the slowest. */
-static int slowest(const struct layout *layout, int i)
-{
-    return layout->fortran ? layout->shape.dimensions - 1 - i : i;
-}
-
-static int64_t chunk_bytes(const struct layout *layout)
-{
-    int64_t bytes = layout->element;
-
-    for (int d = 0; d < layout->shape.dimensions; d++)
-        if (__builtin_mul_overflow(bytes, layout->shape.block[d], &bytes))
-            return INT64_MAX;
-    return bytes;
-}
-
-/* Makes chunks of rows or planes: the slowest dimensions are cut until a chunk is small enough. */
-static void choose_rows(struct layout *layout)
-{
-    for (int i = 0; i < layout->shape.dimensions && chunk_bytes(layout) > CHUNK_BYTES; i++) {
-        int64_t *size = &layout->shape.block[slowest(layout, i)];
-        int64_t all = *size, one;
-
-        *size = 1;
-        one = chunk_bytes(layout);
-        if (one < CHUNK_BYTES)
-            *size = CHUNK_BYTES / one < all ? CHUNK_BYTES / one : all;
-    }
-}
-
-/* Several small records make a chunk if no rank owns a part of one. */
-static void choose_records(const struct vs_global_facts *facts, struct layout *layout)
-{
-    int64_t *records = &layout->shape.block[slowest(layout, 0)], bytes = chunk_bytes(layout);
-    int64_t all = layout->shape.sizes[slowest(layout, 0)];
-
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        if (facts->block[d] != facts->sizes[d])
-            return;
-    if (facts->records && bytes < CHUNK_BYTES)
-        *records = CHUNK_BYTES / bytes < all ? CHUNK_BYTES / bytes : all ? all : 1;
-}
-
-static void field_layout(const struct node *node, int64_t file_size, struct layout *layout)
-{
-    const struct vs_global_facts *facts = vs_global_facts(node->global);
-    int64_t records = vs_global_records(node->global, file_size);
-    bool regular = false;
-
-    layout->fortran = facts->fortran;
-    layout->element = facts->field[node->field].basic->size;
-    vs_global_shape(node->global, node->field, facts->records ? records : 1, &layout->shape);
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        regular = regular || facts->block[d] != facts->sizes[d];
-    if (!regular || chunk_bytes(layout) > BLOCK_BYTES)
-        choose_rows(layout);
-    choose_records(facts, layout);
-}
-
 static void layout_of(const struct vs_zarr *zarr, int64_t number, int64_t file_size,
-                      struct layout *layout)
+                      struct vs_chunks *layout)
 {
     const struct node *node = &zarr->nodes[number];
-    const struct vs_global_facts *facts = vs_global_facts(node->global);
 
-    *layout = (struct layout){.chunks = 1};
-    if (node->kind == FIELD) {
-        field_layout(node, file_size, layout);
-    } else {
-        layout->element = sizeof(double);
-        layout->shape.dimensions = 1;
-        layout->shape.sizes[0] = layout->shape.block[0] = facts->sizes[node->dimension];
-        layout->shape.dims[0] = node->name;
-    }
-    for (int d = 0; d < layout->shape.dimensions; d++) {
-        layout->grid[d] =
-            (layout->shape.sizes[d] + layout->shape.block[d] - 1) / layout->shape.block[d];
-        if (__builtin_mul_overflow(layout->chunks, layout->grid[d], &layout->chunks))
-            layout->chunks = INT64_MAX;
-    }
+    if (node->kind == FIELD)
+        vs_chunks_of_field(node->global, node->field, node->records, file_size, layout);
+    else
+        vs_chunks_of_line(node->name, vs_global_facts(node->global)->sizes[node->dimension],
+                          sizeof(double), layout);
 }
 
 /* Building the tree. */
@@ -163,6 +81,8 @@ static int add(struct vs_zarr *zarr, const struct node *node, struct vs_error *e
     if (nodes == NULL)
         return -ENOMEM;
     zarr->nodes = nodes;
+    if (zarr->count == VS_ZARR_NODES)
+        return fail(error, "%s: more than 262144 arrays in a Zarr store", node->name);
     if (zarr->count && find_node(zarr, node->up, node->name) >= 0)
         return fail(error, "the name \"%s\" occurs twice in the Zarr store", node->name);
     nodes[zarr->count] = *node;
@@ -192,8 +112,8 @@ static int add_coordinates(struct vs_zarr *zarr, const struct vs_global *global,
  * Adds the arrays of a view: in a group of their own if the spec has named views and there are
  * several arrays. If another view has taken the name, the view's name in the spec is used.
  */
-static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_t *up,
-                    struct vs_error *error)
+static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_t file_size,
+                    int64_t *up, struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(global);
     bool taken = facts->view && find_node(zarr, 0, facts->name) >= 0;
@@ -211,6 +131,7 @@ static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_
                             .name = (char *)(field[0] ? field : name),
                             .up = *up,
                             .global = global,
+                            .records = vs_global_records(global, file_size),
                             .field = i};
 
         failure = add(zarr, &node, error);
@@ -220,21 +141,21 @@ static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_
 
 /* Adds all arrays, and then coordinates, whose names arrays may have taken. */
 static int add_views(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count,
-                     struct vs_error *error)
+                     int64_t file_size, struct vs_error *error)
 {
     int64_t *groups = calloc(count + 1, sizeof(*groups));
     int failure = groups ? 0 : -ENOMEM;
 
     for (size_t i = 0; i < count && !failure; i++)
-        failure = add_view(zarr, globals[i], &groups[i], error);
+        failure = add_view(zarr, globals[i], file_size, &groups[i], error);
     for (size_t i = 0; i < count && !failure; i++)
         failure = add_coordinates(zarr, globals[i], groups[i], error);
     free(groups);
     return failure;
 }
 
-int vs_zarr_new(const struct vs_global *const *globals, size_t count, struct vs_zarr **result,
-                struct vs_error *error)
+int vs_zarr_new(const struct vs_global *const *globals, size_t count, int64_t file_size,
+                struct vs_zarr **result, struct vs_error *error)
 {
     struct vs_zarr *zarr = calloc(1, sizeof(*zarr));
     char nameless[] = "";
@@ -242,7 +163,7 @@ int vs_zarr_new(const struct vs_global *const *globals, size_t count, struct vs_
     int failure = zarr ? add(zarr, &store, error) : -ENOMEM;
 
     if (!failure)
-        failure = add_views(zarr, globals, count, error);
+        failure = add_views(zarr, globals, count, file_size, error);
     if (failure)
         vs_zarr_free(zarr);
     else
@@ -266,51 +187,10 @@ int64_t vs_zarr_nodes(const struct vs_zarr *zarr)
 
 /* Names. */
 
-/* Returns the number of the chunk with that name, "0.1.2", or -1. */
-static int64_t parse_chunk(const struct layout *layout, const char *name)
-{
-    int64_t chunk = 0;
-
-    for (int d = 0; d < layout->shape.dimensions; d++) {
-        bool last = d == layout->shape.dimensions - 1;
-        int64_t index;
-        char *end;
-
-        if (name[0] < '0' || name[0] > '9' || (name[0] == '0' && name[1] >= '0' && name[1] <= '9'))
-            return -1;
-        errno = 0;
-        index = strtoll(name, &end, 10);
-        if (errno || index >= layout->grid[d] || *end != (last ? '\0' : '.'))
-            return -1;
-        chunk = chunk * layout->grid[d] + index;
-        name = end + 1;
-    }
-    return chunk;
-}
-
-static void chunk_index(const struct layout *layout, int64_t chunk, int64_t *index)
-{
-    for (int d = layout->shape.dimensions - 1; d >= 0; d--) {
-        index[d] = chunk % layout->grid[d];
-        chunk /= layout->grid[d];
-    }
-}
-
-static void chunk_name(const struct layout *layout, int64_t chunk, char *name)
-{
-    int64_t index[VS_GLOBAL_DIMENSIONS];
-    int length = 0;
-
-    chunk_index(layout, chunk, index);
-    for (int d = 0; d < layout->shape.dimensions; d++)
-        length += snprintf(name + length, (size_t)(VS_ZARR_NAME - length), "%s%lld", d ? "." : "",
-                           (long long)index[d]);
-}
-
 bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, const char *name,
                   struct vs_zarr_entry *entry)
 {
-    struct layout layout;
+    struct vs_chunks layout;
     int64_t chunk;
 
     *entry = (struct vs_zarr_entry){.node = find_node(zarr, node, name)};
@@ -326,15 +206,15 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
     if (zarr->nodes[node].kind == GROUP)
         return false;
     layout_of(zarr, node, file_size, &layout);
-    chunk = parse_chunk(&layout, name);
+    chunk = vs_chunks_parse(&layout, name);
     entry->file = FIXED + chunk;
-    return chunk >= 0;
+    return chunk >= 0 && chunk < VS_ZARR_FILES - FIXED;
 }
 
 bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, int64_t index,
                    char *name, struct vs_zarr_entry *entry)
 {
-    struct layout layout;
+    struct vs_chunks layout;
 
     *entry = (struct vs_zarr_entry){.node = -1};
     for (; entry->file < FIXED; entry->file++) {
@@ -356,10 +236,10 @@ bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, 
         return false;
     }
     layout_of(zarr, node, file_size, &layout);
-    if (index >= layout.chunks)
+    if (index >= layout.count)
         return false;
     entry->file = FIXED + index;
-    chunk_name(&layout, index, name);
+    vs_chunks_name(&layout, index, name, VS_ZARR_NAME);
     return true;
 }
 
@@ -377,7 +257,7 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
 {
     const struct node *node = &zarr->nodes[number];
     char type[VS_NPY_TYPE] = "";
-    struct layout layout;
+    struct vs_chunks layout;
 
     layout_of(zarr, number, file_size, &layout);
     if (node->kind == COORDINATES) {
@@ -400,7 +280,7 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
 
 static void put_attributes(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
 {
-    struct layout layout;
+    struct vs_chunks layout;
 
     if (zarr->nodes[number].kind == GROUP) {
         fputs("{}", out);
@@ -473,7 +353,7 @@ static int add_text(const struct vs_zarr *zarr, int64_t node, int64_t file, int6
  * Makes the box whole records, if only these can be cut out. A chunk is then a range of their
  * values, because rows or planes follow each other.
  */
-static void cut_range(const struct node *node, const struct layout *layout, int64_t *start,
+static void cut_range(const struct node *node, const struct vs_chunks *layout, int64_t *start,
                       int64_t *count, struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
@@ -489,7 +369,7 @@ static void cut_range(const struct node *node, const struct layout *layout, int6
 }
 
 /* Sets the box of a chunk, and in values the place of the box in it. */
-static void cut_chunk(const struct node *node, const struct layout *layout, int64_t chunk,
+static void cut_chunk(const struct node *node, const struct vs_chunks *layout, int64_t chunk,
                       struct vs_box *box, int64_t *start, int64_t *count, struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
@@ -497,7 +377,7 @@ static void cut_chunk(const struct node *node, const struct layout *layout, int6
     int64_t index[VS_GLOBAL_DIMENSIONS], n = 0;
     int first = facts->fortran && facts->field[node->field].values > 1; /* the values */
 
-    chunk_index(layout, chunk, index);
+    vs_chunks_index(layout, chunk, index);
     *box = (struct vs_box){.field = node->field,
                            .records = 1,
                            .start = start,
@@ -532,33 +412,34 @@ static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, 
     const struct node *node = &zarr->nodes[number];
     int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS];
     struct vs_values values = {0};
-    struct layout layout;
+    struct vs_chunks layout;
     struct vs_box box;
     int failure;
 
     layout_of(zarr, number, file_size, &layout);
-    if (chunk >= layout.chunks)
-        return -ENOENT;
+    if (chunk >= layout.count)
+        return layout.records < 0 ? -ENOENT : vs_export_zeros(result, vs_chunks_bytes(&layout));
     if (node->kind == COORDINATES)
         return vs_export_text(
             result,
             (char *)vs_export_coordinates(node->global, node->dimension, 0, layout.shape.sizes[0]),
-            chunk_bytes(&layout));
+            vs_chunks_bytes(&layout));
     cut_chunk(node, &layout, chunk, &box, start, count, &values);
     failure = vs_global_box(node->global, &box, &values.view, error);
-    return failure ? failure : vs_export_values(result, &values, chunk_bytes(&layout));
+    return failure ? failure : vs_export_values(result, &values, vs_chunks_bytes(&layout));
 }
 
 int64_t vs_zarr_length(const struct vs_zarr *zarr, int64_t node, int64_t file, int64_t file_size)
 {
     struct vs_export text = {0};
-    struct layout layout;
+    struct vs_chunks layout;
     int64_t length;
     int failure;
 
     if (file >= FIXED) {
         layout_of(zarr, node, file_size, &layout);
-        return file - FIXED < layout.chunks ? chunk_bytes(&layout) : -ENOENT;
+        return file - FIXED < layout.count || layout.records >= 0 ? vs_chunks_bytes(&layout)
+                                                                  : -ENOENT;
     }
     failure = add_text(zarr, node, file, file_size, &text);
     length = failure ? failure : text.length;
