@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Mount options zarr, nc and vti: files that xarray, ncdump and ParaView read. NumPy computes the
+# expected arrays from the shared file.
+
+# shellcheck disable=SC2012 # what ls shows is what is tested
+load helper
+load nodes
+
+# demo_spec: makes f.dat, 7 x 10 doubles, and f.json, which divides them into blocks of four ranks.
+demo_spec() {
+    py 'import numpy as np; np.arange(70.0).tofile("f.dat")'
+    cat >f.json <<'END'
+{ "viewspec": 1, "file": "f.dat", "ranks": 4,
+  "view": { "name": "temp", "dims": ["y", "x"], "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [7, 10], "psizes": [2, 2],
+                          "distribs": ["block", "block"], "dargs": [null, null],
+                          "order": "C" } } }
+END
+}
+
+@test "exports: zarr, xarray, dask, netCDF4 and vtk9 read random views as NumPy does" {
+    local seed
+    # MPIIO_EXPORTS: other seeds, by hand.
+    for seed in ${MPIIO_EXPORTS:-1}; do
+        python random "$seed" 45 1 3 8 12
+    done
+}
+
+@test "exports: every basic type, in both byte orders and in external32" {
+    python basics
+}
+
+@test "exports: the names in the folders" {
+    local name
+    demo_spec
+    mount_spec f.json
+    [ "$(ls "$mnt" | paste -sd' ')" = "rank0 rank1 rank2 rank3" ]
+    [ ! -e "$mnt/zarr" ]
+    mpiio-umount "$mnt"
+    mount_spec f.json -o zarr,nc,vti,npy
+    [ "$(ls "$mnt" | paste -sd' ')" = "$(echo rank{0,1,2,3}{,.nc,.npy,.vti} temp.pvti whole.nc zarr)" ]
+    [ "$(ls -A "$mnt/zarr" | paste -sd' ')" = ".zattrs .zgroup .zmetadata temp" ]
+    [ "$(ls -A "$mnt/zarr/temp" | paste -sd' ')" = ".zarray .zattrs 0.0 0.1 1.0 1.1" ]
+    [ "$(find "$mnt" | sort | uniq -d)" = "" ]
+    [ "$(find "$mnt" -printf '%i\n' | sort | uniq -d)" = "" ]
+    [ "$(find "$mnt/zarr" -type f | wc -l)" -eq 9 ]
+    for name in zarr/temp/{2.0,0,00.0,0.0.0,0.-1,0.,+0.0,.zmetadata} zarr/{0.0,.zarray} rank4.nc \
+        rank4.vti whole.vti rank.nc self.nc temp.nc; do
+        [ ! -e "$mnt/$name" ]
+    done
+}
+
+@test "exports: cp, tar, dd, stat and a program under mpiio-run read the same bytes" {
+    local name
+    demo_spec
+    mount_spec f.json -o zarr,nc,vti
+    cp -r "$mnt" copy
+    rm -r copy/.mpiio
+    tar cf copy.tar --exclude .mpiio -C "$mnt" .
+    mkdir out
+    tar xf copy.tar -C out
+    diff -r copy out
+    diff <(cd "$mnt" && find . -path ./.mpiio -prune -o -type f -printf '%p %s\n' | sort) \
+        <(cd copy && find . -type f -printf '%p %s\n' | sort)
+    for name in whole.nc rank1.vti zarr/temp/1.1; do
+        cmp "$mnt/$name" <(dd if="$mnt/$name" bs=7 status=none)
+        cmp "$mnt/$name" <(dd if="$mnt/$name" bs=4096 iflag=direct status=none)
+        cmp "$mnt/$name" <(mpiio-run cat "$mnt/$name")
+        cmp "$mnt/$name" "copy/$name"
+        [ "$(stat -c '%s %a' "$mnt/$name")" = "$(stat -c %s "copy/$name") 444" ]
+    done
+    [ "$(ncdump -v temp "$mnt/rank3.nc" | sed -n '/temp =/,/;/p' | tr -d ' \n')" = \
+        'temp=45,46,47,48,49,55,56,57,58,59,65,66,67,68,69;' ]
+}
+
+@test "exports: nothing changes them" {
+    local name
+    demo_spec
+    mount_spec f.json -o zarr,nc,vti
+    cp f.dat before
+    for name in whole.nc rank0.nc rank0.vti temp.pvti zarr/{.zgroup,.zmetadata,temp/.zarray,temp/0.0}; do
+        python refusals "$mnt/$name"
+    done
+    cmp f.dat before
+}
+
+@test "exports: open files show writes to slices at once" {
+    local options
+    demo_spec
+    for options in "" ,direct ,cache=back ,atomic ,unique ,local; do
+        mount_spec f.json -o "zarr,nc,vti$options"
+        python written "$mnt"
+        mpiio-umount "$mnt"
+    done
+}
+
+@test "exports: a file grows and shrinks while they are open" {
+    truncate -s 144 g.dat
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "g.dat", "ranks": 3,
+  "view": { "etype": "int",
+            "filetype": { "type": "subarray", "sizes": [3, 4], "subsizes": [1, 4],
+                          "starts": ["rank", 0], "order": "C" } } }
+END
+    mount_spec s.json -o zarr,nc
+    python growing "$mnt"
+}
+
+@test "exports: a node shows what another one has closed" {
+    local value here there sum=2415
+    demo_spec
+    mv f.json s.json
+    start_nodes 2 -o zarr,nc,vti
+    for value in 1 2 3; do
+        here=m$((value % 2)) there=m$(((value + 1) % 2))
+        py "open('$here/rank0', 'r+b').write(struct.pack('d', $value))"
+        sum=$((sum + 1)) # the first element was value - 1
+        [ "$(python sum "$there/zarr" temp)" -eq "$sum" ]
+        ncdump -v temp "$there/whole.nc" | tr -d ' \n' | grep -qF "temp=$value,1,2,"
+    done
+    stop_nodes
+}
+
+@test "exports: variables of a netCDF file, and assembled members" {
+    /usr/bin/python3 "$top/tests/from/ocean.py"
+    mpiio-mount -o zarr,nc --from ocean.nc 'none,block,block on 2x2' "$mnt"
+    python from_files "$mnt"
+    mpiio-umount "$mnt"
+    py 'import numpy as np; a = np.arange(70.0).reshape(7, 10)
+for i in range(2): a[:, 5 * i : 5 * i + 5].tofile(f"m{i}")'
+    cat >s.json <<'END'
+{ "viewspec": 1, "ranks": 7,
+  "members": { "file": "m{member}", "count": 2,
+               "view": { "etype": "double", "filetype": { "type": "subarray", "sizes": [7, 10],
+                         "subsizes": [7, 5], "starts": [0, "5 * rank"], "order": "C" } } },
+  "view": { "name": "temp", "etype": "double",
+            "filetype": { "type": "darray", "gsizes": [7, 10], "psizes": [7, 1],
+                          "distribs": ["block", "none"], "dargs": [null, null], "order": "C" } } }
+END
+    mount_spec s.json -o zarr,nc,vti
+    [ "$(python sum "$mnt/zarr" temp)" -eq 2415 ]
+    [ "$(ls "$mnt/zarr/temp" | wc -l)" -eq 7 ]
+    cmp <(tail -c 560 "$mnt/whole.nc") \
+        <(py 'import sys, numpy as np; sys.stdout.buffer.write(np.arange(70.0).astype(">f8").tobytes())')
+}
+
+@test "exports: 10^6 ranks and chunks take few requests" {
+    counts_requests
+    truncate -s 8M s.dat
+    printf '\7' | dd of=s.dat bs=1 seek=7999992 conv=notrunc status=none # element 999999
+    cat >s.json <<'END'
+{ "viewspec": 1, "file": "s.dat", "ranks": 1000000,
+  "view": { "tiles": 1, "etype": "int64_t", "filetype": { "type": "hpf_block", "size": 1000000 } } }
+END
+    mount_spec s.json -o zarr,nc,vti
+    [ "$(stat -c %s "$mnt/zarr/data/999999")" -eq 8 ]
+    [ "$(od -An -td8 "$mnt/zarr/data/999999")" -eq 7 ]
+    [ ! -e "$mnt/zarr/data/1000000" ]
+    [ ! -e "$mnt/data.pvti" ] # would refer to 10^6 files
+    [ "$(ncdump "$mnt/rank999999.nc" | tail -n 3 | tr -d ' \n')" = 'data=7;}' ]
+    [ "$(stat_of requests.lookup)" -lt 60 ]
+    [ "$(ls -f "$mnt/zarr/data" | wc -l)" -eq 1000004 ]
+    [ "$(stat_of requests.lookup)" -lt 100 ]
+    [ "$(stat_of requests.readdir)" -lt 30000 ]
+}
+
+@test "exports: the mount of an unprivileged user, and ranks that own nothing" {
+    user_folder own
+    cd own || return
+    demo_spec
+    jq '.view.filetype += { psizes: [4, 1], dargs: [6, null] }' f.json >s.json
+    user_folder mnt
+    as_user mpiio-mount -o ro,zarr,nc,vti s.json mnt
+    [ "$(as_user ncdump mnt/rank3.nc | tr -d ' \n')" = 'netcdfrank3{}' ]
+    [ "$(as_user stat -c %s mnt/zarr/temp/1.0)" -eq 480 ] # padded
+    as_user cat mnt/rank3.vti | grep -aqF ' Extent="0 -1 0 -1 0 -1"'
+    as_user mpiio-umount mnt
+}
+
+# refused MESSAGE FILTER OPTION...: mounting f.json, changed by jq, fails with this line alone.
+refused() {
+    jq -c "$2" f.json >s.json
+    run -2 --separate-stderr mount_spec s.json "${@:3}"
+    echo "$stderr"
+    [ "$stderr" = "mpiio-mount: s.json$1" ]
+    run ! is_mounted
+}
+
+@test "exports: a view that a format cannot show is refused in one line" {
+    local four='{ gsizes: [2, 2, 2, 2], psizes: [2, 2, 1, 1], distribs: ["none", "none", "none", "none"],
+        dargs: [null, null, null, null] }'
+    four=${four/\"none\", \"none\"/\"block\", \"block\"}
+    demo_spec
+    refused ': option zarr: s.json:1:47: /view: "dims" has 1 names: the array has 2 dimensions' \
+        '.view.dims = ["x"]' -o zarr
+    refused ': option zarr: s.json:1:47: /view: "origin" of the grid has 1 numbers: the array has 2 dimensions' \
+        '.view.grid.origin = [1]' -o zarr
+    refused ': option zarr: s.json:1:47: /view: "grid" is possible with up to 3 dimensions only' \
+        "del(.view.dims) | .view.filetype += $four | .view.grid = {}" -o zarr
+    refused ": option vti: VTK's ImageData has 1 to 3 dimensions" \
+        "del(.view.dims) | .view.filetype += $four" -o zarr,vti
+    refused ': option vti: VTK'\''s ImageData has no records ("tiles" limits them)' \
+        '.view.filetype.gsizes = [3, 10]' -o vti
+    refused ": option vti: a rank's part is no box" '.view.filetype.distribs[1] = "cyclic"' -o vti
+    refused ": option vti: VTK has no type for the values" \
+        '.view += { etype: "real2", tiles: 1 }' -o vti
+    refused ": option nc: netCDF has no type for the values" '.view.etype = "real2"' -o nc,zarr
+    refused ': option nc: two dimensions of different lengths are called "complex"' \
+        '.view.etype = "complex" | .view.dims[1] = "complex"' -o nc
+    refused ": option nc: the file is too short for the array (560 bytes)" '.view.disp = 8' -o nc
+    refused ": option zarr: s.json:1:47: /view: the ranks form no array (the filetype must be a subarray, darray, hpf_block, hpf_cyclic or scatter)" \
+        '.view = { etype: "double", disp: "8 * rank" }' -o zarr
+    refused ": option zarr: the name is taken by a view (give the view another name)" \
+        '.views.zarr = .view | del(.view)' -o zarr
+    refused ':1:74: /view/dims/1: the name occurs twice' '.view.dims[1] = "y"' -o zarr
+    refused ':1:55: /view/name: a name is a letter or _, then letters, digits, _, - and .' \
+        '.view.name = "sea level"'
+}
+
+@test "exports: views without an array are left out, if others have one" {
+    demo_spec
+    jq '.views = { a: .view, b: { etype: "double", disp: "8 * rank" }, c: .view } | del(.view)' f.json >s.json
+    mount_spec s.json -o zarr,nc,vti
+    [ -e "$mnt/a/whole.nc" ]
+    [ -e "$mnt/a/temp.pvti" ]
+    [ ! -e "$mnt/b/whole.nc" ]
+    [ "$(ls "$mnt/b" | paste -sd' ')" = "rank0 rank1 rank2 rank3" ]
+    [ "$(ls "$mnt/zarr" | paste -sd' ')" = "c temp" ] # the name of the first one is taken
+}
