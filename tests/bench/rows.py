@@ -62,6 +62,7 @@ IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
 PIECES = [Setting("64 members by 64 KiB", 65536), Setting("64 members by 8 bytes", 8)]
 RECORDS = Setting("records of 64 bytes")
+STORE = Setting("blocks of a 3-D array")
 CLIENTS = [
     Setting("two clients of GlusterFS, 8 of 16", 8),
     Setting("two clients of GlusterFS, 1 of 2 KiB", 1024),
@@ -255,7 +256,22 @@ def assembling():
     return rows
 
 
+def stores():
+    """Returns the rows of a mount's Zarr store. A store of plain files shows what zarr and dask
+    themselves cost."""
+    rows = []
+    for value, what, least in (("one", "one chunk by xarray", 0.8),
+                               ("all", "all chunks, 4 threads", 1)):
+        rows += [Row("P21", f"{what}: numpy", STORE,
+                     {"zarr": Column(f"blocks_mount.{value}", least)}, f"blocks_numpy.{value}",
+                     "MB/s"),
+                 Row("P21", f"{what}: a store of plain files", STORE,
+                     {"zarr": Column(f"blocks_mount.{value}")}, f"blocks_plain.{value}", "MB/s")]
+    return rows
+
+
 def table():
     """Returns all rows, in the order of the table. For a new row add a line here and, if needed, a
     runner; for a new column, an entry in a row's dict."""
-    return reading() + writing() + programs() + sharing() + assembling() + records() + distributed()
+    return (reading() + writing() + programs() + sharing() + assembling() + records() + stores() +
+            distributed())

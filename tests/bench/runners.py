@@ -15,6 +15,7 @@ from arrays import array_runners, verify_arrays
 from distributed import distributed_runners
 from pool import run_pool
 from records import record_runners
+from stores import store_runners, verify_blocks
 from testbed import (BUILD, CALL, MIB, RANKS, Failure, Unavailable, at_once, drop, import_numpy,
                      note, program, rate, run, write_all, write_slice)
 
@@ -423,6 +424,7 @@ RUNNERS: dict[str, Callable] = {
     "nodes_10000": partial(run_nodes, nodes=10000),
     **array_runners(),
     **record_runners(),
+    **store_runners(),
     **distributed_runners(),
 }
 
@@ -466,6 +468,9 @@ def verify(bench, setting, runners):
         with bench.mounted(bench.matrix_spec(setting)) as point:
             with open(point / "rank0", "rb") as file:
                 same(file, transposed(bench, setting), setting.name)
+    if "blocks_mount" in runners:
+        with contextlib.suppress(Unavailable):
+            verify_blocks(bench, setting)
     if not setting.run:
         return
     if "whole" in runners:

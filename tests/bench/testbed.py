@@ -175,7 +175,7 @@ class Testbed:
         self.made = {}  # results of made(), or why it failed
         base = os.environ.get("TMPDIR") or "/var/tmp"
         free = shutil.disk_usage(base).free
-        need = 2 * self.size + self.slice + 256 * MIB
+        need = 3 * self.size + self.slice + 256 * MIB
         if free < need:
             raise Failure(f"{base}: {free // MIB} MiB free, {need // MIB} needed (set TMPDIR)")
         self.dir = Path(tempfile.mkdtemp(prefix="mpiio-bench.", dir=base))
