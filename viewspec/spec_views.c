@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viewspec/export/labels.h"
+#include "viewspec/types/labels.h"
 #include "viewspec/text/check.h"
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"

@@ -18,31 +18,31 @@ static int64_t file_size(const struct fs_exports *exports)
 
 /* Returns 0 if a format can show a view, by the file of rank 0. */
 static int check_format(const struct fs_exports *exports, size_t view, int format, int64_t size,
-                        struct vs_error *error)
+                        struct vs_error *why)
 {
     struct vs_export file = {0};
-    int result = formats[format]->rank(exports->globals[view], 0, size, &file, error);
+    int error = formats[format]->rank(exports->globals[view], 0, size, &file, why);
 
     vs_export_free(&file);
-    return result;
+    return error;
 }
 
-/* Adds the formats of one view. Records the first reason why it lacks one, by format. */
+/* Adds the formats of one view. Records the first reason reasons it lacks one, by format. */
 static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wish, size_t view,
-                    int64_t size, struct vs_error *why)
+                    int64_t size, struct vs_error *reasons)
 {
     struct vs_error none = {0};
-    int result = vs_global_new(wish->tree->spec, view, size, &exports->globals[view], &none);
+    int error = vs_global_new(wish->tree->spec, view, size, &exports->globals[view], &none);
 
-    if (result == 0 && vs_global_records(exports->globals[view], size) == 0 &&
+    if (error == 0 && vs_global_records(exports->globals[view], size) == 0 &&
         !vs_global_facts(exports->globals[view])->records) {
         vs_global_free(exports->globals[view]);
         exports->globals[view] = NULL;
-        none.code = result = -EINVAL;
+        none.code = error = -EINVAL;
         snprintf(none.reason, sizeof(none.reason),
                  "the file is too short for the array (%lld bytes)", (long long)size);
     }
-    for (int format = FS_NETCDF; format <= FS_ZARR && result != -ENOMEM; format++) {
+    for (int format = FS_NETCDF; format <= FS_ZARR && error != -ENOMEM; format++) {
         struct vs_error own = none;
 
         if (!(wish->formats & 1u << format))
@@ -51,32 +51,31 @@ static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wi
             check_format(exports, view, format, size, &own);
         if (own.code == 0)
             exports->formats[view] |= 1u << format;
-        else if (why[format].code == 0)
-            why[format] = own;
+        else if (reasons[format].code == 0)
+            reasons[format] = own;
     }
-    return result == -ENOMEM ? result : 0;
+    return error == -ENOMEM ? error : 0;
 }
 
 /* Makes the store of the views that have an array. */
-static int add_zarr(struct fs_exports *exports, struct vs_error *error)
+static int add_zarr(struct fs_exports *exports, struct vs_error *why)
 {
     const struct vs_global **globals = calloc(exports->views, sizeof(*globals));
     size_t count = 0;
-    int result;
+    int error;
 
     for (size_t view = 0; globals != NULL && view < exports->views; view++)
         if (exports->globals[view] != NULL)
             globals[count++] = exports->globals[view];
-    result = globals != NULL
-                 ? vs_zarr_new(globals, count, file_size(exports), &exports->zarr, error)
-                 : -ENOMEM;
+    error = globals != NULL ? vs_zarr_new(globals, count, file_size(exports), &exports->zarr, why)
+                            : -ENOMEM;
     free(globals);
-    return result;
+    return error;
 }
 
 /* Fails if no view has one of the wanted formats. */
 static int check_wish(const struct fs_exports *exports, const struct fs_exports_wish *wish,
-                      const struct vs_error *why, enum fs_format *format, struct vs_error *error)
+                      const struct vs_error *reasons, enum fs_format *format, struct vs_error *why)
 {
     for (int wanted = FS_NETCDF; wanted <= FS_ZARR; wanted++) {
         bool any = !(wish->formats & 1u << wanted);
@@ -86,19 +85,19 @@ static int check_wish(const struct fs_exports *exports, const struct fs_exports_
         if (any)
             continue;
         *format = (enum fs_format)wanted;
-        *error = why[wanted];
+        *why = reasons[wanted];
         return -EINVAL;
     }
     return 0;
 }
 
 int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    enum fs_format *format, struct vs_error *error)
+                    enum fs_format *format, struct vs_error *why)
 {
-    struct vs_error why[FS_ZARR + 1] = {0};
+    struct vs_error reasons[FS_ZARR + 1] = {0};
     size_t views = wish->tree->views;
     int64_t size;
-    int result = 0;
+    int error = 0;
 
     *exports = (struct fs_exports){.store = wish->store,
                                    .views = views,
@@ -107,20 +106,20 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wi
                                    .formats = calloc(views, sizeof(unsigned))};
     size = file_size(exports);
     if (exports->globals == NULL || exports->formats == NULL)
-        result = -ENOMEM;
+        error = -ENOMEM;
     else if (size < 0)
-        result = (int)size;
-    for (size_t view = 0; view < views && result == 0; view++)
-        result = add_view(exports, wish, view, size, why);
-    if (result == 0)
-        result = check_wish(exports, wish, why, format, error);
-    if (result == 0 && wish->formats & 1u << FS_ZARR) {
+        error = (int)size;
+    for (size_t view = 0; view < views && error == 0; view++)
+        error = add_view(exports, wish, view, size, reasons);
+    if (error == 0)
+        error = check_wish(exports, wish, reasons, format, why);
+    if (error == 0 && wish->formats & 1u << FS_ZARR) {
         *format = FS_ZARR;
-        result = add_zarr(exports, error);
+        error = add_zarr(exports, why);
     }
-    if (result != 0)
+    if (error != 0)
         fs_exports_free(exports);
-    return result;
+    return error;
 }
 
 void fs_exports_free(struct fs_exports *exports)
@@ -254,19 +253,19 @@ int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node)
 
 int fs_exports_make(const struct fs_exports *exports, struct fs_node node, struct vs_export *file)
 {
-    struct vs_error error = {0};
+    struct vs_error why = {0};
     int64_t size = file_size(exports);
-    int result;
+    int error;
 
     if (size < 0)
         return (int)size;
     if (node.format == FS_ZARR)
-        result = vs_zarr_file(exports->zarr, (int64_t)node.view, node.rank, size, file, &error);
+        error = vs_zarr_file(exports->zarr, (int64_t)node.view, node.rank, size, file, &why);
     else if (node.rank < 0)
-        result = formats[node.format]->all(exports->globals[node.view], size, exports->width, file,
-                                           &error);
+        error = formats[node.format]->all(exports->globals[node.view], size, exports->width, file,
+                                          &why);
     else
-        result =
-            formats[node.format]->rank(exports->globals[node.view], node.rank, size, file, &error);
-    return result == -EINVAL ? -EIO : result; /* the file has shrunk or grown since the mount */
+        error =
+            formats[node.format]->rank(exports->globals[node.view], node.rank, size, file, &why);
+    return error == -EINVAL ? -EIO : error; /* the file has shrunk or grown since the mount */
 }

@@ -7,7 +7,7 @@
 
 #include "core/store.h"
 #include "tree.h"
-#include "viewspec/export.h"
+#include "viewspec/export/export.h"
 
 /*
  * The files of a mount in formats of other programs: for each rank and for all ranks of a view, and
@@ -24,7 +24,7 @@ struct fs_exports {
     struct vs_zarr *zarr;       /* NULL: none */
 };
 
-/* What a mount is to show, and the reason why it cannot. */
+/* The files that a mount is to have. */
 struct fs_exports_wish {
     const struct fs_tree *tree;
     struct mpiio_store *store;
@@ -33,11 +33,11 @@ struct fs_exports_wish {
 
 /*
  * Finds the arrays of the views. A view that has none in a format is left out. Fails if no view has
- * one: returns -EINVAL with error filled for the first view, and sets *format to the format. Other
+ * one: returns -EINVAL with why filled for the first view, and sets *format to the format. Other
  * errors: -ENOMEM, or that of the file. After a failure exports need not be freed.
  */
 int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    enum fs_format *format, struct vs_error *error);
+                    enum fs_format *format, struct vs_error *why);
 
 /* Frees what was initialized or is zero. */
 void fs_exports_free(struct fs_exports *exports);

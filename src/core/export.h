@@ -5,11 +5,11 @@
 #include <sys/types.h>
 
 #include "slice.h"
-#include "viewspec/export.h"
+#include "viewspec/export/export.h"
 
 /*
- * Reads files for other programs (viewspec/export.h): text and values of the shared file. Not
- * installed. Functions are local and thread-safe, except mpiio_export_close.
+ * Reads files for other programs (viewspec/export/export.h): text and values of the shared file.
+ * Not installed. Functions are local and thread-safe, except mpiio_export_close.
  */
 struct mpiio_export;
 

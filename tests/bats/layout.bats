@@ -100,7 +100,7 @@ src/core/file: src/core/base src/core/counters.h viewspec
 src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
-src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/map/cover.h
+src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/export/export.h viewspec/map/cover.h
 src/net: src/core/base viewspec/base/line.h
 src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h
 src/pool: src/core/base src/core/cache src/core/file src/net viewspec
@@ -116,7 +116,7 @@ src/run: src/core src/core/base viewspec viewspec/members
 src/mounts:
 src/umount: src/mounts viewspec/base/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster src/net viewspec viewspec/base/line.h
-fusefs/names: src/core src/core/base viewspec viewspec/members
+fusefs/names: src/core src/core/base viewspec viewspec/export/export.h viewspec/members
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/source.h src/cluster src/net src/pointers src/pool viewspec viewspec/map/alike.h viewspec/members
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/assembled.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec

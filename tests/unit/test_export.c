@@ -7,7 +7,7 @@
 
 #include "slice_fixture.h"
 #include "core/export.h"
-#include "viewspec/export.h"
+#include "viewspec/export/export.h"
 
 /* 7 x 9 shorts with a header of 6 bytes, in blocks of 4 x 5, one record or several. */
 #define ROWS    7

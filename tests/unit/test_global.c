@@ -172,6 +172,16 @@ TEST(distributed_arrays)
          {9, 4},
          false,
          false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
+        check(&layouts[i]);
+}
+
+TEST(arrays_of_one_dimension)
+{
+    static const struct layout layouts[] = {
         {"\"etype\": \"short\", \"filetype\": {\"type\": \"hpf_block\", \"size\": 11}",
          3,
          0,

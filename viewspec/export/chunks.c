@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/export.h"
+#include "export.h"
 
 /*
  * Bytes of a chunk that is chosen by rows, of the largest block of a rank that is a chunk, and of

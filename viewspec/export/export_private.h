@@ -2,7 +2,7 @@
 #ifndef VS_EXPORT_PRIVATE_H
 #define VS_EXPORT_PRIVATE_H
 
-#include "viewspec/export.h"
+#include "export.h"
 
 /* Private to viewspec/export/: makes the pieces of files. Functions return 0 or -ENOMEM. */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,90 +20,13 @@
 enum kind { SUBARRAY, DARRAY, HPF_BLOCK, HPF_CYCLIC, SCATTER, OTHER };
 static const char *const kinds[] = {"subarray", "darray", "hpf_block", "hpf_cyclic", "scatter"};
 
-int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
-{
-    char reason[256];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format, arguments);
-    va_end(arguments);
-    return vs_fail(error, &global->spec->text, global->spec->views[global->index].place, false,
-                   "%s", reason);
-}
-
-int vs_global_no_memory(const struct vs_global *global, struct vs_error *error)
-{
-    return vs_fail_memory(error, &global->spec->text);
-}
-
-json_t *vs_global_definition(const struct vs_global *global, json_t *type)
-{
-    json_t *types = json_object_get(global->spec->root, "types"), *named;
-
-    while (json_is_string(type) && (named = json_object_get(types, json_string_value(type))))
-        type = named;
-    return type;
-}
-
-static const char *type_of(const json_t *definition)
-{
-    const char *type = json_string_value(json_object_get(definition, "type"));
-
-    return type ? type : "";
-}
-
-static bool wraps(const json_t *definition)
-{
-    return strcmp(type_of(definition), "resized") == 0 || strcmp(type_of(definition), "dup") == 0;
-}
-
-json_t *vs_global_innermost(const struct vs_global *global, json_t *type)
-{
-    type = vs_global_definition(global, type);
-    while (wraps(type))
-        type = vs_global_definition(global, json_object_get(type, "oldtype"));
-    return type;
-}
-
 static enum kind kind_of(const json_t *definition)
 {
     int kind = SUBARRAY;
 
-    while (kind < OTHER && strcmp(type_of(definition), kinds[kind]) != 0)
+    while (kind < OTHER && strcmp(vs_global_type_of(definition), kinds[kind]) != 0)
         kind++;
     return (enum kind)kind;
-}
-
-json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner)
-{
-    json_t *copy;
-
-    type = vs_global_definition(global, type);
-    if (!wraps(type))
-        return inner;
-    inner = vs_global_replaced(global, json_object_get(type, "oldtype"), inner);
-    if (strcmp(type_of(type), "dup") == 0)
-        return inner;
-    copy = json_copy(type);
-    json_object_set_new(copy, "oldtype", inner);
-    return copy;
-}
-
-json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys)
-{
-    const json_t *view = global->spec->views[global->index].json;
-    json_t *entry = json_array_get(json_object_get(view, "per_rank"), (size_t)rank);
-    json_t *result = json_object();
-
-    for (; *keys; keys++) {
-        json_t *value = json_object_get(entry, *keys);
-
-        value = value ? value : json_object_get(view, *keys);
-        if (value)
-            json_object_set(result, *keys, value);
-    }
-    return result;
 }
 
 /* Returns a subarray that has the sizes, order and oldtype of a distributed array. */
@@ -229,7 +151,7 @@ static int find_kind(struct vs_global *global, enum kind *kind, struct vs_error 
     json_t *view = vs_global_merged(global, 0, keys);
     json_t *type = json_object_get(view, "filetype");
     bool given = json_object_get(spec->views[global->index].json, "global") != NULL;
-    bool wrapped = wraps(vs_global_definition(global, type));
+    bool wrapped = vs_global_wraps(vs_global_definition(global, type));
 
     global->scattered = given && spec->ranks > 1;
     *kind = given ? OTHER : kind_of(vs_global_innermost(global, type));
@@ -384,58 +306,6 @@ void vs_global_free(struct vs_global *global)
     json_decref(global->whole);
     vs_arena_free(&global->arena);
     free(global);
-}
-
-const struct vs_global_facts *vs_global_facts(const struct vs_global *global)
-{
-    return &global->facts;
-}
-
-int64_t vs_global_ranks(const struct vs_global *global)
-{
-    return global->spec->ranks;
-}
-
-bool vs_global_is_raw(const struct vs_global *global)
-{
-    return vs_view_facts(global->view)->datarep != VS_EXTERNAL32;
-}
-
-int64_t vs_global_records(const struct vs_global *global, int64_t file_size)
-{
-    int64_t tile = vs_map_facts(vs_view_map(global->view))->tile_size;
-    int64_t records = vs_view_positions(global->view, file_size) / tile;
-
-    return global->facts.records || records == 0 ? records : 1;
-}
-
-/* Adds a dimension to a shape. */
-static void add_dimension(struct vs_global_shape *shape, int64_t size, int64_t block,
-                          const char *name)
-{
-    shape->sizes[shape->dimensions] = size;
-    shape->block[shape->dimensions] = block;
-    shape->dims[shape->dimensions++] = name;
-}
-
-void vs_global_shape(const struct vs_global *global, int64_t field, int64_t records,
-                     struct vs_global_shape *shape)
-{
-    const struct vs_global_facts *facts = &global->facts;
-    int64_t n = facts->dimensions, values = facts->field[field].values;
-    bool first = facts->records && !facts->fortran;
-
-    shape->dimensions = 0;
-    if (values > 1 && facts->fortran)
-        add_dimension(shape, values, values, facts->field[field].value_dim);
-    if (first)
-        add_dimension(shape, records, 1, facts->dims[0]);
-    for (int64_t d = 0; d < n; d++)
-        add_dimension(shape, facts->sizes[d], facts->block[d], facts->dims[d + first]);
-    if (facts->records && !first)
-        add_dimension(shape, records, 1, facts->dims[n]);
-    if (values > 1 && !facts->fortran)
-        add_dimension(shape, values, values, facts->field[field].value_dim);
 }
 
 static json_t *list_of(const int64_t *numbers, int64_t count)

@@ -28,6 +28,12 @@ int vs_global_no_memory(const struct vs_global *global, struct vs_error *error);
 /* Follows the names of named types. Returns the definition, borrowed. */
 json_t *vs_global_definition(const struct vs_global *global, json_t *type);
 
+/* Returns the constructor of a type by its definition; "" for a basic type. */
+const char *vs_global_type_of(const json_t *definition);
+
+/* Returns true if the type is a resized or a dup of another. */
+bool vs_global_wraps(const json_t *definition);
+
 /* Returns the definition of the type inside resized and dup, borrowed. */
 json_t *vs_global_innermost(const struct vs_global *global, json_t *type);
 
@@ -38,7 +44,7 @@ json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t 
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);
 
 /*
- * labels.c: sets the names of the array and of its dimensions, its records and its grid. Returns 0
+ * names.c: sets the names of the array and of its dimensions, its records and its grid. Returns 0
  * or a negative errno, with error filled.
  */
 int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error *error);

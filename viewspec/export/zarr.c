@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include "export.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +9,7 @@
 #include "chunks.h"
 #include "export_private.h"
 #include "viewspec/types/byte_order.h"
-#include "viewspec/types/npy_type.h"
+#include "viewspec/types/npy_private.h"
 
 /*
  * A Zarr store, version 2, uncompressed. Chunks at the upper edges are padded with zeros, as the

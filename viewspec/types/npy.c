@@ -8,7 +8,7 @@
 
 #include "byte_order.h"
 #include "view.h"
-#include "npy_type.h"
+#include "npy_private.h"
 #include "viewspec/map_private.h"
 #include "viewspec/npy.h"
 

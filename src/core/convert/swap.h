@@ -2,7 +2,7 @@
 #ifndef MPIIO_SWAP_H
 #define MPIIO_SWAP_H
 
-/* Private to src/core/convert/: the loops that swap the bytes of numbers and resize integers. */
+/* Private to src/core/: the loops that swap the bytes of numbers and resize integers. */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,113 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "labels.h"
+#include "global_private.h"
 
-#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "global_private.h"
-#include "viewspec/text/check.h"
+#include "viewspec/types/labels.h"
 
-/* The longest name, so that a file can be called by it. */
-#define NAME_MAX_LENGTH 200
-
-/* A label is a name that Zarr, netCDF and VTK accept and that can be a file's name, too. */
-bool vs_is_label(const char *name)
-{
-    size_t length = strlen(name);
-
-    if (length > NAME_MAX_LENGTH || !(isalpha((unsigned char)name[0]) || name[0] == '_'))
-        return false;
-    for (size_t i = 1; i < length; i++)
-        if (!isalnum((unsigned char)name[i]) && !strchr("_-.", name[i]))
-            return false;
-    return true;
-}
-
-static int check_name(const struct vs_source *source, struct vs_error *error, const json_t *value,
-                      const struct vs_place *place)
-{
-    const char *name = json_string_value(value);
-
-    if (name == NULL)
-        return vs_fail(error, source->text, place, false, "expected a string, got %s",
-                       vs_kind_name(value));
-    return vs_is_label(name) ? 0
-                             : vs_fail(error, source->text, place, false,
-                                       "a name is a letter or _, then letters, digits, _, - and .");
-}
-
-static int check_dims(const struct vs_source *source, struct vs_error *error, const json_t *dims)
-{
-    struct vs_place place = {.up = source->place, .key = "dims"};
-
-    if (!json_is_array(dims))
-        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
-                       vs_kind_name(dims));
-    for (size_t i = 0; i < json_array_size(dims); i++) {
-        const json_t *name = json_array_get(dims, i);
-        struct vs_place here = {.up = &place, .index = i};
-
-        if (check_name(source, error, name, &here))
-            return error->code;
-        for (size_t j = 0; j < i; j++)
-            if (json_equal(name, json_array_get(dims, j)))
-                return vs_fail(error, source->text, &here, false, "the name occurs twice");
-    }
-    return 0;
-}
-
-static int check_grid(const struct vs_source *source, struct vs_error *error, json_t *grid)
-{
-    static const char *const keys[] = {"origin", "spacing", NULL};
-    struct vs_place place = {.up = source->place, .key = "grid"};
-
-    if (vs_check_keys(error, source->text, &place, grid, keys))
-        return error->code;
-    for (int i = 0; keys[i]; i++) {
-        const json_t *list = json_object_get(grid, keys[i]);
-        struct vs_place at = {.up = &place, .key = keys[i]};
-
-        if (list && !json_is_array(list))
-            return vs_fail(error, source->text, &at, false, "expected an array, got %s",
-                           vs_kind_name(list));
-        if (json_array_size(list) > 3)
-            return vs_fail(error, source->text, &at, false, "expected at most 3 numbers");
-        for (size_t j = 0; j < json_array_size(list); j++) {
-            struct vs_place here = {.up = &at, .index = j};
-
-            if (!json_is_number(json_array_get(list, j)))
-                return vs_fail(error, source->text, &here, false, "expected a number, got %s",
-                               vs_kind_name(json_array_get(list, j)));
-        }
-    }
-    return 0;
-}
-
-/* Checks the keys of "global"; its values are checked when the global array is found. */
-static int check_global(const struct vs_source *source, struct vs_error *error, json_t *global)
-{
-    static const char *const keys[] = {"disp", "filetype", "buftype", "memory", "shape", NULL};
-    struct vs_place place = {.up = source->place, .key = "global"};
-
-    return vs_check_keys(error, source->text, &place, global, keys);
-}
-
-int vs_labels_check(const struct vs_source *source, struct vs_error *error)
-{
-    const json_t *name = json_object_get(source->view, "name");
-    const json_t *dims = json_object_get(source->view, "dims");
-    json_t *grid = json_object_get(source->view, "grid");
-    json_t *global = json_object_get(source->view, "global");
-    struct vs_place place = {.up = source->place, .key = "name"};
-    int result = name ? check_name(source, error, name, &place) : 0;
-
-    if (!result && dims)
-        result = check_dims(source, error, dims);
-    if (!result && grid)
-        result = check_grid(source, error, grid);
-    return result || !global ? result : check_global(source, error, global);
-}
+/* Names of a global array and of its dimensions, and its grid. */
 
 /* Returns true if "dims" has the name. */
 static bool occurs(const json_t *dims, const char *name)
@@ -126,10 +26,10 @@ static bool occurs(const json_t *dims, const char *name)
 static const char *default_name(struct vs_global *global, const json_t *dims, const char *dimension)
 {
     const char *view = vs_spec_view_name(global->spec, global->index);
-    char text[NAME_MAX_LENGTH + 40 + VS_GLOBAL_DIMENSIONS];
+    char text[VS_LABEL_MAX + 40 + VS_GLOBAL_DIMENSIONS];
 
-    snprintf(text, NAME_MAX_LENGTH + 40, "%.*s%s%s", NAME_MAX_LENGTH, view ? view : "",
-             view ? "_" : "", dimension);
+    snprintf(text, VS_LABEL_MAX + 40, "%.*s%s%s", VS_LABEL_MAX, view ? view : "", view ? "_" : "",
+             dimension);
     while (occurs(dims, text))
         strcat(text, "_");
     return vs_arena_text(&global->arena, text);

@@ -2,7 +2,10 @@
 #ifndef VS_LABELS_H
 #define VS_LABELS_H
 
-#include "viewspec/types/view.h"
+#include "view.h"
+
+/* The length of the longest label, so that a file can be called by it. */
+#define VS_LABEL_MAX 200
 
 /*
  * Private to viewspec/: checks the keys of a view that concern its global array: "name", "dims",
