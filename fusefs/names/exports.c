@@ -27,7 +27,7 @@ static int check_format(const struct fs_exports *exports, size_t view, int forma
     return error;
 }
 
-/* Adds the formats of one view. Records the first reason reasons it lacks one, by format. */
+/* Adds the formats of one view. Records the first reason why it lacks one, by format. */
 static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wish, size_t view,
                     int64_t size, struct vs_error *reasons)
 {
@@ -40,12 +40,13 @@ static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wi
         exports->globals[view] = NULL;
         none.code = error = -EINVAL;
         snprintf(none.reason, sizeof(none.reason),
-                 "the file is too short for the array (%lld bytes)", (long long)size);
+                 "the file has %lld bytes, which is less than one array", (long long)size);
     }
     for (int format = FS_NETCDF; format <= FS_ZARR && error != -ENOMEM; format++) {
         struct vs_error own = none;
 
-        if (!(wish->formats & 1u << format))
+        /* Inode numbers have no room for more views than a store may have nodes. */
+        if (!(wish->formats & 1u << format) || (int64_t)view >= VS_ZARR_NODES)
             continue;
         if (own.code == 0 && format < FS_ZARR)
             check_format(exports, view, format, size, &own);

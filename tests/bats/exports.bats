@@ -208,7 +208,7 @@ refused() {
     refused ": option nc: netCDF has no type for the values" '.view.etype = "real2"' -o nc,zarr
     refused ': option nc: two dimensions of different lengths are called "complex"' \
         '.view.etype = "complex" | .view.dims[1] = "complex"' -o nc
-    refused ": option nc: the file is too short for the array (560 bytes)" '.view.disp = 8' -o nc
+    refused ": option nc: the file has 560 bytes, which is less than one array" '.view.disp = 8' -o nc
     refused ": option zarr: s.json:1:47: /view: the ranks form no array (the filetype must be a subarray, darray, hpf_block, hpf_cyclic or scatter)" \
         '.view = { etype: "double", disp: "8 * rank" }' -o zarr
     refused ": option zarr: the name is taken by a view (give the view another name)" \
