@@ -2,12 +2,13 @@
 /*
  * libFuzzer harness for specs. Any text is either refused with a position and a reason, or it makes
  * views with sound maps: positions and displacements are inverses, runs are where the map has them,
- * sizes grow with the file, owners own their bytes, and the counts of a cover add up.
+ * sizes grow with the file, owners own their bytes, the counts of a cover add up, and the files for
+ * other programs have the lengths that they claim.
  *
  * With FUZZ_SHORTHAND the text is a view in shorthand, and its resolved text must be a spec.
  */
 
-#include "fuzz.h"
+#include "fuzz_global.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "viewspec/npy.h"
@@ -236,6 +237,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         check_cover(cover);
         vs_cover_free(cover);
+        check_global(spec, v);
     }
     char *text = vs_spec_resolved(spec, true);
     check_resolved(text);
