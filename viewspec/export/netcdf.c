@@ -222,10 +222,18 @@ static int add_coordinates(struct netcdf *netcdf, struct vs_error *error)
     return 0;
 }
 
+/* Writes a big-endian number of at most 8 bytes. */
 static void put(FILE *out, uint64_t value, int bytes)
 {
     while (bytes-- > 0)
         fputc((int)(value >> 8 * bytes & 0xff), out);
+}
+
+/* Writes an empty list. */
+static void put_nothing(FILE *out)
+{
+    put(out, 0, 4);
+    put(out, 0, 8);
 }
 
 static void put_name(FILE *out, const char *name)
@@ -253,7 +261,7 @@ static void put_header(const struct netcdf *netcdf, int64_t begin, FILE *out)
         put_name(out, netcdf->dim_names[i]);
         put(out, (uint64_t)netcdf->dim_sizes[i], 8);
     }
-    put(out, 0, 12); /* no attributes */
+    put_nothing(out); /* no attributes */
     put(out, netcdf->variable_count ? TAG_VARIABLES : 0, 4);
     put(out, (uint64_t)netcdf->variable_count, 8);
     for (int i = 0; i < netcdf->variable_count; i++) {
@@ -263,7 +271,7 @@ static void put_header(const struct netcdf *netcdf, int64_t begin, FILE *out)
         put(out, (uint64_t)variable->dimensions, 8);
         for (int d = 0; d < variable->dimensions; d++)
             put(out, (uint64_t)variable->dims[d], 8);
-        put(out, 0, 12); /* no attributes */
+        put_nothing(out); /* no attributes */
         put(out, variable->type, 4);
         put(out, (uint64_t)padded(variable->length), 8);
         put(out, (uint64_t)begin, 8);
