@@ -121,7 +121,8 @@ refuses() {
     refuses "$tmp/plain: not a FIFO or a character device" -o sequential -f plain s.json
     refuses 's.json: sequential: rw: the file is either read (ro) or written' -o rw,sequential s.json
     refuses 's.json: sequential: not possible with create or delete_on_close' -o sequential,delete_on_close s.json
-    refuses 's.json: sequential: not possible with append, atomic or npy' -o sequential,atomic s.json
+    refuses 's.json: sequential: not possible with append or atomic' -o sequential,atomic s.json
+    refuses 's.json: sequential: not possible with npy, nc, vti or zarr' -o sequential,zarr s.json
     refuses 's.json: sequential: not possible with cache=back' -o sequential,cache=back s.json
     local gaps='the view has gaps, a displacement, an end or another representation, or is not that of all ranks'
     refuses "--view: sequential: $gaps" -o sequential --view 'scatter 8 on 2' f
