@@ -318,6 +318,9 @@ TEST(chunks_of_a_growing_file)
             }
             check_entries(&fixture, node, size);
         }
+        assert_false(vs_zarr_find(fixture.zarr, node, fixture.file_size,
+                                  fortran ? "1.1.2305843009213693951" : "2305843009213693951.1.1",
+                                  &(struct vs_zarr_entry){0}));
         tear_down(&fixture);
     }
 }
@@ -345,40 +348,75 @@ TEST(a_file_that_is_truncated_while_open)
     tear_down(&fixture);
 }
 
-/* Only whole records of this array can be cut out, and a record makes several chunks. */
-TEST(rows_of_a_large_record)
+/* A chunk of a large array, and four bytes of the file that it has from byte 1000 on. */
+struct large {
+    const char *types; /* etype and filetype */
+    int64_t file_size;
+    const char *chunk;
+    int64_t length, at;
+};
+
+static void check_large(const struct large *large)
 {
-    static const char text[] =
-        "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"name\": \"t\", \"disp\": 6, \"etype\": "
-        "{\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"byte\"}, \"filetype\": {\"type\": "
-        "\"contiguous\", \"count\": 60000000}}}";
-    struct fixture fixture = set_up(text, 0);
+    char text[512], path[64], bytes[4];
+    struct fixture fixture;
     const struct vs_global *globals[1];
     struct vs_error error = {0};
     struct vs_zarr_entry entry;
     struct vs_export file = {0};
     struct mpiio_export *export;
-    char path[64], bytes[4];
     int fd;
 
-    (void)state;
+    snprintf(text, sizeof(text),
+             "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"name\": \"t\", \"disp\": 6, %s}}",
+             large->types);
+    fixture = set_up(text, 0);
     snprintf(path, sizeof(path), "/proc/self/fd/%d", mpiio_store_fd(fixture.store));
     fd = open(path, O_RDWR);
-    write_file(fd, "\1\2\3\4", 4, HEADER + ((int64_t)64 << 20) + 1000);
-    assert_int_equal(ftruncate(fd, HEADER + 120000000), 0);
+    write_file(fd, "\1\2\3\4", 4, large->at);
+    assert_int_equal(ftruncate(fd, large->file_size), 0);
     close(fd);
     globals[0] = fixture.global;
     vs_zarr_free(fixture.zarr);
-    assert_int_equal(vs_zarr_new(globals, 1, HEADER + 120000000, &fixture.zarr, &error), 0);
-    fixture.file_size = HEADER + 120000000;
-    assert_true(vs_zarr_find(fixture.zarr, array_of(&fixture), fixture.file_size, "1.0", &entry));
+    assert_int_equal(vs_zarr_new(globals, 1, large->file_size, &fixture.zarr, &error), 0);
+    fixture.file_size = large->file_size;
+    assert_true(
+        vs_zarr_find(fixture.zarr, array_of(&fixture), fixture.file_size, large->chunk, &entry));
     assert_int_equal(vs_zarr_file(fixture.zarr, array_of(&fixture), entry.file, fixture.file_size,
                                   &file, &error),
                      0);
-    assert_int_equal(file.length, 64 << 20);
+    assert_int_equal(file.length, large->length);
     assert_int_equal(mpiio_export_open(fixture.store, &file, &export), 0);
     assert_int_equal(mpiio_export_read(export, bytes, 4, 1000), 4);
     assert_memory_equal(bytes, "\1\2\3\4", 4);
     mpiio_export_close(export);
     tear_down(&fixture);
+}
+
+#define BYTES(count) "{\"type\": \"contiguous\", \"count\": " count ", \"oldtype\": \"byte\"}"
+#define TWO(order)                                                                                 \
+    "{\"type\": \"subarray\", \"sizes\": [2], \"subsizes\": [2], \"starts\": [0], \"order\": "     \
+    "\"" order "\"}"
+
+/* An array of which only whole records can be cut out, and elements larger than a chunk. */
+TEST(chunks_of_large_arrays)
+{
+    static const int64_t chunk = (int64_t)64 << 20;
+    const struct large cases[] = {
+        {"\"etype\": " BYTES("2") ", \"filetype\": {\"type\": \"contiguous\", \"count\": 60000000}",
+         HEADER + 120000000, "1.0", chunk, HEADER + chunk + 1000},
+        {"\"etype\": " BYTES("100000000") ", \"filetype\": " TWO("C"), HEADER + 200000000, "1.1",
+         chunk, HEADER + 100000000 + chunk + 1000},
+        {"\"etype\": " BYTES("100000000") ", \"filetype\": " TWO("Fortran"), HEADER + 200000000,
+         "1.1", chunk, HEADER + 100000000 + chunk + 1000},
+        {"\"etype\": " BYTES(
+             "100000000") ", \"filetype\": {\"type\": \"contiguous\", \"count\": 2}",
+         HEADER + 200000000, "1.1", chunk, HEADER + 100000000 + chunk + 1000},
+        {"\"etype\": " BYTES("100000000"), HEADER + 300000000, "2.1", chunk,
+         HEADER + 200000000 + chunk + 1000},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        check_large(&cases[i]);
 }

@@ -209,8 +209,10 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
         return false;
     layout_of(zarr, node, file_size, &layout);
     chunk = vs_chunks_parse(&layout, name);
+    if (chunk < 0 || chunk >= VS_ZARR_FILES - FIXED)
+        return false;
     entry->file = FIXED + chunk;
-    return chunk >= 0 && chunk < VS_ZARR_FILES - FIXED;
+    return true;
 }
 
 bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, int64_t index,
@@ -376,7 +378,7 @@ static void cut_chunk(const struct node *node, const struct vs_chunks *layout, i
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
     const struct vs_global_shape *shape = &layout->shape;
-    int64_t index[VS_GLOBAL_DIMENSIONS], n = 0;
+    int64_t index[VS_GLOBAL_DIMENSIONS], n = 0, value = 0;
     int first = facts->fortran && facts->field[node->field].values > 1; /* the values */
 
     vs_chunks_index(layout, chunk, index);
@@ -402,10 +404,13 @@ static void cut_chunk(const struct node *node, const struct vs_chunks *layout, i
         } else if (d >= first && n < facts->dimensions) {
             start[n] = from;
             count[n++] = size;
+        } else {
+            value = from;
         }
     }
     if (facts->whole)
         cut_range(node, layout, start, count, values);
+    values->offset += value * layout->element; /* only chunks of one element have not all values */
 }
 
 static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, int64_t file_size,
