@@ -69,7 +69,7 @@ static int check_view_keys(const struct vs_source *source, int64_t ranks, struct
 {
     static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
                                        "memory", "shape", "datarep",  "per_rank", "name",
-                                       "dims",   "grid",  "global",   "global",   NULL};
+                                       "dims",   "grid",  "global",   NULL};
     static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
                                             "memory", "shape", "datarep",  NULL};
     json_t *list;

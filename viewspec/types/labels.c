@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "viewspec/global.h"
 #include "viewspec/text/check.h"
 
 /* A label is a name that Zarr, netCDF and VTK accept and that can be a file's name, too. */
@@ -39,6 +40,9 @@ static int check_dims(const struct vs_source *source, struct vs_error *error, co
     if (!json_is_array(dims))
         return vs_fail(error, source->text, &place, false, "expected an array, got %s",
                        vs_kind_name(dims));
+    if (json_array_size(dims) > VS_GLOBAL_DIMENSIONS)
+        return vs_fail(error, source->text, &place, false, "%zu names: an array has at most %d",
+                       json_array_size(dims), VS_GLOBAL_DIMENSIONS);
     for (size_t i = 0; i < json_array_size(dims); i++) {
         const json_t *name = json_array_get(dims, i);
         struct vs_place here = {.up = &place, .index = i};
