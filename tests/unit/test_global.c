@@ -358,6 +358,59 @@ TEST(names)
     vs_spec_free(spec);
 }
 
+/* Checks the names of the dimensions of a field of 2 x 3 elements, or of the only dimension. */
+static void check_names(const char *labels, const char *etype, bool line, int64_t field,
+                        const char *const *names)
+{
+    char view[512];
+    struct vs_spec *spec;
+    struct vs_error error = {0};
+    struct vs_global_shape shape;
+    struct vs_global *global;
+
+    snprintf(view, sizeof(view), "%s, \"tiles\": 1, \"etype\": %s, %s", labels, etype,
+             line ? DARRAY("[6]", "[\"none\"]", "[null]", "[1]", "\"C\"")
+                  : DARRAY("[2, 3]", "[\"none\", \"none\"]", "[null, null]", "[1, 1]", "\"C\""));
+    spec = spec_of(view, 1);
+    assert_int_equal(vs_global_new(spec, 0, 100, &global, &error), 0);
+    vs_global_shape(global, field, 1, &shape);
+    for (int d = 0; d < shape.dimensions; d++)
+        assert_string_equal(shape.dims[d], names[d]);
+    assert_null(names[shape.dimensions]);
+    vs_global_free(global);
+    vs_spec_free(spec);
+}
+
+/* xarray refuses an array with a dimension of its own name, and one with two of one name. */
+TEST(names_of_dimensions_that_are_taken)
+{
+    static const char two[] = "{\"type\": \"struct\", \"blocklengths\": [3, 1], "
+                              "\"displacements\": [0, 12], \"types\": [\"int\", \"float\"]}";
+    static const char pair[] = "{\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"int\"}";
+    static const struct {
+        const char *labels, *etype;
+        bool line;
+        int64_t field;
+        const char *names[5];
+    } cases[] = {
+        {"\"name\": \"x\", \"dims\": [\"x\", \"y\"]", "\"int\"", false, 0, {"x_", "y"}},
+        {"\"name\": \"x\", \"dims\": [\"x\", \"x_\"]", "\"int\"", false, 0, {"x__", "x_"}},
+        {"\"name\": \"x\", \"dims\": [\"x\"]", "\"int\"", true, 0, {"x"}},
+        {"\"name\": \"x\", \"dims\": [\"t\", \"x\"]", "\"int\"", true, 0, {"t", "x_"}},
+        {"\"name\": \"x\", \"dims\": [\"x\"]", pair, true, 0, {"x_", "value"}},
+        {"\"name\": \"x\", \"dims\": [\"y\", \"x\"]", pair, true, 0, {"y", "x_"}},
+        {"\"name\": \"dim_1\"", "\"int\"", false, 0, {"dim_0", "dim_1_"}},
+        {"\"name\": \"value\"", pair, true, 0, {"dim_0", "value_"}},
+        {"\"name\": \"x\", \"dims\": [\"value\"]", pair, true, 0, {"value", "value_"}},
+        {"\"dims\": [\"f0\", \"f1\"]", two, false, 1, {"f0_", "f1_"}},
+        {"\"dims\": [\"f0_value\", \"y\"]", two, false, 0, {"f0_value", "y", "f0_value_"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        check_names(cases[i].labels, cases[i].etype, cases[i].line, cases[i].field, cases[i].names);
+}
+
 TEST(views_without_an_array)
 {
     static const struct {
@@ -375,6 +428,10 @@ TEST(views_without_an_array)
         {"\"grid\": {\"spacing\": [1]}, " DARRAY("[2, 3]", "[\"none\", \"block\"]", "[null, null]",
                                                  "[1, 2]", "\"C\""),
          "\"spacing\" of the grid has 1 numbers: the array has 2 dimensions"},
+        {"\"etype\": {\"type\": \"contiguous\", \"count\": 100000, \"oldtype\": {\"type\": "
+         "\"struct\", \"blocklengths\": [1, 1, 1], \"displacements\": [0, 4, 8], \"types\": "
+         "[\"int\", \"float\", \"int\"]}}",
+         "the etype has too many parts for fields"},
     };
 
     (void)state;

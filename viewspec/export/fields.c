@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The most values that the fields of an etype may have together, and the most fields. */
-#define VALUES_MAX 65536
+/* The most values that are listed for the fields of an etype together, and the most fields. */
+#define VALUES_MAX ((int64_t)1 << 18)
 #define FIELDS_MAX 1024
 /* Length of a field's name, including nesting. */
 #define NAME_SIZE 256
@@ -64,16 +64,22 @@ static json_t *etype_of(const struct vs_fields *fields, const struct vs_basic *b
 static int add(struct vs_fields *fields, const char *name, const struct vs_repeat *part,
                const struct bases *values)
 {
-    struct vs_global_field *field = &fields->fields[fields->count];
-    char dim[NAME_SIZE + sizeof("_value")];
-
-    snprintf(dim, sizeof(dim), "%s_value", name);
-    *field = (struct vs_global_field){.name = vs_arena_text(fields->arena, name),
-                                      .basic = part->basic,
-                                      .values = values->count * fields->etypes,
-                                      .value_dim = vs_arena_text(fields->arena, dim)};
+    fields->fields[fields->count] =
+        (struct vs_global_field){.name = vs_arena_text(fields->arena, name),
+                                 .basic = part->basic,
+                                 .values = values->count * fields->etypes};
     fields->etypes_json[fields->count] = etype_of(fields, part->basic, part->file, values);
     return fields->etypes_json[fields->count++] && !fields->arena->failure ? 0 : -ENOMEM;
+}
+
+/* Returns the number of fields of a record, or more than FIELDS_MAX. */
+static int64_t count_fields(const struct vs_record *record)
+{
+    int64_t count = 0;
+
+    for (int64_t i = 0; i < record->count && count <= FIELDS_MAX; i++)
+        count += record->parts[i].basic ? 1 : count_fields(record->parts[i].record);
+    return count;
 }
 
 /* Adds the fields of a record, whose instances are at bases. Types nest 64 levels deep at most. */
@@ -87,13 +93,14 @@ static int add_record(struct vs_fields *fields, const char *prefix, const struct
         struct bases inner = {.count = bases->count * part->count};
         char name[NAME_SIZE];
 
-        if (fields->count >= FIELDS_MAX || part->count > VALUES_MAX || inner.count > VALUES_MAX ||
+        if (part->count > VALUES_MAX || inner.count > VALUES_MAX - fields->listed ||
             snprintf(name, sizeof(name), "%s%sf%lld", prefix, *prefix ? "_" : "", (long long)i) >=
                 NAME_SIZE)
             return -E2BIG;
         inner.position = positions_of(fields, bases, record, i);
         if (inner.position == NULL)
             return -ENOMEM;
+        fields->listed += inner.count;
         error = part->basic ? add(fields, name, part, &inner)
                             : add_record(fields, name, part->record, &inner);
     }
@@ -105,10 +112,8 @@ static int add_only(struct vs_fields *fields)
 {
     const struct vs_repeat *elements = &fields->etype->elements;
 
-    fields->fields[0] = (struct vs_global_field){.name = "",
-                                                 .basic = elements->basic,
-                                                 .values = elements->count * fields->etypes,
-                                                 .value_dim = "value"};
+    fields->fields[0] = (struct vs_global_field){
+        .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
     fields->count = 1;
     return 0;
 }
@@ -116,23 +121,24 @@ static int add_only(struct vs_fields *fields)
 int vs_fields_find(struct vs_fields *fields)
 {
     const struct vs_repeat *elements = &fields->etype->elements;
-    int64_t zero = 0, *position = &zero;
-    struct bases bases = {.position = position, .count = 1};
+    int64_t room = elements->basic ? 1 : count_fields(elements->record), *position;
+    struct bases bases;
     int error;
 
-    fields->fields = vs_arena_array(fields->arena, FIELDS_MAX, sizeof(*fields->fields));
-    fields->etypes_json = vs_arena_array(fields->arena, FIELDS_MAX, sizeof(json_t *));
+    if (room > FIELDS_MAX)
+        return -E2BIG;
+    fields->fields = vs_arena_array(fields->arena, room, sizeof(*fields->fields));
+    fields->etypes_json = vs_arena_array(fields->arena, room, sizeof(json_t *));
     if (fields->fields == NULL || fields->etypes_json == NULL)
         return -ENOMEM;
     if (elements->basic)
         return add_only(fields);
     if (elements->count > VALUES_MAX)
         return -E2BIG;
-    bases.count = elements->count;
-    position = vs_arena_array(fields->arena, bases.count, sizeof(*position));
-    for (int64_t i = 0; position && i < bases.count; i++)
+    position = vs_arena_array(fields->arena, elements->count, sizeof(*position));
+    for (int64_t i = 0; position && i < elements->count; i++)
         position[i] = i * elements->file;
-    bases.position = position;
+    bases = (struct bases){position, elements->count};
     error = position ? add_record(fields, "", elements->record, &bases) : -ENOMEM;
     if (error) {
         for (int64_t i = 0; i < fields->count; i++)

@@ -14,10 +14,11 @@ struct vs_fields {
     struct vs_arena *arena;      /* for the results */
     const struct vs_type *etype; /* borrowed */
     int64_t etypes;              /* etypes in an element of the array */
+    int64_t listed; /* private, starts at 0: values and records whose places are listed */
 
     /* The results. */
     int64_t count;
-    struct vs_global_field *fields; /* big_endian is not set */
+    struct vs_global_field *fields; /* big_endian and value_dim are not set */
     json_t **etypes_json; /* by field: an etype of the same extent that has this field only; the
                              caller releases the references */
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "export_private.h"
 #include "global_private.h"
 
 #include <errno.h>
@@ -18,21 +19,70 @@ static bool occurs(const json_t *dims, const char *name)
     return false;
 }
 
+/* Returns true if the array of a field has the name. */
+static bool is_array(const struct vs_global *global, const char *name)
+{
+    for (int64_t i = 0; i < global->facts.fields; i++)
+        if (strcmp(vs_export_name(global, i), name) == 0)
+            return true;
+    return false;
+}
+
+/* Returns the name, followed by _ until neither "dims" nor an array has it. NULL: out of memory. */
+static const char *free_name(struct vs_global *global, const json_t *dims, const char *name)
+{
+    char text[VS_LABEL_MAX + 40 + VS_GLOBAL_DIMENSIONS +
+              2]; /* one array at most has a _ at its end */
+
+    snprintf(text, VS_LABEL_MAX + 40, "%s", name);
+    while (occurs(dims, text) || is_array(global, text))
+        strcat(text, "_");
+    return vs_arena_text(&global->arena, text);
+}
+
 /*
  * Returns the default name of a dimension, or NULL. The view's name precedes it if views have
- * names: dimensions with one name must have one size in all arrays of a file. Names of "dims" are
- * avoided, of which there are at most VS_GLOBAL_DIMENSIONS.
+ * names: dimensions with one name must have one size in all arrays of a file.
  */
 static const char *default_name(struct vs_global *global, const json_t *dims, const char *dimension)
 {
     const char *view = vs_spec_view_name(global->spec, global->index);
-    char text[VS_LABEL_MAX + 40 + VS_GLOBAL_DIMENSIONS];
+    char text[VS_LABEL_MAX + 40];
 
-    snprintf(text, VS_LABEL_MAX + 40, "%.*s%s%s", VS_LABEL_MAX, view ? view : "", view ? "_" : "",
+    snprintf(text, sizeof(text), "%.*s%s%s", VS_LABEL_MAX, view ? view : "", view ? "_" : "",
              dimension);
-    while (occurs(dims, text))
-        strcat(text, "_");
-    return vs_arena_text(&global->arena, text);
+    return free_name(global, dims, text);
+}
+
+/*
+ * Returns the name of number i of "dims", or NULL. Only the dimension of an array without other
+ * dimensions may have the name of the array, which then are coordinates. xarray refuses others.
+ */
+static const char *given_name(struct vs_global *global, const json_t *dims, int64_t i)
+{
+    const char *name = json_string_value(json_array_get(dims, (size_t)i));
+    bool several = global->facts.dimensions + global->facts.records > 1;
+
+    for (int64_t field = 0; field < global->facts.fields; field++)
+        several = several || global->field[field].values > 1;
+    return several && is_array(global, name) ? free_name(global, dims, name) : name;
+}
+
+/* Names the dimensions of values. *given* is the number in "dims" if it names the only one, or -1.
+ */
+static void name_values(struct vs_global *global, const json_t *dims, int64_t given)
+{
+    for (int64_t i = 0; i < global->facts.fields; i++) {
+        struct vs_global_field *field = &global->field[i];
+        char text[300];
+
+        snprintf(text, sizeof(text), "%s_value", field->name);
+        if (given >= 0)
+            field->value_dim = given_name(global, dims, given);
+        else
+            field->value_dim = field->name[0] ? free_name(global, dims, text)
+                                              : default_name(global, dims, "value");
+    }
 }
 
 /* Names the dimensions: by "dims", or dim_0, ..., record and value. */
@@ -59,15 +109,11 @@ static int name_dimensions(struct vs_global *global, const json_t *dims, struct 
         snprintf(text, sizeof(text), "dim_%lld", (long long)d);
         d += !record;
         if (given && !(record && given == n))
-            names[i] = json_string_value(json_array_get(dims, (size_t)at));
+            names[i] = given_name(global, dims, at);
         else
             names[i] = default_name(global, dims, record ? "record" : text);
     }
-    if (given > n && values)
-        global->field[0].value_dim =
-            json_string_value(json_array_get(dims, facts->fortran ? 0 : (size_t)given - 1));
-    else if (values)
-        global->field[0].value_dim = default_name(global, dims, "value");
+    name_values(global, dims, given > n && values ? (facts->fortran ? 0 : given - 1) : -1);
     facts->dims = names;
     return global->arena.failure ? vs_global_no_memory(global, error) : 0;
 }
