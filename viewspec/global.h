@@ -64,6 +64,9 @@ struct vs_global_facts {
 int vs_global_new(const struct vs_spec *spec, size_t index, int64_t file_size,
                   struct vs_global **global, struct vs_error *error);
 
+/* Returns true if the view has the key "global", which then describes the array. */
+bool vs_global_is_given(const struct vs_spec *spec, size_t index);
+
 /* Frees a global array. NULL is allowed. No other thread may use it. */
 void vs_global_free(struct vs_global *global);
 
@@ -109,7 +112,10 @@ int vs_global_box(const struct vs_global *global, const struct vs_box *box, stru
 /* Returns true if values have the same size in the file as in memory, and a byte order. */
 bool vs_global_is_raw(const struct vs_global *global);
 
-/* The part of the array that a rank owns. Ranks may own nothing: a count is 0 then. */
+/*
+ * The part of the array that a rank owns. Ranks may own nothing: a count is 0 then. Counts are -1
+ * if the view has a "global", and the rank's slice has no shape with as many dimensions.
+ */
 struct vs_local {
     bool box; /* it is a box that begins at start; else elements are spread over the array */
     int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS]; /* facts->dimensions each */

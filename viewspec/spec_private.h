@@ -54,11 +54,12 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
 
 /*
  * Compiles json, a VIEW without "per_rank" that uses the names and types of the spec, for a rank.
- * Errors have the place of view number index. Sets *ranks if the result depends on the rank.
- * Returns 0 or a negative errno, with error filled. Thread-safe if json is not shared.
+ * Errors have the place of view number index, or of its member key if that is not NULL. Sets *ranks
+ * if the result depends on the rank. Returns 0 or a negative errno, with error filled. Thread-safe
+ * if json is not shared.
  */
-int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, int64_t rank,
-                    struct vs_view **view, bool *ranks, struct vs_error *error);
+int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, json_t *json,
+                    int64_t rank, struct vs_view **view, bool *ranks, struct vs_error *error);
 
 /*
  * Returns true if the ranks' views differ only by what is dealt to them. Then sets *rank to the

@@ -192,9 +192,10 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
     return result;
 }
 
-int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, int64_t rank,
-                    struct vs_view **view, bool *ranks, struct vs_error *error)
+int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, json_t *json,
+                    int64_t rank, struct vs_view **view, bool *ranks, struct vs_error *error)
 {
+    struct vs_place place = {.up = spec->views[index].place, .key = key};
     struct vs_arena arena = {0};
     struct vs_scope scope;
 
@@ -202,6 +203,7 @@ int vs_spec_view_of(const struct vs_spec *spec, size_t index, json_t *json, int6
         struct vs_source source = source_of(spec, index, &scope);
 
         source.view = json;
+        source.place = key ? &place : source.place;
         source.shared = NULL;
         scope.uses_rank = false;
         vs_view_compile(&source, view, NULL);

@@ -242,28 +242,34 @@ static void print_field(const struct vs_global *global, int64_t number, int64_t 
 }
 
 /* Prints the array that the ranks own together, or why there is none (mpiio-formats(7)). */
-static void print_array(const struct vs_spec *spec, size_t index, int64_t file_size)
+static int print_array(const struct vs_spec *spec, size_t index, int64_t file_size)
 {
     struct vs_error why = {0};
     struct vs_global *global;
 
     if (vs_global_new(spec, index, file_size < 0 ? 0 : file_size, &global, &why)) {
+        if (vs_global_is_given(spec, index)) {
+            fflush(stdout);
+            return view_spec_failed(&why);
+        }
         print_label("array");
         /* The advice in parentheses is for those who want an array. */
         printf("none: %.*s\n",
                (int)(strstr(why.reason, " (") ? strcspn(why.reason, "(") - 1 : strlen(why.reason)),
                why.reason);
-        return;
+        return VIEW_DONE;
     }
     for (int64_t i = 0; i < vs_global_facts(global)->fields; i++)
         print_field(global, i, file_size < 0 ? -1 : vs_global_records(global, file_size));
     vs_global_free(global);
+    return VIEW_DONE;
 }
 
 static int print_view(const struct vs_spec *spec, size_t index, const struct view_survey *survey,
                       struct vs_cover *cover)
 {
     const char *name = vs_spec_view_name(spec, index);
+    int status;
 
     printf("\nview%s%s\n", name ? " " : "", name ? name : "");
     if (print_type("etype", vs_view_etype_text(survey->first)) ||
@@ -273,7 +279,9 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
     print_label("datarep");
     printf("%s\n", vs_view_facts(survey->first)->datarep_name);
     print_tile(survey);
-    print_array(spec, index, survey->file_size);
+    status = print_array(spec, index, survey->file_size);
+    if (status)
+        return status;
     print_ranks(survey);
     return print_cover(survey, cover);
 }

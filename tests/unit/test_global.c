@@ -432,6 +432,9 @@ TEST(views_without_an_array)
          "\"struct\", \"blocklengths\": [1, 1, 1], \"displacements\": [0, 4, 8], \"types\": "
          "[\"int\", \"float\", \"int\"]}}",
          "the etype has too many parts for fields"},
+        {"\"etype\": \"long\", \"datarep\": \"external32\", \"filetype\": {\"type\": \"hvector\", "
+         "\"count\": 1000000000000000000, \"blocklength\": 1, \"stride\": 0}",
+         "the array has more than 2^62 bytes"},
     };
 
     (void)state;

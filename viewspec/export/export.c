@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +79,31 @@ double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t
     for (int64_t i = 0; coordinates && i < count; i++)
         coordinates[i] = facts->origin[d] + facts->spacing[d] * (double)(start + i);
     return coordinates;
+}
+
+int vs_export_fail(struct vs_error *error, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(error->reason, sizeof(error->reason), format, arguments);
+    va_end(arguments);
+    error->code = -EINVAL;
+    return -EINVAL;
+}
+
+int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
+                    struct vs_error *error)
+{
+    int failure = vs_global_local(global, rank, local, error);
+
+    for (int64_t d = 0; d < vs_global_facts(global)->dimensions && !failure; d++)
+        if (local->count[d] < 0)
+            failure = vs_export_fail(error,
+                                     "the part of rank %lld has no shape of the array's dimensions "
+                                     "(give its view a \"shape\")",
+                                     (long long)rank);
+    return failure;
 }
 
 const char *vs_export_name(const struct vs_global *global, int64_t field)

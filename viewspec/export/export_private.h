@@ -39,6 +39,17 @@ double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t
 const char *vs_export_name(const struct vs_global *global, int64_t field);
 
 /*
+ * Finds a rank's part as vs_global_local does. Fails if it has no shape. Returns 0 or a negative
+ * errno with error filled.
+ */
+int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
+                    struct vs_error *error);
+
+/* Records why a format cannot show an array. Returns -EINVAL. */
+int vs_export_fail(struct vs_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
  * local.c: sets *records to the number of complete records in a rank's part, in a file of that
  * size. It differs from vs_global_records if the records themselves are distributed: without
  * dimensions. Returns 0 or a negative errno with error filled.

@@ -77,14 +77,21 @@ json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const cha
     json_t *entry = json_array_get(json_object_get(view, "per_rank"), (size_t)rank);
     json_t *result = json_object();
 
-    for (; *keys; keys++) {
+    for (; result && *keys; keys++) {
         json_t *value = json_object_get(entry, *keys);
 
         value = value ? value : json_object_get(view, *keys);
-        if (value)
-            json_object_set(result, *keys, value);
+        if (value && json_object_set(result, *keys, value)) {
+            json_decref(result);
+            result = NULL;
+        }
     }
     return result;
+}
+
+bool vs_global_is_given(const struct vs_spec *spec, size_t index)
+{
+    return json_object_get(spec->views[index].json, "global") != NULL;
 }
 
 const struct vs_global_facts *vs_global_facts(const struct vs_global *global)

@@ -16,6 +16,9 @@
  * as well.
  */
 
+/* The most bytes of a record in memory, so that sums with headers do not overflow. */
+#define BYTES_MAX ((int64_t)1 << 62)
+
 /* The kinds of filetypes. */
 enum kind { SUBARRAY, DARRAY, HPF_BLOCK, HPF_CYCLIC, SCATTER, OTHER };
 static const char *const kinds[] = {"subarray", "darray", "hpf_block", "hpf_cyclic", "scatter"};
@@ -29,32 +32,42 @@ static enum kind kind_of(const json_t *definition)
     return (enum kind)kind;
 }
 
-/* Returns a subarray that has the sizes, order and oldtype of a distributed array. */
+/* Returns the numbers, or as many zeros if numbers is NULL. */
+static json_t *list_of(const int64_t *numbers, int64_t count)
+{
+    json_t *list = json_array();
+
+    for (int64_t i = 0; list && i < count; i++) {
+        if (json_array_append_new(list, json_integer(numbers ? numbers[i] : 0))) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
+/*
+ * Returns a subarray that has the sizes, order and oldtype of a distributed array: a box, or all of
+ * it if counts is NULL. NULL: out of memory.
+ */
 static json_t *box_type(const struct vs_global *global, json_t *view, const json_t *type,
-                        json_t *counts, json_t *starts)
+                        const int64_t *counts, const int64_t *starts)
 {
     static const char *const size_keys[] = {"sizes", "gsizes", "size", "size"};
-    enum kind kind = kind_of(type);
-    json_t *sizes = json_object_get(type, size_keys[kind]);
+    json_t *sizes = json_object_get(type, size_keys[kind_of(type)]);
     json_t *order = json_object_get(type, "order"), *old = json_object_get(type, "oldtype");
     json_t *etype = json_object_get(view, "etype");
-    json_t *box = json_pack("{s:s}", "type", "subarray");
+    int64_t n;
 
     sizes = json_is_array(sizes) ? json_incref(sizes) : json_pack("[O]", sizes);
-    json_object_set_new(box, "subsizes", counts ? json_incref(counts) : json_incref(sizes));
-    if (starts) {
-        json_object_set(box, "starts", starts);
-    } else {
-        json_object_set_new(box, "starts", json_array());
-        for (size_t i = 0; i < json_array_size(sizes); i++)
-            json_array_append_new(json_object_get(box, "starts"), json_integer(0));
-    }
-    json_object_set_new(box, "sizes", sizes);
-    json_object_set_new(box, "order", order ? json_incref(order) : json_string("C"));
+    n = (int64_t)json_array_size(sizes);
     /* The etype by its own definition would not be found once it is replaced by a field's. */
-    if (old && !json_equal(vs_global_definition(global, old), vs_global_definition(global, etype)))
-        json_object_set(box, "oldtype", old);
-    return box;
+    if (json_equal(vs_global_definition(global, old), vs_global_definition(global, etype)))
+        old = NULL;
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:O*}", "type", "subarray", "subsizes",
+                     counts ? list_of(counts, n) : json_incref(sizes), "starts", list_of(starts, n),
+                     "sizes", sizes, "order", order ? json_incref(order) : json_string("C"),
+                     "oldtype", old);
 }
 
 /* Returns the text of an integer or expression; "1" if it is absent. The caller frees it. */
@@ -93,18 +106,22 @@ static json_t *whole_of(const struct vs_global *global, int64_t rank)
     static const char *const keys[] = {"disp", "etype", "filetype", "tiles", "datarep", NULL};
     static const char *const all[] = {"disp",   "etype",   "filetype", "tiles", "buftype",
                                       "memory", "datarep", "shape",    NULL};
+    static const char *const beside[] = {"etype", "tiles", "datarep", NULL};
     json_t *given = json_object_get(global->spec->views[global->index].json, "global");
-    json_t *whole = vs_global_merged(global, rank, given || !global->facts.whole ? keys : all);
-    json_t *type = json_object_get(whole, "filetype"), *inner = vs_global_innermost(global, type),
-           *old;
+    json_t *whole = vs_global_merged(global, rank,
+                                     given                 ? beside
+                                     : global->facts.whole ? all
+                                                           : keys);
+    json_t *type, *inner, *old;
 
-    if (given) {
-        json_object_del(whole, "disp");
-        json_object_del(whole, "filetype");
-        json_object_update(whole, given);
+    if (given && whole && json_object_update(whole, given)) {
+        json_decref(whole);
+        return NULL;
     }
-    if (global->facts.whole)
+    if (global->facts.whole || whole == NULL)
         return whole;
+    type = json_object_get(whole, "filetype");
+    inner = vs_global_innermost(global, type);
     old = json_object_get(inner, "oldtype");
     if (global->facts.dimensions != 0)
         inner = kind_of(inner) > HPF_CYCLIC ? NULL : box_type(global, whole, inner, NULL, NULL);
@@ -123,24 +140,75 @@ static json_t *whole_of(const struct vs_global *global, int64_t rank)
 static int compile(const struct vs_global *global, json_t *json, struct vs_view **view, bool *ranks,
                    struct vs_error *error)
 {
-    return vs_spec_view_of(global->spec, global->index, json, 0, view, ranks, error);
+    return vs_spec_view_of(global->spec, global->index, global->given ? "global" : NULL, json, 0,
+                           view, ranks, error);
 }
 
 /* Fails if the array of another rank differs from rank 0's. */
 static int check_ranks(const struct vs_global *global, struct vs_error *error)
 {
-    const json_t *view = global->spec->views[global->index].json;
-    int64_t count = (int64_t)json_array_size(json_object_get(view, "per_rank"));
+    const json_t *json = global->spec->views[global->index].json;
+    int64_t count = (int64_t)json_array_size(json_object_get(json, "per_rank"));
 
     for (int64_t rank = 1; rank < count; rank++) {
-        json_t *other = whole_of(global, rank);
-        bool same = other && json_equal(other, global->whole);
+        struct vs_view *view;
+        json_t *other;
+        bool same;
 
+        /* whole_of needs a view that compiles: types may contain themselves. */
+        if (vs_spec_view(global->spec, global->index, rank, &view, error))
+            return error->code;
+        vs_view_unref(view);
+        other = whole_of(global, rank);
+        same = other && json_equal(other, global->whole);
         json_decref(other);
+        if (other == NULL)
+            return vs_global_no_memory(global, error);
         if (!same)
             return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
     }
     return 0;
+}
+
+/* Fails if the first or last byte of a rank's tile is not in the array that "global" describes. */
+static int check_inside(const struct vs_global *global, int64_t rank, struct vs_error *error)
+{
+    const struct vs_map *whole = vs_view_map(global->view), *map;
+    struct vs_view *view;
+    int64_t size;
+    bool inside;
+
+    if (vs_spec_view(global->spec, global->index, rank, &view, error))
+        return error->code;
+    map = vs_view_map(view);
+    size = vs_map_facts(map)->limit ? vs_map_facts(map)->tile_size : 0;
+    inside = size == 0 || (vs_map_find(whole, vs_map_displacement(map, 0)) != -1 &&
+                           vs_map_find(whole, vs_map_displacement(map, size - 1)) != -1);
+    vs_view_unref(view);
+    return inside
+               ? 0
+               : vs_global_fail(global, error,
+                                "rank %lld owns bytes outside the array that \"global\" describes",
+                                (long long)rank);
+}
+
+/* Checks the array of all ranks. It depends on the rank if `ranks` is set. */
+static int check_array(const struct vs_global *global, bool ranks, struct vs_error *error)
+{
+    const struct vs_spec *spec = global->spec;
+
+    if (check_ranks(global, error))
+        return error->code;
+    if (ranks && spec->ranks > 1)
+        return vs_global_fail(global, error,
+                              global->given ? "\"global\" depends on the rank"
+                                            : "the ranks' parts belong to different arrays");
+    if (vs_view_facts(global->view)->datarep == VS_USER)
+        return vs_global_fail(global, error,
+                              "a user-defined data representation is not possible here");
+    if (global->given && !check_inside(global, 0, error))
+        check_inside(global, spec->ranks - 1, error);
+    return error->code;
 }
 
 /* Decides how the array is made of the filetype. */
@@ -150,15 +218,16 @@ static int find_kind(struct vs_global *global, enum kind *kind, struct vs_error 
     static const char *const keys[] = {"filetype", NULL};
     json_t *view = vs_global_merged(global, 0, keys);
     json_t *type = json_object_get(view, "filetype");
-    bool given = json_object_get(spec->views[global->index].json, "global") != NULL;
     bool wrapped = vs_global_wraps(vs_global_definition(global, type));
 
-    global->scattered = given && spec->ranks > 1;
-    *kind = given ? OTHER : kind_of(vs_global_innermost(global, type));
+    if (view == NULL)
+        return vs_global_no_memory(global, error);
+    global->given = vs_global_is_given(spec, global->index);
+    *kind = global->given ? OTHER : kind_of(vs_global_innermost(global, type));
     json_decref(view);
     global->facts.dimensions = *kind == SCATTER && !wrapped ? 0 : -1;
     global->facts.whole = *kind == OTHER || (*kind == SCATTER && wrapped);
-    if (global->facts.whole && !given && spec->ranks > 1 &&
+    if (global->facts.whole && !global->given && spec->ranks > 1 &&
         !vs_spec_view_is_common(spec, global->index))
         return vs_global_fail(
             global, error,
@@ -192,10 +261,13 @@ static int find_shape(struct vs_global *global, int64_t *etypes, struct vs_error
 {
     const struct vs_array *part = vs_view_filetype(global->view)->part;
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(global->view));
+    const struct vs_view_facts *facts = vs_view_facts(global->view);
 
     *etypes = 1;
     if (map->tile_size == 0)
         return vs_global_fail(global, error, "the array is empty");
+    if (map->tile_size / facts->etype_file_size > BYTES_MAX / facts->etype_size)
+        return vs_global_fail(global, error, "the array has more than 2^62 bytes");
     if (global->facts.whole) {
         if (vs_view_gaps(global->view))
             return vs_global_fail(global, error, "a slice with gaps is no array");
@@ -258,7 +330,7 @@ static void find_block(struct vs_global *global, enum kind kind)
 
 static int make(struct vs_global *global, int64_t file_size, struct vs_error *error)
 {
-    enum kind kind;
+    enum kind kind = OTHER;
     bool ranks;
     int64_t etypes;
 
@@ -267,14 +339,9 @@ static int make(struct vs_global *global, int64_t file_size, struct vs_error *er
     global->whole = whole_of(global, 0);
     if (global->whole == NULL)
         return vs_global_no_memory(global, error);
-    if (compile(global, global->whole, &global->view, &ranks, error) || check_ranks(global, error))
-        return error->code;
-    if (ranks && global->spec->ranks > 1)
-        return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
-    if (vs_view_facts(global->view)->datarep == VS_USER)
-        return vs_global_fail(global, error,
-                              "a user-defined data representation is not possible here");
-    if (find_shape(global, &etypes, error) || find_fields(global, etypes, error))
+    if (compile(global, global->whole, &global->view, &ranks, error) ||
+        check_array(global, ranks, error) || find_shape(global, &etypes, error) ||
+        find_fields(global, etypes, error))
         return error->code;
     find_block(global, kind);
     return vs_global_label(global, file_size, error);
@@ -308,33 +375,20 @@ void vs_global_free(struct vs_global *global)
     free(global);
 }
 
-static json_t *list_of(const int64_t *numbers, int64_t count)
-{
-    json_t *list = json_array();
-
-    for (int64_t i = 0; i < count; i++)
-        json_array_append_new(list, json_integer(numbers[i]));
-    return list;
-}
-
 /* Changes the VIEW of the whole array to that of a box. */
 static int cut(const struct vs_global *global, const struct vs_box *box, json_t *view)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(global->view));
-    int64_t n = global->facts.dimensions, displacement;
-    json_t *type = json_object_get(view, "filetype"), *counts, *starts, *inner;
+    json_t *type = json_object_get(view, "filetype"), *inner;
+    int64_t displacement;
     int error = 0;
 
     if (__builtin_mul_overflow(box->record, facts->tile_extent, &displacement) ||
         __builtin_add_overflow(displacement, facts->displacement, &displacement))
         return -EINVAL;
-    if (!global->facts.whole && n > 0) {
-        counts = list_of(box->count, n);
-        starts = list_of(box->start, n);
-        inner = box_type(global, view, vs_global_innermost(global, type), counts, starts);
+    if (!global->facts.whole && global->facts.dimensions > 0) {
+        inner = box_type(global, view, vs_global_innermost(global, type), box->count, box->start);
         error |= json_object_set_new(view, "filetype", vs_global_replaced(global, type, inner));
-        json_decref(counts);
-        json_decref(starts);
     }
     if (global->etypes[box->field])
         error |= json_object_set(view, "etype", global->etypes[box->field]);

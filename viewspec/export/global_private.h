@@ -16,7 +16,7 @@ struct vs_global {
     struct vs_view *view; /* the same, compiled */
     struct vs_global_facts facts;
     struct vs_global_field *field; /* facts.field */
-    bool scattered;  /* "global" is the whole array; the ranks' parts have other filetypes */
+    bool given;      /* "global" is the whole array; the ranks' parts have other filetypes */
     json_t **etypes; /* by field: its etype, or NULL for the view's own; owned */
 };
 
@@ -40,7 +40,7 @@ json_t *vs_global_innermost(const struct vs_global *global, json_t *type);
 /* Returns type with the innermost type replaced by inner, whose reference it takes. */
 json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner);
 
-/* Returns a new VIEW object of the given keys of a rank's view, without "per_rank". */
+/* Returns a new VIEW object of the given keys of a rank's view, without "per_rank", or NULL. */
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);
 
 /*

@@ -72,7 +72,7 @@ static void find_scattered(const struct vs_global *global, const struct vs_view 
     bool known = memory && memory->dimensions == n && !memory->fortran == !global->facts.fortran;
 
     for (int64_t d = 0; d < n; d++)
-        local->count[d] = known ? memory->owned[d] : 0;
+        local->count[d] = known ? memory->owned[d] : size > 0 ? -1 : 0;
     local->box = known && size > 0 &&
                  find_element(global, vs_map_displacement(map, 0), local->start) &&
                  find_element(global, vs_map_displacement(map, size - 1), last);
@@ -83,7 +83,7 @@ static void find_scattered(const struct vs_global *global, const struct vs_view 
 int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
                     struct vs_error *error)
 {
-    bool all = (global->facts.whole && !global->scattered) || global->facts.dimensions == 0;
+    bool all = (global->facts.whole && !global->given) || global->facts.dimensions == 0;
     struct vs_view *view;
 
     local->box = global->facts.whole;
@@ -95,7 +95,7 @@ int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_loca
         return 0;
     if (vs_spec_view(global->spec, global->index, rank, &view, error))
         return error->code;
-    if (global->scattered)
+    if (global->given)
         find_scattered(global, view, local);
     else
         find_local(global, view, local);
@@ -140,7 +140,7 @@ int vs_global_slice(const struct vs_global *global, int64_t rank, int64_t field,
     if (failed || json == NULL)
         vs_global_no_memory(global, error);
     else
-        vs_spec_view_of(global->spec, global->index, json, rank, view, &ranks, error);
+        vs_spec_view_of(global->spec, global->index, NULL, json, rank, view, &ranks, error);
     json_decref(json);
     return error->code;
 }

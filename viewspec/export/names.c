@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "export_private.h"
 #include "global_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "export_private.h"
 #include "viewspec/types/labels.h"
 
 /* Names of a global array and of its dimensions, and its grid. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,7 @@ struct netcdf {
     int64_t file_size;     /* of the shared file */
     int64_t records;       /* of the array; 1 if it has none */
     struct vs_local local; /* the rank's part */
+    int64_t bytes;         /* of the fields' variables */
     int dim_count, variable_count;
     const char *dim_names[DIMS_MAX];
     int64_t dim_sizes[DIMS_MAX];
@@ -72,13 +74,6 @@ static enum nc_type type_of(const struct vs_basic *basic)
     return basic->kind == VS_INTEGER || basic->kind == VS_LOGICAL ? integers[size] : naturals[size];
 }
 
-static int fail(struct vs_error *error, const char *reason)
-{
-    error->code = -EINVAL;
-    snprintf(error->reason, sizeof(error->reason), "%s", reason);
-    return -EINVAL;
-}
-
 /* Returns the number of a dimension, which is added if it is new, or -EINVAL with error filled. */
 static int dimension(struct netcdf *netcdf, const char *name, int64_t size, struct vs_error *error)
 {
@@ -88,14 +83,10 @@ static int dimension(struct netcdf *netcdf, const char *name, int64_t size, stru
         i++;
     if (i < netcdf->dim_count && netcdf->dim_sizes[i] == size)
         return i;
-    if (i < netcdf->dim_count) {
-        fail(error, "");
-        snprintf(error->reason, sizeof(error->reason),
-                 "two dimensions of different lengths are called \"%s\"", name);
-        return -EINVAL;
-    }
+    if (i < netcdf->dim_count)
+        return vs_export_fail(error, "two dimensions are called \"%s\"", name);
     if (netcdf->dim_count == DIMS_MAX)
-        return fail(error, "the array has too many dimensions for netCDF");
+        return vs_export_fail(error, "the array has too many dimensions for netCDF");
     netcdf->dim_names[i] = name;
     netcdf->dim_sizes[i] = size;
     netcdf->dim_count++;
@@ -109,9 +100,12 @@ static int add_dimension(struct netcdf *netcdf, struct variable *variable, const
 
     if (number < 0)
         return number;
+    for (int i = 0; i < variable->dimensions; i++)
+        if (variable->dims[i] == number)
+            return vs_export_fail(error, "two dimensions are called \"%s\"", name);
     variable->dims[variable->dimensions++] = number;
     return __builtin_mul_overflow(variable->length, size, &variable->length)
-               ? fail(error, "the array is too large for netCDF")
+               ? vs_export_fail(error, "the array is too large for netCDF")
                : 0;
 }
 
@@ -180,6 +174,10 @@ static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *err
                                   .length = basic->size / basic->parts};
     if (set_dimensions(netcdf, variable, error))
         return error->code;
+    /* Sums of the offsets in the header do not overflow. */
+    if (variable->length > INT64_MAX / 2 - netcdf->bytes)
+        return vs_export_fail(error, "the array is too large for netCDF");
+    netcdf->bytes += variable->length;
     failure = compile(netcdf, variable, error);
     netcdf->variable_count += failure == 0;
     return failure;
@@ -310,22 +308,15 @@ static int add_coordinate_data(const struct netcdf *netcdf, const struct variabl
     int64_t count = variable->length / (int64_t)sizeof(double);
     double *values =
         vs_export_coordinates(netcdf->global, variable->dimension, variable->start, count);
-    char *text = NULL;
-    size_t length;
-    FILE *out = values ? open_memstream(&text, &length) : NULL;
 
-    for (int64_t i = 0; out && i < count; i++) {
+    for (int64_t i = 0; values && i < count; i++) {
         uint64_t bits;
 
         memcpy(&bits, &values[i], sizeof(bits));
-        put(out, bits, sizeof(bits));
+        bits = htobe64(bits);
+        memcpy(&values[i], &bits, sizeof(bits));
     }
-    free(values);
-    if (out && fclose(out)) {
-        free(text);
-        text = NULL;
-    }
-    return vs_export_text(file, text, variable->length);
+    return vs_export_text(file, (char *)values, variable->length);
 }
 
 /* Adds the data of a variable, whose view the file takes. */
@@ -355,7 +346,7 @@ static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *
         failure = add_field(netcdf, i, error);
     }
     if (!failure && !any)
-        failure = fail(error, "netCDF has no type for the values");
+        failure = vs_export_fail(error, "netCDF has no type for the values");
     if (!failure && facts->has_grid && netcdf->local.box)
         failure = add_coordinates(netcdf, error);
     if (!failure)
@@ -386,7 +377,7 @@ static int find_part(struct netcdf *netcdf, struct vs_error *error)
         netcdf->local.count[d] = facts->sizes[d];
     if (netcdf->rank < 0)
         return 0;
-    failure = vs_global_local(global, netcdf->rank, &netcdf->local, error);
+    failure = vs_export_local(global, netcdf->rank, &netcdf->local, error);
     if (!failure && facts->records)
         failure = vs_global_local_records(global, netcdf->rank, netcdf->file_size, &netcdf->records,
                                           error);

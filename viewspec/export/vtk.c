@@ -16,13 +16,6 @@
 /* The most ranks that one file refers to. */
 #define RANKS_MAX 65536
 
-static int fail(struct vs_error *error, const char *reason)
-{
-    error->code = -EINVAL;
-    snprintf(error->reason, sizeof(error->reason), "%s", reason);
-    return -EINVAL;
-}
-
 /* Returns VTK's name of the type of a field's numbers, or NULL if VTK has no such type. */
 static const char *type_of(const struct vs_basic *basic)
 {
@@ -45,12 +38,16 @@ static int check(const struct vs_global *global, int64_t file_size, struct vs_er
     int64_t usable = 0;
 
     if (facts->dimensions < 1 || facts->dimensions > 3)
-        return fail(error, "VTK's ImageData has 1 to 3 dimensions");
+        return vs_export_fail(error, "VTK's ImageData has 1 to 3 dimensions");
     if (facts->records && vs_global_records(global, file_size) != 1)
-        return fail(error, "VTK's ImageData has no records (\"tiles\" limits them)");
+        return vs_export_fail(error, "VTK's ImageData has no records (\"tiles\" limits them)");
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        if (facts->sizes[d] > INT32_MAX)
+            return vs_export_fail(error, "VTK's ImageData has at most %d elements in a dimension",
+                                  INT32_MAX);
     for (int64_t i = 0; i < facts->fields; i++)
         usable += type_of(facts->field[i].basic) != NULL;
-    return usable ? 0 : fail(error, "VTK has no type for the values");
+    return usable ? 0 : vs_export_fail(error, "VTK has no type for the values");
 }
 
 /* Returns the array's dimension of an axis of VTK. */
@@ -226,12 +223,12 @@ static int make_rank(const struct vs_global *global, int64_t rank, int64_t file_
     int failure = check(global, file_size, error);
 
     if (!failure)
-        failure = vs_global_local(global, rank, &local, error);
+        failure = vs_export_local(global, rank, &local, error);
     if (failure)
         return failure;
     cells = cells_of(facts, &local);
     if (!local.box && cells)
-        return fail(error, "a rank's part is no box");
+        return vs_export_fail(error, "the part of rank %lld is no box", (long long)rank);
     failure = add_header(global, &local, cells, file);
     for (int64_t i = 0; i < facts->fields && !failure; i++)
         if (type_of(facts->field[i].basic))
@@ -247,14 +244,14 @@ static int put_pieces(FILE *out, const struct vs_global *global, int width, stru
 
     for (int64_t rank = 0; rank < ranks; rank++) {
         struct vs_local local;
-        int failure = vs_global_local(global, rank, &local, error);
+        int failure = vs_export_local(global, rank, &local, error);
 
         if (failure)
             return failure;
         if (cells_of(facts, &local) == 0)
             continue;
         if (!local.box)
-            return fail(error, "a rank's part is no box");
+            return vs_export_fail(error, "the part of rank %lld is no box", (long long)rank);
         fputs("    <Piece", out);
         put_extent(out, "Extent", facts, &local);
         fprintf(out, " Source=\"rank%0*lld.vti\"/>\n", width, (long long)rank);
