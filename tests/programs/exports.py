@@ -355,5 +355,53 @@ def from_files():
                 same(name, np.asarray(copy[name][...]), want)
 
 
-main({"random": compare_random, "basics": compare_basics, "refusals": refusals, "written": written,
+def labels():
+    """xarray opens stores whose views have dimensions and arrays of the same names."""
+    import xarray
+    np.arange(64, dtype="<i4").tofile("f.dat")
+
+    def view(sizes, etype="int", **keys):
+        return {"etype": etype, "tiles": 1, **keys, "filetype": {
+            "type": "subarray", "sizes": sizes, "subsizes": sizes, "starts": [0] * len(sizes),
+            "order": "C"}}
+
+    def grid(*origin):
+        return {"origin": origin, "spacing": [2] * len(origin)}
+    yx = ["y", "x"]
+    pair = {"type": "struct", "blocklengths": [1, 1], "displacements": [0, 4],
+            "types": ["int", "uint32_t"]}
+    for views, want in (
+            ({"a": view([4, 8], dims=yx), "b": view([5, 8], dims=yx)},
+             {"a": yx, "b": ["b_y", "x"]}),
+            ({"a": view([4, 8], dims=yx, grid=grid(0, 1)),
+              "b": view([4, 8], dims=yx, grid=grid(5, 1)), "c": view([4, 8], dims=yx)},
+             {"a": yx, "b": ["b_y", "x"], "c": yx, "y": [0, 2, 4, 6], "b_y": [5, 7, 9, 11],
+              "x": [1, 3, 5, 7, 9, 11, 13, 15]}),
+            ({"c": view([4, 8], dims=yx), "a": view([4, 8], dims=yx, grid=grid(0, 1)),
+              "b": view([4, 8], dims=yx, grid=grid(5, 1))},
+             {"c": yx, "a": yx, "b": ["b_y", "x"], "y": [0, 2, 4, 6], "b_y": [5, 7, 9, 11],
+              "x": [1, 3, 5, 7, 9, 11, 13, 15]}),
+            ({"x": view([4, 8], dims=yx), "y": view([4], dims=["y"]),
+              "t": view([4], dims=["y"], grid=grid(1))},
+             {"x": ["y", "x_"], "y": ["y"], "t": ["y"]}),
+            ({"x": view([4], name="a"), "y": view([4, 8], name="a", dims=yx)},
+             {"a": ["x_dim_0"], "y": ["y_y", "x"]}),
+            ({"p": view([4, 2], pair, dims=["f1", "x"], grid=grid(1, 1)), "q": view([3], dims=["x"])},
+             {"q": ["x"]})):
+        with mounted({"viewspec": 1, "file": "f.dat", "views": views}, "-o", "zarr") as point:
+            store = xarray.open_zarr(f"{point}/zarr")
+            got = {name: list(variable.dims) if name in store.data_vars or name in views
+                   else variable.values.tolist() for name, variable in store.variables.items()}
+            assert got == want, got
+            for name in set(views) & set(store.variables):
+                same(name, store[name].values.ravel(),
+                     np.arange(store[name].size, dtype="<i4"))
+            if "p" in views:
+                group = xarray.open_zarr(f"{point}/zarr", group="p", consolidated=False)
+                assert group.f0.dims == group.f1.dims == ("f1_", "x")
+                assert group.x.values.tolist() == [1, 3]
+                assert group.f1.values.ravel().tolist() == list(range(1, 16, 2))
+
+
+main({"labels": labels, "random": compare_random, "basics": compare_basics, "refusals": refusals, "written": written,
       "growing": growing, "sum": sum_of, "from_files": from_files})

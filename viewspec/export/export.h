@@ -55,7 +55,7 @@ struct vs_format {
     const char *suffix;       /* of a rank's file, with its dot */
     const char *whole_suffix; /* of the file for all ranks */
     const char *whole;        /* its name without the suffix; NULL: the array's name */
-    int64_t most;             /* the file for all ranks exists with up to this many; 0: always */
+    int64_t most; /* the file for all ranks refers to those of up to so many; 0: to none */
     int (*rank)(const struct vs_global *global, int64_t rank, int64_t file_size,
                 struct vs_export *file, struct vs_error *error);
     int (*all)(const struct vs_global *global, int64_t file_size, int width, struct vs_export *file,
@@ -104,7 +104,7 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
 
 /*
  * Returns entry number index of a node's folder, and its name in name (VS_ZARR_NAME bytes). Returns
- * false after the last one. Takes constant time for chunks.
+ * false after the last one. Takes constant time.
  */
 bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, int64_t index,
                    char *name, struct vs_zarr_entry *entry);

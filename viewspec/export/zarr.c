@@ -10,28 +10,12 @@
 #include "export_private.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/types/npy_private.h"
+#include "zarr_tree.h"
 
 /*
  * A Zarr store, version 2, uncompressed. Chunks at the upper edges are padded with zeros, as the
  * format requires. Values keep the byte order of the file, which the dtype names.
  */
-
-enum node_kind { GROUP, FIELD, COORDINATES };
-
-struct node {
-    enum node_kind kind;
-    char *name; /* of its folder; "" for the store itself */
-    int64_t up; /* the node that contains it; -1: none */
-    const struct vs_global *global;
-    int64_t records;   /* of the file for which the store was made */
-    int64_t field;     /* FIELD */
-    int64_t dimension; /* COORDINATES: of the array */
-};
-
-struct vs_zarr {
-    struct node *nodes;
-    int64_t count;
-};
 
 /* The fixed files of a node. Only the store itself has consolidated metadata. */
 enum { ATTRIBUTES, METADATA, CONSOLIDATED };
@@ -41,7 +25,8 @@ static const char *const array_files[FIXED] = {".zattrs", ".zarray", NULL};
 
 static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t file)
 {
-    const char *name = zarr->nodes[node].kind == GROUP ? group_files[file] : array_files[file];
+    const char *name =
+        zarr->nodes[node].kind == VS_ZARR_GROUP ? group_files[file] : array_files[file];
 
     return file == CONSOLIDATED && node != 0 ? NULL : name;
 }
@@ -49,123 +34,21 @@ static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t 
 static void layout_of(const struct vs_zarr *zarr, int64_t number, int64_t file_size,
                       struct vs_chunks *layout)
 {
-    const struct node *node = &zarr->nodes[number];
+    const struct vs_zarr_node *node = &zarr->nodes[number];
 
-    if (node->kind == FIELD)
+    if (node->kind == VS_ZARR_FIELD)
         vs_chunks_of_field(node->global, node->field, node->records, file_size, layout);
     else
         vs_chunks_of_line(node->name, vs_global_facts(node->global)->sizes[node->dimension],
                           sizeof(double), layout);
 }
 
-/* Building the tree. */
-
-static int fail(struct vs_error *error, const char *format, const char *name)
-{
-    error->code = -EINVAL;
-    snprintf(error->reason, sizeof(error->reason), format, name);
-    return -EINVAL;
-}
-
-/* Returns the node of that name in another one, or -1. */
-static int64_t find_node(const struct vs_zarr *zarr, int64_t up, const char *name)
-{
-    for (int64_t i = 1; i < zarr->count; i++)
-        if (zarr->nodes[i].up == up && strcmp(zarr->nodes[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
-static int add(struct vs_zarr *zarr, const struct node *node, struct vs_error *error)
-{
-    struct node *nodes = realloc(zarr->nodes, (size_t)(zarr->count + 1) * sizeof(*nodes));
-
-    if (nodes == NULL)
-        return -ENOMEM;
-    zarr->nodes = nodes;
-    if (zarr->count == VS_ZARR_NODES)
-        return fail(error, "%s: more than 262144 arrays in a Zarr store", node->name);
-    if (zarr->count && find_node(zarr, node->up, node->name) >= 0)
-        return fail(error, "the name \"%s\" occurs twice in the Zarr store", node->name);
-    nodes[zarr->count] = *node;
-    nodes[zarr->count].name = strdup(node->name);
-    return nodes[zarr->count++].name ? 0 : -ENOMEM;
-}
-
-/* Adds the coordinates of the dimensions, unless an array has the name of one. */
-static int add_coordinates(struct vs_zarr *zarr, const struct vs_global *global, int64_t up,
-                           struct vs_error *error)
-{
-    const struct vs_global_facts *facts = vs_global_facts(global);
-    int failure = 0;
-
-    for (int64_t d = 0; facts->has_grid && d < facts->dimensions && !failure; d++) {
-        const char *name = facts->dims[d + (facts->records && !facts->fortran)];
-        struct node node = {
-            .kind = COORDINATES, .name = (char *)name, .up = up, .global = global, .dimension = d};
-
-        if (facts->sizes[d] <= VS_COORDINATES_MAX && find_node(zarr, up, name) < 0)
-            failure = add(zarr, &node, error);
-    }
-    return failure;
-}
-
-/*
- * Adds the arrays of a view: in a group of their own if the spec has named views and there are
- * several arrays. If another view has taken the name, the view's name in the spec is used.
- */
-static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_t file_size,
-                    int64_t *up, struct vs_error *error)
-{
-    const struct vs_global_facts *facts = vs_global_facts(global);
-    bool taken = facts->view && find_node(zarr, 0, facts->name) >= 0;
-    const char *name = taken ? facts->view : facts->name;
-    int failure = 0;
-
-    *up = 0;
-    if (facts->view && facts->fields > 1) {
-        *up = zarr->count;
-        failure = add(zarr, &(struct node){.kind = GROUP, .name = (char *)name}, error);
-    }
-    for (int64_t i = 0; i < facts->fields && !failure; i++) {
-        const char *field = facts->field[i].name;
-        struct node node = {.kind = FIELD,
-                            .name = (char *)(field[0] ? field : name),
-                            .up = *up,
-                            .global = global,
-                            .records = vs_global_records(global, file_size),
-                            .field = i};
-
-        failure = add(zarr, &node, error);
-    }
-    return failure;
-}
-
-/* Adds all arrays, and then coordinates, whose names arrays may have taken. */
-static int add_views(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count,
-                     int64_t file_size, struct vs_error *error)
-{
-    int64_t *groups = calloc(count + 1, sizeof(*groups));
-    int failure = groups ? 0 : -ENOMEM;
-
-    for (size_t i = 0; i < count && !failure; i++)
-        failure = add_view(zarr, globals[i], file_size, &groups[i], error);
-    for (size_t i = 0; i < count && !failure; i++)
-        failure = add_coordinates(zarr, globals[i], groups[i], error);
-    free(groups);
-    return failure;
-}
-
 int vs_zarr_new(const struct vs_global *const *globals, size_t count, int64_t file_size,
                 struct vs_zarr **result, struct vs_error *error)
 {
     struct vs_zarr *zarr = calloc(1, sizeof(*zarr));
-    char nameless[] = "";
-    struct node store = {.kind = GROUP, .name = nameless, .up = -1};
-    int failure = zarr ? add(zarr, &store, error) : -ENOMEM;
+    int failure = zarr ? vs_zarr_make(zarr, globals, count, file_size, error) : -ENOMEM;
 
-    if (!failure)
-        failure = add_views(zarr, globals, count, file_size, error);
     if (failure)
         vs_zarr_free(zarr);
     else
@@ -175,10 +58,11 @@ int vs_zarr_new(const struct vs_global *const *globals, size_t count, int64_t fi
 
 void vs_zarr_free(struct vs_zarr *zarr)
 {
-    for (int64_t i = 0; zarr && i < zarr->count; i++)
-        free(zarr->nodes[i].name);
-    if (zarr)
-        free(zarr->nodes);
+    if (zarr == NULL)
+        return;
+    vs_arena_free(&zarr->arena);
+    free(zarr->nodes);
+    free(zarr->slots);
     free(zarr);
 }
 
@@ -195,7 +79,7 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
     struct vs_chunks layout;
     int64_t chunk;
 
-    *entry = (struct vs_zarr_entry){.node = find_node(zarr, node, name)};
+    *entry = (struct vs_zarr_entry){.node = vs_zarr_node(zarr, node, name)};
     if (entry->node >= 0)
         return true;
     for (int64_t file = 0; file < FIXED; file++) {
@@ -205,7 +89,7 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
         if (fixed && strcmp(fixed, name) == 0)
             return true;
     }
-    if (zarr->nodes[node].kind == GROUP)
+    if (zarr->nodes[node].kind == VS_ZARR_GROUP)
         return false;
     layout_of(zarr, node, file_size, &layout);
     chunk = vs_chunks_parse(&layout, name);
@@ -229,15 +113,12 @@ bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, 
             return true;
         }
     }
-    if (zarr->nodes[node].kind == GROUP) {
-        for (int64_t i = 1; i < zarr->count; i++) {
-            if (zarr->nodes[i].up != node || index-- > 0)
-                continue;
-            snprintf(name, VS_ZARR_NAME, "%s", zarr->nodes[i].name);
-            entry->node = i;
-            return true;
-        }
-        return false;
+    if (zarr->nodes[node].kind == VS_ZARR_GROUP) {
+        if (index >= zarr->nodes[node].count)
+            return false;
+        entry->node = zarr->nodes[node].first + index;
+        snprintf(name, VS_ZARR_NAME, "%s", zarr->nodes[entry->node].name);
+        return true;
     }
     layout_of(zarr, node, file_size, &layout);
     if (index >= layout.count)
@@ -259,12 +140,12 @@ static void put_list(FILE *out, const char *key, const int64_t *numbers, int cou
 
 static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
 {
-    const struct node *node = &zarr->nodes[number];
+    const struct vs_zarr_node *node = &zarr->nodes[number];
     char type[VS_NPY_TYPE] = "";
     struct vs_chunks layout;
 
     layout_of(zarr, number, file_size, &layout);
-    if (node->kind == COORDINATES) {
+    if (node->kind == VS_ZARR_COORDINATES) {
         vs_npy_type(vs_basic_find("double"), VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
     } else {
         const struct vs_global_field *field = &vs_global_facts(node->global)->field[node->field];
@@ -285,21 +166,23 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
 static void put_attributes(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
 {
     struct vs_chunks layout;
+    const char *const *dims;
 
-    if (zarr->nodes[number].kind == GROUP) {
+    if (zarr->nodes[number].kind == VS_ZARR_GROUP) {
         fputs("{}", out);
         return;
     }
     layout_of(zarr, number, file_size, &layout);
+    dims = zarr->nodes[number].dims ? zarr->nodes[number].dims : layout.shape.dims;
     fputs("{\"_ARRAY_DIMENSIONS\": [", out);
     for (int d = 0; d < layout.shape.dimensions; d++)
-        fprintf(out, "%s\"%s\"", d ? ", " : "", layout.shape.dims[d]);
+        fprintf(out, "%s\"%s\"", d ? ", " : "", dims[d]);
     fputs("]}", out);
 }
 
 static void put_metadata(const struct vs_zarr *zarr, int64_t node, int64_t file_size, FILE *out)
 {
-    if (zarr->nodes[node].kind == GROUP)
+    if (zarr->nodes[node].kind == VS_ZARR_GROUP)
         fputs("{\"zarr_format\": 2}", out);
     else
         put_array(zarr, node, file_size, out);
@@ -308,7 +191,8 @@ static void put_metadata(const struct vs_zarr *zarr, int64_t node, int64_t file_
 /* Writes the key of a fixed file of a node: its path in the store. */
 static void put_key(const struct vs_zarr *zarr, int64_t node, int64_t file, FILE *out)
 {
-    const struct node *up = zarr->nodes[node].up > 0 ? &zarr->nodes[zarr->nodes[node].up] : NULL;
+    const struct vs_zarr_node *up =
+        zarr->nodes[node].up > 0 ? &zarr->nodes[zarr->nodes[node].up] : NULL;
 
     fprintf(out, "\"%s%s%s%s%s\": ", up ? up->name : "", up ? "/" : "", zarr->nodes[node].name,
             node ? "/" : "", fixed_name(zarr, node, file));
@@ -357,8 +241,8 @@ static int add_text(const struct vs_zarr *zarr, int64_t node, int64_t file, int6
  * Makes the box whole records, if only these can be cut out. A chunk is then a range of their
  * values, because rows or planes follow each other.
  */
-static void cut_range(const struct node *node, const struct vs_chunks *layout, int64_t *start,
-                      int64_t *count, struct vs_values *values)
+static void cut_range(const struct vs_zarr_node *node, const struct vs_chunks *layout,
+                      int64_t *start, int64_t *count, struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
 
@@ -373,8 +257,9 @@ static void cut_range(const struct node *node, const struct vs_chunks *layout, i
 }
 
 /* Sets the box of a chunk, and in values the place of the box in it. */
-static void cut_chunk(const struct node *node, const struct vs_chunks *layout, int64_t chunk,
-                      struct vs_box *box, int64_t *start, int64_t *count, struct vs_values *values)
+static void cut_chunk(const struct vs_zarr_node *node, const struct vs_chunks *layout,
+                      int64_t chunk, struct vs_box *box, int64_t *start, int64_t *count,
+                      struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
     const struct vs_global_shape *shape = &layout->shape;
@@ -416,7 +301,7 @@ static void cut_chunk(const struct node *node, const struct vs_chunks *layout, i
 static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, int64_t file_size,
                      struct vs_export *result, struct vs_error *error)
 {
-    const struct node *node = &zarr->nodes[number];
+    const struct vs_zarr_node *node = &zarr->nodes[number];
     int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS];
     struct vs_values values = {0};
     struct vs_chunks layout;
@@ -426,7 +311,7 @@ static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, 
     layout_of(zarr, number, file_size, &layout);
     if (chunk >= layout.count)
         return layout.records < 0 ? -ENOENT : vs_export_zeros(result, vs_chunks_bytes(&layout));
-    if (node->kind == COORDINATES)
+    if (node->kind == VS_ZARR_COORDINATES)
         return vs_export_text(
             result,
             (char *)vs_export_coordinates(node->global, node->dimension, 0, layout.shape.sizes[0]),
