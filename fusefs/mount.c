@@ -182,18 +182,6 @@ static int check_views(struct fs_session *session)
     return status;
 }
 
-/* Prints why the views cannot be shown in a format. */
-static int refuse_format(const struct fs_session *session, enum fs_format format,
-                         const struct vs_error *why)
-{
-    static const char *const names[] = {[FS_NETCDF] = "nc", [FS_VTK] = "vti", [FS_ZARR] = "zarr"};
-    char text[1536];
-
-    mpiio_complain(session->options->name, "%s: option %s: %s", session->options->spec,
-                   names[format], vs_error_text(why, text, sizeof(text)));
-    return 2;
-}
-
 /* Sets up the files for other programs that the options ask for. */
 static int open_exports(struct fs_session *session)
 {
@@ -203,15 +191,19 @@ static int open_exports(struct fs_session *session)
                                    .formats = (unsigned)options->nc << FS_NETCDF |
                                               (unsigned)options->vti << FS_VTK |
                                               (unsigned)options->zarr << FS_ZARR};
-    enum fs_format format = FS_ZARR;
     struct vs_error why = {0};
+    char text[1536];
     int error;
 
     if (wish.formats == 0)
         return 0;
-    error = fs_exports_init(&session->exports, &wish, &format, &why);
-    if (error == -EINVAL)
-        return refuse_format(session, format, &why);
+    error = fs_exports_init(&session->exports, &wish, &why);
+    if (error == -EINVAL) {
+        if (why.source[0] == '\0')
+            snprintf(why.source, sizeof(why.source), "%s", options->spec);
+        mpiio_complain(options->name, "%s", vs_error_text(&why, text, sizeof(text)));
+        return 2;
+    }
     if (error != 0) {
         mpiio_complain(options->name, "%s: %s", session->file, strerror(-error));
         return 1;

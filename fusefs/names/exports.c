@@ -58,42 +58,52 @@ static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wi
     return error == -ENOMEM ? error : 0;
 }
 
-/* Makes the store of the views that have an array. */
-static int add_zarr(struct fs_exports *exports, struct vs_error *why)
+/* Names the mount option before the reason why a format is not possible. Returns -EINVAL. */
+static int refuse(enum fs_format format, const struct vs_error *reason, struct vs_error *why)
 {
-    const struct vs_global **globals = calloc(exports->views, sizeof(*globals));
-    size_t count = 0;
-    int error;
+    static const char *const options[] = {[FS_NETCDF] = "nc", [FS_VTK] = "vti", [FS_ZARR] = "zarr"};
 
-    for (size_t view = 0; globals != NULL && view < exports->views; view++)
-        if (exports->globals[view] != NULL)
-            globals[count++] = exports->globals[view];
-    error = globals != NULL ? vs_zarr_new(globals, count, file_size(exports), &exports->zarr, why)
-                            : -ENOMEM;
-    free(globals);
-    return error;
+    *why = *reason;
+    snprintf(why->reason, sizeof(why->reason), "option %s: %.480s", options[format],
+             reason->reason);
+    return -EINVAL;
 }
 
 /* Fails if no view has one of the wanted formats. */
 static int check_wish(const struct fs_exports *exports, const struct fs_exports_wish *wish,
-                      const struct vs_error *reasons, enum fs_format *format, struct vs_error *why)
+                      const struct vs_error *reasons, struct vs_error *why)
 {
     for (int wanted = FS_NETCDF; wanted <= FS_ZARR; wanted++) {
         bool any = !(wish->formats & 1u << wanted);
 
         for (size_t view = 0; view < exports->views && !any; view++)
             any = exports->formats[view] & 1u << wanted;
-        if (any)
-            continue;
-        *format = (enum fs_format)wanted;
-        *why = reasons[wanted];
-        return -EINVAL;
+        if (!any)
+            return refuse((enum fs_format)wanted, &reasons[wanted], why);
     }
     return 0;
 }
 
+/* Makes the store of the views that have an array. */
+static int add_zarr(struct fs_exports *exports, struct vs_error *why)
+{
+    const struct vs_global **globals = calloc(exports->views, sizeof(*globals));
+    struct vs_error reason = {0};
+    size_t count = 0;
+    int error;
+
+    for (size_t view = 0; globals != NULL && view < exports->views; view++)
+        if (exports->globals[view] != NULL)
+            globals[count++] = exports->globals[view];
+    error = globals != NULL
+                ? vs_zarr_new(globals, count, file_size(exports), &exports->zarr, &reason)
+                : -ENOMEM;
+    free(globals);
+    return error == -EINVAL ? refuse(FS_ZARR, &reason, why) : error;
+}
+
 int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    enum fs_format *format, struct vs_error *why)
+                    struct vs_error *why)
 {
     struct vs_error reasons[FS_ZARR + 1] = {0};
     size_t views = wish->tree->views;
@@ -103,21 +113,21 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wi
     *exports = (struct fs_exports){.store = wish->store,
                                    .views = views,
                                    .width = wish->tree->width,
+                                   .all = wish->tree->end - wish->tree->first == wish->tree->ranks,
                                    .globals = calloc(views, sizeof(struct vs_global *)),
-                                   .formats = calloc(views, sizeof(unsigned))};
+                                   .formats = calloc(views, sizeof(unsigned)),
+                                   .whole = calloc(views, sizeof(*exports->whole))};
     size = file_size(exports);
-    if (exports->globals == NULL || exports->formats == NULL)
+    if (exports->globals == NULL || exports->formats == NULL || exports->whole == NULL)
         error = -ENOMEM;
     else if (size < 0)
         error = (int)size;
     for (size_t view = 0; view < views && error == 0; view++)
         error = add_view(exports, wish, view, size, reasons);
     if (error == 0)
-        error = check_wish(exports, wish, reasons, format, why);
-    if (error == 0 && wish->formats & 1u << FS_ZARR) {
-        *format = FS_ZARR;
+        error = check_wish(exports, wish, reasons, why);
+    if (error == 0 && wish->formats & 1u << FS_ZARR)
         error = add_zarr(exports, why);
-    }
     if (error != 0)
         fs_exports_free(exports);
     return error;
@@ -130,6 +140,7 @@ void fs_exports_free(struct fs_exports *exports)
         vs_global_free(exports->globals[view]);
     free(exports->globals);
     free(exports->formats);
+    free(exports->whole);
     *exports = (struct fs_exports){0};
 }
 
@@ -142,13 +153,14 @@ bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_forma
     return view < exports->views && exports->formats[view] & 1u << format;
 }
 
-/* Returns true if a view has a file for all ranks. */
+/* Returns true if a view has a file for all ranks. One that refers to their files needs them all.
+ */
 static bool has_whole(const struct fs_exports *exports, size_t view, enum fs_format format)
 {
     int64_t most = formats[format]->most;
 
     return fs_exports_has(exports, view, format) &&
-           (most == 0 || vs_global_ranks(exports->globals[view]) <= most);
+           (most == 0 || (exports->all && vs_global_ranks(exports->globals[view]) <= most));
 }
 
 /* Writes the name of the file for all ranks of a view. */
@@ -238,6 +250,7 @@ bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, b
 
 int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node)
 {
+    bool refers = node.format != FS_ZARR && node.rank < 0 && formats[node.format]->most != 0;
     struct vs_export file = {0};
     int64_t length = file_size(exports);
     int error;
@@ -246,8 +259,12 @@ int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node)
         return length;
     if (node.format == FS_ZARR)
         return vs_zarr_length(exports->zarr, (int64_t)node.view, node.rank, length);
+    if (refers && exports->whole[node.view] != 0)
+        return exports->whole[node.view];
     error = fs_exports_make(exports, node, &file);
     length = error != 0 ? error : file.length;
+    if (refers && error == 0)
+        exports->whole[node.view] = length;
     vs_export_free(&file);
     return length;
 }

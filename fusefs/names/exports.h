@@ -19,9 +19,12 @@ struct fs_exports {
     struct mpiio_store *store; /* borrowed */
     size_t views;
     int width;                  /* digits of the largest rank */
+    bool all;                   /* the mount shows all ranks */
     struct vs_global **globals; /* by view; NULL: the view has no array */
     unsigned *formats;          /* by view: bits of its formats */
-    struct vs_zarr *zarr;       /* NULL: none */
+    _Atomic int64_t *whole; /* by view: length of the file that refers to all ranks' files, which
+                               compiles the views of all ranks; 0: not known yet */
+    struct vs_zarr *zarr;   /* NULL: none */
 };
 
 /* The files that a mount is to have. */
@@ -33,11 +36,11 @@ struct fs_exports_wish {
 
 /*
  * Finds the arrays of the views. A view that has none in a format is left out. Fails if no view has
- * one: returns -EINVAL with why filled for the first view, and sets *format to the format. Other
- * errors: -ENOMEM, or that of the file. After a failure exports need not be freed.
+ * one: returns -EINVAL with why filled, by the first view and with the mount option. Other errors:
+ * -ENOMEM, or that of the file. After a failure exports need not be freed.
  */
 int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    enum fs_format *format, struct vs_error *why);
+                    struct vs_error *why);
 
 /* Frees what was initialized or is zero. */
 void fs_exports_free(struct fs_exports *exports);

@@ -23,9 +23,11 @@
 _Static_assert(VS_ZARR_FILES + 2 == (int64_t)1 << EXPORT_FORMAT, "a file of a store has a number");
 _Static_assert(VS_ZARR_NODES == (int64_t)1 << (62 - EXPORT_VIEW), "a node of a store has one");
 /*
- * The width of the first view's inode numbers. The bits above hold the round of fs_tree_renumber.
+ * The width of the first view's inode numbers. The bits above, up to EXPORT_BIT, hold the round of
+ * fs_tree_renumber.
  */
 #define SINGLE_BITS 33
+#define ROUNDS      (EXPORT_BIT >> SINGLE_BITS)
 
 static const char *const suffixes[FS_RANK_FORMATS] = {"", ".npy", ".nc", ".vti"};
 static const char shared_name[] = "shared";
@@ -130,7 +132,7 @@ uint64_t fs_tree_inode(struct fs_node node)
 
 uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
 {
-    return inode | round << SINGLE_BITS;
+    return inode | round % ROUNDS << SINGLE_BITS;
 }
 
 static bool has_shared(const struct fs_tree *tree, size_t view)

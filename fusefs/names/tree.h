@@ -90,7 +90,7 @@ uint64_t fs_tree_inode(struct fs_node node);
 
 /*
  * Returns another number for the slice of inode, in a mount with one view. Each round from 1 to
- * 2^31 - 1 gives a different number.
+ * 2^29 - 1 gives a different number; then they begin again.
  */
 uint64_t fs_tree_renumber(uint64_t inode, uint64_t round);
 

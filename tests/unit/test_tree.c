@@ -156,6 +156,7 @@ TEST(new_numbers)
 
         assert_true(inode != fs_tree_renumber(fs_tree_inode(slice), round - 1));
         assert_true(same(fs_tree_node(&tree, inode), slice));
+        assert_int_equal(inode >> 62, 0); /* exports and "ordered" */
     }
     vs_spec_free(spec);
 }
