@@ -80,6 +80,19 @@ def test_several_views_are_several_variables(field):
     spec["views"] = {"one": {**rows, "dims": ["a", "b"]}, "two": {**flat, "dims": ["a"]}}
     with open_dataset(spec) as dataset:
         assert dataset.one.dims == ("a", "b") and dataset.two.dims == ("two_a",)
+    gridded = {**rows, "dims": ["a", "b"], "grid": {"origin": [1, 2]}}
+    spec["views"] = {"one": {**rows, "dims": ["a", "b"]}, "two": gridded, "a": {
+        **flat, "dims": ["c"]}}
+    with open_dataset(spec) as dataset:  # the coordinates belong to both
+        assert dataset.one.dims == dataset.two.dims == ("a", "b")
+        assert dataset.b.values.tolist() == list(range(2, 12)) and dataset.a.dims == ("c",)
+    spec["views"] = {"one": {**flat, "name": "a"}, "two": {**rows, "name": "a",
+                                                         "dims": ["two", "a"]}}
+    with open_dataset(spec) as dataset:
+        assert dataset.two.dims == ("two_two", "a_")
+    spec["views"] = {"one": {**rows, "name": "two"}, "two": rows}
+    with pytest.raises(mpiio.SpecError, match='two arrays are called "two"'):
+        open_dataset(spec)
     spec["views"] = {"odd": odd, "other": odd}
     with pytest.warns(UserWarning), pytest.raises(mpiio.SpecError, match="no view is an array"):
         open_dataset(spec)

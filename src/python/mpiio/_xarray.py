@@ -79,7 +79,7 @@ class MpiioBackendEntrypoint(BackendEntrypoint):
 
 def find_arrays(file: File) -> Dict[str, Whole]:
     """Returns the arrays of all views by the names of their variables. Warns of views that have
-    none; raises SpecError if no view has one."""
+    none; raises SpecError if no view has one, or if two have one name."""
     arrays: Dict[str, Whole] = {}
     for name in file.views:
         try:
@@ -92,9 +92,13 @@ def find_arrays(file: File) -> Dict[str, Whole]:
         base = whole.name if whole.name not in arrays else name
         if whole.fields:
             prefix = f"{base}_" if len(file.views) > 1 else ""
-            arrays.update((prefix + field, whole[field]) for field in whole.fields)
+            found = {prefix + field: whole[field] for field in whole.fields}
         else:
-            arrays[base] = whole
+            found = {base: whole}
+        for variable in found:
+            if variable in arrays:
+                raise SpecError(f'{file.path}: two arrays are called "{variable}"')
+        arrays.update(found)
     if not arrays:
         raise SpecError(f"{file.path}: no view is an array of all ranks")
     return arrays
@@ -102,17 +106,22 @@ def find_arrays(file: File) -> Dict[str, Whole]:
 
 def make_dataset(arrays: Mapping[str, Whole]) -> xarray.Dataset:
     """Returns the dataset of arrays. Where two have dimensions of one name and different sizes, or
-    different grids, the dimension of the later one is named after its variable as well."""
+    different grids, the dimension of the later one is named after its variable as well. So is one
+    that has the name of its variable, beside others."""
     known: Dict[str, Tuple[int, Optional[Tuple[float, float]]]] = {}
     variables, coordinates = {}, {}
     for name, array in arrays.items():
         dims = []
         for dim, size in zip(array.dims, array.shape):
             grid = array.grid.get(dim)
-            if known.setdefault(dim, (size, grid)) != (size, grid):
+            other_size, other = known.get(dim, (size, grid))
+            if size != other_size or (grid and other and grid != other) or \
+                    (dim == name and array.ndim > 1):
                 dim = f"{name}_{dim}"
+            else:
+                known[dim] = size, grid or other
             dims.append(dim)
-            if grid is not None:
+            if grid is not None and dim not in arrays:
                 coordinates[dim] = dim, grid[0] + grid[1] * numpy.arange(size)
         variables[name] = xarray.Variable(
             dims, indexing.LazilyIndexedArray(LazyArray(array)),
