@@ -448,3 +448,26 @@ TEST(views_without_an_array)
         vs_spec_free(spec);
     }
 }
+
+/* Types of a spec with members are checked when a view uses them: here, rank 1's. */
+TEST(a_type_of_a_later_rank_that_contains_itself)
+{
+    static const char text[] =
+        "{\"viewspec\": 1, \"members\": {\"count\": 2, \"file\": \"{member}\", \"view\": "
+        "{\"disp\": \"8 "
+        "* rank\"}}, \"ranks\": 2, \"types\": {\"a\": {\"type\": \"resized\", \"lb\": 0, "
+        "\"extent\": 8, "
+        "\"oldtype\": \"a\"}}, \"view\": {\"per_rank\": [{\"filetype\": {\"type\": \"subarray\", "
+        "\"sizes\": [4], \"subsizes\": [2], \"starts\": [0], \"order\": \"C\"}}, {\"filetype\": "
+        "\"a\"}]}}";
+    struct vs_error error = {0};
+    struct vs_global *global;
+    struct vs_spec *spec;
+
+    (void)state;
+    assert_int_equal(vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error), 0);
+    assert_int_equal(vs_global_new(spec, 0, 16, &global, &error), -EINVAL);
+    assert_string_equal(error.reason, "type \"a\" contains itself");
+    assert_string_equal(error.pointer, "/types/a/oldtype");
+    vs_spec_free(spec);
+}
