@@ -32,7 +32,7 @@ struct vs_global_field {
     const char *name; /* "" if it is the only one; else "f0", "f1", ..., and "f1_f0" if nested */
     const struct vs_basic *basic; /* the type of its values */
     int64_t values; /* values in an element; if more than 1, a dimension that varies fastest */
-    const char *value_dim; /* the name of that dimension */
+    const char *value_dim; /* the name of that dimension; NULL: there is none */
     bool big_endian;       /* the byte order of raw bytes (struct vs_box) */
 };
 

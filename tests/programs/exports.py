@@ -386,7 +386,8 @@ def labels():
              {"x": ["y", "x_"], "y": ["y"], "t": ["y"]}),
             ({"x": view([4], name="a"), "y": view([4, 8], name="a", dims=yx)},
              {"a": ["x_dim_0"], "y": ["y_y", "x"]}),
-            ({"p": view([4, 2], pair, dims=["f1", "x"], grid=grid(1, 1)), "q": view([3], dims=["x"])},
+            ({"p": view([4, 2], pair, dims=["f1", "x"], grid=grid(1, 1)),
+              "q": view([3], dims=["x"])},
              {"q": ["x"]})):
         with mounted({"viewspec": 1, "file": "f.dat", "views": views}, "-o", "zarr") as point:
             store = xarray.open_zarr(f"{point}/zarr")
@@ -403,5 +404,5 @@ def labels():
                 assert group.f1.values.ravel().tolist() == list(range(1, 16, 2))
 
 
-main({"labels": labels, "random": compare_random, "basics": compare_basics, "refusals": refusals, "written": written,
-      "growing": growing, "sum": sum_of, "from_files": from_files})
+main({"random": compare_random, "basics": compare_basics, "refusals": refusals, "written": written,
+      "growing": growing, "sum": sum_of, "from_files": from_files, "labels": labels})

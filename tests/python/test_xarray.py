@@ -117,6 +117,21 @@ def test_a_struct_view_has_a_variable_for_each_field():
         assert dataset.f1.dims[:2] == dataset.f0.dims and dataset.f1.chunks == ((3,), (2, 2), (2,))
 
 
+def test_an_etype_of_many_fields_is_looked_at_once(monkeypatch):
+    count = 300
+    values = np.arange(2 * count, dtype="<i4")
+    values.tofile("s.dat")
+    calls = []
+    new = mpiio._arrays.lib.vs_global_new
+    monkeypatch.setattr(mpiio._arrays.lib, "vs_global_new", lambda *a: calls.append(1) or new(*a))
+    with open_dataset({"viewspec": 1, "file": "s.dat", "view": {
+            "tiles": 2, "etype": {
+                "type": "struct", "blocklengths": [1] * count, "types": ["int", "uint32_t"] * 150,
+                "displacements": [4 * i for i in range(count)]}}}) as dataset:
+        assert len(dataset) == count and len(calls) == 1
+        assert dataset.f299.values.tolist() == [299, 599]
+
+
 @pytest.mark.parametrize("order", ["C", "Fortran"])
 def test_records_are_a_dimension(order):
     values = np.arange(5 * 6 * 4, dtype=">f4")

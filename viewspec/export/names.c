@@ -77,6 +77,8 @@ static void name_values(struct vs_global *global, const json_t *dims, int64_t gi
         char text[300];
 
         snprintf(text, sizeof(text), "%s_value", field->name);
+        if (field->values == 1)
+            continue;
         if (given >= 0)
             field->value_dim = given_name(global, dims, given);
         else

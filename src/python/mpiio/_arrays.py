@@ -289,29 +289,36 @@ class Whole(Array):
     grid: (origin, spacing) of each dimension that the spec's "grid" describes, by its name
     """
 
-    def __init__(self, view: "View", field: Optional[str] = None) -> None:
+    def __init__(self, view: "View", field: Optional[str] = None,
+                 whole: Optional["Whole"] = None) -> None:
+        """whole: an array of the same view, to share what is found of it"""
         self._view = view
-        file = view.file
-        spec, store = file._opened()
-        size = check(lib.mpiio_store_size(store.pointer), view.file.path)
-        self._global: Owner = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
-                                             view._number, size, borrowed=(spec,))
-        self._facts: Any = lib.vs_global_facts(self._global.pointer).contents
-        facts = self._facts
-        names = [facts.field[i].name.decode() for i in range(facts.fields)]
-        if field is not None and field not in names:
-            raise KeyError(f"no field {field!r} (there are: {', '.join(names)})")
+        view.file._opened()
+        self._global, self._facts, self._names, self._count = self._find() if whole is None else \
+            (whole._global, whole._facts, whole._names, whole._count)
+        if field is not None and field not in self._names:
+            raise KeyError(f"no field {field!r} (there are: {', '.join(self._names)})")
         self._name = field
-        self.name: str = facts.name.decode()
-        self.order = "F" if facts.fortran else "C"
-        self.fields: Tuple[str, ...] = tuple(names) if len(names) > 1 and field is None else ()
-        self._field = names.index(field) if field is not None else 0
-        self._count: int = lib.vs_global_records(self._global.pointer, size)
+        self.name: str = self._facts.name.decode()
+        self.order = "F" if self._facts.fortran else "C"
+        self.fields = tuple(self._names) if len(self._names) > 1 and field is None else ()
+        self._field = self._names[field] if field is not None else 0
         self._describe()
-        self._parts = [Whole(view, name) for name in self.fields]
+        self._parts = [Whole(view, name, self) for name in self.fields]
         if self._parts:
             self.dtype = numpy.dtype([(name, part.dtype, part._values())
-                                      for name, part in zip(names, self._parts)])
+                                      for name, part in zip(self.fields, self._parts)])
+
+    def _find(self) -> Tuple[Owner, Any, Dict[str, int], int]:
+        """Returns the library's array, its facts, the numbers of its fields by their names, and how
+        many records the file has now."""
+        spec, store = self._view.file._opened()
+        size = check(lib.mpiio_store_size(store.pointer), self._view.file.path)
+        found = make_explained(lib.vs_global_free, lib.vs_global_new, spec.pointer,
+                               self._view._number, size, borrowed=(spec,))
+        facts: Any = lib.vs_global_facts(found.pointer).contents
+        names = {facts.field[i].name.decode(): i for i in range(facts.fields)}
+        return found, facts, names, lib.vs_global_records(found.pointer, size)
 
     def _describe(self) -> None:
         """Sets the shape and the type of the field, or of the structures."""
@@ -409,7 +416,7 @@ class Whole(Array):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return Whole(self._view, key)
+            return Whole(self._view, key, self)
         return super().__getitem__(key)
 
     def __repr__(self) -> str:
