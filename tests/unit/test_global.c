@@ -381,7 +381,8 @@ static void check_names(const char *labels, const char *etype, bool line, int64_
     vs_spec_free(spec);
 }
 
-/* xarray refuses an array with a dimension of its own name, and one with two of one name. */
+/* xarray refuses an array with a dimension of its own name. If two have one name, it selects in
+ * both. */
 TEST(names_of_dimensions_that_are_taken)
 {
     static const char two[] = "{\"type\": \"struct\", \"blocklengths\": [3, 1], "
