@@ -184,8 +184,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     if (error == 0)
         error = fs_pointers_start(&session->pointers);
     if (error == 0 && session->options->direct)
-        error = fs_prefetch_start(&session->prefetchers, session, &session->slices,
-                                  (unsigned)session->options->threads);
+        error =
+            fs_prefetch_start(&session->prefetchers, session, (unsigned)session->options->threads);
     fs_workers_init(workers, session->fuse, session->options->threads);
     fs_workers_on_stop(workers, fs_ordered_stop, session);
     if (error == 0)

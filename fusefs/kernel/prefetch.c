@@ -25,8 +25,8 @@ struct fs_prefetch {
     struct fs_task task; /* queued while parts are wanted; lock: the fifo's */
     struct fs_prefetchers *all;
     struct fs_fifo *fifo;
-    struct fs_slice *slice; /* a reference */
-    fs_slice_read *read;
+    const struct fs_prefetch_kind *kind;
+    void *file; /* a reference */
 
     pthread_mutex_t lock; /* protects the fields below */
     pthread_cond_t changed;
@@ -62,7 +62,8 @@ static void fill_part(struct fs_prefetch *prefetch, struct part *part)
     ssize_t got;
 
     pthread_mutex_unlock(&prefetch->lock);
-    got = prefetch->read(prefetch->all->session, prefetch->slice, part->bytes, PART_SIZE, offset);
+    got = prefetch->kind->read(prefetch->all->session, prefetch->file, part->bytes, PART_SIZE,
+                               offset);
     pthread_mutex_lock(&prefetch->lock);
     if (prefetch->forgotten != forgotten)
         return;
@@ -83,7 +84,7 @@ static void put_locked(struct fs_prefetch *prefetch)
     if (prefetch->memory != NULL)
         atomic_fetch_sub(&prefetch->all->active, 1);
     free(prefetch->memory);
-    fs_slices_put(prefetch->all->slices, prefetch->slice);
+    prefetch->kind->put(prefetch->all->session, prefetch->file);
     pthread_cond_destroy(&prefetch->changed);
     pthread_mutex_destroy(&prefetch->lock);
     free(prefetch);
@@ -110,13 +111,11 @@ static void run_prefetch(void *data, struct fs_task *task)
     put_locked(prefetch);
 }
 
-int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
-                      struct fs_slices *slices, unsigned most)
+int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session, unsigned most)
 {
     int error = 0;
 
     all->session = session;
-    all->slices = slices;
     all->most = most;
     while (all->count < FS_PREFETCH_THREADS && error == 0) {
         fs_fifo_init(&all->fifos[all->count], run_prefetch, NULL);
@@ -139,8 +138,8 @@ void fs_prefetch_stop(struct fs_prefetchers *all)
     }
 }
 
-struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
-                                    fs_slice_read *read)
+struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, const struct fs_prefetch_kind *kind,
+                                    void *file)
 {
     struct fs_prefetch *prefetch = malloc(sizeof(*prefetch));
 
@@ -149,8 +148,8 @@ struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice 
     *prefetch =
         (struct fs_prefetch){.all = all,
                              .fifo = &all->fifos[atomic_fetch_add(&all->turn, 1) % all->count],
-                             .slice = fs_slices_ref(all->slices, slice),
-                             .read = read,
+                             .kind = kind,
+                             .file = file,
                              .references = 1,
                              .next = -1};
     pthread_mutex_init(&prefetch->lock, NULL);

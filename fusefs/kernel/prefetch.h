@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include "fusefs/base/fifo.h"
-#include "fusefs/names/slices.h"
 
 struct fs_session;
 
@@ -22,9 +21,8 @@ struct fs_session;
  * the last store through this mount are never used.
  */
 struct fs_prefetchers {
-    struct fs_session *session; /* borrowed, like slices */
-    struct fs_slices *slices;
-    unsigned most; /* limit of active */
+    struct fs_session *session; /* borrowed */
+    unsigned most;              /* limit of active */
     struct fs_fifo fifos[FS_PREFETCH_THREADS];
     unsigned count;          /* number of started threads; 0: read-ahead is off */
     atomic_uint turn;        /* distributes handles to the threads */
@@ -37,8 +35,7 @@ struct fs_prefetchers {
  * Starts the threads. At most `most` handles read ahead at a time. Returns 0 or a negative errno.
  * In any case the caller calls fs_prefetch_stop, once no request is in progress.
  */
-int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session,
-                      struct fs_slices *slices, unsigned most);
+int fs_prefetch_start(struct fs_prefetchers *all, struct fs_session *session, unsigned most);
 void fs_prefetch_stop(struct fs_prefetchers *all);
 
 /* Invalidates all bytes that were read ahead so far. Thread-safe, as are all functions below. */
@@ -47,12 +44,23 @@ static inline void fs_prefetch_outdate(struct fs_prefetchers *all)
     atomic_fetch_add(&all->stored, 1);
 }
 
+/* The kind of file that is read ahead. */
+struct fs_prefetch_kind {
+    /* Reads bytes of a file. Returns their number or a negative errno. */
+    ssize_t (*read)(struct fs_session *session, void *file, char *buffer, size_t size,
+                    off_t offset);
+    void (*put)(struct fs_session *session, void *file); /* drops the reference to the file */
+};
+
 /* The read-ahead state of one handle. */
 struct fs_prefetch;
 
-/* Returns a new one, with one reference, for a handle of the slice; NULL if out of memory. */
-struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, struct fs_slice *slice,
-                                    fs_slice_read *read);
+/*
+ * Returns a new one, with one reference, which holds a reference to the file until it is dropped.
+ * NULL if out of memory; then the caller keeps the reference to the file.
+ */
+struct fs_prefetch *fs_prefetch_new(struct fs_prefetchers *all, const struct fs_prefetch_kind *kind,
+                                    void *file);
 
 /* Drops the reference. A read in progress continues. prefetch may be NULL. */
 void fs_prefetch_put(struct fs_prefetch *prefetch);

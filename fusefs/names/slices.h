@@ -74,13 +74,6 @@ struct fs_slice {
     uint16_t grant;   /* valid if granted > 0; lock: the table's */
 };
 
-/*
- * Reads bytes of the file that shows a slice, including a NumPy header. Returns the number of bytes
- * or a negative errno.
- */
-typedef ssize_t fs_slice_read(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                              size_t size, off_t offset);
-
 #define FS_OPENERS 256
 
 enum { FS_UNPAGED, FS_PAGED };

@@ -12,6 +12,21 @@
  * their pages a write to a slice changes.
  */
 
+static ssize_t read_ahead(struct fs_session *session, void *export, char *buffer, size_t size,
+                          off_t offset)
+{
+    (void)session;
+    return mpiio_export_read(export, buffer, size, offset);
+}
+
+static void put_ahead(struct fs_session *session, void *export)
+{
+    (void)session;
+    mpiio_export_close(export);
+}
+
+static const struct fs_prefetch_kind export_kind = {.read = read_ahead, .put = put_ahead};
+
 static int export_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                        struct fs_handle *handle, struct fuse_file_info *info)
 {
@@ -28,6 +43,10 @@ static int export_open(struct fs_session *session, fuse_ino_t inode, pid_t threa
     if (error == 0)
         error = mpiio_export_open(session->store, &file, &handle->export);
     vs_export_free(&file);
+    /* What is written past the daemon would not discard the bytes. */
+    if (error == 0 && session->prefetchers.count > 0 && !fs_atomic_is_on(&session->atomic) &&
+        !fs_passthrough_is_on(&session->passthrough))
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, &export_kind, handle->export);
     info->direct_io = 1;
     info->noflush = 1;
     return error;
@@ -36,7 +55,10 @@ static int export_open(struct fs_session *session, fuse_ino_t inode, pid_t threa
 static void export_release(struct fs_session *session, struct fs_handle *handle)
 {
     (void)session;
-    mpiio_export_close(handle->export);
+    if (handle->prefetch != NULL)
+        fs_prefetch_put(handle->prefetch); /* closes the export */
+    else
+        mpiio_export_close(handle->export);
 }
 
 static ssize_t export_read(struct fs_read *read)

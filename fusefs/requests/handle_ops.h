@@ -14,10 +14,8 @@ struct fs_read {
     off_t offset;
     char *buffer; /* the thread's buffer, FS_READ_MAX bytes; it outlives the handle */
 
-    /* The answer. */
-    const char *bytes;            /* buffer, or bytes that were read ahead */
-    struct fs_prefetch *prefetch; /* to call fs_prefetch_done after the answer; or NULL */
-    struct fs_slice *shrunk; /* a reference to a slice whose pages must be invalidated, or NULL */
+    /* The operation sets it to a slice, with a reference, whose pages must be invalidated. */
+    struct fs_slice *shrunk;
 };
 
 /* A WRITE request. */

@@ -115,6 +115,25 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_
     fs_slices_put(&session->slices, slice);
 }
 
+/* Reads, and answers with the bytes. Nothing uses the handle after the answer, which may end it. */
+static void answer_read(struct fs_read *read, fuse_ino_t inode)
+{
+    struct fs_prefetch *prefetch = read->handle->prefetch;
+    size_t asked = read->size;
+    off_t offset = read->offset;
+    const char *ahead = prefetch != NULL ? fs_prefetch_take(prefetch, asked, offset) : NULL;
+    ssize_t got = ahead != NULL ? (ssize_t)asked : read->handle->ops->read(read);
+
+    if (got < 0)
+        fuse_reply_err(read->request, (int)-got);
+    else
+        fuse_reply_buf(read->request, ahead != NULL ? ahead : read->buffer, (size_t)got);
+    if (prefetch != NULL)
+        fs_prefetch_done(prefetch, asked, offset, got, ahead != NULL);
+    if (read->shrunk != NULL)
+        drop_pages(read->session, read->shrunk, inode);
+}
+
 void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
              struct fuse_file_info *info)
 {
@@ -124,23 +143,16 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
                            .handle = fs_handle_of(info),
                            .size = size,
                            .offset = offset};
-    ssize_t got = read_buffer(session, size, &read.buffer);
+    int error = read_buffer(session, size, &read.buffer);
 
     fs_count(session, FS_READ);
-    read.bytes = read.buffer;
     /* The kernel reads pages of a mapping without a lock owner. */
     if (read.handle->ops->positionless && info->lock_owner == 0)
-        got = -ENODEV;
-    if (got == 0)
-        got = read.handle->ops->read(&read);
-    if (got < 0)
-        fuse_reply_err(request, (int)-got);
+        error = -ENODEV;
+    if (error != 0)
+        fuse_reply_err(request, -error);
     else
-        fuse_reply_buf(request, read.bytes, (size_t)got);
-    if (read.prefetch != NULL)
-        fs_prefetch_done(read.prefetch, size, offset, got, read.bytes != read.buffer);
-    if (read.shrunk != NULL)
-        drop_pages(session, read.shrunk, inode);
+        answer_read(&read, inode);
 }
 
 static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,

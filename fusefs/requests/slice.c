@@ -86,15 +86,20 @@ static ALWAYS_INLINE ssize_t read_file(struct fs_session *session, struct fs_sli
     return got < 0 ? got : (ssize_t)head + got;
 }
 
-/* Implements fs_slice_read for fs_prefetch_new. */
-static ssize_t read_ahead(struct fs_session *session, struct fs_slice *slice, char *buffer,
-                          size_t size, off_t offset)
+static ssize_t read_ahead(struct fs_session *session, void *slice, char *buffer, size_t size,
+                          off_t offset)
 {
     return read_file(session, slice, buffer, size, offset);
 }
 
-/* Reads the slice for the kernel, which may keep the bytes as pages. */
-static ssize_t read_handle(struct fs_read *read)
+static void put_ahead(struct fs_session *session, void *slice)
+{
+    fs_slices_put(&session->slices, slice);
+}
+
+static const struct fs_prefetch_kind slice_kind = {.read = read_ahead, .put = put_ahead};
+
+ssize_t fs_slice_read_at(struct fs_read *read)
 {
     struct fs_session *session = read->session;
     struct fs_handle *handle = read->handle;
@@ -119,19 +124,6 @@ static ssize_t read_handle(struct fs_read *read)
         read->shrunk =
             notice_end(session, slice, read->offset + (off_t)read->size, read->offset + got);
     return got;
-}
-
-ssize_t fs_slice_read_at(struct fs_read *read)
-{
-    const char *ahead = NULL;
-
-    read->prefetch = read->handle->prefetch;
-    if (read->prefetch != NULL)
-        ahead = fs_prefetch_take(read->prefetch, read->size, read->offset);
-    if (ahead == NULL)
-        return read_handle(read);
-    read->bytes = ahead;
-    return (ssize_t)read->size;
 }
 
 /* Treats all bytes as data, because bytes that the kernel may hold are not in the file yet. */
@@ -278,7 +270,8 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
     fs_grants_joined(session, handle);
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
     if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
-        handle->prefetch = fs_prefetch_new(&session->prefetchers, handle->slice, read_ahead);
+        handle->prefetch = fs_prefetch_new(&session->prefetchers, &slice_kind,
+                                           fs_slices_ref(&session->slices, handle->slice));
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
     /*

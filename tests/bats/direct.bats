@@ -38,7 +38,18 @@ END
 @test "direct: the next read sees a write through the mount, whatever was read ahead" {
     direct_spec
     mount_spec d.json -o direct
-    /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM"
+    /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM" rank0
+    [ "$(stat_of prefetched)" -gt 50 ]
+}
+
+@test "direct: the same in a chunk of a Zarr store" {
+    direct_spec
+    # The same blocks, as halves of the rows of an array.
+    jq '.view = { name: "rows", etype: "byte", tiles: 1, filetype: { type: "subarray", order: "C",
+        sizes: [24576, 1024], subsizes: [24576, 512], starts: [0, "512 * rank"] } }' d.json >s.json
+    mount_spec s.json -o direct,zarr
+    cmp "$mnt/zarr/rows/0.1" rank1
+    /usr/bin/python3 "$topic" a_write_through_the_mount "$mnt" "$RANDOM" zarr/rows/0.0
     [ "$(stat_of prefetched)" -gt 50 ]
 }
 

@@ -93,7 +93,7 @@ def read_store(bench, store):
 
 
 def run_blocks_mount(bench, setting):
-    with bench.mounted(blocks_spec(bench, setting), "-o", "zarr") as point:
+    with bench.mounted(blocks_spec(bench, setting), "-o", "zarr,direct") as point:
         return read_store(bench, point / "zarr")
 
 

@@ -40,7 +40,7 @@ def a_write_through_the_mount():
     print("seed", seed)
     rng = random.Random(seed)
     model = bytearray(open("rank0", "rb").read())
-    reader = os.open(mnt + "/rank0", os.O_RDONLY)
+    reader = os.open(f"{mnt}/{sys.argv[3]}", os.O_RDONLY)
     both = os.open(mnt + "/rank0", os.O_RDWR)
     writer = os.open(mnt + "/rank0", os.O_WRONLY)
     offset = 0
