@@ -297,6 +297,43 @@ open("a.h5", "wb").write(bytes)'
     [ "$(grep -c -v 'not a view' <<<"$output")" -eq 5 ]
 }
 
+@test "hdf5: dimensions are called as their scales or labels, and xarray finds the coordinates" {
+    py '
+import netCDF4
+with netCDF4.Dataset("ocean.nc", "w") as data:
+    for name, size in ("time", None), ("y", 3), ("x", 4):
+        data.createDimension(name, size)
+    data.createVariable("time", "f8", ["time"])[:] = [10, 20]
+    data.createVariable("x", "f4", ["x"])[:] = [1, 2, 3, 4]
+    data.createVariable("temp", "f8", ["time", "y", "x"])[:] = np.arange(24).reshape(2, 3, 4)
+with h5py.File("f.h5", "w") as data:
+    def add(name, *labels):
+        for d, label in enumerate(labels):
+            data.create_dataset(name, data=np.zeros((2,) * len(labels))) if not d else None
+            data[name].dims[d].label = label
+    add("labels", "y", "x")
+    add("one", "", "x")
+    add("twice", "x", "x")
+    add("no name", "y", "a b")
+    data["group/row"] = np.arange(2)
+    data["group/row"].make_scale()
+    add("both", "y", "x")
+    data["both"].dims[0].attach_scale(data["group/row"])
+    # These attributes are none of dimension scales.
+    for name, text in ("odd", "DIMENSION_LIST"), ("even", "DIMENSION_LABELS"):
+        data[name] = np.zeros((2, 2))
+        data[name].attrs[text] = np.arange(3.0)'
+    mpiio-view spec --from f.h5 --all >s.json
+    [ "$(jq -r '.views[] | "\(.name):\(.dims // [] | join(","))"' s.json | sort | paste -sd' ')" = \
+        "both:row,x even: labels:y,x null: null:row odd: one: twice:" ]
+    mpiio-mount -o zarr --from ocean.nc "$mnt"
+    /usr/bin/python3 -c '
+import sys, xarray
+store = xarray.open_zarr(sys.argv[1])
+assert store.temp.dims == ("time", "y", "x") and sorted(store.coords) == ["time", "x"], store
+assert store.temp.sel(time=20, x=3.0).values.tolist() == [14, 18, 22]' "$mnt/zarr"
+}
+
 @test "hdf5: a file that another program writes, and sources that are moved or truncated" {
     py '
 import subprocess

@@ -92,19 +92,7 @@ static int no_memory(struct visit *visit)
  */
 static bool is_dimension_alone(hid_t set)
 {
-    static const char text[] = "This is a netCDF dimension but not a netCDF variable";
-    char name[128] = "";
-    bool alone = false;
-
-    if (H5Aexists(set, "NAME") <= 0)
-        return false;
-    hid_t attribute = H5Aopen(set, "NAME", H5P_DEFAULT), type = H5Aget_type(attribute);
-    if (H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type) &&
-        H5Tget_size(type) < sizeof(name) && H5Aget_storage_size(attribute) < sizeof(name))
-        alone = H5Aread(attribute, type, name) >= 0 && !strncmp(name, text, strlen(text));
-    H5Tclose(type);
-    H5Aclose(attribute);
-    return alone;
+    return from_hdf5_says(set, "NAME", "This is a netCDF dimension but not a netCDF variable");
 }
 
 /* Adds a variable for a dataset. If it is not wanted, a temporary whole, which is discarded,

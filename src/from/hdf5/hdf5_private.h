@@ -210,6 +210,15 @@ bool from_hdf5_place(const struct from_listing *listing, const char *path, bool 
 /* Fills the listing's error with ENOMEM, unless it is set. Returns its code. */
 int from_hdf5_no_memory(const struct from_listing *listing);
 
+/* Names. */
+
+/* Returns true if a dataset has an attribute, a string of fixed size, that begins with this text.
+ */
+bool from_hdf5_says(hid_t set, const char *attribute, const char *text);
+
+/* Sets the names of the variable's dimensions, if each has a scale or a label. */
+void from_hdf5_names(hid_t set, struct from_variable *variable);
+
 /* Types. */
 
 /* Sets the variable's etype, size and data representation by a type, or its reason. */

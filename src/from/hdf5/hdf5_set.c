@@ -479,6 +479,8 @@ H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_
     int64_t bytes = from_hdf5_header_size(in, header);
 
     read_shape(variable, set);
+    if (wanted)
+        from_hdf5_names(set, variable);
     from_hdf5_element(variable, type);
     if (from_elements(variable) < 0)
         from_refuse(variable, "larger than 2^63-1 bytes");
