@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "viewspec/base/hash.h"
-#include "calls.h"
 #include "datatype.h"
 #include "shape.h"
 #include "steps.h"
@@ -26,9 +25,9 @@ static bool is_dense(MPI_Datatype type)
     MPI_Count size = 0;
     MPI_Aint lb = 0, extent = 0;
 
-    return capture_calls()->Type_size_x(type, &size) == MPI_SUCCESS &&
-           capture_calls()->Type_get_extent(type, &lb, &extent) == MPI_SUCCESS && lb == 0 &&
-           extent == size && size > 0;
+    return PMPI_Type_size_x(type, &size) == MPI_SUCCESS &&
+           PMPI_Type_get_extent(type, &lb, &extent) == MPI_SUCCESS && lb == 0 && extent == size &&
+           size > 0;
 }
 
 /* Returns true if a view's text selects all bytes from its displacement on. */
@@ -39,7 +38,7 @@ static bool is_plain(const char *text)
 
 void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
 {
-    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+    struct capture_file *file = capture_find(handle);
     const char *text = "!";
     long long displacement = 0;
     MPI_Count size = 1;
@@ -48,7 +47,7 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
         return;
     if (file->step_count && !file->broken)
         text = file->known[file->steps[file->step_count - 1].known].text;
-    capture_calls()->Type_size_x(etype, &size);
+    PMPI_Type_size_x(etype, &size);
     pthread_mutex_lock(&lock);
     file->accesses.counted =
         is_plain(text) && is_dense(etype) && sscanf(text, "{\"disp\":%lld", &displacement) == 1;
@@ -61,7 +60,7 @@ int64_t capture_accesses_position(MPI_File handle)
 {
     MPI_Offset offset = -1;
 
-    if (!capture_calls() || capture_calls()->File_get_position(handle, &offset))
+    if (PMPI_File_get_position(handle, &offset))
         return -1;
     return offset;
 }
@@ -98,12 +97,12 @@ static void meet_type(struct capture_accesses *accesses, MPI_Datatype type)
 void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
                           MPI_Datatype type)
 {
-    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+    struct capture_file *file = capture_find(handle);
     struct capture_accesses *accesses = file ? &file->accesses : NULL;
     MPI_Count size = 0;
     int64_t start, length;
 
-    if (file == NULL || capture_calls()->Type_size_x(type, &size) || count <= 0 || size <= 0)
+    if (file == NULL || PMPI_Type_size_x(type, &size) || count <= 0 || size <= 0)
         return;
     pthread_mutex_lock(&lock);
     capture_tiles_reached(file, offset, count, size, accesses->unit);
@@ -121,7 +120,7 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
 
 void capture_accesses_lose(MPI_File handle)
 {
-    struct capture_file *file = capture_calls() ? capture_find(handle) : NULL;
+    struct capture_file *file = capture_find(handle);
 
     if (file == NULL)
         return;
@@ -156,8 +155,7 @@ static uint64_t hash_views(const struct capture_file *file, bool *plain)
 /* Finds the minimum of numbers over all ranks. Returns false on failure. */
 static bool least_of(const struct capture_file *file, const int64_t *own, int64_t *all, int count)
 {
-    return capture_calls()->Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm) ==
-           MPI_SUCCESS;
+    return PMPI_Allreduce(own, all, count, MPI_INT64_T, MPI_MIN, file->comm) == MPI_SUCCESS;
 }
 
 /* Collective. Returns the accesses to make views of if the views that were set do not show them:
@@ -201,14 +199,14 @@ static MPI_Datatype choose_etype(const struct capture_file *file,
     MPI_Count size = 1;
     int64_t own[3], all[3];
 
-    capture_calls()->Type_size_x(leaf == MPI_DATATYPE_NULL ? MPI_BYTE : leaf, &size);
-    own[0] = untouched ? INT64_MAX : leaf;
-    own[1] = untouched ? INT64_MAX : -(int64_t)leaf;
+    PMPI_Type_size_x(leaf == MPI_DATATYPE_NULL ? MPI_BYTE : leaf, &size);
+    own[0] = untouched ? INT64_MAX : capture_basic_number(leaf);
+    own[1] = untouched ? INT64_MAX : -own[0];
     own[2] = leaf != MPI_DATATYPE_NULL && capture_shape_fits(extents->list, extents->count, size);
     own[2] = own[2] || untouched;
     if (!least_of(file, own, all, 3) || all[0] != -all[1] || !all[2])
         return MPI_BYTE;
-    return (MPI_Datatype)all[0];
+    return capture_basic_type((int)all[0]);
 }
 
 /* Returns the view of this rank's accesses as new text, or why there is none; NULL if memory is
@@ -219,7 +217,7 @@ static char *view_text(const struct capture_extents *extents, MPI_Datatype etype
     json_t *view = NULL;
     char *text;
 
-    capture_calls()->Type_size_x(etype, &size);
+    PMPI_Type_size_x(etype, &size);
     if (!extents->given_up)
         view = capture_shape(extents->list, extents->count, capture_basic_name(etype), size);
     if (view == NULL)

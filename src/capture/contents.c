@@ -4,22 +4,23 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "calls.h"
 #include "viewspec/base/hash.h"
+#include "library.h"
 
 /* The construction of datatypes, and a fingerprint of it. */
 
 /* Gets the number and kinds of arguments. With an older library there are no large counts. */
 static int get_envelope(MPI_Datatype type, struct capture_contents *contents)
 {
-    const struct capture_calls *mpi = capture_calls();
     int ints, addresses, types, code;
 
-    if (mpi->Type_get_envelope_c && mpi->Type_get_contents_c)
-        return mpi->Type_get_envelope_c(type, &contents->int_count, &contents->address_count,
+#if CAPTURE_LARGE_COUNTS
+    if (PMPI_Type_get_envelope_c && PMPI_Type_get_contents_c)
+        return PMPI_Type_get_envelope_c(type, &contents->int_count, &contents->address_count,
                                         &contents->count_count, &contents->type_count,
                                         &contents->combiner);
-    code = mpi->Type_get_envelope(type, &ints, &addresses, &types, &contents->combiner);
+#endif
+    code = PMPI_Type_get_envelope(type, &ints, &addresses, &types, &contents->combiner);
     if (!code) {
         contents->int_count = ints;
         contents->address_count = addresses;
@@ -30,13 +31,13 @@ static int get_envelope(MPI_Datatype type, struct capture_contents *contents)
 
 static int get_contents(MPI_Datatype type, struct capture_contents *contents)
 {
-    const struct capture_calls *mpi = capture_calls();
-
-    if (mpi->Type_get_envelope_c && mpi->Type_get_contents_c)
-        return mpi->Type_get_contents_c(type, contents->int_count, contents->address_count,
+#if CAPTURE_LARGE_COUNTS
+    if (PMPI_Type_get_envelope_c && PMPI_Type_get_contents_c)
+        return PMPI_Type_get_contents_c(type, contents->int_count, contents->address_count,
                                         contents->count_count, contents->type_count, contents->ints,
                                         contents->addresses, contents->counts, contents->types);
-    return mpi->Type_get_contents(type, (int)contents->int_count, (int)contents->address_count,
+#endif
+    return PMPI_Type_get_contents(type, (int)contents->int_count, (int)contents->address_count,
                                   (int)contents->type_count, contents->ints, contents->addresses,
                                   contents->types);
 }
@@ -107,7 +108,7 @@ void capture_type_free(MPI_Datatype type)
     case MPI_COMBINER_F90_INTEGER:
         return;
     }
-    capture_calls()->Type_free(&type);
+    PMPI_Type_free(&type);
 }
 
 void capture_contents_free(struct capture_contents *contents)
@@ -180,7 +181,7 @@ static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_
     error = capture_contents_get(type, &contents);
     hash = vs_hash_mix(hash, (uint64_t)contents.combiner);
     if (contents.combiner == MPI_COMBINER_NAMED)
-        hash = vs_hash_mix(hash, (uint64_t)type);
+        hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)type);
     else if (!error)
         hash = mix_numbers(hash, &contents);
     *work -= count_numbers(&contents);

@@ -3,10 +3,11 @@
 #define CAPTURE_DATATYPE_H
 
 #include <jansson.h>
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "library.h"
 
 /*
  * The construction of a datatype: MPI_Type_get_envelope and MPI_Type_get_contents (MPI 3.1,
@@ -49,9 +50,17 @@ int64_t capture_take_count(struct capture_contents *contents);
 int64_t capture_take_address(struct capture_contents *contents);
 
 /*
- * Returns the viewspec name of a predefined datatype (viewspec(5), BASIC TYPES), or NULL. Static.
- * Thread-safe.
+ * Basic types (viewspec(5)) have numbers, which are the same in all processes. All functions are
+ * thread-safe.
  */
+
+/* Returns the number of a predefined datatype; -1 if viewspec(5) has no such basic type. */
+int capture_basic_number(MPI_Datatype type);
+
+/* Returns the predefined datatype of that number. */
+MPI_Datatype capture_basic_type(int number);
+
+/* Returns the viewspec name of a predefined datatype, or NULL. Static. */
 const char *capture_basic_name(MPI_Datatype type);
 
 /* A predefined type of two values, for MPI_MINLOC, as a struct. */

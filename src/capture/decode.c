@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calls.h"
-
 /* Converting datatypes to viewspec(5). */
 
 /* Names of predefined types. */
@@ -87,12 +85,26 @@ static const struct capture_pair pairs[] = {
     {MPI_2DOUBLE_PRECISION, "double_precision", "double_precision", 8},
 };
 
+int capture_basic_number(MPI_Datatype type)
+{
+    int count = sizeof(basic_names) / sizeof(*basic_names);
+
+    for (int i = 0; i < count && type != MPI_DATATYPE_NULL; i++)
+        if (basic_names[i].type == type)
+            return i;
+    return -1;
+}
+
+MPI_Datatype capture_basic_type(int number)
+{
+    return basic_names[number].type;
+}
+
 const char *capture_basic_name(MPI_Datatype type)
 {
-    for (size_t i = 0; i < sizeof(basic_names) / sizeof(*basic_names); i++)
-        if (basic_names[i].type == type)
-            return basic_names[i].name;
-    return NULL;
+    int number = capture_basic_number(type);
+
+    return number < 0 ? NULL : basic_names[number].name;
 }
 
 /* Returns the description of a predefined pair type, or NULL. Static. Thread-safe. */
@@ -135,7 +147,7 @@ static int64_t size_of(MPI_Datatype type)
 {
     MPI_Count size = 0;
 
-    capture_calls()->Type_size_x(type, &size);
+    PMPI_Type_size_x(type, &size);
     return size;
 }
 
@@ -144,7 +156,7 @@ static json_t *bounded_type(MPI_Datatype type, json_t *oldtype)
 {
     MPI_Aint lb = 0, extent = 0;
 
-    capture_calls()->Type_get_extent(type, &lb, &extent);
+    PMPI_Type_get_extent(type, &lb, &extent);
     return json_pack("{s:s, s:I, s:I, s:o}", "type", "resized", "lb", (json_int_t)lb, "extent",
                      (json_int_t)extent, "oldtype", oldtype);
 }
@@ -172,7 +184,7 @@ static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
         return pair_type(decoder, type, two);
     if (name)
         return basic_type(decoder, name, size_of(type));
-    if (capture_calls()->Type_get_name(type, unknown, &length) || !unknown[0])
+    if (PMPI_Type_get_name(type, unknown, &length) || !unknown[0])
         snprintf(unknown, sizeof(unknown), "0x%llx", (unsigned long long)(uintptr_t)type);
     return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
 }
@@ -349,7 +361,7 @@ static json_t *derived_type(struct capture_decoder *decoder, struct capture_cont
     if (oldtype == NULL || contents->combiner == MPI_COMBINER_DUP)
         return oldtype;
     if (contents->combiner == MPI_COMBINER_DARRAY) {
-        capture_calls()->Type_get_extent(contents->types[0], &lb, &extent);
+        PMPI_Type_get_extent(contents->types[0], &lb, &extent);
         json = capture_darray(decoder, contents, extent, oldtype);
     } else {
         json = constructor_type(contents);

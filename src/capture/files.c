@@ -12,9 +12,8 @@
 
 #include "viewspec/base/hash.h"
 #include "viewspec/base/list.h"
-#include "calls.h"
 #include "datatype.h"
-#include "output.h"
+#include "log.h"
 
 /* Room for captured views, the default view, and one entry for all others. */
 #define KNOWN_ROOM (CAPTURE_MAX_VIEWS + 2)
@@ -42,17 +41,16 @@ static const char *without_prefix(const char *name)
 
 MPI_Comm capture_copy_comm(MPI_Comm comm)
 {
-    const struct capture_calls *mpi = capture_calls();
     MPI_Comm copy = MPI_COMM_NULL;
     MPI_Group group;
 
-    if (mpi->Comm_group(comm, &group))
+    if (PMPI_Comm_group(comm, &group))
         return MPI_COMM_NULL;
-    if (mpi->Comm_create(comm, group, &copy))
+    if (PMPI_Comm_create(comm, group, &copy))
         copy = MPI_COMM_NULL;
-    mpi->Group_free(&group);
+    PMPI_Group_free(&group);
     if (copy != MPI_COMM_NULL)
-        mpi->Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+        PMPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
     return copy;
 }
 
@@ -76,8 +74,8 @@ static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, 
 
     if (file == NULL)
         return NULL;
-    capture_calls()->Comm_rank(comm, &file->rank);
-    capture_calls()->Comm_size(comm, &file->ranks);
+    PMPI_Comm_rank(comm, &file->rank);
+    PMPI_Comm_size(comm, &file->ranks);
     file->comm = comm;
     file->path = file->rank ? strdup(name) : realpath(without_prefix(name), NULL);
     if (!file->path || (file->rank == 0 && !is_plain(file->path))) {
@@ -107,13 +105,10 @@ static void append_file(struct capture_file *file)
 
 void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
 {
-    const struct capture_calls *mpi = capture_calls();
     struct capture_file *file;
     MPI_Comm copy;
     int have, all = 0;
 
-    if (mpi == NULL)
-        return;
     copy = capture_copy_comm(comm);
     if (copy == MPI_COMM_NULL) {
         capture_say("%s: not captured: no communicator is left for it", name);
@@ -122,13 +117,13 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
     /* This is collective: either all of its processes record the file, or none. */
     file = new_file(copy, name, mode, handle);
     have = file != NULL;
-    mpi->Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, copy);
+    PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, copy);
     if (!all) {
         if (file) {
             free(file->path);
             free(file);
         }
-        mpi->Comm_free(&copy);
+        PMPI_Comm_free(&copy);
         return;
     }
     append_file(file);
@@ -263,7 +258,7 @@ static MPI_Offset current_displacement(MPI_File handle)
     MPI_Offset displacement = 0;
     MPI_Datatype etype, filetype;
 
-    if (!capture_calls()->File_get_view(handle, &displacement, &etype, &filetype, datarep)) {
+    if (!PMPI_File_get_view(handle, &displacement, &etype, &filetype, datarep)) {
         capture_type_free(etype);
         capture_type_free(filetype);
     }
@@ -306,7 +301,7 @@ void capture_file_free(struct capture_file *file)
 {
     if (file == NULL)
         return;
-    capture_calls()->Comm_free(&file->comm);
+    PMPI_Comm_free(&file->comm);
     for (size_t i = 0; i < file->known_count; i++)
         free(file->known[i].text);
     capture_extents_free(&file->accesses.extents[0]);

@@ -2,12 +2,12 @@
 #ifndef CAPTURE_FILES_H
 #define CAPTURE_FILES_H
 
-#include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "datatype.h"
+#include "library.h"
 #include "shape.h"
 
 /* Converts one rank's view, as set by MPI_File_set_view (MPI 3.1, 13.3), to viewspec(5). */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "gather.h"
 
-#include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
 #include "files.h"
+#include "library.h"
+#include "log.h"
 #include "merge.h"
-#include "output.h"
 #include "shape.h"
 #include "steps.h"
 
@@ -20,7 +19,7 @@ static bool agree_all(MPI_Comm comm, bool ready)
 {
     int own = ready, all = 0;
 
-    return !capture_calls()->Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) && all;
+    return !PMPI_Allreduce(&own, &all, 1, MPI_INT, MPI_MIN, comm) && all;
 }
 
 /* On rank 0, computes the place of each text, and allocates memory for all. Returns NULL on
@@ -48,18 +47,17 @@ static char *make_room(int ranks, const int *lengths, int64_t *room, int *places
 static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
                                 char **texts)
 {
-    const struct capture_calls *mpi = capture_calls();
     size_t count = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
     int *lengths = calloc(count, sizeof(*lengths)), *places = calloc(count, sizeof(*places));
     int own = (int)length, error = -1;
     bool ready = lengths && places && length <= INT32_MAX;
 
     *texts = NULL;
-    if (agree_all(comm, ready) && !mpi->Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
+    if (agree_all(comm, ready) && !PMPI_Gather(&own, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm)) {
         if (rank == 0)
             *texts = make_room(ranks, lengths, room, places);
         if (agree_all(comm, rank || *texts))
-            error = mpi->Gatherv(text, own, MPI_CHAR, *texts, lengths, places, MPI_CHAR, 0, comm)
+            error = PMPI_Gatherv(text, own, MPI_CHAR, *texts, lengths, places, MPI_CHAR, 0, comm)
                         ? -1
                         : 0;
     }
@@ -175,7 +173,7 @@ void capture_gather(struct capture_file *file)
     if (file->rank == 0 && count >= 0)
         capture_pending_add(file, views, count > 0, accessed);
     /* mpiexec kills rank 0 if another rank exits: no rank goes on until the spec is written. */
-    capture_calls()->Barrier(file->comm);
+    PMPI_Barrier(file->comm);
     json_decref(accessed);
     json_decref(views);
     free(steps);
@@ -188,16 +186,16 @@ static void gather_world(MPI_Comm comm)
     int64_t room = PENDING_ROOM;
     int rank = 0, ranks = 1;
 
-    capture_calls()->Barrier(comm);
+    PMPI_Barrier(comm);
     own = capture_pending_text();
-    capture_calls()->Comm_rank(comm, &rank);
-    capture_calls()->Comm_size(comm, &ranks);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
     if (capture_gather_texts(comm, rank, ranks, own ? own : "{}", &room, &texts) == 0 && rank == 0)
         capture_pending_write(texts, ranks);
     else if (rank == 0)
         capture_say("files without a view, or opened by single processes, are not captured: out "
                     "of memory");
-    capture_calls()->Barrier(comm);
+    PMPI_Barrier(comm);
     free(texts);
     free(own);
 }
@@ -206,11 +204,9 @@ void capture_gather_pending(void)
 {
     MPI_Comm comm;
 
-    if (!capture_calls())
-        return;
     comm = capture_copy_comm(MPI_COMM_WORLD);
     if (comm == MPI_COMM_NULL)
         return;
     gather_world(comm);
-    capture_calls()->Comm_free(&comm);
+    PMPI_Comm_free(&comm);
 }

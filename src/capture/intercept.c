@@ -1,25 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The MPI calls of the program, intercepted: the MPI_ names, and the PMPI_ names, which MPICH's
- * Fortran 2008 binding calls. Each call is passed on to the function that it would have reached.
+ * The MPI calls of the program, intercepted: the MPI_ names, and the PMPI_ names, which the Fortran
+ * bindings call. Each call is passed on to the function that it would have reached.
  *
- * mpi.h is not included. In libraries with another ABI handles are pointers instead of ints. They
- * are passed on as words; an int uses the lower half.
+ * mpi.h is not included. Handles are ints in MPICH and pointers in Open MPI. They are passed on as
+ * words; an int uses the lower half.
  */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "hooks.h"
+#include "load.h"
 
 typedef intptr_t word;
 
 #define MPI_ERR_INTERN 16
 
-/* Above zero in a call. Nested calls by MPI itself, or by another tool between MPI and the
-   program, are not counted. */
+/* Above zero in a call. */
 static _Thread_local int inside;
+
+/* Returns the hooks if a call is the program's own: calls by MPI itself, or by another tool between
+   MPI and the program, are nested in one. */
+static const struct capture_hooks *own_call(void)
+{
+    return inside == 1 ? capture_hooks() : NULL;
+}
 
 typedef int open_call(word comm, const char *name, int mode, word info, void **file);
 typedef int view_call(void *file, int64_t displacement, word etype, word filetype,
@@ -31,12 +37,14 @@ typedef int finalize_call(void);
 
 static int open_file(open_call *next, word comm, const char *name, int mode, word info, void **file)
 {
+    const struct capture_hooks *hooks;
     int code;
 
     inside++;
     code = next(comm, name, mode, info, file);
-    if (inside == 1 && !code)
-        capture_hook_opened(comm, name, mode, *file);
+    hooks = own_call();
+    if (hooks && !code)
+        hooks->opened(comm, name, mode, *file);
     inside--;
     return code;
 }
@@ -44,12 +52,14 @@ static int open_file(open_call *next, word comm, const char *name, int mode, wor
 static int set_view(view_call *next, void *file, int64_t displacement, word etype, word filetype,
                     const char *datarep, word info)
 {
+    const struct capture_hooks *hooks;
     int code;
 
     inside++;
     code = next(file, displacement, etype, filetype, datarep, info);
-    if (inside == 1)
-        capture_hook_view_set(file, code, displacement, etype, filetype, datarep);
+    hooks = own_call();
+    if (hooks)
+        hooks->view_set(file, code, displacement, etype, filetype, datarep);
     inside--;
     return code;
 }
@@ -57,15 +67,16 @@ static int set_view(view_call *next, void *file, int64_t displacement, word etyp
 /* MPI may reuse the handle as soon as the file is closed, so look it up before. */
 static int close_file(close_call *next, void **file)
 {
-    void *record = NULL;
+    const struct capture_hooks *hooks;
+    void *record;
     int code;
 
     inside++;
-    if (inside == 1 && file)
-        record = capture_hook_closing(*file);
+    hooks = own_call();
+    record = hooks && file ? hooks->closing(*file) : NULL;
     code = next(file);
     if (record)
-        capture_hook_closed(record);
+        hooks->closed(record);
     inside--;
     return code;
 }
@@ -77,20 +88,23 @@ struct access {
     word buffer, count, type, last;
 };
 
-static void count_access(const struct access *access, int64_t offset)
+static void count_access(const struct capture_hooks *hooks, const struct access *access,
+                         int64_t offset)
 {
-    capture_hook_accessed(access->file, access->writing, offset,
-                          access->large ? access->count : (int)access->count, access->type);
+    hooks->accessed(access->file, access->writing, offset,
+                    access->large ? access->count : (int)access->count, access->type);
 }
 
 static int access_at(at_call *next, struct access access)
 {
+    const struct capture_hooks *hooks;
     int code;
 
     inside++;
     code = next(access.file, access.offset, access.buffer, access.count, access.type, access.last);
-    if (inside == 1 && !code)
-        count_access(&access, access.offset);
+    hooks = own_call();
+    if (hooks && !code)
+        count_access(hooks, &access, access.offset);
     inside--;
     return code;
 }
@@ -98,14 +112,16 @@ static int access_at(at_call *next, struct access access)
 /* An access at the individual file pointer, which the call moves. */
 static int access_next(next_call *next, struct access access)
 {
+    const struct capture_hooks *hooks;
     int64_t offset;
     int code;
 
     inside++;
-    offset = inside == 1 ? capture_hook_position(access.file) : -1;
+    hooks = own_call();
+    offset = hooks ? hooks->position(access.file) : -1;
     code = next(access.file, access.buffer, access.count, access.type, access.last);
-    if (inside == 1 && !code)
-        count_access(&access, offset);
+    if (hooks && !code)
+        count_access(hooks, &access, offset);
     inside--;
     return code;
 }
@@ -113,23 +129,27 @@ static int access_next(next_call *next, struct access access)
 /* An access at the shared file pointer, whose position is unknown. */
 static int access_shared(next_call *next, void *file, word buffer, word count, word type, word last)
 {
+    const struct capture_hooks *hooks;
     int code;
 
     inside++;
     code = next(file, buffer, count, type, last);
-    if (inside == 1 && !code)
-        capture_hook_accessed_shared(file);
+    hooks = own_call();
+    if (hooks && !code)
+        hooks->accessed_shared(file);
     inside--;
     return code;
 }
 
 static int call_finalize(finalize_call *next)
 {
+    const struct capture_hooks *hooks;
     int code;
 
     inside++;
-    if (inside == 1)
-        capture_hook_finalize();
+    hooks = own_call();
+    if (hooks)
+        hooks->finalize();
     code = next();
     inside--;
     return code;

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,73 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "viewspec/base/line.h"
 #include "viewspec/spec.h"
+#include "log.h"
 
 #define MAX_NAMES 1000 /* maximum number of specs of files with one name */
-
-/*
- * Opens the log. On another host the path may belong to another user, or be a link to another file
- * of this user. So the log must be a regular file that this user owns, with a single name.
- */
-static int open_log(void)
-{
-    const char *path = getenv(CAPTURE_LOG_VARIABLE);
-    struct stat st;
-    int log =
-        path && *path ? open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) : -1;
-
-    if (log < 0 ||
-        (fstat(log, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1))
-        return log;
-    close(log);
-    return -1;
-}
-
-static bool append_text(int log, const char *line)
-{
-    size_t length = strlen(line);
-
-    return write(log, line, length) == (ssize_t)length;
-}
-
-/* Prints a line on stderr, if there is no log or writing to it fails. */
-__attribute__((format(printf, 1, 2))) static void say_aloud(const char *format, ...)
-{
-    char text[2 * PATH_MAX];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    vs_line_clean(text);
-    fprintf(stderr, "mpiio-capture: %s\n", text);
-}
-
-void capture_say(const char *format, ...)
-{
-    char text[PIPE_BUF - 32], line[PIPE_BUF];
-    va_list args;
-    int log = open_log();
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    vs_line_clean(text);
-    snprintf(line, sizeof(line), "say\t%s\n", text);
-    if (log < 0 || !append_text(log, line))
-        say_aloud("%s", text);
-    if (log >= 0)
-        close(log);
-}
-
-static void describe_process(char *text, size_t size)
-{
-    char host[256] = "";
-
-    gethostname(host, sizeof(host) - 1);
-    snprintf(text, size, "%s:%ld", host, (long)getpid());
-}
 
 /* Identifies the process that writes a spec, and the file. Only the same owner may replace the
    spec. */
@@ -87,21 +23,8 @@ static void describe_owner(const char *path, int ranks, bool alone, char *text, 
 {
     char process[300];
 
-    describe_process(process, sizeof(process));
+    capture_process(process, sizeof(process));
     snprintf(text, size, "%s:%s%d:%s", process, alone ? "1x" : "", ranks, path);
-}
-
-void capture_note(const char *note, const char *path)
-{
-    char process[300], line[PATH_MAX + 320];
-    int log = open_log();
-
-    if (log < 0)
-        return;
-    describe_process(process, sizeof(process));
-    snprintf(line, sizeof(line), "%s\t%s\t%s\n", note, process, path);
-    append_text(log, line);
-    close(log);
 }
 
 /* Waits for the log's lock, which serializes the processes. Closing the descriptor releases it. */
@@ -122,7 +45,7 @@ static bool is_taken(int log, const char *spec, const char *owner)
     size_t size = 0;
     bool taken = false;
     FILE *lines;
-    int copy = log < 0 ? -1 : open_log(); /* with a file offset of its own */
+    int copy = log < 0 ? -1 : capture_log_open(); /* with a file offset of its own */
 
     lines = copy < 0 ? NULL : fdopen(copy, "r");
     if (lines == NULL) {
@@ -321,9 +244,9 @@ static int write_named(int log, const char *path, int ranks, bool alone, size_t 
     }
     if (asprintf(&line, "spec\t%s\t%s\t%d\t%zu\n", spec, owner, ranks, views) < 0)
         return -ENOMEM;
-    if (log < 0 || !append_text(log, line))
-        say_aloud("wrote %s: %d rank%s, %zu view%s", spec, ranks, ranks == 1 ? "" : "s", views,
-                  views == 1 ? "" : "s");
+    if (log < 0 || !capture_log_append(log, line))
+        capture_say_aloud("wrote %s: %d rank%s, %zu view%s", spec, ranks, ranks == 1 ? "" : "s",
+                          views, views == 1 ? "" : "s");
     free(line);
     return 0;
 }
@@ -332,7 +255,7 @@ void capture_write_spec(const char *path, int ranks, bool alone, json_t *views)
 {
     json_t *spec = make_spec(path, ranks, views);
     char *text = format_spec(spec);
-    int log = open_log();
+    int log = capture_log_open();
 
     if (text == NULL)
         capture_say("%s: %s", path, strerror(ENOMEM));

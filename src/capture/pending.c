@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calls.h"
+#include "library.h"
+#include "log.h"
 #include "merge.h"
 #include "output.h"
 #include "shape.h"
@@ -107,7 +108,7 @@ static bool is_program_of_one(void)
 {
     int ranks = 1;
 
-    capture_calls()->Comm_size(MPI_COMM_WORLD, &ranks);
+    PMPI_Comm_size(MPI_COMM_WORLD, &ranks);
     return ranks == 1;
 }
 

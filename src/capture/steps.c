@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calls.h"
 #include "files.h"
 #include "merge.h"
-#include "output.h"
+#include "log.h"
 #include "viewspec/base/hash.h"
 
 /* Tiles. */
@@ -182,7 +181,7 @@ static bool agree_steps(const struct capture_file *file, bool ready)
                         -(long long)file->step_count},
               all[3] = {0, 0, 0};
 
-    if (capture_calls()->Allreduce(own, all, 3, MPI_LONG_LONG_INT, MPI_MIN, file->comm))
+    if (PMPI_Allreduce(own, all, 3, MPI_LONG_LONG_INT, MPI_MIN, file->comm))
         return false;
     if (all[0] && all[1] == -all[2])
         return true;
@@ -199,20 +198,19 @@ static uint64_t known_hash(const struct capture_file *file, size_t step)
 
 static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
 {
-    const struct capture_calls *mpi = capture_calls();
     int count = (int)file->step_count;
     uint64_t rank = (uint64_t)file->rank + 1;
 
     for (size_t i = 0; i < file->step_count; i++)
         hashes->own[i] = known_hash(file, i);
-    if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
-        mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
+    if (PMPI_Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
+        PMPI_Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
     /* Mixes the rank into each hash, so that a step in which ranks swap views has another sum.
        Mixes it in twice, because the hashes are only added up. */
     for (size_t i = 0; i < file->step_count; i++)
         hashes->own[i] = vs_hash_mix(vs_hash_mix(hashes->own[i], rank), rank);
-    return mpi->Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);
+    return PMPI_Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);
 }
 
 static int by_hash(const void *left, const void *right)
@@ -264,12 +262,11 @@ static long pick_steps(const struct capture_file *file, const struct hashes *has
 static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
                          struct capture_step *steps, int count)
 {
-    const struct capture_calls *mpi = capture_calls();
 
     for (int i = 0; i < count; i++)
         hashes->own[i] = (uint64_t)count_tiles(file, &steps[i]);
-    if (mpi->Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
-        mpi->Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
+    if (PMPI_Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
+        PMPI_Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
     for (int i = 0; i < count; i++)
         steps[i].even = hashes->low[i] == hashes->high[i];

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "calls.h"
 #include "viewspec/spec.h"
 
 /* Converting one rank's view to viewspec(5). */
@@ -35,8 +34,8 @@ static void add_name(const struct capture_view_args *args, json_t *view)
     char name[MPI_MAX_OBJECT_NAME] = "";
     int length;
 
-    if (capture_calls()->Type_get_name(args->filetype, name, &length) == MPI_SUCCESS &&
-        vs_is_label(name) && strncmp(name, "MPI_", 4) != 0)
+    if (PMPI_Type_get_name(args->filetype, name, &length) == MPI_SUCCESS && vs_is_label(name) &&
+        strncmp(name, "MPI_", 4) != 0)
         json_object_set_new(view, "name", json_string(name));
 }
 
@@ -67,10 +66,10 @@ static bool is_filetype(const struct capture_view_args *args, const struct vs_vi
     MPI_Count size = 0;
     MPI_Aint lb = 0, extent = 0;
 
-    capture_calls()->Type_size_x(args->filetype, &size);
+    PMPI_Type_size_x(args->filetype, &size);
     *tile =
         (struct capture_tile){.size = size, .first = facts->first, .extent = facts->tile_extent};
-    capture_calls()->Type_get_extent(args->filetype, &lb, &extent);
+    PMPI_Type_get_extent(args->filetype, &lb, &extent);
     if (vs_view_facts(view)->datarep == VS_EXTERNAL32 ||
         (facts->tile_size == size && facts->tile_extent == extent))
         return true;

@@ -21,7 +21,9 @@ static const char help[] =
     "Usage: mpiio-view capture [-o DIR] [--] COMMAND [ARGUMENT]...\n"
     "Runs an MPI program and writes a spec of the views that it sets on each file,\n"
     "FILE.view.json, beside the file. mpiio-mount and the other subcommands take it as it is.\n"
-    "The program is not changed: it needs MPICH's shared library, or one with its ABI.\n"
+    "The program is not changed: it needs a shared library of MPICH, or of one with its ABI, or "
+    "of\n"
+    "Open MPI.\n"
     "\n"
     "  -o, --output=DIR  write the specs into DIR\n"
     "  -h, --help        this text\n"
@@ -56,7 +58,7 @@ static int prepare_log(const char *output, const char *log)
     char dir[PATH_MAX];
 
     if (wrong != NULL) {
-        view_message("capture: %s (the library is built where MPICH is)", wrong);
+        view_message("capture: %s (it is built where MPICH or Open MPI is)", wrong);
         return VIEW_FAILED;
     }
     if (output && (!realpath(output, dir) || access(dir, W_OK))) {
@@ -242,7 +244,7 @@ static void report_specs(int log, int status)
                      sum.deleted ? "the program opened only files that it deletes when it closes "
                                    "them (MPI_MODE_DELETE_ON_CLOSE)"
                                  : "no file was opened by MPI_File_open, or the program does not "
-                                   "use MPICH's shared library");
+                                   "use a shared library of MPICH or Open MPI");
     json_decref(sum.running);
     json_decref(sum.said);
     free(text);

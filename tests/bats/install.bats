@@ -30,12 +30,14 @@ in_stage() {
 }
 
 @test "install: headers, library, pkg-config file" {
-    local header
+    local header name
     for header in basic conversion datarep element error map shorthand spec slice store; do
         in_stage "include/mpiio/$header.h"
     done
     in_stage 'lib*/**/pkgconfig/mpiio.pc' || in_stage 'lib*/pkgconfig/mpiio.pc'
-    in_stage 'lib*/mpiio/libmpiio-capture.so' || in_stage 'lib*/*/mpiio/libmpiio-capture.so'
+    for name in capture capture-mpich capture-openmpi; do
+        in_stage "lib*/mpiio/libmpiio-$name.so" || in_stage "lib*/*/mpiio/libmpiio-$name.so"
+    done
     in_stage 'lib*/mpiio/libmpiio-run.so' || in_stage 'lib*/*/mpiio/libmpiio-run.so'
     in_stage 'lib*/libmpiio.so.0' || in_stage 'lib*/*/libmpiio.so.0'
 }

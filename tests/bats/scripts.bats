@@ -482,7 +482,9 @@ libraries() {
     [ "$(printf '%s\n' "${given[@]}" | cut -d= -f1 | sort -u | wc -l)" -eq 7 ]
     unknown_options "${given[@]}" >bad
     libraries | while read -r name; do
-        grep -qE "^depends (lib)?${name%3}(@|$)" told || echo "$name: not depended on"
+        # Spack's name for MPICH or another MPI is mpi.
+        grep -qE "^depends (lib)?${name%3}(@|$)" told ||
+            { [ "$name" = mpich ] && grep -qx "depends mpi" told; } || echo "$name: not depended on"
     done >>bad
     cat bad
     [ ! -s bad ]

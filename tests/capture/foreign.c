@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An MPI library with another ABI, whose handles are pointers, and a program that uses it, in one
- * file. It checks that all arguments arrive at MPI unchanged.
+ * An MPI library with an ABI that capture does not know, whose handles are pointers, and a program
+ * that uses it, in one file. It checks that all arguments arrive at MPI unchanged.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -15,9 +15,6 @@ int MPI_File_set_view(void *file, long long displacement, void *etype, void *fil
 int MPI_File_write_at(void *file, long long offset, const void *data, int count, void *type,
                       void *status);
 int MPI_File_close(void **file);
-
-extern int ompi_mpi_comm_world;
-int ompi_mpi_comm_world;
 
 int MPI_File_open(void *comm, const char *name, int mode, void *info, void **file)
 {

@@ -3,14 +3,18 @@
 !   mpiexec -n RANKS fortran FILE
 !
 ! Writes a matrix of 9 x (3 * RANKS) in slabs of columns through a subarray of a Fortran 90 type, and
-! leaves each rank's part in rank<N>.view1. With F08 defined, by MPI's Fortran 2008 binding.
+! leaves each rank's part in rank<N>.view1. Uses the module mpi; with F08 defined, mpi_f08; with
+! MPIF defined, mpif.h.
 program fortran
 #ifdef F08
   use mpi_f08
-#else
+#elif !defined(MPIF)
   use mpi
 #endif
   implicit none
+#ifdef MPIF
+  include 'mpif.h'
+#endif
 #ifdef F08
   type(MPI_File) :: file
   type(MPI_Datatype) :: element, slab

@@ -29,9 +29,10 @@ class MpiioViewfs(MesonPackage):
     depends_on("libfuse@3.10:")
     depends_on("libsodium@1.0.12:")
     depends_on("mpi", when="+engine")
-    depends_on("mpich", when="+capture")
+    depends_on("mpi", when="+capture")
     depends_on("hdf5", when="+hdf5")
     requires("^[virtuals=mpi] mpich", "^[virtuals=mpi] openmpi", policy="one_of", when="+engine")
+    requires("^[virtuals=mpi] mpich", "^[virtuals=mpi] openmpi", policy="one_of", when="+capture")
 
     def meson_args(self):
         def switch(option, enabled):
