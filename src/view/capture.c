@@ -72,10 +72,54 @@ static int prepare_log(const char *output, const char *log)
     return VIEW_DONE;
 }
 
+/* Returns true if a command is Open MPI's launcher, which has several names. */
+static bool is_open_mpi(const char *command)
+{
+    const char *folders = strchr(command, '/') ? "" : getenv("PATH"), *name = NULL;
+    char path[PATH_MAX], real[PATH_MAX];
+
+    while (folders && !name) {
+        size_t length = strcspn(folders, ":");
+        snprintf(path, sizeof(path), "%.*s%s%s", (int)length, folders, length ? "/" : "", command);
+        if (access(path, X_OK) == 0 && realpath(path, real))
+            name = strrchr(real, '/') + 1;
+        folders = folders[length] ? folders + length + 1 : NULL;
+    }
+    return name && (strcmp(name, "orterun") == 0 || strcmp(name, "prterun") == 0);
+}
+
+/*
+ * Open MPI's launcher passes the environment on to the processes of its own host only. Returns the
+ * command with options that name the variables of the capture; or the command itself, if it needs
+ * none, or has the parameter that excludes these options.
+ */
+static char **pass_variables(char **command)
+{
+    static const char *const options[] = {"-x", "LD_PRELOAD",       "-x", "MPIIO_CAPTURE_DIR",
+                                          "-x", "MPIIO_CAPTURE_LOG"};
+    size_t added = sizeof(options) / sizeof(*options), count = 0;
+    char **longer;
+
+    for (; command[count]; count++)
+        if (strcmp(command[count], "mca_base_env_list") == 0)
+            return command;
+    if (getenv("OMPI_MCA_mca_base_env_list") || !is_open_mpi(command[0]))
+        return command;
+    longer = calloc(count + added + 1, sizeof(*longer));
+    if (longer == NULL)
+        return command;
+    longer[0] = command[0];
+    memcpy(longer + 1, options, sizeof(options));
+    memcpy(longer + 1 + added, command + 1, (count - 1) * sizeof(*longer));
+    return longer;
+}
+
 static void run_command(char **command, const sigset_t *mask)
 {
+    char **longer = pass_variables(command);
+
     sigprocmask(SIG_SETMASK, mask, NULL);
-    execvp(command[0], command);
+    execvp(longer[0], longer);
     view_message("capture: %s: %s", command[0], strerror(errno));
     _exit(errno == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE);
 }

@@ -4,6 +4,7 @@
 # are in tests/capture. Each rank writes the data that it has read or written to rankN.viewK.
 
 load helper
+load cluster
 load capture
 
 setup() {
@@ -358,6 +359,22 @@ such file or directory" ]
         cd "$tmp"
         diff -r plain seen
     done
+}
+
+@test "capture: processes that Open MPI starts on several hosts" {
+    make_hosts 2
+    # Like ssh, it does not pass the environment on.
+    cat >ssh <<END
+#!/bin/bash
+exec env -u LD_PRELOAD -u MPIIO_CAPTURE_DIR -u MPIIO_CAPTURE_LOG "$tmp/launcher" "\$@"
+END
+    chmod +x ssh
+    export other=yes
+    unset OMPI_MCA_plm OMPI_MCA_btl
+    run -3 at switch timeout -s KILL 300 "$(command -v mpiio-view)" capture -o at -- mpiexec.openmpi \
+        -x other --mca plm_rsh_agent "$tmp/ssh" --mca btl tcp,self --host node0:1,node1:1 \
+        "$MPIIO_BUILD/tests/capture/kinds-openmpi" darray at/data
+    [[ $output == *"wrote $tmp/at/data.view.json: 2 ranks, 1 view"* ]]
 }
 
 @test "capture: -o writes the specs into a directory, and distinguishes files with the same name" {
