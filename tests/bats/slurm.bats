@@ -266,6 +266,23 @@ END
     clean
 }
 
+# Slurm's pmix cannot serve two nodes on one machine.
+@test "slurm: capture of programs that srun starts, with either MPI" {
+    local folder options suffix
+    export OMPI_MCA_btl=self,tcp OMPI_MCA_pml=ob1
+    while read -r folder options suffix; do
+        mkdir "$folder"
+        # shellcheck disable=SC2086 # several words
+        run -3 --separate-stderr env -C "$folder" mpiio-view capture srun -Q -n 4 ${options//,/ } \
+            "$MPIIO_BUILD/tests/capture/kinds$suffix" darray data </dev/null 3>&-
+        [[ $stderr == *"mpiio-view: wrote $PWD/$folder/data.view.json: 4 ranks, 1 view" ]]
+    done <<'END'
+mpich --mpi=pmi2,--nodes=2
+openmpi --mpi=pmix,--nodes=1 -openmpi
+END
+    diff mpich/data.view.json openmpi/data.view.json
+}
+
 @test "slurm: a job that reaches its time limit" {
     cd "$slurm/limited"
     job=$(<job)
