@@ -79,6 +79,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
+PlugStackConfig=$slurm/plugstack.conf
 Prolog=$slurm/bin/prolog
 Epilog=$slurm/bin/epilog
 PrologFlags=Alloc
@@ -91,6 +92,7 @@ NodeName=$first NodeAddr=127.0.0.1 Port=${ports[1]} CPUs=64 State=UNKNOWN
 NodeName=$second NodeAddr=127.0.0.1 Port=${ports[2]} CPUs=64 State=UNKNOWN
 PartitionName=p Nodes=ALL Default=YES MaxTime=60 State=UP
 END
+    echo "optional $(find "$MPIIO_STAGE" -name mpiio-spank.so)" >"$slurm/plugstack.conf"
     cat >"$slurm/cgroup.conf" <<END
 CgroupPlugin=cgroup/v1
 CgroupMountpoint=$slurm/cgroup
@@ -178,10 +180,17 @@ state_is() {
     [ "$(squeue -h --states=all -j "$job" -o %T)" = "$1" ]
 }
 
+is_over() {
+    case $(squeue -h --states=all -j "$job" -o %T) in
+    PENDING | CONFIGURING | RUNNING | COMPLETING) return 1 ;;
+    esac
+}
+
 # over [STATE]: waits until the job has finished, in that state, and the nodes have released it.
 over() {
     within=300 await has_epilogs
-    within=300 await state_is "${1:-COMPLETED}" || {
+    within=300 await is_over
+    state_is "${1:-COMPLETED}" || {
         scontrol show job "$job" >&2
         return 1
     }

@@ -16,14 +16,21 @@ teardown_file() {
     stop_slurm
 }
 
-# Starts a job that will reach its time limit. Slurm checks limits twice a minute, so the last test
-# looks at it.
+# Starts jobs that will reach their time limit. Slurm checks limits twice a minute, so the last test
+# looks at them.
 start_limited() {
-    mkdir limited
-    cd limited || return
+    limited example "$top/scripts/examples/slurm-batch" s.json ./writer
+    limited option script
+}
+
+# limited FOLDER SCRIPT...: starts such a job in a new folder.
+limited() {
+    mkdir "$slurm/$1"
+    cd "$slurm/$1" || return
     scatter_spec
     held_writer
-    submit "$top/scripts/examples/slurm-batch" s.json "$PWD/writer"
+    script_with_mount
+    submit "${@:2}"
     echo "$job" >job
     logged out written
     # The controller refuses the update if that second has passed when it reads it.
@@ -43,6 +50,15 @@ sleep 1000 &
 wait
 END
     chmod +x writer
+}
+
+# script_with_mount: makes script, which runs ./writer for each slice of its mount.
+script_with_mount() {
+    cat >script <<END
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=2 --mpiio=s.json:$slurm/jobs/%j
+srun ./writer "\$SLURM_MPIIO_MOUNT/self"
+END
 }
 
 # held RANK: checks that the rank's bytes are in the file.
@@ -266,6 +282,129 @@ END
     clean
 }
 
+# The option --mpiio of the plugin (mpiio-slurm(8)).
+
+@test "slurm: --mpiio in a batch script: a mount on all nodes, which its steps use" {
+    scatter_spec
+    cat >script <<END
+#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=2
+#SBATCH --mpiio=s.json:$slurm/jobs/%j
+srun bash -c 'printf "node %s" "\$SLURM_NODEID" >"\$SLURM_MPIIO_MOUNT/self"; readlink "\$SLURM_MPIIO_MOUNT/self"' >of
+trap 'echo got USR1 >>of' USR1
+scancel --batch --signal=USR1 \$SLURM_JOB_ID
+sleep 2
+exit 7
+END
+    submit script
+    over FAILED
+    cat out
+    [ ! -s out ]
+    [ "$(sort of)" = "$(printf '%s\n' 'got USR1' rank0 rank1 rank2 rank3)" ]
+    [ "$(for i in 0 1 2 3; do dd if=s.dat bs=512 skip="$i" count=1 status=none | head -c 6; done)" = \
+        "node 0node 0node 1node 1" ]
+    [[ $(scontrol show job "$job") == *"ExitCode=7:0"* ]]
+    clean
+    run ! grep "job $job" "$slurm/log"
+}
+
+@test "slurm: srun --mpiio from another host: mounted for the step, and unmounted after it" {
+    local nodes
+    scatter_spec
+    for nodes in 1 2; do
+        run -5 srun --nodes="$nodes" --ntasks=2 --mpiio="s.json:$slurm/jobs/%j:cache=back,flush_interval=0" \
+            bash -c 'printf "of %s " "$1" >"$SLURM_MPIIO_MOUNT/self"; exit 5' - "$nodes"
+        echo "$output"
+        for i in 0 1; do [ "$(dd if=s.dat bs=512 skip="$i" count=1 status=none | head -c 4)" = "of $nodes" ]; done
+        job=$(squeue -h --states=all -o %i | sort -n | tail -n 1)
+        over FAILED
+        clean
+        run ! grep "job $job" "$slurm/log"
+    done
+}
+
+@test "slurm: srun --mpiio in a batch script: a mount for each step" {
+    scatter_spec
+    cat >script <<END
+#!/bin/bash
+set -e
+for nodes in 1 2; do
+    srun --nodes=\$nodes --ntasks=\$((2 * nodes)) --mpiio=s.json:$slurm/jobs/%j \\
+        bash -c 'printf "of %s " "\$1" >"\$SLURM_MPIIO_MOUNT/self"' - "\$nodes"
+    srun --nodes=2 --ntasks=2 --ntasks-per-node=1 bash -c '! mountpoint -q "\$1"' - $slurm/jobs/\$SLURM_JOB_ID
+    tail -c +513 s.dat | head -c 4
+done
+END
+    submit --nodes=2 --ntasks-per-node=2 script
+    over || { cat out && return 1; }
+    cat out
+    [ "$(<out)" = "of 1of 2" ]
+    [ "$(dd if=s.dat bs=512 skip=3 count=1 status=none | head -c 4)" = "of 2" ]
+    clean
+    run ! grep "job $job" "$slurm/log"
+}
+
+@test "slurm: --mpiio and scancel, and a node that fails: what was written is stored" {
+    local end
+    scatter_spec
+    held_writer
+    script_with_mount
+    for end in CANCELLED NODE_FAIL; do
+        rm -f out
+        submit --no-requeue script
+        await written 4
+        if [ $end = CANCELLED ]; then
+            scancel "$job"
+        else
+            scontrol update NodeName="$second" State=DOWN Reason=test
+        fi
+        over $end
+        cat out
+        for i in 0 1 2 3; do held "$i"; done
+        scontrol update NodeName="$second" State=RESUME || true # slurmd has done it
+        await nodes_are_idle
+        clean
+        scatter_spec
+    done
+}
+
+@test "slurm: a job with --mpiio whose data is lost has failed" {
+    scatter_spec
+    cat >script <<END
+#!/bin/bash
+#SBATCH --mpiio=s.json:$slurm/jobs/%j:cache=back,flush_interval=0
+exec 7<>"\$SLURM_MPIIO_MOUNT/rank1"
+printf 'lost' >&7
+kill -KILL \$(jq .pid "\$SLURM_MPIIO_MOUNT/.mpiio/stats.json")
+END
+    submit script
+    over FAILED
+    cat out
+    [ "$(<out)" = "mpiio: $slurm/jobs/$job: its daemon was killed: what it had not stored is lost" ]
+    [[ $(scontrol show job "$job") == *"ExitCode=1:0"* ]]
+    clean
+}
+
+@test "slurm: mistakes in --mpiio: one line" {
+    scatter_spec
+    run ! --separate-stderr srun --mpiio=s.json true
+    [ "${stderr_lines[0]}" = "srun: error: --mpiio=s.json: expected SPEC:MOUNTPOINT[:OPTIONS]" ]
+    printf '#!/bin/bash\n#SBATCH --mpiio=:m\n' >script
+    run ! --separate-stderr sbatch script
+    [ "${stderr_lines[0]}" = "sbatch: error: --mpiio=:m: expected SPEC:MOUNTPOINT[:OPTIONS]" ]
+    printf '#!/bin/bash\n#SBATCH --mpiio=none.json:%s/jobs/%%j\necho ran\n' "$slurm" >script
+    submit script
+    over FAILED
+    cat out
+    [ "$(<out)" = "mpiio-mount: none.json: No such file or directory" ]
+    clean
+    run ! srun --mpiio="s.json:$tmp/nowhere" echo ran
+    echo "$output"
+    [[ ${lines[0]} == "mpiio-mount: "*": $tmp/nowhere: No such file or directory (create the folder first)" ]]
+    [[ ${lines[1]} == "srun: error: "*": task 0: Exited with exit code 1" ]]
+    [ "${#lines[@]}" -eq 2 ]
+}
+
 # Slurm's pmix cannot serve two nodes on one machine.
 @test "slurm: capture of programs that srun starts, with either MPI" {
     local folder options suffix
@@ -284,10 +423,13 @@ END
 }
 
 @test "slurm: a job that reaches its time limit" {
-    cd "$slurm/limited"
-    job=$(<job)
-    over TIMEOUT
-    cat out
-    held 0
-    tmp=$slurm/limited clean
+    local folder
+    for folder in example option; do
+        cd "$slurm/$folder"
+        job=$(<job)
+        over TIMEOUT
+        cat out
+        held 0
+        tmp=$slurm/$folder clean
+    done
 }
