@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,9 +150,11 @@ static bool unmount(const struct job_tasks *tasks)
 /* Ends this process as another one has ended. */
 static void end_as(int status, bool stored)
 {
+    const struct rlimit no_core = {0, 0}; /* the program has dumped its own */
     sigset_t none;
 
     if (WIFSIGNALED(status)) {
+        setrlimit(RLIMIT_CORE, &no_core);
         signal(WTERMSIG(status), SIG_DFL);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);

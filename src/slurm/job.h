@@ -36,7 +36,7 @@ void job_mount_free(struct job_mount *mount);
  */
 int job_mount(const struct job_mount *mount, const char *hosts, char **environment);
 
-/* What unmounts: the tasks of a step on a node. */
+/* The tasks of a step on a node. The last of them unmounts. */
 struct job_tasks {
     const struct job_mount *mount;
     bool alone;        /* unmount this node only, because tasks of other nodes may go on */

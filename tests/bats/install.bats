@@ -56,7 +56,7 @@ in_stage() {
     local page
     for page in man3/libmpiio.3 man3/mpiio-python.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 man7/mpiio-formats.7 \
-        man7/mpiio-datarep.7 man7/mpiio-routines.7 man7/mpiio-security.7 man7/mpiio-troubleshooting.7 \
+        man7/mpiio-datarep.7 man7/mpiio-routines.7 man7/mpiio-security.7 man7/mpiio-slurm.7 man7/mpiio-troubleshooting.7 \
         man7/mpiio-capture.7; do
         in_stage "share/man/$page"
         run -0 --separate-stderr man --warnings -l "$prefix/share/man/$page"

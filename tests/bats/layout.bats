@@ -114,6 +114,7 @@ src/from/hdf5: src/from viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
 src/run: src/core src/core/base viewspec viewspec/members
 src/mounts:
+src/slurm:
 src/umount: src/mounts viewspec/base/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster src/net viewspec viewspec/base/line.h
 fusefs/names: src/core src/core/base viewspec viewspec/export/export.h viewspec/members
@@ -169,7 +170,7 @@ keeps_to() {
     folders=$(tree | sed -n 's,/.*,,p' | sort -u | paste -sd' ')
     [ "$folders" = ".ci debian fusefs man scripts src tests viewspec" ]
     folders=$(tree src | cut -d/ -f2 | grep -v '\.build$' | sort -u | paste -sd' ')
-    [ "$folders" = "DESIGN.md README.md capture cluster core engine from mounts net pointers pool python run umount view" ]
+    [ "$folders" = "DESIGN.md README.md capture cluster core engine from mounts net pointers pool python run slurm umount view" ]
 }
 
 @test "layout: the sources that README.md and DESIGN.md name exist" {

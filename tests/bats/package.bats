@@ -43,6 +43,7 @@ libmpiio-dev
 libmpiio0
 mpiio-viewfs
 mpiio-viewfs-mpi
+mpiio-viewfs-slurm
 python3-mpiio
 LINES
     # The source package has all files that git has.
@@ -76,13 +77,14 @@ LINES
     done < <(find root/usr -type f -exec sh -c 'head -c 4 "$1" | grep -q ELF' sh {} \; -print)
     # Release builds have no assertions.
     run -1 grep -rq __assert_fail root/usr/bin root/usr/sbin root/usr/lib
-    # Upgrades to a later version, and removes everything. Nothing remains for a purge.
+    # Upgrades to a later version, and removes everything. One file of configuration remains.
     upgraded later
     in_root -i later/*.deb >installed
-    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 5 ]
-    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi python3-mpiio >removed
+    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 6 ]
+    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-slurm python3-mpiio >removed
+    [ "$(find root -path root/var -prune -o -type f -print -o -type l -print)" = root/etc/slurm/plugstack.conf.d/mpiio.conf ]
+    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-slurm python3-mpiio >removed
     [ -z "$(find root -path root/var -prune -o -type f -print -o -type l -print)" ]
     run -1 grep -rl mpiio root/var/lib/dpkg/info
-    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi python3-mpiio >removed
     run -1 grep mpiio root/var/lib/dpkg/status
 }

@@ -147,7 +147,7 @@ def words(path):
 def headers(build):
     """
     X.c has X.h, X_private.h where it is installed, an installed one, or its module's: a header of
-    its folder that it includes first, and the private part of that one. MPI's names are MPI's.
+    its folder that it includes first, and the private part of that one. MPI's and Slurm's names are theirs.
     """
     lists = "".join(text_of(path) for path in ("viewspec/meson.build", "src/core/meson.build"))
     installed = set(re.findall(r"'(\w+\.h)'", lists))
@@ -162,7 +162,7 @@ def headers(build):
         for header in filter(exists, own + public):
             declared |= words(header)
         for name in sorted(names):
-            if name not in declared and name != "main" and not re.match("P?MPI_", name):
+            if name not in declared and name != "main" and not re.match("P?MPI_|slurm_spank_", name):
                 print(f"{source}: {name} is not declared in {os.path.basename(own[0])}")
 
 
