@@ -319,13 +319,20 @@ with h5py.File("f.h5", "w") as data:
     data["group/row"].make_scale()
     add("both", "y", "x")
     data["both"].dims[0].attach_scale(data["group/row"])
+    # Another dataset takes the place of a scale that was removed.
+    data["gone"] = np.arange(2)
+    data["gone"].make_scale()
+    add("stale", "")
+    data["stale"].dims[0].attach_scale(data["gone"])
+    del data["gone"]
+    data["next"] = np.arange(2)
     # These attributes are none of dimension scales.
     for name, text in ("odd", "DIMENSION_LIST"), ("even", "DIMENSION_LABELS"):
         data[name] = np.zeros((2, 2))
         data[name].attrs[text] = np.arange(3.0)'
     mpiio-view spec --from f.h5 --all >s.json
     [ "$(jq -r '.views[] | "\(.name):\(.dims // [] | join(","))"' s.json | sort | paste -sd' ')" = \
-        "both:row,x even: labels:y,x null: null:row odd: one: twice:" ]
+        "both:row,x even: labels:y,x next: null: null:row odd: one: stale: twice:" ]
     mpiio-mount -o zarr --from ocean.nc "$mnt"
     /usr/bin/python3 -c '
 import sys, xarray

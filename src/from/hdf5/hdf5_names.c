@@ -72,7 +72,7 @@ static json_t *name_of(hid_t object)
     char path[256] = "";
     const char *slash;
 
-    if (object < 0 || H5Iget_name(object, path, sizeof(path)) <= 0)
+    if (H5Iget_name(object, path, sizeof(path)) <= 0)
         return NULL;
     slash = strrchr(path, '/');
     return json_string(slash ? slash + 1 : path);
@@ -93,7 +93,8 @@ static void take_scales(hid_t set, int dimensions, json_t **names)
 
         if (lists[d].len > 0)
             scale = H5Rdereference2(set, H5P_DEFAULT, H5R_OBJECT, lists[d].p);
-        names[d] = name_of(scale);
+        if (scale >= 0 && from_hdf5_says(scale, "CLASS", "DIMENSION_SCALE"))
+            names[d] = name_of(scale);
         if (scale >= 0)
             H5Oclose(scale);
     }
