@@ -58,8 +58,7 @@ static int read_dimension(const json_t *form, size_t d, const json_t *size, int6
     const char *name = json_string_value(json_array_get(json_object_get(form, "distribs"), d));
     const json_t *block = json_array_get(json_object_get(form, "dargs"), d);
 
-    grid->psizes[d] = 1;
-    if (size && !read_number(size, ranks, &grid->psizes[d]))
+    if (!read_number(size, ranks, &grid->psizes[d]))
         return fail_grid(error, "expected numbers of ranks, 1 .. 2147483647, behind \"on\"");
     if (!json_is_null(block) && !read_number(block, 0, &grid->blocks[d]))
         return fail_grid(error, "expected the length of a block, 1 .. 2147483647");
@@ -72,34 +71,16 @@ static int read_dimension(const json_t *form, size_t d, const json_t *size, int6
     return grid->ranks <= INT32_MAX ? 0 : fail_grid(error, "more than 2147483647 ranks");
 }
 
-/* Returns how many of the dimensions are distributed. */
-static size_t count_distributed(const json_t *form)
-{
-    json_t *distribution;
-    size_t index, count = 0;
-
-    json_array_foreach(json_object_get(form, "distribs"), index, distribution) count +=
-        strcmp(json_string_value(distribution), "none") != 0;
-    return count;
-}
-
-/* Reads all dimensions. The grid has a number for each dimension, or for each distributed one. */
 static int read_dimensions(const json_t *form, int64_t ranks, struct from_grid *grid,
                            struct vs_error *error)
 {
     const json_t *sizes = json_object_get(form, "psizes");
-    bool each = json_array_size(sizes) == (size_t)grid->dimensions;
-    size_t next = 0;
 
-    if (!each && json_array_size(sizes) != count_distributed(form))
+    if (json_array_size(sizes) != (size_t)grid->dimensions)
         return fail_grid(error, "the grid of ranks has other dimensions");
-    for (size_t d = 0; d < (size_t)grid->dimensions; d++) {
-        const char *name = json_string_value(json_array_get(json_object_get(form, "distribs"), d));
-        bool has = each || strcmp(name, "none") != 0;
-        if (read_dimension(form, d, has ? json_array_get(sizes, next) : NULL, ranks, grid, error))
+    for (size_t d = 0; d < (size_t)grid->dimensions; d++)
+        if (read_dimension(form, d, json_array_get(sizes, d), ranks, grid, error))
             return error->code;
-        next += has;
-    }
     return 0;
 }
 

@@ -30,6 +30,10 @@ static const struct {
      DARRAY("[4, 1]", "[\"block\", \"none\"]", "[null, null]", "C")},
     {"darray 12x10 none,cyclic on 1x5 of double", 5,
      DARRAY("[1, 5]", "[\"none\", \"cyclic\"]", "[null, null]", "C")},
+    {"darray 8x12x10 block,none,cyclic on 3x2 of double", 6,
+     "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [8, 12, 10], "
+     "\"psizes\": [3, 1, 2], \"distribs\": [\"block\", \"none\", \"cyclic\"], "
+     "\"dargs\": [null, null, null], \"order\": \"C\"}"},
     {"darray 12x10 none,none of double", 1,
      DARRAY("[1, 1]", "[\"none\", \"none\"]", "[null, null]", "C")},
     {"darray 12x10 block,block on ranks/2 x 2 of double", 1, NULL},

@@ -369,19 +369,19 @@ static void read_clause(struct reader *r)
 }
 
 /*
- * Sets a darray's grid from "on". If only one dimension is distributed, it gets the single number,
- * or the number of ranks.
+ * Sets a darray's grid from "on", which has a number for each dimension, or for each distributed
+ * one. If only one is distributed, its number may be missing, and is that of the ranks.
  */
 static void settle_grid(struct reader *r)
 {
-    json_t *gsizes = json_object_get(r->form, "gsizes");
     json_t *distribs = json_object_get(r->form, "distribs"), *distribution, *psizes;
-    size_t dims = json_array_size(gsizes), index;
-    if (r->grid && (json_array_size(r->grid) > 1 || (dims > 1 && r->distributed > 1))) {
+    size_t count = json_array_size(r->grid), index, next = 0;
+
+    if (count > 1 && count != (size_t)r->distributed) {
         put(r, r->form, "psizes", json_incref(r->grid));
         return;
     }
-    if (r->distributed > 1)
+    if (r->distributed > 1 && count <= 1)
         vs_words_fail(&r->words, r->form_at,
                       "%d dimensions are distributed: the grid of ranks is missing, such as on 2x2",
                       r->distributed);
@@ -389,7 +389,11 @@ static void settle_grid(struct reader *r)
     json_array_foreach(distribs, index, distribution)
     {
         bool none = strcmp(json_string_value(distribution), "none") == 0;
-        put(r, psizes, NULL, none ? json_integer(1) : json_string("ranks"));
+
+        put(r, psizes, NULL,
+            none        ? json_integer(1)
+            : count > 1 ? json_incref(json_array_get(r->grid, next++))
+                        : json_string("ranks"));
     }
     put(r, r->form, "psizes", psizes);
 }
