@@ -43,8 +43,8 @@ static int export_open(struct fs_session *session, fuse_ino_t inode, pid_t threa
     if (error == 0)
         error = mpiio_export_open(session->store, &file, &handle->export);
     vs_export_free(&file);
-    /* Writes past the daemon would not discard what was read ahead. */
-    if (error == 0 && session->prefetchers.count > 0 && !fs_atomic_is_on(&session->atomic) &&
+    /* With passthrough, writes bypass the daemon and would not discard what was read ahead. */
+    if (error == 0 && session->prefetchers.count > 0 &&
         !fs_passthrough_is_on(&session->passthrough))
         handle->prefetch = fs_prefetch_new(&session->prefetchers, &export_kind, handle->export);
     info->direct_io = 1;

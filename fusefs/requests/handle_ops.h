@@ -5,7 +5,7 @@
 #include "fusefs/names/handle.h"
 #include "fusefs/session.h"
 
-/* A READ request and its answer. */
+/* A READ request. */
 struct fs_read {
     struct fs_session *session;
     fuse_req_t request;

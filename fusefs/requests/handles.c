@@ -118,7 +118,8 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_
 /* Reads, and answers with the bytes. Nothing uses the handle after the answer, which may end it. */
 static void answer_read(struct fs_read *read, fuse_ino_t inode)
 {
-    struct fs_prefetch *prefetch = read->handle->prefetch;
+    bool atomic = fs_atomic_is_on(&read->session->atomic);
+    struct fs_prefetch *prefetch = atomic ? NULL : read->handle->prefetch;
     size_t asked = read->size;
     off_t offset = read->offset;
     const char *ahead = prefetch != NULL ? fs_prefetch_take(prefetch, asked, offset) : NULL;

@@ -97,7 +97,15 @@ static void put_ahead(struct fs_session *session, void *slice)
     fs_slices_put(&session->slices, slice);
 }
 
-static const struct fs_prefetch_kind slice_kind = {.read = read_ahead, .put = put_ahead};
+static void begin_ahead(struct fs_session *session, struct fs_handle *handle)
+{
+    static const struct fs_prefetch_kind kind = {.read = read_ahead, .put = put_ahead};
+
+    fs_slices_ref(&session->slices, handle->slice);
+    handle->prefetch = fs_prefetch_new(&session->prefetchers, &kind, handle->slice);
+    if (handle->prefetch == NULL)
+        fs_slices_put(&session->slices, handle->slice);
+}
 
 ssize_t fs_slice_read_at(struct fs_read *read)
 {
@@ -269,9 +277,8 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
         fs_stale_join(&handle->slice->stale, mpiio_clock());
     fs_grants_joined(session, handle);
     info->keep_cache = info->keep_cache && keeps_pages(session, handle);
-    if (info->direct_io && handle->reads && session->prefetchers.count > 0 && !atomic)
-        handle->prefetch = fs_prefetch_new(&session->prefetchers, &slice_kind,
-                                           fs_slices_ref(&session->slices, handle->slice));
+    if (info->direct_io && handle->reads && session->prefetchers.count > 0)
+        begin_ahead(session, handle);
     atomic_init(&handle->unsynced, handle->past_daemon);
     atomic_init(&handle->pending, !info->keep_cache);
     /*
