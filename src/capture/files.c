@@ -283,18 +283,28 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
     append_step(file, know_view(file, &args, code));
 }
 
-struct capture_file *capture_take(MPI_File handle)
+static struct capture_file *take(MPI_File handle, bool any)
 {
     struct capture_file **link = &list, *file;
 
     pthread_mutex_lock(&lock);
-    while (*link && handle != MPI_FILE_NULL && (*link)->handle != handle)
+    while (*link && !any && (*link)->handle != handle)
         link = &(*link)->next;
     file = *link;
     if (file)
         *link = file->next;
     pthread_mutex_unlock(&lock);
     return file;
+}
+
+struct capture_file *capture_take(MPI_File handle)
+{
+    return take(handle, false);
+}
+
+struct capture_file *capture_take_any(void)
+{
+    return take(MPI_FILE_NULL, true);
 }
 
 void capture_file_free(struct capture_file *file)

@@ -20,7 +20,7 @@ static void view_set(void *file, int code, int64_t displacement, intptr_t etype,
 
 static void *closing(void *file)
 {
-    return file ? capture_take((MPI_File)file) : NULL;
+    return capture_take((MPI_File)file);
 }
 
 static void closed(void *record)
@@ -48,7 +48,7 @@ static void finalize(void)
 {
     struct capture_file *file;
 
-    while ((file = capture_take(MPI_FILE_NULL)))
+    while ((file = capture_take_any()))
         closed(file);
     capture_gather_pending();
     capture_note(CAPTURE_ENDED, "");

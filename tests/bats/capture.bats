@@ -256,7 +256,9 @@ END
     [ ! -e data.view.json ]
 }
 
-@test "capture: files left open at the end, and files deleted when closed" {
+@test "capture: files left open at the end, closed twice, and deleted when closed" {
+    kind closed-twice
+    slices_are_pieces 4 data.view.json
     kind unclosed
     slices_are_pieces 4 data.view.json
     rm data*

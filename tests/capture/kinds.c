@@ -85,6 +85,21 @@ static void darray(const char *path)
     check(MPI_Type_free(&type), "MPI_Type_free");
 }
 
+/* Rank 0 closes a file that is closed already, which MPI refuses, while another one is open. */
+static void closed_twice(const char *path)
+{
+    MPI_File closed = MPI_FILE_NULL;
+    MPI_Datatype type = darray_of(ranks, rank, MPI_DOUBLE);
+    MPI_File file = open_for(path, type);
+
+    if (rank == 0 && MPI_File_close(&closed) == MPI_SUCCESS)
+        check(MPI_ERR_OTHER, "MPI_File_close");
+    set_view(file, HEADER, MPI_DOUBLE, type);
+    write_tiles(file, type, TILES, 1);
+    check(MPI_File_close(&file), "MPI_File_close");
+    check(MPI_Type_free(&type), "MPI_Type_free");
+}
+
 static void fortran_order(const char *path)
 {
     MPI_Datatype type = subarray(MPI_ORDER_FORTRAN);
@@ -489,6 +504,7 @@ static const struct {
     {"many", many},
     {"threads", threads},
     {"darray", darray},
+    {"closed-twice", closed_twice},
     {"fortran-order", fortran_order},
     {"nested", nested},
     {"changing", changing},
