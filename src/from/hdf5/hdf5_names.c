@@ -69,10 +69,11 @@ static void free_attribute(void *values, int dimensions, hid_t type)
 /* Returns the last component of an object's path, as a new string. */
 static json_t *name_of(hid_t object)
 {
-    char path[256] = "";
+    char path[4096] = "";
+    ssize_t length = H5Iget_name(object, path, sizeof(path));
     const char *slash;
 
-    if (H5Iget_name(object, path, sizeof(path)) <= 0)
+    if (length <= 0 || length >= (ssize_t)sizeof(path))
         return NULL;
     slash = strrchr(path, '/');
     return json_string(slash ? slash + 1 : path);
