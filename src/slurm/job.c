@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Returns a copy of the text in which the number of the job replaces each %j. */
+/* Returns a copy of the text with each %j replaced by the job ID. */
 static char *with_job(const char *text, size_t length, uint32_t job)
 {
     char *copy = NULL;
@@ -40,7 +41,7 @@ struct job_mount *job_mount_read(const char *text, uint32_t job)
     const char *point = text[spec] ? text + spec + 1 : "";
     size_t length = strcspn(point, ":");
 
-    if (mount == NULL || spec == 0 || length == 0) {
+    if (mount == NULL || spec == 0 || point[0] != '/') {
         free(mount);
         return NULL;
     }
@@ -64,7 +65,7 @@ void job_mount_free(struct job_mount *mount)
     free(mount);
 }
 
-/* Makes the environment that of the job. Its PATH decides where programs are searched for. */
+/* Switches to the job's environment. execvp then searches the job's PATH. */
 static void use_environment(char **environment)
 {
     if (environment)
@@ -73,28 +74,31 @@ static void use_environment(char **environment)
         setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
 }
 
-/* Runs a program. Returns its exit status. */
-static int run(const char *const *words, char **environment)
+/* Runs a program, perhaps out of reach of signals to the caller's group. Returns its exit status.
+ */
+static int run(const char *const *words, char **environment, bool own_group)
 {
     sigset_t none;
     pid_t child = fork();
     int status;
 
     if (child == 0) {
+        if (own_group)
+            setpgid(0, 0);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         use_environment(environment);
         execvp(words[0], (char **)words);
+    }
+    if (child <= 0)
         dprintf(STDERR_FILENO, "mpiio: %s: %s\n", words[0], strerror(errno));
+    if (child == 0)
         _exit(127);
-    }
-    if (child < 0) {
-        dprintf(STDERR_FILENO, "mpiio: %s: %s\n", words[0], strerror(errno));
-        return 127;
-    }
-    while (waitpid(child, &status, 0) < 0)
+    while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
-            return 127;
+            child = -1;
+    if (child < 0)
+        return 127;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
@@ -114,7 +118,7 @@ int job_mount(const struct job_mount *mount, const char *hosts, char **environme
     words[count++] = "--";
     words[count++] = mount->spec;
     words[count++] = mount->point;
-    return run(words, environment);
+    return run(words, environment, false);
 }
 
 /* Returns true if a filesystem is mounted on a folder. Sets *dead if its daemon was killed. */
@@ -130,85 +134,96 @@ static bool is_mounted(const char *point, bool *dead)
     return stat(point, &st) == 0 && stat(up, &above) == 0 && st.st_dev != above.st_dev;
 }
 
-/* Unmounts what is still mounted. Returns true if everything was stored. */
+/* Unmounts what is still mounted. Returns false if data is lost or could not be stored. */
 static bool unmount(const struct job_tasks *tasks)
 {
     const char *point = tasks->mount->point;
-    const char *const words[] = {"mpiio-umount", tasks->alone ? "--node" : "--", point, NULL};
+    const char *const words[] = {"mpiio-umount", tasks->node_only ? "--node" : "--", point, NULL};
     bool dead, good;
 
-    /* Nodes that have got SIGTERM, by scancel or at the time limit, unmount by themselves. */
+    /* A node that has got SIGTERM (scancel, the time limit) has unmounted by itself. */
     if (!is_mounted(point, &dead))
         return true;
-    good = run(words, tasks->environment) == 0;
+    good = run(words, tasks->environment, true) == 0;
     if (dead)
-        dprintf(STDERR_FILENO, "mpiio: %s: its daemon was killed: what it had not stored is lost\n",
-                point);
+        dprintf(STDERR_FILENO,
+                "mpiio: %s: the daemon was killed: data that it had not stored is lost\n", point);
     return good && !dead;
 }
 
-/* Ends this process as another one has ended. */
-static void end_as(int status, bool stored)
+/* Exits with a program's status, or by the signal that killed it. */
+static void exit_like(int status)
 {
-    const struct rlimit no_core = {0, 0}; /* the program has dumped its own */
     sigset_t none;
 
     if (WIFSIGNALED(status)) {
-        setrlimit(RLIMIT_CORE, &no_core);
+        prctl(PR_SET_DUMPABLE, 0); /* the program has dumped its own core */
         signal(WTERMSIG(status), SIG_DFL);
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         raise(WTERMSIG(status));
     }
-    status = WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-    _exit(status == 0 && !stored ? 1 : status);
+    _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128);
 }
 
-/* Waits for the child. Passes on to it each signal that comes meanwhile; all are blocked. */
-static int attend(pid_t child, const sigset_t *all)
+/* Unmounts after the last task, and exits with the task's status. */
+static void end_task(const struct job_tasks *tasks, int status)
+{
+    if (atomic_fetch_sub(tasks->left, 1) == 1 && !unmount(tasks) && status == 0)
+        _exit(1);
+    exit_like(status);
+}
+
+/*
+ * Waits for the child's end, and forwards every signal to it meanwhile. All signals must be
+ * blocked. Slurm has a program stop for its parent when a debugger starts it: leaves it stopped for
+ * the debugger.
+ */
+static int wait_and_forward(pid_t child, const sigset_t *all)
 {
     int status, number;
+    pid_t ended;
 
-    while (waitpid(child, &status, WNOHANG) == 0) {
+    while ((ended = waitpid(child, &status, WNOHANG)) == 0 || (ended > 0 && WIFSTOPPED(status))) {
+        if (ended > 0)
+            ptrace(PTRACE_DETACH, child, NULL, (void *)(intptr_t)SIGSTOP);
         number = sigwaitinfo(all, NULL);
         if (number > 0 && number != SIGCHLD)
             kill(child, number);
     }
-    return status;
+    return ended > 0 ? status : W_EXITCODE(1, 0);
 }
 
-/*
- * Puts the program into a process group of its own, or it would get twice what Slurm or a terminal
- * sends to the group.
- */
-static void leave_group(void)
+/* Prepares the child. It must not outlive the process that Slurm tracks. */
+static void begin_task(pid_t parent)
 {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    /* Otherwise a signal to the group would reach the program twice: directly, and forwarded. */
     setpgid(0, 0);
     if (isatty(STDIN_FILENO))
         tcsetpgrp(STDIN_FILENO, getpgrp());
 }
 
-bool job_unmount_after(const struct job_tasks *tasks)
+void job_unmount_after(const struct job_tasks *tasks)
 {
+    pid_t parent = getpid(), child;
     sigset_t all, before;
-    pid_t child;
-    int status;
-    bool stored = true;
 
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     signal(SIGCHLD, SIG_DFL);
     child = fork();
-    if (child <= 0) {
-        if (child == 0)
-            leave_group();
+    if (child == 0) {
+        begin_task(parent);
         sigprocmask(SIG_SETMASK, &before, NULL);
-        return child == 0;
+        return;
     }
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* whoever waits for the program to close them */
-    status = attend(child, &all);
-    if (atomic_fetch_sub(tasks->left, 1) == 1)
-        stored = unmount(tasks);
-    end_as(status, stored);
-    return false;
+    if (child < 0) {
+        dprintf(STDERR_FILENO, "mpiio: fork: %s\n", strerror(errno));
+        end_task(tasks, W_EXITCODE(1, 0));
+    }
+    close_range(STDERR_FILENO + 1, ~0U, 0); /* so that readers see when the program closes them */
+    end_task(tasks, wait_and_forward(child, &all));
 }

@@ -12,10 +12,10 @@
 #include "job.h"
 
 /*
- * Slurm's option --mpiio=SPEC:MOUNTPOINT[:OPTIONS] (mpiio-slurm(8)). For a batch script, the
- * process that becomes the script mounts before on all nodes of the job; for a step, srun does
- * before it starts the tasks. A process that stays with each task unmounts after the last one, so
- * that the task can fail if data is lost. All this runs as the user.
+ * Implements Slurm's option --mpiio=SPEC:/MOUNTPOINT[:OPTIONS] (mpiio-slurm(7)). For a batch
+ * script, the process that becomes the script first mounts on all nodes of the job. For a step,
+ * srun mounts before it starts the tasks. Each task keeps a parent process; the last one on a node
+ * unmounts, and can fail the task if data is lost. All of it runs as the user.
  */
 #define VISIBLE __attribute__((visibility("default")))
 
@@ -32,7 +32,10 @@ VISIBLE spank_f slurm_spank_init, slurm_spank_local_user_init, slurm_spank_user_
  */
 #define VARIABLE "SLURM_MPIIO_MOUNT"
 
-/* The variables by which steps inherit the option of their script or srun. They have the mount. */
+/*
+ * Variables by which steps would inherit the option of their script or srun. They are removed,
+ * because the mount exists already.
+ */
 #define OPTION_OF_SCRIPT "SLURM_SPANK__SLURM_SPANK_OPTION_mpiio_mpiio"
 #define OPTION_OF_SRUN   "_SLURM_SPANK_OPTION_mpiio_mpiio"
 
@@ -46,7 +49,7 @@ static int take_option(int value, const char *text, int remote)
     (void)value;
     (void)remote;
     if (mount == NULL) {
-        slurm_error("--mpiio=%s: expected SPEC:MOUNTPOINT[:OPTIONS]", text);
+        slurm_error("--mpiio=%s: expected SPEC:/MOUNTPOINT[:OPTIONS]", text);
         return -1;
     }
     job_mount_free(mount);
@@ -55,7 +58,7 @@ static int take_option(int value, const char *text, int remote)
     return wanted ? 0 : -1;
 }
 
-static char name[] = "mpiio", syntax[] = "SPEC:MOUNTPOINT[:OPTIONS]";
+static char name[] = "mpiio", syntax[] = "SPEC:/MOUNTPOINT[:OPTIONS]";
 static char usage[] = "mount MPI file views on the nodes while the tasks run";
 static struct spank_option option = {name, syntax, usage, 1, 0, take_option};
 
@@ -80,8 +83,8 @@ static struct job_mount *find_mount(spank_t spank)
 }
 
 /*
- * Returns the nodes of srun's step, as a new list. Makes the environment name the job and its
- * nodes; if srun has made the allocation, it does so only later. Returns NULL after a message.
+ * Returns a new list of the nodes of srun's step. Sets the variables for the job and its nodes,
+ * because srun sets them later if it made the allocation itself. Returns NULL after a message.
  */
 static char *find_nodes(spank_t spank)
 {
@@ -114,9 +117,9 @@ static bool is_here(const char *nodes)
 }
 
 /*
- * In srun, before it starts the tasks. If it cannot mount, which has been reported then, the tasks
- * find no variable, and end. An error here would make Slurm print more lines, and go on if the
- * plugin is "optional".
+ * Runs in srun before it starts the tasks. After a failed mount, which has been reported, the
+ * variable is unset, and the tasks exit. Returning an error would make Slurm print more lines, and
+ * go on if the plugin is "optional".
  */
 int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
 {
@@ -138,7 +141,7 @@ int slurm_spank_local_user_init(spank_t spank, int argc, char **argv)
     return 0;
 }
 
-/* In slurmstepd, before it makes the tasks. */
+/* Runs in slurmstepd before it makes the tasks. */
 int slurm_spank_user_init(spank_t spank, int argc, char **argv)
 {
     uint32_t tasks = 0;
@@ -149,25 +152,30 @@ int slurm_spank_user_init(spank_t spank, int argc, char **argv)
     if (wanted == NULL)
         return 0;
     memory = mmap(NULL, sizeof(*left), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks))
+    if (memory == MAP_FAILED || spank_get_item(spank, S_JOB_LOCAL_TASK_COUNT, &tasks)) {
+        slurm_error("--mpiio: the tasks cannot be counted");
         return -1;
+    }
     left = memory;
     atomic_init(left, tasks);
     return 0;
 }
 
-/* Mounts for a batch script. Returns true on success, or if srun has mounted for its step. */
-static bool is_mounted(spank_t spank, const struct job_tasks *tasks)
+/* Mounts for a batch script. Returns true on success, or if srun has mounted for the step. */
+static bool ensure_mounted(spank_t spank, const struct job_tasks *tasks)
 {
     char point[PATH_MAX] = "";
 
-    if (!tasks->alone)
+    if (!tasks->node_only)
         return job_mount(tasks->mount, NULL, tasks->environment) == 0;
     spank_getenv(spank, VARIABLE, point, sizeof(point));
     return !strcmp(point, tasks->mount->point);
 }
 
-/* In the process that becomes a task. Ends it without Slurm's lines after those printed before. */
+/*
+ * Runs in the process that becomes a task. On failure it exits at once, so that Slurm adds no lines
+ * to the message.
+ */
 int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 {
     struct job_tasks tasks = {.left = left};
@@ -180,12 +188,14 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
         return 0;
     mount = find_mount(spank);
     tasks.mount = mount;
-    tasks.alone = spank_get_item(spank, S_JOB_STEPID, &step) || step != SLURM_BATCH_SCRIPT;
+    tasks.node_only = spank_get_item(spank, S_JOB_STEPID, &step) || step != SLURM_BATCH_SCRIPT;
     spank_unsetenv(spank, OPTION_OF_SCRIPT);
-    if (mount == NULL || spank_get_item(spank, S_JOB_ENV, &tasks.environment) ||
-        !is_mounted(spank, &tasks) || spank_setenv(spank, VARIABLE, mount->point, 1) ||
-        spank_get_item(spank, S_JOB_ENV, &tasks.environment) || !job_unmount_after(&tasks))
+    if (!tasks.node_only && mount)
+        spank_setenv(spank, VARIABLE, mount->point, 1);
+    if (left == NULL || mount == NULL || spank_get_item(spank, S_JOB_ENV, &tasks.environment) ||
+        !ensure_mounted(spank, &tasks))
         _exit(1);
+    job_unmount_after(&tasks);
     job_mount_free(mount);
     return 0;
 }

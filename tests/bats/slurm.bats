@@ -282,7 +282,7 @@ END
     clean
 }
 
-# The option --mpiio of the plugin (mpiio-slurm(8)).
+# The option --mpiio of the plugin (mpiio-slurm(7)).
 
 @test "slurm: --mpiio in a batch script: a mount on all nodes, which its steps use" {
     scatter_spec
@@ -380,18 +380,18 @@ END
     submit script
     over FAILED
     cat out
-    [ "$(<out)" = "mpiio: $slurm/jobs/$job: its daemon was killed: what it had not stored is lost" ]
+    [ "$(<out)" = "mpiio: $slurm/jobs/$job: the daemon was killed: data that it had not stored is lost" ]
     [[ $(scontrol show job "$job") == *"ExitCode=1:0"* ]]
     clean
 }
 
 @test "slurm: mistakes in --mpiio: one line" {
     scatter_spec
-    run ! --separate-stderr srun --mpiio=s.json true
-    [ "${stderr_lines[0]}" = "srun: error: --mpiio=s.json: expected SPEC:MOUNTPOINT[:OPTIONS]" ]
-    printf '#!/bin/bash\n#SBATCH --mpiio=:m\n' >script
+    run ! --separate-stderr srun --mpiio=s.json:m true
+    [ "${stderr_lines[0]}" = "srun: error: --mpiio=s.json:m: expected SPEC:/MOUNTPOINT[:OPTIONS]" ]
+    printf '#!/bin/bash\n#SBATCH --mpiio=:/m\n' >script
     run ! --separate-stderr sbatch script
-    [ "${stderr_lines[0]}" = "sbatch: error: --mpiio=:m: expected SPEC:MOUNTPOINT[:OPTIONS]" ]
+    [ "${stderr_lines[0]}" = "sbatch: error: --mpiio=:/m: expected SPEC:/MOUNTPOINT[:OPTIONS]" ]
     printf '#!/bin/bash\n#SBATCH --mpiio=none.json:%s/jobs/%%j\necho ran\n' "$slurm" >script
     submit script
     over FAILED
