@@ -37,7 +37,7 @@ sent() {
     # Three quarters of the data have crossed the network, because the hosts share no memory.
     [ "$(total sent_bytes)" -ge $((3 << 20)) ]
     [ $(($(sent) - before)) -ge "$(total sent_bytes)" ]
-    mapfile -t processes < <(of_host node0 mpiio-engine && of_host node3 mpiio-engine)
+    mapfile -t processes < <(of_host node0 mpiio-engine-mpich && of_host node3 mpiio-engine-mpich)
     [ ${#processes[@]} -eq 2 ]
     for process in "${processes[@]}"; do
         run ! grep -E '/dev/shm|/SYSV|ucx_shm' "/proc/$process/maps"
@@ -443,11 +443,11 @@ END
     unset MPIIO_MPIEXEC SLURM_STEP_ID
     export PATH=$tmp/bin:$PATH SLURM_JOB_ID=12 SLURM_JOB_NODELIST='n[08-10]'
     asked() {
-        sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine .*/\1/p' <<<"$stderr"
+        sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine-mpich .*/\1/p' <<<"$stderr"
     }
     run -1 --separate-stderr mpiio-mount s.json mnt
     [[ $(asked) == "--mpi=pmi2 --nodelist n08,n09,n10 --nodes=3 "*" --overlap "*" -n 3" ]]
-    [[ $stderr == *"mpiio-engine --report --stay "* ]]
+    [[ $stderr == *"mpiio-engine-mpich --report --stay "* ]]
     run -1 --separate-stderr mpiio-mount --hosts=n10,n08 s.json mnt
     [[ $(asked) == *" --nodelist n08,n10 "*" -n 2" ]]
     # Not for other hosts, a host that is listed twice, another MPI, or a user's own command.
@@ -495,7 +495,7 @@ END
     export MPIIO_MPIEXEC="$tmp/mpiexec -x 1"
     unset SLURM_JOB_NODELIST SLURM_NODELIST SLURM_STEP_ID
     asked() {
-        sed -n 's/^mpiio-mount: -x 1 \(.*\) [^ ]*mpiio-engine .*/\1/p' <<<"$stderr"
+        sed -n 's/^mpiio-mount: -x 1 \(.*\) [^ ]*mpiio-engine-mpich .*/\1/p' <<<"$stderr"
     }
     run -1 --separate-stderr mpiio-mount --hosts=a,b.c s.json mnt
     [ "$(asked)" = "-hosts a,b.c -ppn 1 -n 2" ]

@@ -25,7 +25,7 @@ signal() {
 happen() {
     case $1 in
     mpiexec) signal KILL switch ;;
-    engine | unmount) signal KILL "node$victim" mpiio-engine ;;
+    engine | unmount) signal KILL "node$victim" mpiio-engine-mpich ;;
     daemon)
         signal KILL "node$victim" mpiio-fused
         survivors=("${others[@]}")

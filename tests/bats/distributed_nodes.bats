@@ -23,7 +23,7 @@ umount_distributed() {
 }
 
 none_serve() {
-    [ -z "$(marked mpiio-fused)$(marked mpiio-engine)" ]
+    [ -z "$(marked mpiio-fused)$(marked mpiio-engine-mpich)" ]
 }
 
 @test "distributed nodes: opening a slice shows what another host or a foreign client has closed" {

@@ -16,7 +16,7 @@ start_engines() {
     done
     shift || true
     timeout -s KILL 300 "$(mpich_mpiexec)" -n "$nodes" ${tracer:+"${tracer[@]}"} \
-        "$MPIIO_SBIN/mpiio-engine" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
+        "$MPIIO_SBIN/mpiio-engine-mpich" "${own[@]}" -- "$@" "$tmp/report%n" </dev/null 3>&-
 }
 
 # flush NODES [OPTION-OF-FAKE_DAEMON]...: has the engines flush the file $file, and checks the
@@ -56,17 +56,17 @@ first_epoch() {
 }
 
 @test "engine: --help, --version, and wrong usage, which is reported once" {
-    run -0 mpiio-engine --help
+    run -0 mpiio-engine-mpich --help
     [[ $output == "Usage: mpiexec ... mpiio-engine "* ]]
-    run -0 mpiio-engine --version
+    run -0 mpiio-engine-mpich --version
     [[ $output == "mpiio-engine "[0-9]* ]]
     run -2 --separate-stderr start_engines 3 --frob
     [ "$stderr" = "mpiio-engine: unknown option: --frob (see --help)" ]
-    run -2 --separate-stderr mpiio-engine s.json mnt
+    run -2 --separate-stderr mpiio-engine-mpich s.json mnt
     [ "$stderr" = 'mpiio-engine: "--" and the daemon'"'"'s arguments are missing (see --help)' ]
-    run -2 --separate-stderr mpiio-engine --
+    run -2 --separate-stderr mpiio-engine-mpich --
     [ "$stderr" = "mpiio-engine: the daemon's arguments are missing (see --help)" ]
-    run -2 --separate-stderr mpiio-engine --name=mpiio-mount --daemon
+    run -2 --separate-stderr mpiio-engine-mpich --name=mpiio-mount --daemon
     [ "$stderr" = "mpiio-mount: an argument is missing after --daemon (see --help)" ]
 }
 
@@ -324,7 +324,7 @@ first_epoch() {
 # The engine waits in poll(2), which it uses only to wait for its lease.
 waits_for_lease() {
     local process
-    process=$(marked mpiio-engine)
+    process=$(marked mpiio-engine-mpich)
     [[ -n $process && $(cat "/proc/$process/wchan") == *poll* ]]
 }
 

@@ -19,11 +19,11 @@ freeze_in_flush() {
     cat >engine <<END
 #!/bin/sh
 exec env FREEZE="$tmp/freeze" LD_PRELOAD="$MPIIO_BUILD/tests/engine/libfreeze.so" \
-    "$MPIIO_SBIN/mpiio-engine" "\$@"
+    "$MPIIO_SBIN/mpiio-engine-mpich" "\$@"
 END
     chmod +x engine
     MPIIO_ENGINE=$tmp/engine mount_hosts x.json -o "$2,flush_interval=0,log=$tmp/log"
-    engine=$(of_host node1 mpiio-engine)
+    engine=$(of_host node1 mpiio-engine-mpich)
     mapfile -t others < <(of_host node1 | grep -vxF "$engine")
     # All at once, because a daemon that sees its engine frozen soon exits.
     echo "$1 ${others[*]}" >freeze/node1.new

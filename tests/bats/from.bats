@@ -505,7 +505,7 @@ END
 
 @test "from: nodes refuse a spec that the directory's owner has replaced" {
     others_folder
-    cat >commands/mpiexec <<END
+    cat >commands/launcher <<END
 #!/bin/bash
 spec=\$(ls theirs/.ocean*.json)
 echo '{ "viewspec": 1, "file": "$tmp/secret", "ranks": 1, "view": {} }' >other.json
@@ -513,8 +513,8 @@ setpriv --reuid nobody --regid nogroup --clear-groups mv -f "\$spec" theirs/old
 setpriv --reuid nobody --regid nogroup --clear-groups cp other.json "\$spec"
 exec $(mpich_mpiexec) "\$@"
 END
-    chmod +x commands/mpiexec
-    MPIIO_MPIEXEC=$tmp/commands/mpiexec run -2 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
+    chmod +x commands/launcher
+    MPIIO_MPIEXEC=$tmp/commands/launcher run -2 mpiio-mount -o store=mpiio --from theirs/ocean.nc \
         'none,block,block on 2x2' "$mnt"
     [[ $output == "mpiio-mount: "*": theirs/ocean.nc: the spec was changed before it was mounted (mount again)" ]]
     run ! is_mounted

@@ -120,11 +120,12 @@ reap() {
 
 # marked [NAME]: prints the numbers of the processes, or of those of a program, that started with
 # the test's mark in their environment. (The test's own shell did not. Zombies have no environment.)
+# The kernel keeps the first 15 characters of a program's name.
 marked() {
     local file comm
     for file in $(as_root grep -lszxF -- "MPIIO_TEST=$tmp" /proc/[0-9]*/environ); do
         file=${file%/environ}
-        if { read -r comm <"$file/comm"; } 2>/dev/null && [[ -z ${1:-} || $comm == "$1" ]]; then
+        if { read -r comm <"$file/comm"; } 2>/dev/null && [[ -z ${1:-} || $comm == "${1:0:15}" ]]; then
             echo "${file#/proc/}"
         fi
     done

@@ -25,7 +25,8 @@ in_stage() {
     [ -x "$(in_stage bin/mpiio-umount)" ]
     [ -x "$(in_stage bin/mpiio-view)" ]
     [ -x "$(in_stage sbin/mpiio-fused)" ]
-    [ -x "$(in_stage sbin/mpiio-engine)" ]
+    [ -x "$(in_stage sbin/mpiio-engine-mpich)" ]
+    [ -x "$(in_stage sbin/mpiio-engine-openmpi)" ]
     [ -x "$(in_stage sbin/mount.fuse.mpiio)" ]
 }
 
@@ -55,6 +56,7 @@ in_stage() {
 @test "install: man pages that man can format" {
     local page
     for page in man3/libmpiio.3 man3/mpiio-python.3 man1/mpiio-mount.1 man1/mpiio-run.1 man1/mpiio-umount.1 man1/mpiio-view.1 man8/mpiio-engine.8 \
+        man8/mpiio-engine-mpich.8 man8/mpiio-engine-openmpi.8 \
         man8/mpiio-fused.8 man5/viewspec.5 man7/mpiio-containers.7 man7/mpiio-cookbook.7 man7/mpiio-formats.7 \
         man7/mpiio-datarep.7 man7/mpiio-routines.7 man7/mpiio-security.7 man7/mpiio-slurm.7 man7/mpiio-troubleshooting.7 \
         man7/mpiio-capture.7; do
@@ -108,9 +110,11 @@ in_stage() {
 @test "install: the same version everywhere" {
     local version command
     version=$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)
-    for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused mpiio-engine; do
+    for command in mpiio-mount mpiio-umount mpiio-view mpiio-fused; do
         run -0 "$command" --version
-        [ "${output% (MPICH)}" = "$command $version" ]
+        [ "$output" = "$command $version" ]
     done
+    [ "$(mpiio-engine-mpich --version)" = "mpiio-engine $version (MPICH)" ]
+    [ "$(mpiio-engine-openmpi --version)" = "mpiio-engine $version (Open MPI)" ]
     grep -qF "## [$version]" "$top/CHANGELOG.md"
 }

@@ -52,7 +52,7 @@ END
     as_root install -d -o root -m 755 m1
     user_folder m2
     for _ in {1..3}; do
-        run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 3 "$MPIIO_SBIN/mpiio-engine" --name nodes \
+        run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 3 "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes \
             -- -o ro s.json "$tmp/m%n" </dev/null
         [[ $stderr == "nodes: $(hostname): $tmp/m1: cannot mount: "*"$tmp/m1" ]]
         nothing_left
@@ -75,7 +75,7 @@ exec "$MPIIO_SBIN/mpiio-fused" "\$@"
 END
     chmod +x mpiio-fused
     SECONDS=0
-    run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine" --name nodes \
+    run -1 --separate-stderr as_user "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes \
         "--daemon=$tmp/mpiio-fused" -- -o ro s.json "$tmp/m%n" </dev/null
     [[ $stderr == "nodes: $(hostname): $tmp/m0: cannot mount: "*"$tmp/m0" ]]
     [ "$SECONDS" -lt 20 ]

@@ -51,10 +51,10 @@ options() {
 
 @test "man pages: every option of --help is described" {
     local command page option section sub
-    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-engine mpiio-view; do
+    for command in mpiio-mount mpiio-umount mpiio-fused mpiio-engine-mpich mpiio-view; do
         section=1
-        [[ $command != mpiio-fused && $command != mpiio-engine ]] || section=8
-        page=$top/man/$command.$section.scd
+        [[ $command != mpiio-fused && $command != mpiio-engine-* ]] || section=8
+        page=$top/man/${command%-mpich}.$section.scd
         if [ ! -f "$page" ]; then
             echo "$command: no man page"
             continue

@@ -328,7 +328,7 @@ assert (numpy.fromfile(mnt + "/whole").reshape(10, 12)[5:, :6] == 0).all()'
 
 # Two nodes make the members of s.json.
 mpirun_create() {
-    timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine" --name nodes -- -o create s.json \
+    timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes -- -o create s.json \
         "$tmp/m%n" </dev/null >out 2>err 3>&- &
     await grep -qs -e ready -e failed out
     cat err

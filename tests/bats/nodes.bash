@@ -12,7 +12,7 @@ start_nodes() {
     for ((i = 0; i < count; i++)); do
         mkdir -p "m$i"
     done
-    timeout -s KILL 900 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine" --name nodes \
+    timeout -s KILL 900 "$(mpich_mpiexec)" -n "$count" "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes \
         ${daemon:+"--daemon=$daemon"} -- -o "log=$tmp/log" "$@" s.json "$tmp/m%n" </dev/null >out 2>err 3>&- &
     engines=$!
     await start_is_over

@@ -43,6 +43,7 @@ libmpiio-dev
 libmpiio0
 mpiio-viewfs
 mpiio-viewfs-mpi
+mpiio-viewfs-openmpi
 mpiio-viewfs-slurm
 python3-mpiio
 LINES
@@ -80,10 +81,10 @@ LINES
     # Upgrades to a later version, and removes everything. One file of configuration remains.
     upgraded later
     in_root -i later/*.deb >installed
-    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 6 ]
-    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-slurm python3-mpiio >removed
+    [ "$(grep -c '^Version: .*+later$' root/var/lib/dpkg/status)" -eq 7 ]
+    in_root -r libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-{openmpi,slurm} python3-mpiio >removed
     [ "$(find root -path root/var -prune -o -type f -print -o -type l -print)" = root/etc/slurm/plugstack.conf.d/mpiio.conf ]
-    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-slurm python3-mpiio >removed
+    in_root -P libmpiio-dev libmpiio0 mpiio-viewfs mpiio-viewfs-mpi mpiio-viewfs-{openmpi,slurm} python3-mpiio >removed
     [ -z "$(find root -path root/var -prune -o -type f -print -o -type l -print)" ]
     run -1 grep -rl mpiio root/var/lib/dpkg/info
     run -1 grep mpiio root/var/lib/dpkg/status

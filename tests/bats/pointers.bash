@@ -24,7 +24,7 @@ begin_case() {
         x.json -o "peer_timeout=$timeout,log=$tmp/log" "${@:3}"
     for ((node = 0; node < count; node++)); do
         daemons[node]=$(of_host "node$node" mpiio-fused)
-        engines[node]=$(of_host "node$node" mpiio-engine)
+        engines[node]=$(of_host "node$node" mpiio-engine-mpich)
     done
 }
 

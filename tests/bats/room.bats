@@ -276,7 +276,7 @@ END
     start_nodes 2 -o dirty_max=1M,flush_interval=0,peer_timeout=60
     head -c 4096 /dev/zero >disk/little
     fill_disk
-    engine=$(marked mpiio-engine | head -n 1) python who_waits_for_it_to_store
+    engine=$(marked mpiio-engine-mpich | head -n 1) python who_waits_for_it_to_store
     stop_nodes
 }
 

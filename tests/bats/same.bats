@@ -63,7 +63,7 @@ are_refused() {
 remote() {
     run --separate-stderr timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$top/tests/let_go" --keep "$tmp" bash -c "
         $1 exec env \"LD_PRELOAD=$MPIIO_BUILD/tests/engine/libremote.so\" \"\$@\"" own \
-        "$MPIIO_SBIN/mpiio-engine" --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+        "$MPIIO_SBIN/mpiio-engine-mpich" --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
         --file="$tmp/own/x.dat" --store=posix --mode=full --blocks=2 --no-check "$tmp/report%n" </dev/null 3>&-
 }
 

@@ -174,7 +174,7 @@ END
 # Prints the engine of the MPI program: its parent, which waits for it, has the same name.
 engine_of_node() {
     local engines process parent
-    mapfile -t engines < <(marked mpiio-engine)
+    mapfile -t engines < <(marked mpiio-engine-mpich)
     for process in "${engines[@]}"; do
         parent=$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/$process/status")
         if [[ " ${engines[*]} " == *" $parent "* ]] && grep -qzx "PMI_RANK=$1" "/proc/$process/environ"; then

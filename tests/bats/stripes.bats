@@ -10,7 +10,7 @@ load cluster
 trace_engines() {
     cat >engine <<END
 #!/bin/bash
-exec strace -f -qq -o "$tmp/calls.\$PMI_RANK" -P "$tmp/x.dat" -e trace=pwrite64 "$MPIIO_SBIN/mpiio-engine" "\$@"
+exec strace -f -qq -o "$tmp/calls.\$PMI_RANK" -P "$tmp/x.dat" -e trace=pwrite64 "$MPIIO_SBIN/mpiio-engine-mpich" "\$@"
 END
     chmod +x engine
     export MPIIO_ENGINE=$tmp/engine

@@ -157,8 +157,8 @@ def stats_of(point):
 
 def run_write_nodes(bench, setting):
     """Two nodes write a slice each at once into a new file. One fsync stores everything."""
-    if not (BUILD / "src/engine/mpiio-engine").exists():
-        raise Unavailable("mpiio-engine is not built (libmpich-dev)")
+    if not (BUILD / "src/engine/mpiio-engine-mpich").exists():
+        raise Unavailable("mpiio-engine-mpich is not built (libmpich-dev)")
     data = bench.write_data(setting)
     out = bench.fresh("out.dat")
     with bench.mounted_nodes(bench.write_spec(setting), 2) as points:
@@ -200,7 +200,7 @@ def run_idle(bench, setting):
     bench.fresh("out.dat")
     with bench.mounted(bench.write_spec(setting)) as point:
         values = {"one": idle_percent(bench, point)}
-    if (BUILD / "src/engine/mpiio-engine").exists():
+    if (BUILD / "src/engine/mpiio-engine-mpich").exists():
         with bench.mounted_nodes(bench.write_spec(setting), 3) as points:
             values["three"] = idle_percent(bench, points[0])
     return values

@@ -380,7 +380,7 @@ class Testbed:
     def environment(self):
         fused = BUILD / "fusefs/mpiio-fused"
         environment = {**os.environ, "MPIIO_FUSED": str(fused), "MPIIO_BENCH": str(self.dir),
-                       "MPIIO_ENGINE": str(BUILD / "src/engine/mpiio-engine")}
+                       "MPIIO_ENGINE": str(BUILD / "src/engine/mpiio-engine-mpich")}
         with contextlib.suppress(Unavailable):
             environment.setdefault("MPIIO_MPIEXEC", program("mpiexec.mpich", "mpiexec.hydra"))
         return environment

@@ -49,7 +49,7 @@ static int freeze(int syncs)
     char how[256] = "";
     int fd;
 
-    if (over || strcmp(program_invocation_short_name, "mpiio-engine") != 0)
+    if (over || strcmp(program_invocation_short_name, "mpiio-engine-mpich") != 0)
         return 0;
     fd = open(file(""), O_RDONLY);
     if (fd < 0 || read(fd, how, sizeof(how) - 1) <= 0)

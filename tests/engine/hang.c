@@ -21,7 +21,7 @@ static bool hangs(void)
 
     return path != NULL && access(path, F_OK) == 0 &&
            (getenv("HANG_ALL") != NULL ||
-            strcmp(program_invocation_short_name, "mpiio-engine") == 0);
+            strcmp(program_invocation_short_name, "mpiio-engine-mpich") == 0);
 }
 
 /* Creates the file HANG_FILE.at to report that a call blocks. */

@@ -133,7 +133,7 @@ class Mount:
     def start_several(self, wrapper):
         with open("out", "wb") as out, open("err", "wb") as err:
             self.engine = subprocess.Popen(
-                [mpiexec(), "-n", str(self.nodes), *wrapper, os.environ["MPIIO_SBIN"] + "/mpiio-engine",
+                [mpiexec(), "-n", str(self.nodes), *wrapper, os.environ["MPIIO_SBIN"] + "/mpiio-engine-mpich",
                  "--name", "mpiio-mount", "--", "-o", self.options, "s.json",
                  os.path.abspath(self.name) + "%n"],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self.environment)
@@ -173,7 +173,7 @@ class Mount:
         return self.processes("mpiio-fused")
 
     def all(self):
-        return self.processes("mpiio-fused", "mpiio-engine")
+        return self.processes("mpiio-fused", "mpiio-engine-mp")
 
     def daemon_of(self, node):
         """Finds the daemon by its arguments, because a stopped one does not answer."""

@@ -14,6 +14,7 @@ class MpiioViewfs(MesonPackage):
     version("main", branch="main")
     version("1.0.0", tag="v1.0.0")
 
+    # The engine and capture are for the MPI of the spec: Spack has one in an installation.
     variant("engine", default=True, description="Mounts on several nodes, by mpiio-engine")
     variant("capture", default=True, description="Specs of running programs, by mpiio-view capture")
     variant("hdf5", default=True, description="Specs of HDF5 files")
