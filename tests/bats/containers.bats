@@ -1,9 +1,10 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Mounts in containers: a descriptor that another process has mounted, user namespaces, and
-# bubblewrap.
+# bubblewrap, also on several hosts.
 
 load helper
+load cluster
 
 setup() {
     begin_test
@@ -109,4 +110,60 @@ readonly session='
     as_user mpiio-umount mnt
     cmp b.dat want
     nothing_left
+}
+
+# start_containers: starts a container of an ordinary user on each host. MPIIO_MPIEXEC then starts
+# programs in them.
+# shellcheck disable=SC2154 # make_hosts sets hosts
+start_containers() {
+    local host
+    as_user true # makes /dev/fuse accessible
+    for host in ${hosts//,/ }; do
+        as_root "$tmp/launcher" "$host" exec setpriv --reuid nobody --regid nogroup --clear-groups \
+            bwrap --unshare-user --uid 0 --gid 0 --cap-add CAP_SYS_ADMIN --unshare-pid --unshare-ipc \
+            --die-with-parent --dev-bind / / --proc /proc sleep 1000 3>&- &
+        await has_container "$host"
+        of_host "$host" sleep >"$tmp/container-$host"
+    done
+    cat >"$tmp/enter" <<'END'
+#!/bin/bash
+while [[ $1 == -* ]]; do shift; done
+exec nsenter --all --target "$(<"$tmp/container-$1")" --wdns="$PWD" bash -c "${*:2}"
+END
+    chmod +x "$tmp/enter"
+    MPIIO_MPIEXEC=${MPIIO_MPIEXEC/"$tmp/launcher"/"$tmp/enter"}
+}
+
+has_container() {
+    [ -n "$(of_host "$1" sleep)" ]
+}
+
+# in_container HOST COMMAND
+in_container() {
+    as_root "$tmp/enter" "$@" 3>&-
+}
+
+@test "containers: on two hosts, the engines and daemons run in bubblewrap" {
+    make_hosts 2
+    start_containers
+    at switch mpiio-mount --hosts="$hosts" b.json "$PWD/mnt"
+    [ -z "$(ls mnt)" ] # the mounts are in the containers
+    # Each host has a program and a mount of its own, and all programs are in the containers.
+    [ "$(of_host node0 mpiio-fused | wc -l) $(of_host node1 mpiio-engine-mpich | wc -l)" = "1 1" ]
+    diff <(ns_of node1 sleep) <(ns_of node1 mpiio-fused)
+    in_container node0 'od -An -td8 -N8 mnt/rank2' | cmp - <(od -An -td8 -j8192 -N8 b.dat)
+    in_container node0 'printf changed | dd of=mnt/rank2 conv=notrunc,fsync status=none'
+    in_container node1 'printf more | dd of=mnt/rank3 seek=1 bs=4096 conv=notrunc,fsync status=none'
+    printf more | dd of=want bs=4096 seek=7 conv=notrunc status=none
+    [ "$(in_container node1 'head -c 7 mnt/rank2')" = changed ]
+    [ "$(in_container node0 'tail -c +4097 mnt/rank3 | head -c 4')" = more ]
+    # It enters the containers in the same way.
+    at switch mpiio-umount --hosts="$hosts" "$PWD/mnt"
+    cmp b.dat want
+    [ -z "$(marked mpiio-fused)$(marked mpiio-engine-mpich)" ]
+}
+
+# ns_of HOST NAME: prints the namespaces of a program on a host.
+ns_of() {
+    as_root readlink "/proc/$(of_host "$1" "$2")"/ns/{user,mnt,pid,net}
 }
