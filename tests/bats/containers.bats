@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Mounts in containers: a descriptor that another process has mounted, user namespaces, and
+# Mounts in containers: a descriptor that another process has mounted, user namespaces, Podman, and
 # bubblewrap, also on several hosts.
 
 load helper
@@ -109,6 +109,32 @@ readonly session='
     printf more | dd of=want bs=4096 seek=1 conv=notrunc status=none
     as_user mpiio-umount mnt
     cmp b.dat want
+    nothing_left
+}
+
+# rootless COMMAND...: runs a command in a container of an ordinary user by Podman. It needs no image:
+# the programs are those of this machine. crun, its runtime, refuses a mixture of the versions of
+# control groups.
+rootless() {
+    as_user true # makes /dev/fuse accessible
+    mkdir -p "$tmp"/root/{dev,etc,proc,run,sys,tmp,usr,var/tmp}
+    ln -s usr/{bin,lib,lib64,sbin} "$tmp/root"
+    user_folder "$tmp/run"
+    chown -R nobody:nogroup "$tmp/root"
+    HOME=$tmp/run XDG_RUNTIME_DIR=$tmp/run "$top/tests/let_go" --keep "$tmp" bash -c '
+        [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || {
+            umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup || exit
+        }
+        exec setpriv --reuid nobody --regid nogroup --clear-groups "$@"' \
+        bash podman --log-level=error --cgroup-manager=cgroupfs --events-backend=file --storage-driver=vfs \
+        run --rm --cgroups=disabled --network=host --device /dev/fuse --cap-add SYS_ADMIN \
+        -v /usr:/usr -v /etc:/etc:ro -v "$MPIIO_STAGE:$MPIIO_STAGE" -v "$tmp:$tmp" -w "$PWD" \
+        -e PATH -e MPIIO_TEST --rootfs "$tmp/root" "$@" 3>&-
+}
+
+@test "containers: in rootless Podman" {
+    rootless bash -c "$session"
+    kill "$(<"$tmp/run/libpod/tmp/pause.pid")" # keeps Podman's namespaces
     nothing_left
 }
 
