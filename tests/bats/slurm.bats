@@ -406,6 +406,28 @@ END
 }
 
 # Slurm's pmix cannot serve two nodes on one machine.
+@test "slurm: srun starts the engine for Open MPI, and mpiio-umount --hosts enters the node by it" {
+    scatter_spec
+    cat >script <<'END'
+#!/bin/bash
+set -e
+m=$MPIIO_JOBS/$SLURM_JOB_ID
+export MPIIO_ENGINE=$MPIIO_SBIN/mpiio-engine-openmpi
+mpiio-mount --hosts="$SLURM_JOB_NODELIST" s.json "$m"
+printf "held 1" >"$m/rank1"
+until [ -e seen ]; do sleep 0.1; done
+mpiio-umount --hosts="$SLURM_JOB_NODELIST" "$m"
+echo unmounted
+END
+    submit --nodes=1 script
+    await held 1
+    tr '\0' ' ' <"/proc/$(marked srun | head -n 1)/cmdline" | grep -e '--mpi=pmix .*/mpiio-engine-openmpi --report --stay'
+    : >seen
+    over || { cat out && return 1; }
+    grep -x unmounted out
+    clean
+}
+
 @test "slurm: capture of programs that srun starts, with either MPI" {
     local folder options suffix
     export OMPI_MCA_btl=self,tcp OMPI_MCA_pml=ob1
