@@ -115,6 +115,7 @@ readonly session='
 # rootless COMMAND...: runs a command in a container of an ordinary user by Podman. It needs no image:
 # the programs are those of this machine. crun, its runtime, refuses a mixture of the versions of
 # control groups.
+# shellcheck disable=SC2016 # for the shell in the namespace
 rootless() {
     as_user true # makes /dev/fuse accessible
     mkdir -p "$tmp"/root/{dev,etc,proc,run,sys,tmp,usr,var/tmp}

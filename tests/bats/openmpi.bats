@@ -115,7 +115,7 @@ refuses() {
     scatter_spec
     make_prefix
     unset MPIIO_MPIEXEC SLURM_JOB_ID SLURM_STEP_ID
-    refuses "mpiio-engine: not installed (several nodes need mpiio-engine-mpich or mpiio-engine-openmpi)"
+    refuses "no engine is installed (several nodes need mpiio-engine-mpich or mpiio-engine-openmpi)"
     ln -s "$MPIIO_SBIN"/mpiio-engine-* prefix/sbin
     refuses "mpiexec: program not found"
     # "mpiexec" may be that of either. If it does not report which, it gets MPICH's engine.
