@@ -10,7 +10,7 @@
 
 #include "log.h"
 
-/* An MPI library whose ABI is known. */
+/* An MPI ABI that capture supports. */
 struct abi {
     const char *name, *library; /* as part of the name of the library that is built for it */
     const char *symbol;         /* a variable that only libraries with this ABI have */
@@ -42,7 +42,7 @@ void *capture_next(const char *name)
 
 /*
  * Finds the ABI of the program's MPI library, and makes the library's symbols global, for the
- * library that is loaded next. Returns NULL, after a message, if the ABI is none of the known ones.
+ * library that is loaded next. Returns NULL, after a message, if the ABI is not supported.
  */
 static const struct abi *find_abi(void)
 {

@@ -15,7 +15,7 @@ void *capture_next(const char *name);
 
 /*
  * Returns the hooks that are built for the program's MPI library. The first call loads them.
- * Returns NULL if that library is not covered, which is reported once.
+ * Returns NULL if that library is not supported, and reports this once.
  */
 const struct capture_hooks *capture_hooks(void);
 

@@ -41,7 +41,7 @@ int capture_log_open(void);
 /* Appends a line to the log. Returns false on failure. */
 bool capture_log_append(int log, const char *line);
 
-/* Prints a line on stderr, if there is no log or writing to it fails. */
+/* Prints a line on stderr. */
 __attribute__((format(printf, 1, 2))) void capture_say_aloud(const char *format, ...);
 
 /* Describes this process, as HOST:PID. */

@@ -262,7 +262,6 @@ static long pick_steps(const struct capture_file *file, const struct hashes *has
 static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
                          struct capture_step *steps, int count)
 {
-
     for (int i = 0; i < count; i++)
         hashes->own[i] = (uint64_t)count_tiles(file, &steps[i]);
     if (PMPI_Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||

@@ -21,9 +21,8 @@ static const char help[] =
     "Usage: mpiio-view capture [-o DIR] [--] COMMAND [ARGUMENT]...\n"
     "Runs an MPI program and writes a spec of the views that it sets on each file,\n"
     "FILE.view.json, beside the file. mpiio-mount and the other subcommands take it as it is.\n"
-    "The program is not changed: it needs a shared library of MPICH, or of one with its ABI, or "
-    "of\n"
-    "Open MPI.\n"
+    "The program is not changed. It must use a shared library of MPICH (or one with its ABI)\n"
+    "or of Open MPI.\n"
     "\n"
     "  -o, --output=DIR  write the specs into DIR\n"
     "  -h, --help        this text\n"
@@ -58,7 +57,7 @@ static int prepare_log(const char *output, const char *log)
     char dir[PATH_MAX];
 
     if (wrong != NULL) {
-        view_message("capture: %s (it is built where MPICH or Open MPI is)", wrong);
+        view_message("capture: %s (it is built if MPICH or Open MPI is installed)", wrong);
         return VIEW_FAILED;
     }
     if (output && (!realpath(output, dir) || access(dir, W_OK))) {
@@ -72,7 +71,7 @@ static int prepare_log(const char *output, const char *log)
     return VIEW_DONE;
 }
 
-/* Returns true if a command is Open MPI's launcher, which has several names. */
+/* Returns true if a command is Open MPI's launcher, under any of its names. */
 static bool is_open_mpi(const char *command)
 {
     const char *folders = strchr(command, '/') ? "" : getenv("PATH"), *name = NULL;

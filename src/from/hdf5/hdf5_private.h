@@ -212,7 +212,7 @@ int from_hdf5_no_memory(const struct from_listing *listing);
 
 /* Names. */
 
-/* Returns true if a dataset has an attribute, a string of fixed size, that begins with this text.
+/* Returns true if a dataset's attribute, a string of fixed size, begins with the text.
  */
 bool from_hdf5_says(hid_t set, const char *attribute, const char *text);
 
