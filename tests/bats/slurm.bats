@@ -290,7 +290,7 @@ END
 #!/bin/bash
 #SBATCH --nodes=2 --ntasks-per-node=2
 #SBATCH --mpiio=s.json:$slurm/jobs/%j
-srun bash -c 'printf "node %s" "\$SLURM_NODEID" >"\$SLURM_MPIIO_MOUNT/self"; readlink "\$SLURM_MPIIO_MOUNT/self"' >of
+srun -Q bash -c 'printf "node %s" "\$SLURM_NODEID" >"\$SLURM_MPIIO_MOUNT/self"; readlink "\$SLURM_MPIIO_MOUNT/self"' >of
 trap 'echo got USR1 >>of' USR1
 scancel --batch --signal=USR1 \$SLURM_JOB_ID
 sleep 2
@@ -329,9 +329,9 @@ END
 #!/bin/bash
 set -e
 for nodes in 1 2; do
-    srun --nodes=\$nodes --ntasks=\$((2 * nodes)) --mpiio=s.json:$slurm/jobs/%j \\
+    srun -Q --nodes=\$nodes --ntasks=\$((2 * nodes)) --mpiio=s.json:$slurm/jobs/%j \\
         bash -c 'printf "of %s " "\$1" >"\$SLURM_MPIIO_MOUNT/self"' - "\$nodes"
-    srun --nodes=2 --ntasks=2 --ntasks-per-node=1 bash -c '! mountpoint -q "\$1"' - $slurm/jobs/\$SLURM_JOB_ID
+    srun -Q --nodes=2 --ntasks=2 --ntasks-per-node=1 bash -c '! mountpoint -q "\$1"' - $slurm/jobs/\$SLURM_JOB_ID
     tail -c +513 s.dat | head -c 4
 done
 END
@@ -398,7 +398,7 @@ END
     cat out
     [ "$(<out)" = "mpiio-mount: none.json: No such file or directory" ]
     clean
-    run ! srun --mpiio="s.json:$tmp/nowhere" echo ran
+    run ! srun -Q --mpiio="s.json:$tmp/nowhere" echo ran
     echo "$output"
     [[ ${lines[0]} == "mpiio-mount: "*": $tmp/nowhere: No such file or directory (create the folder first)" ]]
     [[ ${lines[1]} == "srun: error: "*": task 0: Exited with exit code 1" ]]
