@@ -34,12 +34,14 @@ int main(int argc, char **argv)
     start(&argc, &argv, MPI_THREAD_SINGLE);
     hsize_t sizes[2] = {ROWS, (hsize_t)(COLUMNS * ranks)};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS), how = H5Pcreate(H5P_DATASET_XFER);
+    hid_t timeless = H5Pcreate(H5P_DATASET_CREATE); /* so that two runs make equal files */
+    H5Pset_obj_track_times(timeless, false);
     H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
     H5Pset_dxpl_mpio(how, H5FD_MPIO_COLLECTIVE);
     hid_t file = H5Fcreate(argv[argc - 1], H5F_ACC_TRUNC, H5P_DEFAULT, access);
     hid_t space = H5Screate_simple(2, sizes, NULL);
     hid_t dataset =
-        H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dcreate2(file, "field", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, timeless, H5P_DEFAULT);
     check(dataset < 0 ? MPI_ERR_IO : 0, "H5Dcreate2");
     write_rows(dataset, how, 0, 1);
     write_rows(dataset, how, 1, 2);
@@ -47,6 +49,7 @@ int main(int argc, char **argv)
     H5Sclose(space);
     H5Fclose(file);
     H5Pclose(how);
+    H5Pclose(timeless);
     H5Pclose(access);
     MPI_Finalize();
     return 0;
