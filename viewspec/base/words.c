@@ -102,8 +102,9 @@ json_t *vs_words_number(struct vs_words *w)
         return NULL;
     }
     w->at = end;
-    return fabs(number) < 1e15 && number == trunc(number) ? json_integer((json_int_t)number)
-                                                          : json_real(number);
+    return fabs(number) < 1e15 && number == (double)(json_int_t)number
+               ? json_integer((json_int_t)number)
+               : json_real(number);
 }
 
 /* An expression while it is read. */
