@@ -20,7 +20,7 @@ import sys
 PAGE, TABLE = "man/mpiio-troubleshooting.7.scd", "man/mpiio-fused.8.scd"
 SCRIPT = "scripts/mpiio-mount"
 SOURCES = ["fusefs", "src/cluster", "src/core", "src/engine", "src/mounts", "src/pointers",
-           "src/umount"]
+           "src/slurm", "src/umount"]
 
 # Sources without a message of a failure, and why. Errors of specs (viewspec, src/from) are not
 # listed one by one: they name line and column, and viewspec(5) has what is expected there.
@@ -47,12 +47,13 @@ EXCEPTIONS = {
     " Uid: ": "compared with",
     "ompi_mpi_byte": "a symbol",
     "mpiio-mount: ": "compared with",
+    "mount MPI file views on the nodes while the tasks run": "help of srun's option",
 }
 
 # Calls that print a message or forward it, and texts that one of these prints by "%s".
 CALLS = re.compile(r"\b(mpiio_complain|mpiio_roster_log|fs_log_line|unmount_say|say_of_host"
-                   r"|refuse_option|refuse|usage|vs_members_fail|fail_member|fail_start|say_other)"
-                   r"\s*\(|fprintf\(stderr")
+                   r"|refuse_option|refuse|usage|vs_members_fail|fail_member|fail_start|say_other|slurm_error)"
+                   r"\s*\(|fprintf\(stderr|dprintf\(STDERR_FILENO")
 TEXTS = re.compile(r"\breturn\b|\b(what|why|reason|wrong|advice|message|text)\s*=[^=]"
                    r"|\bs?n?printf\(|\bsay\(|\? *\"|\" *: *\"|\[\] *= *\"|was removed:")
 NO_FAILURE = re.compile(r"MPIIO_LOG_(INFO|DEBUG)")
