@@ -447,7 +447,7 @@ libraries() {
     HOME=$tmp run -0 --separate-stderr rpmspec -P "$spec"
     [ -z "$stderr" ]
     printf '%s\n' "$output" >parsed
-    [ "$(grep -c '^%files' parsed)" -eq 6 ]
+    [ "$(grep -c '^%files' parsed)" -eq 7 ]
     grep -q "^Version: *$(meson introspect "$MPIIO_BUILD" --projectinfo | jq -r .version)$" parsed
     mapfile -t given < <(grep -oE -- '-D[a-z_0-9]+=[a-z0-9]+' parsed | sed 's/^-D//')
     [ "${#given[@]}" -ge 7 ]
