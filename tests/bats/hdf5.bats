@@ -319,6 +319,12 @@ with h5py.File("f.h5", "w") as data:
     data["group/row"].make_scale()
     add("both", "y", "x")
     data["both"].dims[0].attach_scale(data["group/row"])
+    # The path of a scale may be long.
+    deep = "/".join(c * 60 for c in "abcde") + "/deep"
+    data[deep] = np.arange(2)
+    data[deep].make_scale()
+    add("far", "")
+    data["far"].dims[0].attach_scale(data[deep])
     # Another dataset takes the place of a scale that was removed.
     data["gone"] = np.arange(2)
     data["gone"].make_scale()
@@ -332,7 +338,7 @@ with h5py.File("f.h5", "w") as data:
         data[name].attrs[text] = np.arange(3.0)'
     mpiio-view spec --from f.h5 --all >s.json
     [ "$(jq -r '.views[] | "\(.name):\(.dims // [] | join(","))"' s.json | sort | paste -sd' ')" = \
-        "both:row,x even: labels:y,x next: null: null:row odd: one: stale: twice:" ]
+        "both:row,x even: far:deep labels:y,x next: null: null:deep null:row odd: one: stale: twice:" ]
     mpiio-mount -o zarr --from ocean.nc "$mnt"
     /usr/bin/python3 -c '
 import sys, xarray

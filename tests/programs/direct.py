@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/direct.bats."""
+import json
 import mmap
 import os
 import random
@@ -54,6 +55,22 @@ def a_write_through_the_mount():
             text = b"%010d" % i
             os.pwrite(rng.choice((both, writer)), text, place)
             model[place:place + 10] = text
+
+
+def atomic_mode_ends_reading_ahead():
+    mnt = sys.argv[1]
+    want = open("rank0", "rb").read()
+    fd = os.open(mnt + "/zarr/rows/0.0", os.O_RDONLY)
+
+    def ahead(start):
+        before = json.load(open(mnt + "/.mpiio/stats.json"))["prefetched"]
+        for offset in range(start << 20, (start + 5) << 20, 1 << 20):
+            assert os.pread(fd, 1 << 20, offset) == want[offset:offset + (1 << 20)]
+        return json.load(open(mnt + "/.mpiio/stats.json"))["prefetched"] - before
+
+    assert ahead(0) > 0
+    os.setxattr(mnt, "user.mpiio.atomicity", b"1")
+    assert ahead(5) == 0
 
 
 def others_writes_are_seen_after_fsync():
