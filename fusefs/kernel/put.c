@@ -17,10 +17,21 @@ void fs_put_note_end(struct fs_slice *slice, int64_t end)
         continue;
 }
 
+int fs_put_size(struct fs_session *session, struct fs_slice *slice, int64_t size)
+{
+    int error = mpiio_slice_resize(slice->slice, size);
+
+    if (error == 0)
+        fs_flusher_grew(&session->flusher);
+    return error;
+}
+
 void fs_put_note(struct fs_session *session, struct fs_slice *slice, int64_t offset, int64_t length)
 {
     fs_put_note_end(slice, slice->header + offset + length);
     fs_prefetch_outdate(&session->prefetchers);
+    if (fs_atomic_is_on(&session->atomic))
+        atomic_store(&session->flusher.own, true);
     fs_flusher_wrote(&session->flusher);
     fs_unwritten_remove(&session->unwritten, slice->data, offset, offset + length);
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
+#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 #include "ordered.h"
@@ -326,9 +327,9 @@ static int refusal(const struct stat *st, const struct stat *wanted, int which)
  * Handles truncate(2) of a slice that is not known to be open. It only grows, because otherwise
  * other slices would lose bytes.
  */
-static int resize(const struct fs_slice *slice, int64_t size)
+static int resize(struct fs_session *session, struct fs_slice *slice, int64_t size)
 {
-    return size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
+    return size < slice->header ? -EPERM : fs_put_size(session, slice, size - slice->header);
 }
 
 /* Handles truncation. Sets *told if the kernel must get another size than the slice's. */
@@ -357,7 +358,7 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
     if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
         error = opened->ops->truncate(session, inode, opened, reported);
     else if (error == 0 && opened == NULL && info == NULL)
-        error = resize(slice, size);
+        error = resize(fs_session_of(request), slice, size);
     fs_slices_put(&session->slices, slice);
     return error;
 }

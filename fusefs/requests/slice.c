@@ -458,8 +458,10 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
         error = reserve_gap(session, inode, handle, end - slice->header);
     if (error == 0 && head < length)
         error = mpiio_slice_reserve(slice->slice, offset + head - slice->header, length - head);
-    if (error == 0)
+    if (error == 0) {
         fs_put_note_end(slice, end);
+        fs_flusher_grew(&session->flusher);
+    }
     return error;
 }
 

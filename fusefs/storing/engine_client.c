@@ -329,6 +329,23 @@ static const char *why_lost(int error)
     return error == -EPIPE ? "its engine has ended" : strerror(-error);
 }
 
+/*
+ * Syncs the file here if the engine does not. Without write-back the engine has no file. Of an
+ * assembled file it syncs only the members that it has written. MPI_File_sync does nothing if the
+ * engine has not written since the last one (ROMIO's dirty_write), but this daemon may have.
+ */
+static int sync_own(struct fs_session *session)
+{
+    bool own = atomic_exchange(&session->flusher.own, false);
+    int error = 0;
+
+    if (own || session->cache == NULL || mpiio_store_has_members(session->store))
+        error = fs_sync_file(&session->durable, false);
+    if (own && error != 0)
+        atomic_store(&session->flusher.own, true);
+    return error;
+}
+
 int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool may_wait,
                      struct fs_stored *stored)
 {
@@ -339,12 +356,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     struct mpiio_message_flush flush = {.epoch = epoch,
                                         .sync = sync || !mpiio_store_is_coherent(session->store)};
     int frozen_error = freeze(session, may_wait, &flush);
-    /*
-     * Sync the file here if the engine does not. Without write-back the engine has no file, and of
-     * an assembled file it syncs only the members that it has written.
-     */
-    bool here = session->cache == NULL || mpiio_store_has_members(session->store);
-    int synced = here && sync ? fs_sync_file(&session->durable, false) : 0;
+    int synced = sync ? sync_own(session) : 0;
     int outcome = 0;
     int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
 

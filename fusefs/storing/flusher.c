@@ -66,6 +66,13 @@ void fs_flusher_wrote(struct fs_flusher *flusher)
         wake(flusher);
 }
 
+void fs_flusher_grew(struct fs_flusher *flusher)
+{
+    atomic_store(&flusher->own, true);
+    atomic_fetch_add(&flusher->writes, 1);
+    atomic_fetch_add(&flusher->changes, 1);
+}
+
 void fs_flusher_changed(struct fs_flusher *flusher)
 {
     atomic_fetch_add(&flusher->changes, 1);

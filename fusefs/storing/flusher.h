@@ -72,8 +72,9 @@ struct fs_flusher {
     int wake; /* an eventfd; -1: this mount has no flusher */
 
     atomic_uint_fast64_t writes; /* number of writes through this node; counted before the answer */
-    atomic_uint_fast64_t changes;    /* number of changes of the data that can be read here */
-    atomic_bool armed;               /* the timer runs, or is about to run */
+    atomic_uint_fast64_t changes; /* number of changes of the data that can be read here */
+    atomic_bool own;              /* this daemon has changed the file itself since the last sync */
+    atomic_bool armed;            /* the timer runs, or is about to run */
     atomic_uint_fast64_t written_at; /* time of the last write, in ns of CLOCK_REALTIME */
 
     pthread_mutex_t lock;
@@ -116,6 +117,9 @@ static inline bool fs_flusher_is_on(const struct fs_flusher *flusher)
 
 /* Counts a write whose bytes can be read from now on. Call it before the writer is answered. */
 void fs_flusher_wrote(struct fs_flusher *flusher);
+
+/* Counts a change of the file's size or of its allocated space, which the next sync must store. */
+void fs_flusher_grew(struct fs_flusher *flusher);
 
 /* Counts a change of the readable data that is not a write. */
 void fs_flusher_changed(struct fs_flusher *flusher);
