@@ -12,6 +12,7 @@
 
 #include "view.h"
 #include "core/base/fd_link.h"
+#include "core/base/folder.h"
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
 
@@ -197,11 +198,8 @@ static int name_new(struct view_output *output)
 static int sync_folder(const char *path)
 {
     char *folder = folder_of(path);
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    int error = fd < 0 || (fsync(fd) && errno != EINVAL) ? -errno : 0;
+    int error = folder ? mpiio_folder_sync(folder) : -ENOMEM;
 
-    if (fd >= 0)
-        close(fd);
     free(folder);
     return error;
 }

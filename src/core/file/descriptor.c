@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
+#include "core/base/folder.h"
 #include "plan.h"
 
 /* A file with a descriptor: the operations of this kind of file. */
@@ -233,16 +236,36 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
+/* Stores the name of a new file, which may not be at path if that is a symbolic link. */
+static int sync_name(int fd)
+{
+    char link[MPIIO_FD_LINK_SIZE], name[PATH_MAX];
+    ssize_t length;
+
+    mpiio_fd_link(fd, link);
+    length = readlink(link, name, sizeof(name) - 1);
+    if (length < 0)
+        return -errno;
+    name[length] = '\0';
+    return mpiio_folder_sync(dirname(name));
+}
+
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
 {
     struct mpiio_file *new;
     /* O_NONBLOCK avoids blocking on a FIFO without a writer; regular files ignore it. */
-    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0666);
+    int how = flags | O_CLOEXEC | O_NONBLOCK;
+    int fd = (flags & O_EXCL) ? -1 : open(path, how & ~O_CREAT);
+    bool creates = (flags & O_EXCL) || (fd < 0 && errno == ENOENT && (flags & O_CREAT));
     int error;
 
+    if (creates)
+        fd = open(path, how, 0666);
     if (fd < 0)
         return -errno;
     error = check_kind(fd);
+    if (error == 0 && creates)
+        error = sync_name(fd);
     if (error != 0)
         goto out;
     new = calloc(1, sizeof(*new));

@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "core/base/folder.h"
 #include "viewspec/members/members.h"
 
 /* Creating missing members. */
@@ -84,8 +85,24 @@ static int make_in(int folder, const char *name, int64_t length)
     return error;
 }
 
-/* Does everything in one folder, even if its path leads to another one meanwhile. */
-static int make_file(const char *path, int64_t length)
+/*
+ * Goes on to another folder, or to none. The names in the previous one are stored first, together,
+ * because storing each by itself takes milliseconds. With a name, filesystems store the length.
+ */
+static int change_folder(char **folder, char *next)
+{
+    int error = *folder != NULL ? mpiio_folder_sync(*folder) : 0;
+
+    free(*folder);
+    *folder = next;
+    return error;
+}
+
+/*
+ * Does everything in one folder, even if its path leads to another one meanwhile. *last is the
+ * folder of the previous file.
+ */
+static int make_file(const char *path, int64_t length, char **last)
 {
     const char *slash = strrchr(path, '/');
     char *parent = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
@@ -96,6 +113,8 @@ static int make_file(const char *path, int64_t length)
         error = make_in(folder, slash != NULL ? slash + 1 : path, length);
         close(folder);
     }
+    if (error == 0 && (*last == NULL || strcmp(*last, parent) != 0))
+        return change_folder(last, parent);
     free(parent);
     return error;
 }
@@ -112,7 +131,7 @@ static int fail_create(const struct vs_members *members, int64_t member, const c
 
 /* Returns 1 if the member was missing, 0 if it exists or is not needed. */
 static int create_member(const struct vs_members *members, int64_t member, int64_t size,
-                         const struct vs_view *view, const struct vs_view *local,
+                         const struct vs_view *view, const struct vs_view *local, char **folder,
                          struct vs_error *why)
 {
     char *path = vs_members_file(members, member);
@@ -125,8 +144,9 @@ static int create_member(const struct vs_members *members, int64_t member, int64
         return 0;
     }
     if (path != NULL)
-        error = has_end(view) ? make_file(path, length_of(local, vs_view_positions(view, size)))
-                              : -EINVAL;
+        error = has_end(view)
+                    ? make_file(path, length_of(local, vs_view_positions(view, size)), folder)
+                    : -EINVAL;
     if (error != 0)
         fail_create(members, member, path != NULL ? path : "?", error, why);
     free(path);
@@ -136,11 +156,12 @@ static int create_member(const struct vs_members *members, int64_t member, int64
 int64_t mpiio_members_create(const struct vs_members *members, const struct vs_assembly *places,
                              struct vs_error *why)
 {
+    char *folder = NULL;
     int64_t made = 0;
+    int error = 0;
 
-    for (int64_t i = 0; i < vs_members_count(members); i++) {
+    for (int64_t i = 0; i < vs_members_count(members) && error >= 0; i++) {
         struct vs_view *view = NULL, *local = NULL;
-        int error;
 
         if (vs_assembly_bytes(places, (size_t)i) > 0)
             continue;
@@ -148,12 +169,15 @@ int64_t mpiio_members_create(const struct vs_members *members, const struct vs_a
         if (error == 0)
             error = vs_members_local(members, i, &local, why);
         if (error == 0)
-            error = create_member(members, i, vs_assembly_size(places), view, local, why);
+            error = create_member(members, i, vs_assembly_size(places), view, local, &folder, why);
         vs_view_unref(view);
         vs_view_unref(local);
-        if (error < 0)
-            return error;
-        made += error;
+        made += error > 0;
     }
-    return made;
+    if (error < 0) {
+        free(folder);
+        return error;
+    }
+    error = change_folder(&folder, NULL);
+    return error == 0 ? made : vs_members_fail(members, error, why, "%s", strerror(-error));
 }
