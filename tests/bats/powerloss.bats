@@ -1,0 +1,61 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# Crashes below and of mounts: what was acknowledged is there as mpiio-fused(8), CRASHES, promises,
+# nothing appears that was never written, and the file can be mounted again. The disk is a
+# filesystem of our own, tests/powerloss, whose power can be cut. MPIIO_CRASHES sets the number of
+# crashes of each kind (8), MPIIO_SEED the first seed.
+
+load helper
+
+crash() {
+    PYTHONDONTWRITEBYTECODE=1 timeout -k 5 800 unshare -m --propagation private /usr/bin/python3 \
+        "$top/tests/powerloss/crash.py" "$@" 3>&-
+}
+
+# Prints the table of the manual, without its header, each column after one space.
+promises() {
+    sed -n '/^mount .*crash/,/^```/p' "$top/man/mpiio-fused.8.scd" | sed '1d;$d' | tr -s ' '
+}
+
+# keep MOUNT...: crashes below these mounts keep what the manual promises, and no more.
+keep() {
+    local row
+    crash --rounds "${MPIIO_CRASHES:-8}" --seed "${MPIIO_SEED:-1}" "${@/#/--only=}" >kept
+    tail -n +2 kept | tr -s ' ' >rows
+    [ -s rows ]
+    while read -r row; do
+        promises | grep -qxF -- "$row" || {
+            echo "not in the manual: $row" >&2
+            return 1
+        }
+    done <rows
+}
+
+@test "powerloss: one node, through, back, direct and unique" {
+    keep cache=through cache=back direct unique
+}
+
+@test "powerloss: a converted view, passthrough and mpiio-run" {
+    keep external32 passthrough mpiio-run
+}
+
+@test "powerloss: members, and files that the mount creates" {
+    keep create members members,create
+}
+
+@test "powerloss: a shared file pointer" {
+    keep shared ordered
+}
+
+@test "powerloss: two nodes" {
+    keep nodes nodes,atomic
+}
+
+@test "powerloss: two nodes, members and a shared file pointer" {
+    keep nodes,members nodes,shared
+}
+
+@test "powerloss: the manual's table has these mounts" {
+    [ "$(promises | cut -d ' ' -f 1,2)" = "$(crash --names)" ]
+    run ! grep -E '^mount .*crash.{60}' "$top/man/mpiio-fused.8.scd"
+}
