@@ -146,7 +146,7 @@ class Ordered(Shared):
 
 
 class Several:
-    nodes, events, weight = 2, (NODE, KILLED, POWER), 0.4
+    nodes, events, weight = 2, (NODE, KILLED, POWER), 0.6
 
 
 class Nodes(Several, Back):

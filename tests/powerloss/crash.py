@@ -84,10 +84,10 @@ class Round:
     unmounts = then_power = left = False
 
     def __init__(self, configuration, event, seed, number):
-        """The first two rounds are not random: nothing is synced, and all is unmounted. As much as
-        possible is lost."""
+        """The crashes of the first three rounds are not random. They come at the end, and lose as
+        much as possible: where nothing was synced, after unmounting, and after many operations."""
         self.configuration, self.event, self.seed = configuration, event, seed
-        self.rng, self.random = random.Random(seed), number > 1
+        self.rng, self.random = random.Random(seed), number > 2
         self.steps = STEPS if number else 0
         self.unmounts = number == 1
 
@@ -299,7 +299,7 @@ def rounds(name, event, seed, count):
     """Yields what each of the rounds has kept."""
     configuration = CONFIGURATIONS[name]
     prepare(configuration)
-    for number in range(max(2, round(count * configuration.weight))):
+    for number in range(max(3, round(count * configuration.weight))):
         if configuration.fresh:
             prepare(configuration)
         here = f"{name}, {event}, seed {seed + number}"
