@@ -8,7 +8,7 @@
 load helper
 
 crash() {
-    PYTHONDONTWRITEBYTECODE=1 timeout -k 5 800 unshare -m --propagation private /usr/bin/python3 \
+    PYTHONDONTWRITEBYTECODE=1 timeout -k 5 800 "$top/tests/let_go" /usr/bin/python3 \
         "$top/tests/powerloss/crash.py" "$@" 3>&-
 }
 

@@ -4,7 +4,7 @@ import numpy
 
 from worker import pattern, record
 
-# What may have acknowledged a byte, in the order of the manual's table.
+# The levels at which a byte may have been acknowledged, in the order of the manual's table.
 LEVELS = ("write", "store", "close", "fsync", "unmount")
 WRITES = ("write", "sync", "append", "store", "grow", "record")
 

@@ -41,7 +41,7 @@ struct disk {
     bool strict; /* an fsync of a file does not store its name */
 };
 
-/* What becomes of changes that are not durable: each is lost, kept, or either at random. */
+/* The fate of changes that are not durable: each is lost, kept, or either at random. */
 enum loss { LOSE_ALL, LOSE_NONE, LOSE_SOME };
 
 /* All sizes and offsets are checked by the caller. Exits if memory is short. */
