@@ -85,7 +85,7 @@ everybody() {
     cp dfs0/x.dat all
     everybody '{ "type": "contiguous", "count": 8, "oldtype": "byte" }'
     for host in 0 1 2 0 1 2; do
-        /usr/bin/python3 "$top/tests/pointers/take.py" "at/$host/shared" 8 >"got${#writers[@]}" 3>&- &
+        /usr/bin/python3 "$top/tests/history/take.py" "at/$host/shared" 8 >"got${#writers[@]}" 3>&- &
         writers+=($!)
     done
     wait "${writers[@]}"
@@ -96,12 +96,12 @@ everybody() {
     everybody '"byte"'
     writers=()
     for host in 0 1 2 0 1 2; do
-        /usr/bin/python3 "$top/tests/pointers/put.py" "at/$host/shared" "${#writers[@]}" 60 3>&- &
+        /usr/bin/python3 "$top/tests/history/put.py" "at/$host/shared" "${#writers[@]}" 60 3>&- &
         writers+=($!)
     done
     wait "${writers[@]}"
     umount_distributed
-    /usr/bin/python3 "$top/tests/pointers/put.py" --check brick/x.dat 6 60
+    /usr/bin/python3 "$top/tests/history/put.py" --check brick/x.dat 6 60
 
     : >dfs0/x.dat
     everybody '"short"' -o dirty_max=1M

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # the variables are the tests' and helper.bash's
-# Hosts whose workers take, append and contribute records (tests/pointers), and faults of these
+# Hosts whose workers take, append and contribute records (tests/history), and faults of these
 # hosts. Load this file after cluster. Each case runs in its own folder and shell, with these
 # variables:
 #
 #   $count     the hosts: 0, 1, ...
 #   $timeout   peer_timeout, in seconds
 #   $taken     the number of records to take
+#   $file      the shared file; x.dat
+#   $stored    where it is stored; $file
 #   calls/     the logs of all workers' calls
 
 # begin_case HOSTS RECORDS [OPTION]...: makes hosts, and mounts on them at at/0, ... with options of
@@ -15,11 +17,11 @@
 begin_case() {
     local node
     count=$1 taken=$2
-    workers=0 first_unmount='' killed='' filler='' filling=''
+    file=${file:-x.dat} workers=0 first_unmount='' killed='' filler='' filling=''
     at_work=() logs=() pids=() daemons=() engines=()
     make_hosts "$count"
     mkdir calls
-    "$top/tests/pointers/work.py" spec x.dat "$taken" "$count" >x.json
+    "$top/tests/history/work.py" spec "$file" "$taken" "$count" >x.json
     timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
         x.json -o "peer_timeout=$timeout,log=$tmp/log" "${@:3}"
     for ((node = 0; node < count; node++)); do
@@ -40,7 +42,7 @@ work() {
     workers=$((workers + 1))
     logs[workers]=calls/$node.$name.$workers
     : >"${logs[workers]}"
-    "$top/tests/pointers/work.py" "$kind" "at/$node" "${logs[workers]}" "$workers" "$@" 2>>errors 3>&- &
+    "$top/tests/history/work.py" "$kind" "at/$node" "${logs[workers]}" "$workers" "$@" 2>>errors 3>&- &
     pids[workers]=$!
     at_work[node]+=" $workers"
 }
@@ -76,7 +78,7 @@ finish() {
     local node rounds
     # This comes first: a worker that syncs a contribution has logged its open before.
     : >calm
-    rounds=$("$top/tests/pointers/work.py" rounds calls/*.contribute*)
+    rounds=$("$top/tests/history/work.py" rounds calls/*.contribute*)
     if [ -n "$filler" ]; then
         at_work[filling]=${at_work[filling]/ $filler/}
     fi
@@ -121,7 +123,7 @@ go_on() {
 # freeze NODE: stops the daemon and the engine of a node, but not while the daemon holds the
 # record's lock, because then the others would wait for it.
 freeze() {
-    "$top/tests/pointers/work.py" stop "${daemons[$1]}" "${engines[$1]}"
+    "$top/tests/history/work.py" stop "${daemons[$1]}" "${engines[$1]}"
 }
 
 # hold_up SECONDS NODE...: freezes nodes for this time.
@@ -130,7 +132,7 @@ hold_up() {
     for node in "${@:2}"; do
         processes+=("${daemons[node]}" "${engines[node]}")
     done
-    "$top/tests/pointers/work.py" freeze "$1" "${processes[@]}"
+    "$top/tests/history/work.py" freeze "$1" "${processes[@]}"
 }
 
 # signal NAME NODE: sends a signal to the daemon and the engine of a node. The engine has exited if
@@ -179,17 +181,27 @@ unmount() {
     shift
     # The node may have been unmounted together with another one.
     grep -qF " $tmp/at/$node " /proc/self/mountinfo || return 0
-    [ -n "$first_unmount" ] || first_unmount=$("$top/tests/pointers/work.py" now)
+    [ -n "$first_unmount" ] || first_unmount=$("$top/tests/history/work.py" now)
     timeout -s KILL 200 mpiio-umount "$@" "$tmp/at/$node" || status=$?
     echo "unmounting node $node took $((SECONDS - started)) s, status $status"
-    [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]]
+    [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]] ||
+        { [ "$status" -eq 3 ] && [ "$(lost_bytes)" -gt 0 ]; }
+}
+
+# lost_bytes: prints how many bytes of waiting contributions were lost on nodes that have not
+# failed. That may happen only if another node was frozen while it held the record's lock.
+lost_bytes() {
+    grep -qF 'another node does not release its lock' log || { echo 0 && return; }
+    sed -n 's|.*/at/\([0-9]*\): \([0-9]*\) bytes that could not be stored are lost$|\1 \2|p' log |
+        awk -v failed=" ${failed:-} " '!index(failed, " " $1 " ") { sum += $2 } END { print sum + 0 }'
 }
 
 # judge [OPTION]...: judges all calls. $failed has the nodes that were killed or silent for long.
 judge() {
     cat log errors 2>/dev/null || true
-    "$top/tests/pointers/judge.py" x.dat "$taken" calls/* --failed "${failed:-}" --killed "$killed" \
-        --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
+    "$top/tests/history/judge.py" "${stored:-$file}" "$taken" calls/* --failed "${failed:-}" --killed "$killed" \
+        --crashed "${crashed:-}" ${seed:+--seed "$seed" --ranks "$count"} \
+        --lost "$(lost_bytes)" --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
 }
 
 # end_case [OPTION]...: checks that nothing is left, and that the judge finds no fault.
@@ -215,6 +227,7 @@ give_up() {
         has_ended "${pids[worker]}" || echo "still at work: ${logs[worker]}"
     done
     judge || true
+    [ -z "${MPIIO_HISTORY_KEEP:-}" ] || keep "seed$seed"
 }
 
 # run_case NUMBER FUNCTION ARGUMENT...: runs a case in a folder of that number, until a command
@@ -251,7 +264,7 @@ run_cases() {
         if [ -e "ok$i" ]; then
             echo "--- ${*:i+1:1}: $(tail -n 1 "run$i")"
             # With MPIIO_HISTORY, print the measurements.
-            [ -z "${MPIIO_HISTORY:-}" ] || { grep -E '^(slowest|[0-9]+ (records taken|writes)|node .* gave|took)' "run$i" |
+            [ -z "${MPIIO_HISTORY:-}" ] || { grep -E '^(slowest|[0-9]+ (records taken|writes)|node .* gave|faults|took)' "run$i" |
                 paste -sd ';' | sed "s/^/# ${*:i+1:1}: /" >&3; }
         else
             failed_cases+=("${@:i+1:1}")

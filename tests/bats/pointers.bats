@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Tests shared file pointers and "ordered" on several hosts. One host leaves, is frozen, is cut off,
-# is killed or loses its engine, and may return. tests/pointers/judge.py judges each case by the
-# logs of all calls.
+# is killed or loses its engine, and may return. tests/history/judge.py judges each case by the
+# logs of all calls. history.bats has random faults.
 
 # shellcheck disable=SC2154 # helper.bash sets tmp
 load helper
@@ -196,6 +196,7 @@ returns() {
     work 1 contribute 1 --count 1 --sync 1
     if [ "$way" = freeze ]; then
         freeze 2
+        # shellcheck disable=SC2034 # of judge
         failed=2
     else
         cut_off "$way" 2
@@ -268,7 +269,7 @@ locked() {
         work "$node" append --stop stop --pause 0.002 --sync 0
     done
     go_on 10 0 1 2
-    "$top/tests/pointers/work.py" lock .x.dat.mpiio-pointers 3>&- &
+    "$top/tests/history/work.py" lock .x.dat.mpiio-pointers 3>&- &
     holder=$!
     await test -e locked
     # For each worker: one call that had begun before, and two that fail with EIO.
@@ -288,76 +289,6 @@ locked() {
     done
 }
 
-# random_history RECORDS SEED: four nodes take this many records, and append some, while nodes are
-# frozen and cut off, one node is killed, and workers are killed and replaced.
-random_history() {
-    # shellcheck disable=SC2034 # of begin_case
-    local records=$1 timeout=2 failed='' pause=0 event node alive doomed when
-    begin_case 4 "$records"
-    RANDOM=$2
-    [ "$records" -gt 20000 ] || pause=0.01
-    for node in 0 1 2 3 0 1 2 3; do
-        work "$node" take --pause "$pause"
-        work "$node" append --count $((records / 12)) --pause "$pause" --sync 0.01
-    done
-    go_on 3 0 1 2 3
-    alive=(0 1 2 3) doomed=$((RANDOM % 4)) when=$((RANDOM % 4 + 2))
-    for ((event = 0;; event++)); do
-        [ "$event" -le "$when" ] || works || break
-        if [ "$event" -eq "$when" ]; then
-            signal KILL "$doomed"
-            failed+=" $doomed"
-            alive=("${alive[@]/$doomed/}")
-            read -r -a alive <<<"${alive[*]}"
-        fi
-        node=${alive[RANDOM % ${#alive[@]}]}
-        random_fault "$node"
-        sleep "0.$((RANDOM % 10))"
-    done
-    join 0 1 2 3
-    for node in $(shuf -e 0 1 2 3); do
-        unmount "$node"
-    done
-    end_case --all --may-fail
-}
-
-# random_fault NODE: injects a random fault on a node, and ends it.
-random_fault() {
-    local node=$1 ways way worker
-    case $((RANDOM % 10)) in
-    [0-4])
-        signal STOP "$node"
-        sleep "0.$((RANDOM % 10))"
-        signal CONT "$node"
-        ;;
-    5)
-        # Besides the node that is killed, only one node is silent for this long.
-        node=$(((doomed + 1) % 4))
-        signal STOP "$node"
-        sleep $((timeout * 3))
-        signal CONT "$node"
-        [[ " $failed " == *" $node "* ]] || failed+=" $node"
-        ;;
-    [67])
-        ways=(blackhole reject link)
-        way=${ways[RANDOM % 3]}
-        cut_off "$way" "$node"
-        sleep "$((RANDOM % 4)).5"
-        heal "$way" "$node"
-        ;;
-    *)
-        # The first worker of a node takes.
-        read -r worker _ <<<"${at_work[node]}"
-        if ! has_ended "${pids[worker]}"; then
-            kill -KILL "${pids[worker]}"
-            killed+=" $worker"
-            at_work[node]=${at_work[node]/ $worker/}
-            work "$node" take --pause "$pause"
-        fi
-        ;;
-    esac
-}
-
 @test "pointers: clean unmounts of a degraded mount, nodes that return, short freezes, both sides of a cut" {
     run_cases freezes "row blackhole during 2 linger return 0 1 2" "row reject during 2 linger return 0 1 2" \
         "returns freeze" "returns blackhole" "returns reject" unmounts locked
@@ -370,16 +301,6 @@ random_fault() {
     *) IFS=';' read -r -a rows <<<"$MPIIO_POINTERS" ;;
     esac
     run_cases "${rows[@]/#/row }"
-}
-
-# MPIIO_HISTORY=1000000: the number of records to take. About two thirds as many are appended.
-@test "pointers: histories of four nodes that are frozen, cut off and killed are linearizable" {
-    local all=${MPIIO_HISTORY:-3000} seed=${MPIIO_SEED:-1} size=50000 cases=() i
-    [ "$all" -gt "$size" ] || size=$all
-    for ((i = 0; i * size < all; i++)); do
-        cases+=("random_history $size $((seed + i))")
-    done
-    run_cases "${cases[@]}"
 }
 
 @test "pointers: the judge sees what is wrong" {

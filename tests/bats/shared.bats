@@ -111,7 +111,7 @@ END
     mount_spec s.json
     local i
     for i in 0 1 2 3 4 5 6 7; do
-        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 >"got$i" &
+        /usr/bin/python3 "$top/tests/history/take.py" mnt/shared 8 >"got$i" &
     done
     wait
     sort got? | cmp - f.dat
@@ -123,10 +123,10 @@ END
     mount_spec s.json -o append
     local i many=${MPIIO_TEST_RECORDS:-10000}
     for i in 0 1 2 3 4 5 6 7; do
-        /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$i" "$((many / 8))" &
+        /usr/bin/python3 "$top/tests/history/put.py" mnt/shared "$i" "$((many / 8))" &
     done
     wait
-    /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 "$((many / 8))"
+    /usr/bin/python3 "$top/tests/history/put.py" --check f.dat 8 "$((many / 8))"
 }
 
 # take_on NODE...: on each node, a process takes all records that it gets, into got0, got1, ...
@@ -134,7 +134,7 @@ take_on() {
     local node number=0
     takers=()
     for node; do
-        /usr/bin/python3 "$top/tests/pointers/take.py" "m$node/shared" 8 >"got$number" &
+        /usr/bin/python3 "$top/tests/history/take.py" "m$node/shared" 8 >"got$number" &
         takers+=($!)
         number=$((number + 1))
     done
@@ -158,11 +158,11 @@ take_on() {
     start_nodes 4
     local i writers=() many=${MPIIO_TEST_RECORDS:-3200}
     for i in 0 1 2 3 4 5 6 7; do
-        /usr/bin/python3 "$top/tests/pointers/put.py" "m$((i % 4))/shared" "$i" "$((many / 8))" &
+        /usr/bin/python3 "$top/tests/history/put.py" "m$((i % 4))/shared" "$i" "$((many / 8))" &
         writers+=($!)
     done
     wait "${writers[@]}"
-    /usr/bin/python3 "$top/tests/pointers/put.py" --check f.dat 8 "$((many / 8))"
+    /usr/bin/python3 "$top/tests/history/put.py" --check f.dat 8 "$((many / 8))"
     stop_nodes
 }
 

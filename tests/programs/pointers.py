@@ -6,7 +6,7 @@ import sys
 
 from common import main
 
-sys.path.insert(0, os.path.join(os.environ["top"], "tests/pointers"))
+sys.path.insert(0, os.path.join(os.environ["top"], "tests/history"))
 from records import (APPEND, CALL, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, records,  # noqa: E402
                      view_start)
 
@@ -54,7 +54,7 @@ class History:
                 for number, record in enumerate(view):
                     file.seek(view_start(COUNT) + (2 * number + offset) * RECORD)
                     file.write(record)
-        judge = os.path.join(os.environ["top"], "tests/pointers/judge.py")
+        judge = os.path.join(os.environ["top"], "tests/history/judge.py")
         done = subprocess.run([judge, "x.dat", str(COUNT), *(f"calls/{name}" for name in self.logs), *options],
                               stdout=subprocess.PIPE, text=True)
         assert done.returncode in (0, 1)
@@ -131,6 +131,15 @@ def the_judge_sees_what_is_wrong():
         first = history.views[1][0:2]
         history.views[1][0:2] = first[::-1]
     wrong(exchanged, "contributions are not in the order of ranks")
+
+    def waited(history):
+        history.views[1].pop()
+    wrong(waited, "are acknowledged, and not there")
+    wrong(waited, "1 records of contributions are lost, and 15 bytes are reported", "--lost", "15")
+    history = good()
+    waited(history)
+    status, text = history.judged("--lost", "16")
+    assert status == 0, text
 
     def appended_late(history):
         calls = history.logs[APPENDS]

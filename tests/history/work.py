@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Takes, appends and contributes records, and logs each call (records.py).
+"""Takes, appends and contributes records, reads and writes registers, and logs each call (records.py).
 
 work.py spec FILE COUNT RANKS     makes the file, with COUNT records to be taken, and prints its spec
 work.py rounds LOG...             prints a number of rounds that no contributor has reached yet
@@ -8,7 +8,7 @@ work.py stop PID...               stops processes, but not while one holds the r
 work.py freeze SECONDS PID...     does the same, and continues them after SECONDS
 work.py lock RECORD               holds the lock of the record until it is killed
 work.py now                       prints the time in the unit of the logs
-work.py take|append|contribute MOUNT LOG WORKER [OPTION]...
+work.py take|append|contribute|access MOUNT LOG WORKER [OPTION]...
 """
 import argparse
 import errno
@@ -21,8 +21,8 @@ import struct
 import sys
 import time
 
-from records import (APPEND, BAD, CALL, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, calls, check,
-                     name, records, spec)
+from records import (APPEND, BAD, CALL, CLOSE, DONE, FSYNC, GET, OPEN, RECORD, SET, START, TAKE, TAKEN, WRITE,
+                     calls, check, name, records, spec, view_start)
 
 # Errors after which no later call succeeds, because the node's daemon has exited.
 GONE = (errno.ENOTCONN, errno.ECONNABORTED, errno.ENOENT, errno.ENODEV)
@@ -43,12 +43,12 @@ class Worker:
         self.random = random.Random(args.worker)
         self.failed = 0  # calls that failed in a row
 
-    def write_log(self, kind, error=0, parts=0, start=0, end=0, value=0):
-        os.write(self.log, CALL.pack(kind, error, parts, start, end, value))
+    def write_log(self, kind, error=0, parts=0, start=0, end=0, value=0, data=b""):
+        os.write(self.log, CALL.pack(kind, error, parts, start, end, value) + data)
 
     def call(self, kind, parts, value, function, *arguments):
         """Makes and logs a call. Returns its result, or None if it fails. value is the value in the log,
-        or a function that returns parts and value from the result."""
+        or a function that returns parts and value from the result. Logs the result of GET, too."""
         result, error = None, 0
         start = time.monotonic_ns()
         try:
@@ -58,7 +58,8 @@ class Worker:
         end = time.monotonic_ns()
         if error == 0 and callable(value):
             parts, value = value(result)
-        self.write_log(kind, error, parts, start, end, 0 if callable(value) else value)
+        self.write_log(kind, error, parts, start, end, 0 if callable(value) else value,
+                       result if kind == GET and not error else b"")
         self.failed = self.failed + 1 if error else 0
         if error in GONE or (self.args.count is not None and self.failed == 10):
             raise Ended
@@ -125,6 +126,30 @@ class Worker:
         if fd is not None:
             self.call(FSYNC, 0, sequence, os.fsync, fd)
             self.call(CLOSE, 0, sequence, os.close, fd)
+
+    def access(self):
+        from registers import Access  # loads NumPy, which the others do without
+        registers = Access(self, self.args.seed, self.args.ranks)
+        while self.goes_on(0):
+            # All workers make their calls at the same times, so that they meet.
+            every = 10 * self.args.pause or 1e-9
+            time.sleep(every - time.monotonic() % every)
+            for _ in range(10):
+                registers.once()
+
+    def get(self, fd, length, offset, value):
+        def read():
+            data = os.pread(fd, length, offset)
+            if len(data) != length:
+                self.write_log(BAD, parts=len(data) // 8, value=value)
+            return data.ljust(length, b"\0")
+        self.call(GET, length // 8, value, read)
+
+    def set(self, fd, data, offset, value):
+        self.write_log(START, 0, len(data) // 8, time.monotonic_ns(), 0, value)
+        written = self.call(SET, len(data) // 8, value, os.pwrite, fd, data, offset)
+        if written is not None and written != len(data):
+            self.write_log(BAD, parts=written // 8, value=value)
 
     def limit(self):
         """Returns the number of rounds, or sys.maxsize while it is unknown."""
@@ -254,12 +279,13 @@ def freeze(seconds, *pids):
 def make(path, count, ranks):
     with open(path, "wb") as file:
         file.write(b"".join(records(TAKEN, number, 1) for number in range(count)))
+        file.truncate(view_start(count))
     print(json.dumps(spec(path, count, ranks)))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("work", choices=("take", "append", "contribute"))
+    parser.add_argument("work", choices=("take", "append", "contribute", "access"))
     parser.add_argument("mount")
     parser.add_argument("log")
     parser.add_argument("worker", type=int)
@@ -269,6 +295,8 @@ def main():
     parser.add_argument("--parts", type=int, default=3, help="records of a call, at most")
     parser.add_argument("--sync", type=float, default=0.2, help="how often it syncs")
     parser.add_argument("--rank", type=int)
+    parser.add_argument("--seed", type=int, help="the number that determines the registers")
+    parser.add_argument("--ranks", type=int)
     parser.add_argument("--at-turn", action="store_true", help="contribute only when that is waited for")
     parser.add_argument("--limit", help="the file with the number of rounds")
     parser.add_argument("--extra", type=int, default=0, help="contributions behind these rounds")

@@ -4,7 +4,7 @@
 
 judge.py FILE COUNT [OPTION]... LOG...
 
-A log is named NODE.KIND.WORKER, with KIND take, append, or contributeRANK. A node has failed if it was
+A log is named NODE.KIND.WORKER, with KIND take, append, contributeRANK, or access. A node has failed if it was
 killed, or was silent for longer than twice peer_timeout. Calls on such a node may fail, or never return.
 The judge checks:
 
@@ -14,7 +14,10 @@ The judge checks:
 - Takes, and appends, have real-time order: if one call ended before another began, the first call has
   the lower position.
 - Contributions are in the order of rounds, and of ranks in each round. A contribution is whole; if its
-  node has failed, its end may be missing. Contributions that were synced are there.
+  node has failed, its end may be missing. Contributions that were synced are there. Others may be
+  missing as far as the mount has reported that it lost waiting bytes.
+- Reads and writes of registers, and the end of the file, are linearizable (linear.py). If a daemon was
+  killed, a write on its node may be stored in part.
 - The file has nothing else. Only calls that did not succeed may leave holes.
 - No call on a node that has not failed returns an error, or lasts longer than the bound.
 """
@@ -28,10 +31,23 @@ import sys
 
 import numpy
 
-from records import (APPEND, BAD, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, calls, name,
-                     view_start)
+from records import (APPEND, BAD, CLOSE, DONE, FSYNC, GET, OPEN, RECORD, SET, TAKE, TAKEN, WRITE, calls,
+                     cells_start, name, view_start)
+from registers import Registers, parse
 
 LARGEST = 8  # records of a call, at most
+
+
+def against_time(placed):
+    """Checks real-time order: no call with a higher position may end before one with a lower position
+    begins. placed has the position, start and end of each call. Returns pairs of positions."""
+    latest, first, bad = -math.inf, None, []
+    for position, start, end in sorted(placed):
+        if end < latest:
+            bad.append((first, position))
+        if start > latest:
+            latest, first = start, position
+    return bad
 
 
 class Log:
@@ -39,10 +55,11 @@ class Log:
         node, self.kind, worker = os.path.basename(path).split(".")
         self.node, self.worker = int(node), int(worker)
         self.rank = int(self.kind[10:]) if self.kind.startswith("contribute") else None
-        self.calls = calls(path)
+        self.path = path
+        self.calls = [call for call, _ in parse(path)] if self.kind == "access" else calls(path)
         self.failed = self.node in failed
         self.ended = bool(self.calls) and self.calls[-1].kind == DONE
-        self.acknowledged, self.put = set(), {}
+        self.acknowledged, self.synced, self.put = set(), set(), {}
         self.acknowledge()
 
     def acknowledge(self):
@@ -64,6 +81,7 @@ class Log:
                 # Closing a contribution does not wait for its turn.
                 if not call.error and (call.kind == FSYNC or self.rank is None):
                     self.acknowledged |= pending
+                    self.synced |= pending
                 pending = set()
 
     def unsure(self, kind):
@@ -93,7 +111,8 @@ class Judge:
             self.say(f"{len(bad)} {text}:", ", ".join(map(str, sorted(bad)[:show])))
 
     def calls_end(self):
-        names = {TAKE: "take", APPEND: "append", OPEN: "open", WRITE: "write", FSYNC: "fsync", CLOSE: "close"}
+        names = {TAKE: "take", APPEND: "append", OPEN: "open", WRITE: "write", FSYNC: "fsync", CLOSE: "close",
+                 GET: "read of a register", SET: "write of a register"}
         slowest, failed = 0, collections.Counter()
         for log in self.logs:
             self.each(f"calls of {log.node}.{log.kind}.{log.worker} gave other records than they should",
@@ -116,16 +135,7 @@ class Judge:
             self.say(f"that is more than {self.args.bound} s")
 
     def in_time(self, what, placed):
-        """Checks real-time order: no call with a higher position may end before one with a lower position
-        begins. placed has the position, start and end of each call."""
-        latest, first = -math.inf, None
-        bad = []
-        for position, start, end in sorted(placed):
-            if end < latest:
-                bad.append((first, position))
-            if start > latest:
-                latest, first = start, position
-        self.each(f"{what} have positions against the order of time", bad)
+        self.each(f"{what} have positions against the order of time", against_time(placed))
 
     def takes(self):
         taken, placed = [], []
@@ -199,10 +209,17 @@ class Judge:
             seen[worker, number] = position + count
         self.each("writes lie there twice, or in another order", twice)
         self.each("writes are torn", bad)
+        lost = 0
         for log in by_worker.values():
-            self.each(f"writes of worker {log.worker} on node {log.node} are acknowledged, and not there",
-                      [number for number in log.acknowledged
-                       if amount[log.worker, number] < log.put[number].parts])
+            missing = {number for number in log.acknowledged
+                       if amount[log.worker, number] < log.put[number].parts}
+            if log.rank is not None and self.args.lost:
+                lost += sum(log.put[number].parts - amount[log.worker, number]
+                            for number in missing - log.synced)
+                missing &= log.synced
+            self.each(f"writes of worker {log.worker} on node {log.node} are acknowledged, and not there", missing)
+        if lost > self.args.lost // RECORD:
+            self.say(f"{lost} records of contributions are lost, and {self.args.lost} bytes are reported")
 
     def appends(self):
         logs = self.of("append")
@@ -262,6 +279,15 @@ class Judge:
             self.each("records were placed that came too late",
                       [one[:3] for one in found if one[1] == worker])
 
+    def accesses(self):
+        logs = self.of("access")
+        found = Registers(self.args.seed, self.args.ranks, self.say)
+        for log in logs:
+            found.add_log(log.path, log.worker, f"worker {log.worker} of node {log.node}",
+                          log.node in self.args.crashed)
+        found.add_file(self.args.file, cells_start(self.args.count))
+        found.judge()
+
     def run(self):
         start = self.words[:self.args.count, 0]
         wanted = numpy.array([name(TAKEN, number, 1, 0) for number in range(self.args.count)], "<u8")
@@ -272,6 +298,8 @@ class Judge:
             self.appends()
         if self.of("contribute"):
             self.contributions()
+        if self.of("access"):
+            self.accesses()
         return 1 if self.wrong else 0
 
 
@@ -285,13 +313,18 @@ def main():
     parser.add_argument("count", type=int)
     parser.add_argument("logs", nargs="+")
     parser.add_argument("--failed", type=numbers, default=set(), help="nodes that have failed")
+    parser.add_argument("--crashed", type=numbers, default=set(), help="nodes whose daemon was killed")
     parser.add_argument("--killed", type=numbers, default=set(), help="workers that were killed")
     parser.add_argument("--may-fail", action="store_true", help="calls may give EIO anywhere")
+    parser.add_argument("--lost", type=int, default=0, help="bytes of contributions reported as lost")
     parser.add_argument("--all", action="store_true", help="all records were to be taken")
     parser.add_argument("--bound", type=float, default=60, help="seconds of a call, at most")
     parser.add_argument("--leave", type=int, default=sys.maxsize, help="when the first node was unmounted")
     parser.add_argument("--absent", type=numbers, default=set(), help="workers whose contributions came too late")
+    parser.add_argument("--seed", type=int, help="the number that determines the registers")
+    parser.add_argument("--ranks", type=int)
     return Judge(parser.parse_args()).run()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

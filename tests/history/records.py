@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The file that tests/bats/pointers.bats shares, its records, and the logs of calls on it.
+"""The file of a history, its records, and the logs of calls on it.
 
-The file has three views. View "t", at the beginning of the file, has the records to be taken. Behind
-it, records of view "a", which are appended, alternate with records of view "o", which belong to
-contributions. A record has 16 bytes: a name, which is never zero, and a checksum of the name. A call
-writes `parts` records, which are numbered from 0.
+View "t", at the beginning of the file, has the records to be taken. Cells follow, which are views "r"
+and "d" (registers.py). Behind them, records of view "a", which are appended, alternate with records of
+view "o", which belong to contributions. A record has 16 bytes: a name, which is never zero, and a
+checksum of the name. A call writes `parts` records, which are numbered from 0.
 """
 import collections
 import struct
@@ -12,14 +12,17 @@ import struct
 RECORD = 16
 TAKEN = 0xFFFF  # the worker in the names of records to be taken; `sequence` is their number
 MASK = (1 << 64) - 1
+ARENA, ARENAS = 8192, 2  # the cells of an arena, and the number of arenas
 
 # A log is a sequence of calls that have returned. start and end are in ns of CLOCK_MONOTONIC, which
 # all nodes of the test share. error is errno, or 0. value is the first record that was taken, or the
-# number of the append, of the last append before an fsync, or of the contribution.
+# number of the append, of the last append before an fsync, or of the contribution. In the logs of
+# registers, START precedes each write, and the bytes that a read returned follow its GET. There, value
+# is the register << 32 | the number of the write, and parts is the number of cells.
 CALL = struct.Struct("<HHIqqq")
 FIELDS = "kind error parts start end value"
 Call = collections.namedtuple("Call", FIELDS)
-TAKE, APPEND, OPEN, WRITE, FSYNC, CLOSE, DONE, BAD = range(1, 9)
+TAKE, APPEND, OPEN, WRITE, FSYNC, CLOSE, DONE, BAD, START, SET, GET = range(1, 12)
 
 
 def name(worker, sequence, parts, part):
@@ -42,15 +45,24 @@ def calls(path):
     return [Call(*fields) for fields in CALL.iter_unpack(data[:len(data) // CALL.size * CALL.size])]
 
 
-def view_start(count):
-    """Returns the offset of the first record behind those of view "t"."""
+def cells_start(count):
+    """Returns the offset of the first cell."""
     return count * RECORD
+
+
+def view_start(count):
+    """Returns the offset of the first record behind the cells."""
+    return cells_start(count) + ARENA * ARENAS * 8
 
 
 def spec(path, count, ranks):
     etype = {"type": "contiguous", "count": RECORD, "oldtype": "byte"}
+    cell = {"type": "contiguous", "count": 8, "oldtype": "byte"}
     in_turns = {"type": "resized", "lb": 0, "extent": 2 * RECORD, "oldtype": etype}
     return {"viewspec": 1, "file": path, "ranks": ranks, "views": {
         "t": {"etype": etype, "tiles": count},
+        "r": {"etype": cell, "disp": cells_start(count), "tiles": ARENA * ARENAS},
+        "d": {"etype": cell, "disp": cells_start(count), "tiles": ARENA * ARENAS // (2 * ranks),
+              "filetype": {"type": "scatter", "blocklength": 2}},
         "a": {"etype": etype, "filetype": in_turns, "disp": view_start(count)},
         "o": {"etype": etype, "filetype": in_turns, "disp": view_start(count) + RECORD}}}
