@@ -227,7 +227,7 @@ give_up() {
         has_ended "${pids[worker]}" || echo "still at work: ${logs[worker]}"
     done
     judge || true
-    [ -z "${MPIIO_HISTORY_KEEP:-}" ] || keep "seed$seed"
+    [ -z "${MPIIO_HISTORY_KEEP:-}" ] || keep "seed$seed" || true
 }
 
 # run_case NUMBER FUNCTION ARGUMENT...: runs a case in a folder of that number, until a command
@@ -270,6 +270,8 @@ run_cases() {
             failed_cases+=("${@:i+1:1}")
             echo "--- failed: ${*:i+1:1}"
             tail -n "${MPIIO_CONNECTIONS:-40}" "run$i"
+            # bash may skip the trap of a case that waits in vain.
+            (tmp=$tmp/$i && umount_all && reap) || true
         fi
     done
     echo "${#failed_cases[@]} of $# cases failed, in $((SECONDS - start)) s"
