@@ -45,6 +45,13 @@ static int compute_disjoint(const struct fs_tree *tree, size_t view, bool *disjo
     return error == -ENOMEM ? error : 0;
 }
 
+/* Returns true if the view has a "shared", which is a slice, too, and shows the bytes of all ranks,
+   even if there is only one. */
+static bool has_shared(const struct fs_tree *tree, size_t view)
+{
+    return tree->shared != NULL && view < tree->views && tree->shared[view];
+}
+
 int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoint)
 {
     const struct fs_tree *tree = overlaps->slices->tree;
@@ -54,7 +61,7 @@ int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoi
     *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
-    if (tree->ranks <= DISJOINT_RANKS)
+    if (!has_shared(tree, view) && tree->ranks <= DISJOINT_RANKS)
         error = compute_disjoint(tree, view, disjoint);
     if (error == 0)
         atomic_store(&overlaps->known[view], *disjoint ? DISJOINT : OVERLAPPING);

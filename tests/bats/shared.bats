@@ -63,6 +63,13 @@ END
     [ ! -e mnt/own/shared ] && [ ! -e mnt/shared ]
 }
 
+@test "shared: a mapping of the only rank shows what is written" {
+    records 10 1
+    sed -i 's/"view": {/&"disp": 8, /' s.json
+    mount_spec s.json
+    /usr/bin/python3 "$topic" mapped mnt/rank0 mnt/shared
+}
+
 @test "shared: reads and writes whole etypes at the pointer, and cannot be sought" {
     records 1000
     mount_spec s.json

@@ -85,6 +85,14 @@ def a_call_of_more():
     assert position() == before + 2
 
 
+def mapped():
+    file = os.open(sys.argv[1], os.O_RDONLY)
+    view = mmap.mmap(file, 16, mmap.MAP_SHARED, mmap.PROT_READ)
+    before = view[:8]
+    os.write(os.open(sys.argv[2], os.O_WRONLY), b"aaaaaaa\n")
+    assert before != b"aaaaaaa\n" and view[:8] == b"aaaaaaa\n"
+
+
 def side():
     def writes():
         return json.load(open("mnt/.mpiio/stats.json"))["requests"]["write"]
