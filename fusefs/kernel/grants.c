@@ -19,12 +19,20 @@
 /* Fills in the description of the mount and its file. Returns 0 or a negative errno. */
 static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
 {
+    int error, positions = session->pointers.memory;
     struct stat st;
-    int error;
 
     *mount = (struct mpiio_grant_mount){.mount = session->device,
                                         .narrow = session->options->narrow,
-                                        .coherence = mpiio_store_coherence(session->store)};
+                                        .coherence = mpiio_store_coherence(session->store),
+                                        .process = getpid(),
+                                        .positions = positions};
+    if (positions >= 0 && fstat(positions, &st) != 0)
+        return -errno;
+    if (positions >= 0) {
+        mount->positions_inode = st.st_ino;
+        mount->count = (uint64_t)st.st_size / sizeof(int64_t);
+    }
     if (session->tree.whole) {
         mount->inode = mpiio_store_identity(session->store);
         return 0;
@@ -64,8 +72,7 @@ void fs_grants_end(struct fs_session *session)
 
 bool fs_grants_are_on(const struct fs_session *session)
 {
-    return session->grants.page != NULL && session->mode == &fs_mode_shared &&
-           !fs_passthrough_is_on(&session->passthrough);
+    return session->grants.page != NULL && session->mode == &fs_mode_shared;
 }
 
 /*
@@ -276,6 +283,7 @@ void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle)
 /* Returns the reason why the slice cannot be granted at all, or NULL. */
 static const char *find_obstacle(struct fs_session *session, const struct fs_slice *slice)
 {
+    struct fs_node node = fs_tree_node(&session->tree, slice->data);
     bool disjoint;
 
     if (session->cache != NULL)
@@ -283,7 +291,9 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
     if (session->mode == &fs_mode_unique)
         return "the kernel holds writes back (unique)";
     if (!fs_grants_are_on(session))
-        return "the mount is direct, or the kernel has the file";
+        return "the mount is direct";
+    if (!node.shared && fs_passthrough_is_on(&session->passthrough))
+        return "the kernel has the file";
     if (fs_atomic_is_on(&session->atomic))
         return "atomic mode";
     if (slice->header != 0)
@@ -292,8 +302,8 @@ static const char *find_obstacle(struct fs_session *session, const struct fs_sli
         return "values are converted";
     if (atomic_load(&session->unwritten.count) != 0)
         return "something could not be stored";
-    if (fs_overlaps_disjoint(&session->overlaps, fs_tree_node(&session->tree, slice->data).view,
-                             &disjoint))
+    if (fs_overlaps_disjoint(&session->overlaps, node.view, &disjoint) != 0 ||
+        (node.shared && session->pointers.memory < 0))
         return "no memory";
     return NULL;
 }
@@ -333,7 +343,7 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
                                           .rights = handle->rights,
                                           .cut = fs_cut_mark(&slice->cut) != FS_UNCUT,
                                           .view = node.view,
-                                          .rank = node.rank});
+                                          .rank = node.shared ? MPIIO_GRANT_SHARED : node.rank});
     return NULL;
 }
 

@@ -22,6 +22,10 @@ static void answer(struct fs_session *session, fuse_req_t request, struct fs_han
 
 void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
 {
+    if (handle->ops == &fs_shared_ops) { /* drop_written: "shared" has no pages of its own */
+        fuse_reply_ioctl(request, 0, NULL, 0);
+        return;
+    }
     fs_grants_dropped(session, handle);
     answer(session, request, handle, handle->nonce);
 }
@@ -55,6 +59,28 @@ static void exchange_mark(struct fs_session *session, fuse_req_t request, struct
 }
 
 /*
+ * Invalidates the pages that may lack bytes that a program has written to "shared", and answers
+ * after that. Like fs_ioctl_asked, the answer comes from the notifier, which handles the drops
+ * first.
+ */
+static void drop_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                         struct fs_handle *handle, const void *reported)
+{
+    struct mpiio_grant_range range;
+    int64_t end;
+
+    memcpy(&range, reported, sizeof(range));
+    if (range.offset < 0 || range.length <= 0 ||
+        __builtin_add_overflow(range.offset, range.length, &end)) {
+        fuse_reply_err(request, EINVAL);
+        return;
+    }
+    fs_overlaps_drop(&session->overlaps, handle->slice, range.offset, range.length);
+    if (fs_notifier_ask(&session->notifier, handle, inode, request) != 0)
+        fuse_reply_ioctl(request, 0, NULL, 0);
+}
+
+/*
  * Handles requests of mpiio-run's library. All other commands, such as those for terminals, fail
  * with ENOTTY.
  */
@@ -75,6 +101,11 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     if (command == MPIIO_GRANT_MARK && in_size == sizeof(int64_t) && out_size >= sizeof(int64_t) &&
         fs_grants_is_user(fuse_req_ctx(request)->uid)) {
         exchange_mark(session, request, handle, in);
+        return;
+    }
+    if (command == MPIIO_GRANT_WROTE && in_size == sizeof(struct mpiio_grant_range) &&
+        handle->ops == &fs_shared_ops && fs_grants_is_user(fuse_req_ctx(request)->uid)) {
+        drop_written(session, request, inode, handle, in);
         return;
     }
     if (command != MPIIO_GRANT_ASK || in_size < sizeof(asked) || out_size < sizeof(asked)) {

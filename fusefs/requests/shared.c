@@ -99,16 +99,6 @@ static int64_t count_etypes(const struct fs_write *write, int64_t etype)
     return full && write->appends && count > 1 ? count - 1 : count;
 }
 
-/* Returns the number of etypes that fit into the view. */
-static int64_t limit_of(const struct fs_slice *slice, int64_t etype)
-{
-    const struct vs_view *view = mpiio_slice_view(slice->slice);
-    const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
-    int64_t limit = facts->limit / vs_view_facts(view)->etype_file_size;
-
-    return limit < INT64_MAX / etype ? limit : INT64_MAX / etype;
-}
-
 static ssize_t shared_write(struct fs_write *write)
 {
     const struct fs_session *session = write->session;
@@ -121,7 +111,8 @@ static ssize_t shared_write(struct fs_write *write)
     if (count < 0)
         return (ssize_t)count;
     got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
-                              handle->taker, count, limit_of(handle->slice, etype), &position);
+                              handle->taker, count, mpiio_slice_etypes(handle->slice->slice),
+                              &position);
     if (got <= 0)
         return got < 0 ? (ssize_t)got : -EFBIG;
     atomic_store(&handle->last_write, may_go_on(write->size, FS_WRITE_MAX)
@@ -142,7 +133,7 @@ int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uin
     ssize_t placed;
 
     got = mpiio_pointers_take(session->pointers.pointers, view_of(session, slice), share, count,
-                              limit_of(slice, etype), &position);
+                              mpiio_slice_etypes(slice->slice), &position);
     if (got < count)
         return got < 0 ? (int)got : -EFBIG;
     placed = place(position, got, etype, offset);
@@ -166,6 +157,7 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
 const struct fs_handle_ops fs_shared_ops = {
     .positionless = true,
     .parallel = true,
+    .grantable = true,
     .open = fs_shared_open,
     .release = fs_slice_release,
     .read = shared_read,

@@ -13,6 +13,7 @@
 
 #include "cluster/engine_channel.h"
 #include "core/base/fd_link.h"
+#include "core/base/positions.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
 #include "viewspec/map/alike.h"
@@ -162,6 +163,14 @@ static void do_without(struct fs_session *session, int error)
     session->tree.shared = NULL;
 }
 
+/* On a single node, keeps the positions in memory that programs can share, if there is any. */
+static int make_pointers(struct fs_pointers *self, struct mpiio_pointers_options *options)
+{
+    if (options->nodes == 1)
+        options->positions = mpiio_positions_new(options->count, &self->memory);
+    return mpiio_pointers_new(options, &self->pointers);
+}
+
 int fs_pointers_init(struct fs_session *session)
 {
     struct fs_pointers *self = &session->pointers;
@@ -180,7 +189,7 @@ int fs_pointers_init(struct fs_session *session)
     int64_t *start;
     int error = 0;
 
-    self->record.folder = -1;
+    self->record.folder = self->memory = -1;
     if (session->mode->holds_writes)
         return 0;
     self->shared = calloc(views, sizeof(*self->shared));
@@ -189,7 +198,7 @@ int fs_pointers_init(struct fs_session *session)
     if (self->shared == NULL || start == NULL)
         error = -ENOMEM;
     else if (choose(session, start, &error) && error == 0)
-        error = mpiio_pointers_new(&options, &self->pointers);
+        error = make_pointers(self, &options);
     free(start);
     if (error == 0 && self->pointers != NULL && options.nodes > 1)
         error = find_record(session, &self->record);

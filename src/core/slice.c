@@ -273,6 +273,14 @@ bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice)
     return slice->codec == NULL || slice->codec->plain;
 }
 
+int64_t mpiio_slice_etypes(const struct mpiio_slice *slice)
+{
+    const struct vs_view_facts *facts = vs_view_facts(slice->view);
+    int64_t limit = vs_map_facts(vs_view_map(slice->view))->limit / facts->etype_file_size;
+
+    return vs_min(limit, INT64_MAX / facts->etype_size);
+}
+
 bool mpiio_slice_shares(const struct mpiio_slice *slice, int64_t offset, int64_t length,
                         const struct mpiio_slice *other)
 {

@@ -350,8 +350,8 @@ static int init_pointers(struct mpiio_pointers *self)
         memcpy(self->origin, options->start, count * sizeof(*self->origin));
         if (options->nodes == 1)
             memcpy(self->start, options->start, count * sizeof(*self->start));
-        error = mpiio_state_init(&self->state, count, self->start, options->node, options->nodes,
-                                 options->ranks);
+        error = mpiio_state_init(&self->state, count, self->start, options->positions,
+                                 options->node, options->nodes, options->ranks);
     }
     if (error != 0) {
         free(self->start);

@@ -19,9 +19,10 @@
  * dropped. A contribution is also dropped if its node is silent at its turn for twice the timeout
  * of the node that waits.
  *
- * A single node keeps this state in memory. Several nodes keep it in a record beside the shared
- * file (record.h). Node 0 creates the record. Once every node has exited cleanly, the last one
- * removes it. If a node was killed, or could not join, the record remains.
+ * A single node keeps this state in memory, where programs may take etypes, too (positions.h).
+ * Several nodes keep it in a record beside the shared file (record.h). Node 0 creates the record.
+ * Once every node has exited cleanly, the last one removes it. If a node was killed, or could not
+ * join, the record remains.
  *
  * Functions are thread-safe, and return a negative errno if they fail. On several nodes they may
  * wait for the record's lock. They fail with -EIO after waiting for the timeout.
@@ -34,9 +35,12 @@ struct mpiio_pointers;
 struct mpiio_pointers_options {
     size_t count;         /* of pointers, at most MPIIO_POINTERS_MAX */
     const int64_t *start; /* the first position of each; borrowed for the call */
-    int node, nodes;      /* this node's number, and how many there are */
-    int64_t ranks;        /* of each view that may contribute; 0: there is no "ordered" */
-    int timeout;          /* ms: peer_timeout of this node; each node waits by its own */
+    /* On a single node: where the positions are kept, which programs may move, too (positions.h);
+       borrowed. NULL: in memory of the pointers. */
+    _Atomic int64_t *positions;
+    int node, nodes; /* this node's number, and how many there are */
+    int64_t ranks;   /* of each view that may contribute; 0: there is no "ordered" */
+    int timeout;     /* ms: peer_timeout of this node; each node waits by its own */
     /* Called with true before a caller waits for other nodes, and with false afterwards. */
     void (*wait)(void *data, bool waits);
     void (*log)(void *data, enum mpiio_log_level level, const char *line);
@@ -52,7 +56,7 @@ struct mpiio_pointers_options {
 };
 
 struct mpiio_pointers_stats {
-    uint64_t takes;  /* takes of this node that were granted at least one etype */
+    uint64_t takes;  /* takes by these functions that were granted at least one etype */
     uint64_t etypes; /* granted by these takes */
 };
 

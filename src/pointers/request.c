@@ -5,12 +5,14 @@
 
 #include "pointers.h"
 
-/* Handles a take, and sets *entry. Returns false if the take adds no entry. */
+/*
+ * Handles a take, and sets *entry. Returns false if the take adds no entry. The position has moved
+ * then. On a single node, others may have moved it on since.
+ */
 static bool decide_take(const struct mpiio_state *state, struct mpiio_request *request,
                         struct mpiio_entry *entry)
 {
     const struct mpiio_turns *turns = &state->turns;
-    int64_t position = state->position[request->view], room = request->limit - position;
 
     if (request->share != MPIIO_POINTERS_ANYBODY &&
         (turns->view[request->view].turn != request->share ||
@@ -18,11 +20,11 @@ static bool decide_take(const struct mpiio_state *state, struct mpiio_request *r
         request->result = -ESTALE;
         return false;
     }
-    request->position = position;
-    request->result = room <= 0 ? 0 : room < request->count ? room : request->count;
+    request->result = mpiio_position_take(&state->position[request->view], request->count,
+                                          request->limit, &request->position);
     *entry = (struct mpiio_entry){.kind = MPIIO_ENTRY_POSITION,
-                                  .value = (uint64_t)(position + request->result)};
-    return request->result > 0;
+                                  .value = (uint64_t)(request->position + request->result)};
+    return request->result > 0 && turns->nodes > 1;
 }
 
 /* Finishes a contribution at its turn, and sets *entry. Returns false if the contribution has
@@ -82,8 +84,10 @@ int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request
         entry->view = (uint32_t)request->view;
         error = mpiio_state_apply(state, entry);
     }
-    if (request->kind == MPIIO_REQUEST_GET)
-        request->position = state->position[request->view];
+    if (request->kind == MPIIO_REQUEST_GET) {
+        request->position = atomic_load(&state->position[request->view]);
+        request->result = request->position < 0 ? -EIO : 0;
+    }
     request->turn = state->turns.view[request->view].turn;
     return error != 0 ? error : any;
 }

@@ -3,34 +3,40 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start, int self,
-                     int nodes, int64_t ranks)
+static void set_starts(struct mpiio_state *state)
+{
+    for (size_t i = 0; i < state->views; i++)
+        atomic_store(&state->position[i], state->start[i]);
+}
+
+int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start,
+                     _Atomic int64_t *words, int self, int nodes, int64_t ranks)
 {
     *state = (struct mpiio_state){
         .views = views,
         .start = start,
         .turns = {.self = self, .nodes = nodes, .ranks = ranks, .views = views}};
-    state->position = calloc(views + 1, sizeof(*state->position));
+    state->own = words == NULL ? calloc(views + 1, sizeof(*state->own)) : NULL;
+    state->position = words == NULL ? state->own : words;
     if (state->position == NULL || mpiio_turns_init(&state->turns) != 0) {
-        free(state->position);
+        free(state->own);
         return -ENOMEM;
     }
-    memcpy(state->position, start, views * sizeof(*start));
+    set_starts(state);
     return 0;
 }
 
 void mpiio_state_free(struct mpiio_state *state)
 {
     mpiio_turns_free(&state->turns);
-    free(state->position);
+    free(state->own);
 }
 
 void mpiio_state_reset(struct mpiio_state *state)
 {
     mpiio_turns_reset(&state->turns);
-    memcpy(state->position, state->start, state->views * sizeof(*state->start));
+    set_starts(state);
 }
 
 static int apply_to_view(struct mpiio_state *state, const struct mpiio_entry *entry)
@@ -40,7 +46,7 @@ static int apply_to_view(struct mpiio_state *state, const struct mpiio_entry *en
     if (entry->kind == MPIIO_ENTRY_POSITION) {
         if (entry->value > INT64_MAX)
             return -EPROTO;
-        state->position[entry->view] = (int64_t)entry->value;
+        atomic_store(&state->position[entry->view], (int64_t)entry->value);
         return 0;
     }
     if (state->turns.ranks == 0)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/positions.h"
 #include "turns.h"
 
 /*
@@ -31,15 +32,19 @@ struct mpiio_entry {
 
 struct mpiio_state {
     size_t views;
-    const int64_t *start; /* by view: the first position; borrowed */
-    int64_t *position;    /* by view, in etypes */
+    const int64_t *start;      /* by view: the first position; borrowed */
+    _Atomic int64_t *position; /* by view, in etypes */
+    _Atomic int64_t *own;      /* position, if this state owns it */
     struct mpiio_turns turns;
 };
 
-/* Initializes the state to that before the first entry. self is this node's number. start is
-   borrowed. Returns 0 or -ENOMEM. */
-int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start, int self,
-                     int nodes, int64_t ranks);
+/*
+ * Initializes the state to that before the first entry. self is this node's number. The positions
+ * are in words, which other processes may move (positions.h), or in memory of the state if words is
+ * NULL. start and words are borrowed. Returns 0 or -ENOMEM.
+ */
+int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start,
+                     _Atomic int64_t *words, int self, int nodes, int64_t ranks);
 void mpiio_state_free(struct mpiio_state *state);
 
 /* Resets the state to that before the first entry. */

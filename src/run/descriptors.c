@@ -198,6 +198,15 @@ bool run_is_granted(int fd)
     return open != NULL;
 }
 
+bool run_has_positions(int fd)
+{
+    struct run_open *open = run_acquire(fd);
+    bool has = open != NULL && open->position == NULL;
+
+    run_release(open);
+    return has;
+}
+
 int run_descriptors_end(void)
 {
     return atomic_load(&behind);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "core/base/grant.h"
+#include "core/base/positions.h"
 #include "core/slice.h"
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
@@ -30,6 +31,7 @@ struct run_mount {
     uid_t owner; /* the effective user when the page was mapped */
     const struct mpiio_grant_page *page;
     struct vs_spec *spec;
+    _Atomic int64_t *positions; /* of "shared"; NULL: not mapped yet; lock: lock */
 };
 
 /*
@@ -242,15 +244,38 @@ static void drop_slice(struct run_open *open)
     open->slice = NULL;
 }
 
-/* Returns a new reference to the view of the slice; NULL if it does not compile. */
+/* Returns a new reference to the view of the slice; NULL if it does not compile. All ranks have the
+   view of a "shared". */
 static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs_spec *spec)
 {
+    int64_t rank = grant->rank == MPIIO_GRANT_SHARED ? 0 : grant->rank;
     struct vs_error error = {0};
     struct vs_view *view;
 
     if (vs_spec_members(spec) != NULL && grant->view == vs_spec_view_count(spec))
         return vs_members_whole(vs_spec_members(spec));
-    return vs_spec_view(spec, grant->view, grant->rank, &view, &error) == 0 ? view : NULL;
+    return vs_spec_view(spec, grant->view, rank, &view, &error) == 0 ? view : NULL;
+}
+
+/*
+ * Finds the shared file pointer of a "shared", or NULL for another slice. Returns false if there is
+ * none. The page names the memory, so it is the daemon's (positions.h). Lock held.
+ */
+static bool find_position(struct run_mount *mount, const struct mpiio_grant *grant,
+                          _Atomic int64_t **position)
+{
+    const struct mpiio_grant_mount *from = &mount->page->mount;
+
+    *position = NULL;
+    if (grant->rank != MPIIO_GRANT_SHARED)
+        return true;
+    if (mount->positions == NULL)
+        mount->positions =
+            mpiio_positions_map(from->process, from->positions, from->positions_inode, from->count);
+    if (mount->positions == NULL || grant->view >= from->count)
+        return false;
+    *position = &mount->positions[grant->view];
+    return true;
 }
 
 /* Prepares a granted slice. Returns NULL on success, else the reason of the failure. Lock held. */
@@ -260,6 +285,8 @@ static const char *set_up(struct run_mount *mount, const struct mpiio_grant *gra
     struct vs_view *view;
 
     open->mount = mount;
+    if (!find_position(mount, grant, &open->position))
+        return "the shared file pointer cannot be mapped";
     open->file = get_file(mount, (grant->rights & MPIIO_GRANT_WRITE) != 0);
     if (open->file == NULL)
         return "the shared file cannot be opened";
@@ -326,22 +353,22 @@ static const char *enter_grant(int fd, struct mpiio_grant_request *answer, uint6
     return why;
 }
 
-bool run_grant_ask(int fd)
+void run_grant_ask(int fd)
 {
     struct mpiio_grant_request request = {0};
     uint64_t nonce;
     struct known known;
     struct run_held held;
-    const char *why = "";
+    const char *why;
     int error = errno;
 
     if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home())
-        return false;
+        return;
     run_hold(&held);
     if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) {
         run_unhold(&held);
         errno = error;
-        return false;
+        return;
     }
     request.nonce = nonce;
     if (ioctl(fd, MPIIO_GRANT_ASK, &request) == 0) {
@@ -356,7 +383,6 @@ bool run_grant_ask(int fd)
     }
     run_unhold(&held);
     errno = error;
-    return why == NULL;
 }
 
 bool run_grant_holds(const struct run_open *open, uint32_t right)
@@ -385,6 +411,13 @@ void run_grant_wrote(struct run_open *open, int fd, int64_t end)
     while (known < (int64_t)st.stx_size &&
            !atomic_compare_exchange_weak(&open->known, &known, (int64_t)st.stx_size))
         continue;
+}
+
+bool run_grant_stored(int fd, int64_t offset, int64_t length)
+{
+    struct mpiio_grant_range range = {.offset = offset, .length = length};
+
+    return ioctl(fd, MPIIO_GRANT_WROTE, &range) == 0;
 }
 
 void run_grant_retire(struct run_open *open)

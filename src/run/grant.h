@@ -9,10 +9,9 @@ struct run_open;
 
 /*
  * Asks the daemon for a grant of the slice that was just opened as fd, and enters it in the table.
- * Costs almost nothing if fd is not a slice. Returns true if it is granted. Keeps errno.
- * Thread-safe.
+ * Costs almost nothing if fd is not a slice. Keeps errno. Thread-safe.
  */
-bool run_grant_ask(int fd);
+void run_grant_ask(int fd);
 
 /* Returns true if a right of the grant, one bit, still holds. Async-signal-safe. */
 bool run_grant_holds(const struct run_open *open, uint32_t right);
@@ -23,6 +22,13 @@ bool run_grant_holds(const struct run_open *open, uint32_t right);
  * Call it before the write returns. Thread-safe.
  */
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);
+
+/*
+ * Has the kernel invalidate the pages that show bytes of "shared", which were written at offset
+ * while the grant was revoked. Returns false and sets errno if the daemon does not answer.
+ * Async-signal-safe.
+ */
+bool run_grant_stored(int fd, int64_t offset, int64_t length);
 
 /* Ends all grants of the slice's shared file. Async-signal-safe. */
 void run_grant_retire(struct run_open *open);

@@ -15,7 +15,8 @@
 
 #include "core/base/grant.h"
 #include "core/base/guard.h"
-#include "core/slice.h"
+#include "core/base/positions.h"
+#include "core/slice_access.h"
 #include "descriptors.h"
 #include "grant.h"
 #include "hold.h"
@@ -60,7 +61,9 @@ void run_call_abandon(void)
         return;
     /* The call keeps its reference to open, so that what it has locked is never freed. */
     run_grant_retire(call->open);
-    if (call->offset >= 0 && call->writing)
+    if (call->offset >= 0 && call->writing && call->open->position != NULL)
+        run_grant_stored(call->fd, call->offset, (int64_t)call->length);
+    else if (call->offset >= 0 && call->writing)
         RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
     else if (call->offset >= 0 && call->here)
         RUN_NEXT(lseek64)(call->fd, -(off64_t)call->length, SEEK_CUR);
@@ -69,7 +72,8 @@ void run_call_abandon(void)
 
 /* Serving. */
 
-#define MOST      0x7ffff000 /* the maximum that Linux transfers in a call */
+#define MOST      0x7ffff000  /* the maximum that Linux transfers in a call */
+#define TAKE_MOST (512 << 10) /* longer calls on "shared" go to the mount, which cuts them */
 #define COPY_PART (256 << 10)
 #define COPY_MOST (8 << 20)
 
@@ -88,25 +92,28 @@ static size_t length_of(const struct iovec *parts, int count)
     return length;
 }
 
-/* Transfers the buffers in order. Returns the number of bytes, or an error if there are none. */
-static ssize_t move_bytes(const struct run_open *open, const struct iovec *parts, int count,
-                          int64_t offset, bool writing)
+/* Transfers the call's length in bytes, from its offset on, to or from its buffers in order.
+   Returns the number of bytes, or an error if there are none. */
+static ssize_t move_bytes(const struct run_call *call)
 {
-    ssize_t moved = 0;
+    struct mpiio_slice *slice = call->open->slice;
+    size_t moved = 0;
 
-    for (int i = 0; i < count; i++) {
-        ssize_t part = writing ? mpiio_slice_write(open->slice, parts[i].iov_base, parts[i].iov_len,
-                                                   offset + moved)
-                               : mpiio_slice_read(open->slice, parts[i].iov_base, parts[i].iov_len,
-                                                  offset + moved);
+    for (int i = 0; i < call->count && moved < call->length; i++) {
+        size_t rest = call->length - moved;
+        size_t length = call->parts[i].iov_len < rest ? call->parts[i].iov_len : rest;
+        void *buffer = call->parts[i].iov_base;
+        int64_t offset = call->offset + (int64_t)moved;
+        ssize_t part = call->writing ? mpiio_slice_write(slice, buffer, length, offset)
+                                     : mpiio_slice_read(slice, buffer, length, offset);
 
         if (part < 0)
-            return moved > 0 ? moved : part;
-        moved += part;
-        if ((size_t)part < parts[i].iov_len)
+            return moved > 0 ? (ssize_t)moved : part;
+        moved += (size_t)part;
+        if ((size_t)part < length)
             break;
     }
-    return moved;
+    return (ssize_t)moved;
 }
 
 static void count_served(bool writing, size_t bytes)
@@ -125,7 +132,7 @@ static bool move_at(const struct run_call *call, ssize_t *result)
         run_stats_fell_back(RUN_NOT_GIVEN);
         return false;
     }
-    *result = move_bytes(open, call->parts, call->count, call->offset, call->writing);
+    *result = move_bytes(call);
     if (*result < 0) {
         run_stats_fell_back(RUN_FAILED);
         return false;
@@ -169,6 +176,62 @@ static bool move_here(struct run_call *call, ssize_t *result)
 }
 
 /*
+ * Takes etypes for the call at the shared file pointer, and sets its offset and length. The pointer
+ * does not move if the mount must serve the call, or report its error: then returns false. Takes
+ * nothing at the end of the file.
+ */
+static bool take_etypes(struct run_call *call)
+{
+    struct mpiio_slice *slice = call->open->slice;
+    int64_t etype = vs_view_facts(mpiio_slice_view(slice))->etype_size;
+    int64_t count = (int64_t)call->length / etype, limit, first, got;
+
+    if (count == 0 || call->length > TAKE_MOST ||
+        (call->writing && (int64_t)call->length % etype != 0)) {
+        run_stats_fell_back(RUN_FLAGS);
+        return false;
+    }
+    limit = call->writing ? mpiio_slice_etypes(slice) : mpiio_slice_size(slice);
+    if (limit > 0 && !call->writing)
+        limit /= etype;
+    got = limit < 0 ? limit : mpiio_position_take(call->open->position, count, limit, &first);
+    if (got < 0 || (got == 0 && call->writing)) {
+        run_stats_fell_back(RUN_FAILED);
+        return false;
+    }
+    call->length = (size_t)(got * etype);
+    call->offset = first * etype;
+    return true;
+}
+
+/*
+ * Serves a call of "shared". Once its etypes are taken, the mount cannot serve it, because the
+ * mount would take others. So errors are final, and a write during which the grant was revoked is
+ * not repeated: the daemon has the kernel invalidate what it has read meanwhile.
+ */
+static bool move_shared(struct run_call *call, ssize_t *result)
+{
+    int error;
+
+    if (!take_etypes(call))
+        return false;
+    *result = call->length > 0 ? move_bytes(call) : 0;
+    error = *result < 0 ? (int)-*result : 0;
+    atomic_thread_fence(memory_order_seq_cst);
+    if (call->writing && !run_grant_holds(call->open, MPIIO_GRANT_WRITE) &&
+        !run_grant_stored(call->fd, call->offset, (int64_t)call->length))
+        error = errno;
+    call->offset = RUN_HERE; /* it is too late to abandon the call */
+    if (error == 0) {
+        count_served(call->writing, (size_t)*result);
+        return true;
+    }
+    errno = error;
+    *result = -1;
+    return true;
+}
+
+/*
  * Returns true if there is a file size limit. The mount applies it to the slice, but here it would
  * apply to the shared file. It may change at any time, so each write checks it.
  */
@@ -203,12 +266,15 @@ static bool is_allowed(const struct run_call *call)
 static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 {
     call->length = length_of(call->parts, call->count);
-    if (call->length == 0 || (offset < 0 && offset != RUN_HERE)) {
+    if (call->length == 0 || (offset < 0 && offset != RUN_HERE) ||
+        (offset >= 0 && call->open->position != NULL)) {
         run_stats_fell_back(RUN_FLAGS);
         return false;
     }
     if (!is_allowed(call))
         return false;
+    if (call->open->position != NULL)
+        return move_shared(call, result);
     if (offset == RUN_HERE)
         return move_here(call, result);
     call->offset = offset;

@@ -4,6 +4,7 @@
 
 load helper
 load nodes
+load under
 
 # records COUNT [RANKS]: makes f.dat with COUNT numbered records of 8 bytes. In s.json each rank has
 # all of them.
@@ -71,6 +72,7 @@ END
 }
 
 @test "shared: reads and writes whole etypes at the pointer, and cannot be sought" {
+    counts_requests
     records 1000
     mount_spec s.json
     /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
@@ -233,12 +235,95 @@ survive() {
     [ "$(timeout 300 head -c 8 m0/shared)" = 0000003 ]
 }
 
-@test "shared: is not granted to programs under mpiio-run" {
+@test "shared: programs under mpiio-run take records past the daemon, beside others" {
     records 10
     mount_spec s.json
-    [ "$(mpiio-run head -c 8 mnt/shared)" = 0000000 ]
-    [ "$(mpiio-run head -c 8 mnt/shared)" = 0000001 ]
-    jq -e '.grants == 0 and .shared_takes == 2' mnt/.mpiio/stats.json
+    [ "$(under head -c 8 mnt/shared)" = 0000000 ]
+    [ "$(head -c 8 mnt/shared)" = 0000001 ]
+    [ "$(under head -c 16 mnt/shared)" = $'0000002\n0000003' ]
+    [ "$(position)" = 4 ]
+    setfattr -n user.mpiio.shared_position -v 8 mnt/shared
+    [ "$(under head -c 80 mnt/shared)" = $'0000008\n0000009' ]
+    [ -z "$(under head -c 80 mnt/shared)" ]
+    jq -e '.grants == 4 and .shared_takes == 1' mnt/.mpiio/stats.json
+    served 4
+}
+
+@test "shared: under mpiio-run all calls are as on the mount" {
+    records 1000
+    mount_spec s.json
+    under /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
+    [ "$(counted reads)" -gt 0 ] && [ "$(counted writes)" -gt 0 ]
+    as_root umount mnt
+    records 0
+    mount_spec s.json
+    under /usr/bin/python3 "$topic" a_call_of_more
+    as_root umount mnt
+    # A stream reads as many records as the C library asks for.
+    records 2000
+    mount_spec s.json
+    under sort mnt/shared | cmp - f.dat
+    as_root umount mnt
+    # Another view, whose values are of the other byte order.
+    mpiio-mount --view 'broadcast on 4 of int as big-endian' f.dat mnt
+    rm counts
+    [ "$(under head -c 4 mnt/shared)" = 0000 ]
+    served 1
+}
+
+@test "shared: of eight processes, half of them under mpiio-run, each takes records in order" {
+    local i many=${MPIIO_TEST_RECORDS:-20000}
+    records "$many"
+    mount_spec s.json
+    for i in 0 1 2 3; do
+        under /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 0.0001 >"got$i" &
+        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 16 >"got$((i + 4))" &
+    done
+    wait
+    sort got? | cmp - f.dat
+    for i in got?; do
+        sort -c "$i"
+    done
+    [ "$(position)" = "$many" ]
+    [ $(($(counted reads) - 4 + $(jq .shared_takes mnt/.mpiio/stats.json))) -gt $((many / 2)) ]
+    served 4
+}
+
+@test "shared: eight processes write whole records, half of them under mpiio-run" {
+    printf '' >f.dat
+    echo '{"viewspec": 1, "file": "f.dat", "view": {"disp": 3, "etype": "byte"}}' >s.json
+    mount_spec s.json
+    local i many=${MPIIO_TEST_RECORDS:-10000}
+    for i in 0 2 4 6; do
+        under /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$i" "$((many / 8))" &
+        /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$((i + 1))" "$((many / 8))" &
+    done
+    wait
+    tail -c +4 f.dat >all
+    /usr/bin/python3 "$top/tests/pointers/put.py" --check all 8 "$((many / 8))"
+    served 4
+}
+
+@test "shared: a program that is killed between taking and writing leaves a hole of its own" {
+    records 0
+    mount_spec s.json
+    echo aaaaaaa >mnt/shared
+    run -137 strace -qq -o calls -e inject=pwrite64:signal=KILL \
+        mpiio-run dd if=/dev/urandom of=mnt/shared bs=24 count=1 status=none
+    under sh -c 'echo bbbbbbb >mnt/shared'
+    echo ccccccc >mnt/shared
+    cmp f.dat <(echo aaaaaaa; head -c 24 /dev/zero; echo bbbbbbb; echo ccccccc)
+}
+
+# The writer has taken its record and waits in the kernel before it writes it, while a reader maps
+# the page and revokes the grant. A writer that is not stopped in time proves nothing.
+@test "shared: a write during which the grant is revoked is seen in mappings, and takes once" {
+    records 10
+    mount_spec s.json -o passthrough=off
+    /usr/bin/python3 "$topic" revoked 2>counts
+    [ "$(counted writes)" = 1 ]
+    [ "$(position)" = 1 ]
+    [ "$(cat f.dat)" = "$(echo aaaaaaa; seq -f %07.0f 1 9)" ]
 }
 
 @test "shared: writers do not wait for each other in the kernel" {

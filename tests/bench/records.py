@@ -17,9 +17,10 @@ def record_spec(bench, path, processes):
     return spec
 
 
-def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
+def run_records(bench, _setting, action, nodes=0, processes=8, share=1, under=False):
     """Returns records a second. nodes: 0 for MPI's own functions, else the number of nodes with
-    mounts. share: how many records each process writes in a round, in order."""
+    mounts. share: how many records each process writes in a round, in order. under: the processes
+    run under mpiio-run."""
     path = bench.words_file("records.dat", bench.records * RECORD) if action == "take" \
         else bench.fresh("put.dat")
     command = ("bench-records", action, bench.records, share, path)
@@ -27,7 +28,7 @@ def run_records(bench, _setting, action, nodes=0, processes=8, share=1):
         seconds = bench.mpi(*command, ranks=processes)
     elif nodes == 1:
         with bench.mounted(record_spec(bench, path, processes)) as point:
-            seconds = bench.mpi(*command, point, ranks=processes)
+            seconds = bench.mpi(*command, point, ranks=processes, under=under)
     else:
         bench.program_of_build("../../src/engine/mpiio-engine-mpich",
                                "mpiio-engine-mpich is not built (libmpich-dev)")
@@ -61,8 +62,10 @@ ACTIONS = {
 
 def record_runners():
     """Returns a runner for each action, by MPI and through mounts on one node, on four, and on
-    hosts."""
+    hosts; and for `shared`, under mpiio-run."""
     return {f"{name}_{how}": partial(run_records, nodes=nodes, **action)
             for name, action in ACTIONS.items()
             for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))} | \
-        {f"{name}_hosts": partial(run_on_hosts, **action) for name, action in ACTIONS.items()}
+        {f"{name}_hosts": partial(run_on_hosts, **action) for name, action in ACTIONS.items()} | \
+        {f"{name}_under": partial(run_records, nodes=1, under=True, **ACTIONS[name])
+         for name in ("take", "put")}

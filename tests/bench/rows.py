@@ -234,9 +234,11 @@ def records():
                        ("put", "8 append records: write_shared"),
                        ("ordered", "8 in order, 100 a round: write_ordered"),
                        ("ordered_two", "2 in order, 1 a round: write_ordered")):
-        for nodes, how in (("", "mount"), ("4 nodes, ", "nodes")):
-            rows.append(Row("P18", nodes + what, RECORDS, mount(f"{name}_{how}.rate"),
-                            f"{name}_romio.rate", "rec/s"))
+        columns = mount(f"{name}_mount.rate")
+        if name in ("take", "put"):
+            columns |= under(f"{name}_under.rate", 2)
+        for nodes, ways in (("", columns), ("4 nodes, ", mount(f"{name}_nodes.rate"))):
+            rows.append(Row("P18", nodes + what, RECORDS, ways, f"{name}_romio.rate", "rec/s"))
         rows.append(Row("P18", f"four clients of GlusterFS, {what.split(':')[0]}", RECORDS,
                         {"hosts": Column(f"{name}_hosts.rate")}, None, "rec/s"))
     return rows

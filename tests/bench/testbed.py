@@ -402,10 +402,12 @@ class Testbed:
             raise Unavailable(without)
         return path
 
-    def mpi(self, name, *words, ranks=1):
-        """Returns the output of a program of tests/bench, started as an MPI job."""
+    def mpi(self, name, *words, ranks=1, under=False):
+        """Returns the output of a program of tests/bench, started as an MPI job; under: each
+        process under mpiio-run."""
         binary = self.program_of_build(name, "mpich is not installed (libmpich-dev)")
-        return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, binary, *words)
+        command = (BUILD / "src/run/mpiio-run", binary) if under else (binary,)
+        return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, *command, *words)
 
     def romio(self, *words, ranks=1):
         """Returns the output of tests/bench/romio.c."""

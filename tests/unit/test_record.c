@@ -61,7 +61,7 @@ static void begin_node(struct node *node, int number, uint8_t mount)
         .shared = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()},
         .timeout = LIMIT};
     mpiio_record_init(&node->record);
-    assert_int_equal(mpiio_state_init(&node->state, VIEWS, start, number, NODES, 4), 0);
+    assert_int_equal(mpiio_state_init(&node->state, VIEWS, start, NULL, number, NODES, 4), 0);
 }
 
 static void end_node(struct node *node)

@@ -158,7 +158,7 @@ TEST(the_state_is_the_models)
 
         srand(seed);
         model = (struct model){.ranks = 1 + (int)seed % 9, .position = start[1]};
-        assert_int_equal(mpiio_state_init(&made, 2, start, 1, NODES, model.ranks), 0);
+        assert_int_equal(mpiio_state_init(&made, 2, start, NULL, 1, NODES, model.ranks), 0);
         for (int i = 0; i < 1000; i++) {
             one_step(&model, &made);
             compare(&model, &made);
@@ -178,7 +178,7 @@ TEST(many_ranks)
     struct mpiio_state made;
     const struct mpiio_turns_view *view;
 
-    assert_int_equal(mpiio_state_init(&made, 1, &start, 0, 2, ranks), 0);
+    assert_int_equal(mpiio_state_init(&made, 1, &start, NULL, 0, 2, ranks), 0);
     view = &made.turns.view[0];
     for (int64_t i = opened; i > 0; i--) {
         assert_int_equal(mpiio_turns_next(&made.turns, 0, 10 * i - 1), 10 * i - 1);
@@ -210,7 +210,7 @@ TEST(entries_out_of_range_are_refused)
     };
     struct mpiio_state made;
 
-    assert_int_equal(mpiio_state_init(&made, 2, start, 0, 2, 3), 0);
+    assert_int_equal(mpiio_state_init(&made, 2, start, NULL, 0, 2, 3), 0);
     mpiio_turns_advance(&made.turns, 0, 4);
     assert_int_equal(mpiio_turns_open(&made.turns, 0, 4, 1), 0);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)

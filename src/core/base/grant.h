@@ -21,7 +21,8 @@
  *   bytes, and reads the file after that.
  * - The program writes to the file, and then checks that the grant still holds. If it does not, the
  *   program writes the same bytes through the mount before its call returns, and the daemon has the
- *   kernel invalidate the pages, which may have been filled before.
+ *   kernel invalidate the pages, which may have been filled before. (MPIIO_GRANT_WROTE is for
+ *   writes that cannot be repeated.)
  *
  * The program must not believe the answer to the ioctl, since the descriptor may belong to another
  * user's filesystem. The answer only says where the page is, and which slot of the page has the
@@ -49,6 +50,10 @@ struct mpiio_grant_mount {
     uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
     uint32_t narrow;        /* enum mpiio_narrow */
     uint32_t coherence;     /* enum mpiio_coherence */
+    /* the daemon, its descriptor of the positions (positions.h), and their inode number; -1: the
+       mount has none */
+    int32_t process, positions;
+    uint64_t positions_inode, count; /* number of positions */
     char file[MPIIO_GRANT_PATH_MAX];
 };
 
@@ -59,8 +64,12 @@ struct mpiio_grant {
     uint32_t cut; /* 1: the slice was truncated and has a mark (MPIIO_GRANT_MARK) */
     /* index of the view; the number of views stands for all bytes of an assembled file */
     uint64_t view;
-    int64_t rank;
+    int64_t rank; /* or MPIIO_GRANT_SHARED */
 };
+
+/* Stands for a rank: the file is the view's "shared", whose calls begin at the position with the
+   view's index (positions.h). */
+#define MPIIO_GRANT_SHARED INT64_C(-1)
 
 /* A grant, and the nonce of the request that it answers. The nonce is 0 while the daemon writes
    the grant. */
@@ -101,6 +110,17 @@ struct mpiio_grant_request {
  * before it writes through the mount again. From then on it writes through the mount only.
  */
 #define MPIIO_GRANT_MARK _IOWR('m', 0x62, int64_t)
+
+/*
+ * Reports a write to "shared" during which the right to write was revoked. Bytes of other files go
+ * through the mount again, but here the mount would take other etypes. Returns once the kernel has
+ * invalidated the pages that show the bytes.
+ */
+struct mpiio_grant_range {
+    int64_t offset, length; /* of the slice */
+};
+
+#define MPIIO_GRANT_WROTE _IOW('m', 0x63, struct mpiio_grant_range)
 
 /*
  * Creates a page of the mount, with a copy of the spec's text, in memory that no other process can
