@@ -97,14 +97,19 @@ def revoked():
     writer = subprocess.Popen(["strace", "-f", "-qq", "-o", "calls", "-e",
                                "inject=pwrite64:delay_enter=2s", "mpiio-run", "-s", sys.executable,
                                "-c", """import os
-assert os.write(os.open("mnt/shared", os.O_WRONLY), b"aaaaaaa\\n") == 8"""])
+assert os.write(os.open("mnt/shared", os.O_WRONLY), b"aaaaaaa\\n") == 8
+os.write(1, b"written")
+os.read(0, 1) # the close would invalidate the pages, too"""],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     while os.getxattr("mnt/shared", "user.mpiio.shared_position") == b"0":
         assert writer.poll() is None
         time.sleep(0.01)
     view = mmap.mmap(os.open("mnt/rank1", os.O_RDONLY), 16, mmap.MAP_SHARED, mmap.PROT_READ)
     before = view[:8]
-    assert writer.wait() == 0
-    assert view[:8] == b"aaaaaaa\n", (before, view[:8])
+    assert writer.stdout.read(7) == b"written"
+    after = view[:8]
+    writer.stdin.close()
+    assert writer.wait() == 0 and after == b"aaaaaaa\n", (before, after)
 
 
 def side():
