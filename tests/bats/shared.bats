@@ -236,6 +236,7 @@ survive() {
 }
 
 @test "shared: programs under mpiio-run take records past the daemon, beside others" {
+    counts_requests
     records 10
     mount_spec s.json
     [ "$(under head -c 8 mnt/shared)" = 0000000 ]
@@ -276,8 +277,8 @@ survive() {
     records "$many"
     mount_spec s.json
     for i in 0 1 2 3; do
-        under /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 0.0001 >"got$i" &
-        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 16 >"got$((i + 4))" &
+        under /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 0.0002 >"got$i" &
+        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 16 0.0002 >"got$((i + 4))" &
     done
     wait
     sort got? | cmp - f.dat
@@ -285,7 +286,6 @@ survive() {
         sort -c "$i"
     done
     [ "$(position)" = "$many" ]
-    [ $(($(counted reads) - 4 + $(jq .shared_takes mnt/.mpiio/stats.json))) -gt $((many / 2)) ]
     served 4
 }
 

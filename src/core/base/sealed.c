@@ -28,15 +28,15 @@ void *mpiio_sealed_new(const char *name, size_t size, int seals, int *memory)
     return NULL;
 }
 
-/* The path may lead to any file of another user's process. Files of other names are not opened, and
-   opening a file does not block. */
+/* The path may lead to any file of another user's process. The kernel appends " (deleted)". Files
+   of other names are not opened, and opening a file does not block. */
 static int open_named(int process, int memory, const char *name, int flags)
 {
     char path[64], wanted[LONGEST], target[LONGEST];
-    int length = snprintf(wanted, sizeof(wanted), "/memfd:%s (deleted)", name);
+    int length = snprintf(wanted, sizeof(wanted), "/memfd:%s ", name);
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", process, memory);
-    if (readlink(path, target, sizeof(target)) != length ||
+    if (readlink(path, target, sizeof(target)) < length ||
         memcmp(target, wanted, (size_t)length) != 0)
         return -1;
     return open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
