@@ -82,7 +82,8 @@ static void drop_written(struct fs_session *session, fuse_req_t request, fuse_in
 
 /*
  * Handles requests of mpiio-run's library. All other commands, such as those for terminals, fail
- * with ENOTTY.
+ * with ENOTTY. A request for a grant of a file that has none fails otherwise: by ENOTTY, the
+ * library recognizes filesystems without grants.
  */
 void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argument,
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
@@ -95,7 +96,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     (void)argument;
     fs_count(session, FS_OTHER);
     if ((flags & FUSE_IOCTL_DIR) != 0 || !handle->ops->grantable) {
-        fuse_reply_err(request, ENOTTY);
+        fuse_reply_err(request, command == MPIIO_GRANT_ASK ? ENODATA : ENOTTY);
         return;
     }
     if (command == MPIIO_GRANT_MARK && in_size == sizeof(int64_t) && out_size >= sizeof(int64_t) &&

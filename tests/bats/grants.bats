@@ -46,6 +46,13 @@ END
     served 1
 }
 
+@test "grants: a program that has opened another file of the mount gets them, too" {
+    scatter_spec
+    mount_spec s.json
+    under cat "$mnt/.mpiio/stats.json" "$mnt/rank0" | tail -c 8 | cmp - <(tail -c 8 "$mnt/rank0")
+    served 1
+}
+
 @test "grants: a reader with pages in the kernel sees each of 10000 writes" {
     two_views_spec
     mount_spec t.json
