@@ -326,6 +326,18 @@ survive() {
     [ "$(cat f.dat)" = "$(echo aaaaaaa; seq -f %07.0f 1 9)" ]
 }
 
+@test "shared: a program under mpiio-run takes nothing once the daemon is killed, or the mode atomic" {
+    records 10
+    mount_spec s.json
+    under /usr/bin/python3 "$topic" kills_daemon
+    cmp f.dat <(echo aaaaaaa; seq -f %07.0f 1 9)
+    [ "$(counted writes)" = 1 ]
+    as_root umount -l mnt
+    mount_spec s.json -o atomic
+    [ "$(under head -c 8 mnt/shared)" = aaaaaaa ]
+    grep -q 'not granted: atomic mode' counts
+}
+
 @test "shared: writers do not wait for each other in the kernel" {
     records 100
     mount_spec s.json -o atomic

@@ -5,6 +5,7 @@ import fcntl
 import json
 import mmap
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -110,6 +111,22 @@ os.read(0, 1) # the close would invalidate the pages, too"""],
     after = view[:8]
     writer.stdin.close()
     assert writer.wait() == 0 and after == b"aaaaaaa\n", (before, after)
+
+
+def kills_daemon():
+    daemon = json.load(open("mnt/.mpiio/stats.json"))["pid"]
+    file = os.open("mnt/shared", os.O_RDWR)
+    assert os.write(file, b"aaaaaaa\n") == 8
+    os.kill(daemon, signal.SIGKILL)
+    while os.path.exists(f"/proc/{daemon}/fd/0"):
+        time.sleep(0.01)
+    for call, argument in (os.read, 8), (os.write, b"bbbbbbb\n"):
+        try:
+            call(file, argument)
+        except OSError as error:
+            assert error.errno == errno.ENOTCONN, error
+        else:
+            raise AssertionError(call)
 
 
 def side():
