@@ -232,6 +232,14 @@ way() {
     way jump
 }
 
+@test "run: a handler that leaves writes to shared by siglongjmp loses no record that was written" {
+    echo '{"viewspec": 1, "file": "t.dat", "view": {"etype": {"type": "contiguous", "count": 65536, "oldtype": "byte"}}}' >t.json
+    : >t.dat
+    mount_spec t.json
+    under timeout -s KILL 300 "$MPIIO_BUILD/tests/run/run-ways" take "$mnt/shared" t.dat
+    [ "$(counted granted)" -eq 100 ]
+}
+
 @test "run: children of a process with threads use its streams" {
     way fork
 }

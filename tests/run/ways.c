@@ -126,6 +126,47 @@ static void jump_out(void)
     MUST(open("/dev/null", O_RDONLY) < 20);
 }
 
+/* The same in writes of records at the shared file pointer. Each record has its number in all
+   words. Records whose write has returned are there, whole and in order. */
+#define RECORD_WORDS 8192
+
+static long written; /* the last record whose write has returned */
+
+static void put_until_jump(int fd, int microseconds)
+{
+    static long record[RECORD_WORDS];
+
+    if (sigsetjmp(back, 1) != 0)
+        return;
+    atomic_store(&jumps, true);
+    interrupt_in(microseconds);
+    while (true) {
+        for (int i = 0; i < RECORD_WORDS; i++)
+            record[i] = written + 1;
+        MUST(write(fd, record, sizeof(record)) == sizeof(record));
+        written++;
+    }
+}
+
+static void jump_out_of_takes(void)
+{
+    static long record[RECORD_WORDS];
+    long next = 1;
+    int fd = -1;
+
+    signal(SIGALRM, jump);
+    for (int i = 0; i < 100; i++) {
+        close(fd);
+        fd = open(slice, O_WRONLY);
+        put_until_jump(fd, 1 + i * 50);
+        atomic_store(&jumps, false);
+    }
+    fd = open(shared, O_RDONLY);
+    while (read(fd, record, sizeof(record)) == sizeof(record))
+        next += record[0] == next && memcmp(record, record + 1, sizeof(record) - 8) == 0;
+    MUST(next > written);
+}
+
 /* A process with several threads forks, and its children use a stream. */
 
 static atomic_bool over;
@@ -384,7 +425,7 @@ int main(int argc, char **argv)
         void (*go)(void);
     } ways[] = {{"cancel", cancel},   {"jump", jump_out}, {"fork", fork_threads},
                 {"lock", lock_files}, {"wide", wide},     {"reopen", reopen},
-                {"bus", bus},         {"ranges", ranges}};
+                {"bus", bus},         {"ranges", ranges}, {"take", jump_out_of_takes}};
 
     MUST(argc == 4);
     slice = argv[2];
