@@ -1,0 +1,75 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: MIT
+# scripts/mutate, on a project of one source and one test.
+
+load helper
+
+# made_up: makes a project in p. Its test does not execute half(), and does not look at values over
+# most.
+made_up() {
+    mkdir -p p/src p/tests
+    cp -r "$top/tests/mutate" p/tests/
+    cat >p/meson.build <<'END'
+project('p', 'c')
+test('clamp', executable('test_clamp', 'src/clamp.c', 'tests/test_clamp.c'))
+END
+    printf "option('%s', type: 'feature')\n" man python >p/meson_options.txt
+    cat >p/src/clamp.c <<'END'
+int half(int value);
+int clamp(int value, int least, int most);
+
+int half(int value)
+{
+    return value / 2;
+}
+
+static int smaller(int one, int two)
+{
+    return one < two ? one : two;
+}
+
+int clamp(int value, int least, int most)
+{
+    if (value < least)
+        value = least;
+    most = most + 0;
+    return smaller(value, most + /* no gap */ 0);
+}
+END
+    cat >p/tests/test_clamp.c <<'END'
+int clamp(int value, int least, int most);
+
+int main(void)
+{
+    return clamp(5, 0, 9) != 5 || clamp(-5, 0, 9) != 0;
+}
+END
+    cat >p/tests/mutate/explained.txt <<'END'
+# comment
+src/clamp.c | most = most + 0; | constant: 0 -> 1 | the test is bad on purpose
+END
+    git -C p init -q
+    git -C p add .
+}
+
+@test "mutate: kills what tests check; reports survivors, uncovered lines and equal objects" {
+    made_up
+    run -1 as_root "$PWD/p/tests/mutate/mutate.py" --work "$PWD/work" src/clamp.c
+    echo "$output"
+    grep -vE '^(clamp: |src/clamp.c: )' <<<"$output" | sed 's/   .*//' >got
+    diff - got <<'END'
+uncovered: src/clamp.c:6: arithmetic: / -> *
+uncovered: src/clamp.c:6: constant: 2 -> 3
+alike: src/clamp.c:11: comparison: < -> <=
+alike: src/clamp.c:16: constant: 1 -> 0
+END
+    [[ ${lines[-1]} == "src/clamp.c: "* ]]
+}
+
+@test "mutate: --list prints mutants of a directory, a sample of a seed is always the same" {
+    run -0 "$top/scripts/mutate" --list --sample 20 --seed 3 src/cluster viewspec/map/find.c:1
+    [ "${#lines[@]}" = 20 ]
+    run -2 "$top/scripts/mutate"
+    run -1 "$top/scripts/mutate" --list nowhere
+    [ "$output" = "mutate: nowhere: no such file or directory of the tree" ]
+}

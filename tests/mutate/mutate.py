@@ -1,0 +1,254 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Mutates sources and runs the tests that cover them: scripts/mutate --help."""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+
+from mutations import apply, describe, mutations  # noqa: E402
+
+DESCRIPTION = """\
+Applies single mutations to C sources (a comparison, an operator or a constant changed, a statement
+dropped, two arguments swapped, a condition negated), builds each mutant, and runs the C programs of
+the tests that execute the changed line, until one fails. Prints the mutants that survive. They show
+what no test checks.
+"""
+
+EPILOG = """\
+The work is done in a copy of the tree, with its own build. A mutant that does not compile, or that
+gcc -O2 compiles to the same object, does not count. tests/mutate/explained.txt lists survivors that
+no test can kill or should, with the reasons. Run it as root (the tests run in a process namespace of their
+own). Exit status: 0 if at least --goal percent were killed, 1 otherwise, 2 wrong usage.
+"""
+
+# Runs a test so that nothing of it remains, and nothing outside can be killed.
+CAGE = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "prlimit", "--core=0",
+        "--fsize=8589934592", "--"]
+
+LONGEST = 60  # seconds; tests that take longer are left out
+
+Test = collections.namedtuple("Test", "name command environment folder seconds")
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="mutate", description=DESCRIPTION, epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("paths", nargs="+", metavar="PATH[:LINE]", help="a directory or a source")
+    parser.add_argument("--sample", type=int, metavar="N",
+                        help="so many mutants of each PATH, drawn at random (all)")
+    parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+    parser.add_argument("--list", action="store_true", help="only print the mutants")
+    parser.add_argument("--goal", type=float, default=90, metavar="PERCENT", help="(90)")
+    parser.add_argument("--work", type=pathlib.Path, metavar="DIR",
+                        help="keep the copy, its build and the coverage there, for the next time")
+    return parser.parse_args()
+
+
+class Tree:
+    """A copy of the sources, its build, and what each test covers."""
+
+    def __init__(self, folder):
+        self.top, self.build = folder / "tree", folder / "build"
+        self.profiles, self.cover = folder / "profiles", folder / "cover.json"
+        files = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, stdout=subprocess.PIPE, check=True).stdout
+        self.top.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["rsync", "-a", "--checksum", "--from0", "--files-from=-", f"{TOP}/", self.top],
+                       input=files, check=True)
+        if not (self.build / "build.ninja").exists():
+            quiet("meson", "setup", self.build, self.top, "--optimization=g", "-Db_ndebug=false",
+                  "-Db_coverage=true", "-Dman=disabled", "-Dpython=disabled")
+        self.commands = {}
+        for entry in json.loads((self.build / "compile_commands.json").read_text()):
+            path = (self.build / entry["file"]).resolve()
+            self.commands.setdefault(path, shlex.split(entry["command"]))
+
+    def parse(self, path):
+        """Returns the mutations of a source; none if it is not built."""
+        source = self.top / path
+        options = [f"-I{self.build / word[2:]}" if word.startswith("-I") else word
+                   for word in self.commands.get(source, ()) if word[:2] in ("-I", "-D") or word[:4] == "-std"]
+        library = subprocess.run(["gcc", "-print-file-name=include"], stdout=subprocess.PIPE, text=True, check=True)
+        return mutations(source, [*options, f"-I{library.stdout.strip()}"]) if options else []
+
+    def tests(self):
+        listed = subprocess.run(["meson", "introspect", "--tests", self.build],
+                                stdout=subprocess.PIPE, check=True).stdout
+        for test in json.loads(listed):
+            yield Test(test["name"], test["cmd"], test["env"], test["workdir"] or str(self.build), 0)
+
+    def run(self, test, limit, profile):
+        """Returns whether the test passes, and the seconds that it took."""
+        environment = {**os.environ, **test.environment, "GCOV_PREFIX": str(profile)}
+        start = time.monotonic()
+        with subprocess.Popen([*CAGE, *test.command], cwd=test.folder, env=environment, start_new_session=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            try:
+                passes = process.wait(limit) == 0
+            except subprocess.TimeoutExpired:
+                passes = False
+                os.killpg(process.pid, signal.SIGKILL)
+        return passes, time.monotonic() - start
+
+    def coverage(self):
+        """Builds. Returns for each source, by line, the tests that execute it, the fastest first."""
+        quiet("ninja", "-C", self.build)
+        if self.cover.exists() and self.cover.stat().st_mtime > (self.build / "build.ninja").stat().st_mtime:
+            kept = json.loads(self.cover.read_text())
+            return {path: {int(line): [Test(*test) for test in tests] for line, tests in lines.items()}
+                    for path, lines in kept.items()}
+        found = collections.defaultdict(lambda: collections.defaultdict(list))
+        for test in self.tests():
+            profile = self.profiles / test.name
+            passes, seconds = self.run(test, LONGEST, profile)
+            print(f"{test.name}: {seconds:.1f} s" + ", left out" * (not passes), file=sys.stderr, flush=True)
+            if passes:
+                for path, line in self.executed(profile):
+                    found[path][line].append(test._replace(seconds=seconds))
+            shutil.rmtree(profile, ignore_errors=True)
+        for lines in found.values():
+            for tests in lines.values():
+                tests.sort(key=lambda test: test.seconds)
+        self.cover.write_text(json.dumps(found))
+        return found
+
+    def executed(self, profile):
+        """Returns the (source, line) that a test executed, as gcov finds them."""
+        lines = set()
+        for counts in profile.rglob("*.gcda"):
+            notes = pathlib.Path("/") / counts.relative_to(profile).with_suffix(".gcno")
+            shutil.copy(notes, counts.with_suffix(".gcno"))
+            done = subprocess.run(["gcov", "--json-format", "--stdout", counts], cwd=self.build,
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+            for file in (file for part in done.stdout.splitlines() for file in json.loads(part)["files"]):
+                path = (self.build / file["file"]).resolve()
+                if path.is_relative_to(self.top):
+                    name = str(path.relative_to(self.top))
+                    lines |= {(name, line["line_number"]) for line in file["lines"] if line["count"]}
+        return lines
+
+    def program(self, test):
+        """Returns ninja's names of the programs and libraries that a test runs."""
+        return [os.path.relpath(word, self.build) for word in test.command if word.startswith(f"{self.build}/")]
+
+    def compiles_alike(self, path, text):
+        """Returns whether gcc -O2 makes the same object of the source and of the mutant's text."""
+        command, skip = [], False
+        for word in self.commands[self.top / path]:
+            if skip or word in ("-MQ", "-MF", "-o", "-c"):
+                skip = not skip and word != "-c"
+            elif word not in ("--coverage", "-Og", "-g", "-MD") and not word.endswith(".c"):
+                command.append(word)
+        objects = []
+        for source in (text, (self.top / path).read_bytes()):
+            (self.top / path).write_bytes(source)
+            output = self.build / "alike.o"
+            subprocess.run([*command, "-O2", "-g0", "-DNDEBUG", "-w", "-c", self.top / path, "-o", output],
+                           cwd=self.build, check=True)
+            objects.append(output.read_bytes())
+        return objects[0] == objects[1]
+
+
+def quiet(*command):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(f"mutate: {shlex.join(map(str, command))}:\n{done.stdout}")
+
+
+def try_mutant(tree, path, mutation, tests):
+    """Returns what becomes of a mutant: killed, survived, uncovered, alike, or invalid."""
+    source = tree.top / path
+    original = source.read_bytes()
+    mutant = apply(original, mutation)
+    result = "survived" if tests else "uncovered"
+    source.write_bytes(mutant)
+    try:
+        for test in tests:
+            built = subprocess.run(["ninja", "-C", tree.build, *tree.program(test)], stdout=subprocess.DEVNULL)
+            if built.returncode:
+                return "invalid"
+            if not tree.run(test, 10 + 10 * test.seconds, tree.profiles)[0]:
+                return f"killed by {test.name}"
+    finally:
+        source.write_bytes(original)
+    try:
+        return "alike" if tree.compiles_alike(path, mutant) else result
+    except subprocess.CalledProcessError:
+        return "invalid"
+    finally:
+        source.write_bytes(original)
+
+
+def explanations():
+    """Returns the (source, text of the line, mutation) of the survivors that are explained."""
+    parts = [line.split(" | ") for line in (HERE / "explained.txt").read_text().splitlines()
+             if line and not line.startswith("#")]
+    return {(path, line.strip(), mutation.strip()) for path, line, mutation, _ in parts}
+
+
+def chosen(tree, options):
+    """Yields (source, mutation) of each PATH, sampled."""
+    for word in options.paths:
+        name, _, line = word.partition(":")
+        path = TOP / name
+        if not path.exists():
+            sys.exit(f"mutate: {name}: no such file or directory of the tree")
+        sources = [path] if path.is_file() else sorted(path.glob("*.c"))
+        found = [(str(source.relative_to(TOP)), mutation) for source in sources
+                 for mutation in tree.parse(source.relative_to(TOP))
+                 if not line or mutation.line == int(line)]
+        if options.sample and options.sample < len(found):
+            found = sorted(random.Random(f"{options.seed} {name}").sample(found, options.sample))
+        yield name, found
+
+
+def work_on(tree, name, found, cover):
+    """Tries the mutants of a PATH; prints survivors and a summary. Returns the percentage killed."""
+    counts, kinds, explained = collections.Counter(), collections.Counter(), explanations()
+    start = time.monotonic()
+    for path, mutation in found:
+        text = (tree.top / path).read_bytes()
+        line = text.splitlines()[mutation.line - 1].decode().strip()
+        what = describe(text, mutation)
+        result = try_mutant(tree, path, mutation, cover.get(path, {}).get(mutation.line, []))
+        if result in ("survived", "uncovered") and (path, line, what) in explained:
+            result = "explained"
+        print(f"{result}: {path}:{mutation.line}: {what}    {line}", flush=True)
+        counts[result.split()[0]] += 1
+        kinds[mutation.kind, result.split()[0]] += 1
+    judged = counts["killed"] + counts["survived"] + counts["uncovered"]
+    percent = 100 * counts["killed"] / judged if judged else 100
+    print(f"{name}: {counts['killed']} of {judged} killed ({percent:.1f} %), {counts['survived']} survived, "
+          f"{counts['uncovered']} uncovered; {counts['explained']} explained, {counts['alike']} compile alike, "
+          f"{counts['invalid']} do not compile; {time.monotonic() - start:.0f} s", flush=True)
+    return percent
+
+
+def main():
+    options = arguments()
+    folder = options.work or pathlib.Path(os.environ["MUTATE_WORK"])
+    tree = Tree(folder.resolve())
+    parts = list(chosen(tree, options))
+    if options.list:
+        for path, mutation in (each for _, found in parts for each in found):
+            print(f"{path}:{mutation.line}: {describe((tree.top / path).read_bytes(), mutation)}")
+        return 0
+    cover = tree.coverage()
+    return int(min(work_on(tree, name, found, cover) for name, found in parts) < options.goal)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
