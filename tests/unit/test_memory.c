@@ -9,6 +9,8 @@
 #include "core/load.h"
 #include "slice_fixture.h"
 #include "made_up.h"
+#include "viewspec/map/assembly.h"
+#include "viewspec/map/cover.h"
 
 /* The allocations that succeed before one fails. If negative, none fails. */
 static long countdown = -1;
@@ -189,6 +191,90 @@ TEST(conversions)
     vs_view_unref(view);
     mpiio_store_close(store);
     close(fd);
+}
+
+/* More members than an assembly searches one by one. All but the last overlap or are too short. */
+#define MEMBERS 100
+
+/* Returns 0 or a negative errno of assembling the views, checking them and finding the first
+   bytes. */
+static int assemble(struct vs_view *const *views, bool overlap)
+{
+    struct vs_assembly *assembly = vs_assembly_new(false);
+    struct vs_assembly_fault fault;
+    struct vs_assembly_part *parts = NULL;
+    size_t count;
+    int error = assembly != NULL ? 0 : -ENOMEM;
+
+    for (int i = 0; i < MEMBERS && error == 0; i++)
+        error = vs_assembly_add(assembly, views[overlap ? i / 2 * 2 : i], i % 2 ? 8 : 16);
+    if (error == 0) {
+        vs_assembly_finish(assembly);
+        error = vs_assembly_check(assembly, &fault);
+    }
+    if (error == 0) {
+        assert_int_equal(fault.kind, overlap ? VS_ASSEMBLY_OVERLAP : VS_ASSEMBLY_SHORT);
+        error = vs_assembly_parts(assembly, 0, 1000, &parts, &count);
+    }
+    if (error == 0)
+        assert_int_equal(count, MEMBERS);
+    free(parts);
+    vs_assembly_free(assembly);
+    return error;
+}
+
+/* Returns 0 or a negative errno of covering the file by views whose periods do not fit together. */
+static int cover(struct vs_view *const *views)
+{
+    struct vs_cover *sum = vs_cover_new();
+    struct vs_cover_result result;
+    int error = sum != NULL ? 0 : -ENOMEM;
+
+    for (int i = 0; i < 3 && error == 0; i++)
+        error = vs_cover_add(sum, vs_view_map(views[i]), 1);
+    if (error == 0)
+        error = vs_cover_compute(sum, VS_COVER_STEPS, &result);
+    vs_cover_free(sum);
+    return error;
+}
+
+/* Fails each allocation of an assembly, or of a cover if kind is 2. */
+static long fail_each_of(struct vs_view *const *views, int kind)
+{
+    for (long n = 0;; n++) {
+        int error;
+
+        countdown = n;
+        error = kind == 2 ? cover(views) : assemble(views, kind == 1);
+        if (countdown >= 0) {
+            countdown = -1;
+            assert_int_equal(error, 0);
+            return n;
+        }
+        assert_true(error == 0 || error == -ENOMEM);
+    }
+}
+
+TEST(assemblies_and_covers)
+{
+    struct vs_view *members[MEMBERS], *loops[3];
+
+    for (int i = 0; i < MEMBERS; i++)
+        members[i] = make_view("\"disp\": %d, \"filetype\": {\"type\": \"vector\", \"count\": 2, "
+                               "\"blocklength\": 8, \"stride\": %d}",
+                               8 * i, 8 * MEMBERS);
+    for (int i = 0; i < 3; i++)
+        loops[i] = make_view(
+            "\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": %d, \"oldtype\": "
+            "{\"type\": \"indexed_block\", \"blocklength\": 2, \"displacements\": [0, 5, %d]}}",
+            30 + i * i, 12 + 3 * i);
+    assert_true(fail_each_of(members, 0) > 10);
+    assert_true(fail_each_of(members, 1) > 10);
+    assert_true(fail_each_of(loops, 2) > 3);
+    for (int i = 0; i < MEMBERS; i++)
+        vs_view_unref(members[i]);
+    for (int i = 0; i < 3; i++)
+        vs_view_unref(loops[i]);
 }
 
 BEFORE_TESTS
