@@ -18,6 +18,7 @@ OPERATORS = {
 BINARY = (CursorKind.BINARY_OPERATOR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR)
 BRANCHES = (CursorKind.IF_STMT, CursorKind.WHILE_STMT, CursorKind.CONDITIONAL_OPERATOR)
 STATEMENTS = (CursorKind.COMPOUND_STMT, CursorKind.IF_STMT, CursorKind.WHILE_STMT)
+COMMUTATIVE = ("calloc", "vs_add", "vs_add_capped", "vs_mul", "vs_min", "vs_max")
 COMMENT = re.compile(rb"/\*.*?\*/|//[^\n]*", re.S)
 EFFECTS = (CursorKind.CALL_EXPR, CursorKind.COMPOUND_ASSIGNMENT_OPERATOR, CursorKind.UNARY_OPERATOR,
            CursorKind.BREAK_STMT, CursorKind.CONTINUE_STMT)
@@ -44,7 +45,7 @@ class Source:
             self.unary(cursor)
         elif cursor.kind == CursorKind.INTEGER_LITERAL:
             self.constant(cursor)
-        elif cursor.kind == CursorKind.CALL_EXPR:
+        elif cursor.kind == CursorKind.CALL_EXPR and cursor.spelling not in COMMUTATIVE:
             self.swap(list(cursor.get_arguments()))
         elif cursor.kind in BRANCHES and children:
             self.negate(children[0])
