@@ -100,7 +100,10 @@ int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64
  */
 int64_t vs_map_lower_bound(const struct vs_map *map, int64_t displacement);
 
-/* The number of frames in a cursor. Compilation refuses a map that needs more. */
+/*
+ * The number of frames in a cursor. Compilation refuses a map that needs more: pieces of a buftype
+ * that lie between each other nest without a limit.
+ */
 #define VS_MAP_DEPTH 200
 
 struct vs_node;

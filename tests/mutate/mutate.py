@@ -180,7 +180,7 @@ def try_mutant(tree, path, mutation, tests):
             built = subprocess.run(["ninja", "-C", tree.build, *tree.program(test)], stdout=subprocess.DEVNULL)
             if built.returncode:
                 return "invalid"
-            if not tree.run(test, 10 + 10 * test.seconds, tree.profiles)[0]:
+            if not tree.run(test, 60 + 10 * test.seconds, tree.profiles)[0]:
                 return f"killed by {test.name}"
     finally:
         source.write_bytes(original)

@@ -16,7 +16,7 @@ static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides,
 
     assert_true(vasprintf(&text, format, arguments) > 0);
     if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error) != 0)
-        fail_msg("%.4000s: %s: %s", text, error.pointer, error.reason);
+        fail_msg("%s: %s in %.4000s", error.pointer, error.reason, text);
     free(text);
     return spec;
 }

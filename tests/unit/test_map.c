@@ -174,3 +174,99 @@ TEST(long_list)
     vs_view_unref(view);
     free(body);
 }
+
+/* Appends a list of 26 equal values to text. */
+static char *put_26(char *end, const char *name, const char *value)
+{
+    end += sprintf(end, ", \"%s\": [%s", name, value);
+    for (int i = 1; i < 26; i++)
+        end += sprintf(end, ", %s", value);
+    return stpcpy(end, "]");
+}
+
+/*
+ * A map with about as many levels as its size and the nesting of types allow: a darray whose last
+ * block is shorter in each of 26 dimensions, in 62 structs. A cursor has frames for all levels.
+ */
+TEST(deepest_map)
+{
+    char body[8192], *end = body;
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+
+    for (int i = 0; i < 62; i++)
+        end = stpcpy(end, "{\"type\": \"struct\", \"blocklengths\": [1, 1], "
+                          "\"displacements\": [0, 2], \"types\": [\"byte\", ");
+    end = stpcpy(end, "{\"type\": \"darray\", \"order\": \"C\"");
+    end = put_26(end, "gsizes", "5");
+    end = put_26(end, "distribs", "\"cyclic\"");
+    end = put_26(end, "dargs", "2");
+    end = stpcpy(put_26(end, "psizes", "2"), "}");
+    for (int i = 0; i < 62; i++)
+        end = stpcpy(end, "]}");
+    struct vs_view *view = view_from(
+        0, NULL, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {\"filetype\": %s}}",
+        1 << 26, body);
+    const struct vs_map *map = vs_view_map(view);
+    int64_t size = vs_map_facts(map)->tile_size;
+
+    assert_true(size > INT64_C(1) << 41); /* 3^26 */
+    for (int64_t at = size - 1; at > 0; at /= 3) {
+        vs_cursor_start(&cursor, map, at, 1000);
+        assert_true(vs_cursor_batch(&cursor, &batch));
+        assert_int_equal(batch.displacement, vs_map_displacement(map, at));
+    }
+    vs_view_unref(view);
+}
+
+/*
+ * Returns a spec whose buftype has pairs around each other, as parentheses are: (((...))). In the
+ * file the bytes of a pair are neighbors. The caller frees it.
+ */
+static char *make_pairs(int count)
+{
+    char *text = malloc(200 * (size_t)(count + 2)), *end = text;
+
+    end += sprintf(
+        end,
+        "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"filetype\": {\"type\": \"vector\", "
+        "\"count\": %d, \"blocklength\": 1, \"stride\": 2, \"oldtype\": \"byte\"}, "
+        "\"buftype\": {\"type\": \"struct\", \"types\": [",
+        2 * count);
+    for (int i = 0; i < count; i++)
+        end += sprintf(end,
+                       "%s{\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, "
+                       "\"stride\": %d, \"oldtype\": \"byte\"}",
+                       i > 0 ? ", " : "", 2 * (count - i) - 1);
+    end = stpcpy(end, "], \"blocklengths\": [1");
+    for (int i = 1; i < count; i++)
+        end = stpcpy(end, ", 1");
+    end = stpcpy(end, "], \"displacements\": [0");
+    for (int i = 1; i < count; i++)
+        end += sprintf(end, ", %d", i);
+    stpcpy(end, "]}}}");
+    return text;
+}
+
+TEST(pairs_around_each_other)
+{
+    struct vs_error error = {0};
+    struct vs_cursor cursor;
+    struct vs_batch batch;
+    char *text = make_pairs(100), *deep = make_pairs(300);
+    struct vs_view *view = view_from(0, NULL, "%s", text);
+    struct vs_spec *spec;
+
+    for (int64_t at = 0; at < 200; at++) {
+        int64_t in_file = at < 100 ? 2 * at : 2 * (199 - at) + 1;
+
+        vs_cursor_start(&cursor, vs_view_map(view), at, 1);
+        assert_true(vs_cursor_batch(&cursor, &batch));
+        assert_int_equal(batch.displacement, 2 * in_file);
+    }
+    vs_view_unref(view);
+    assert_true(vs_spec_parse(deep, strlen(deep), "text", "/", NULL, &spec, &error) < 0);
+    assert_string_equal(error.reason, "the buftype nests too deep");
+    free(text);
+    free(deep);
+}

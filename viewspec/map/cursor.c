@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <assert.h>
+
 #include "node.h"
 #include "viewspec/map.h"
 #include "viewspec/map_private.h"
@@ -17,6 +19,7 @@ static struct vs_cursor_frame *top(struct vs_cursor *cursor)
 
 static void push(struct vs_cursor *cursor, const struct vs_node *node, int64_t origin)
 {
+    assert(cursor->depth < VS_MAP_DEPTH);
     cursor->frames[cursor->depth++] =
         (struct vs_cursor_frame){.node = node, .origin = origin + node->base};
 }
