@@ -61,9 +61,16 @@ END
 uncovered: src/clamp.c:6: arithmetic: / -> *
 uncovered: src/clamp.c:6: constant: 2 -> 3
 alike: src/clamp.c:11: comparison: < -> <=
-alike: src/clamp.c:16: constant: 1 -> 0
+alike: src/clamp.c:16: comparison: < -> <=
+killed by clamp: src/clamp.c:17: dropped statement: value = least -> (void)0
+alike: src/clamp.c:18: dropped statement: most = most + 0 -> (void)0
+alike: src/clamp.c:18: arithmetic: + -> -
+explained: src/clamp.c:18: constant: 0 -> 1
+alike: src/clamp.c:19: swapped arguments: value, most + /* no gap */ 0 -> most + /* no gap */ 0, value
+alike: src/clamp.c:19: arithmetic: + -> -
+survived: src/clamp.c:19: constant: 0 -> 1
 END
-    [[ ${lines[-1]} == "src/clamp.c: "* ]]
+    [[ ${lines[-1]} == "src/clamp.c: 1 of 4 killed (25.0 %), 1 survived, 2 uncovered; 1 explained, 6 compile alike, "* ]]
 }
 
 @test "mutate: --list prints mutants of a directory, a sample of a seed is always the same" {
