@@ -8,7 +8,7 @@ load helper
 # most.
 made_up() {
     mkdir -p p/src p/tests
-    cp -r "$top/tests/mutate" p/tests/
+    cp -r "$top/tests/mutate" "$top/tests/let_go" p/tests/
     cat >p/meson.build <<'END'
 project('p', 'c')
 test('clamp', executable('test_clamp', 'src/clamp.c', 'tests/test_clamp.c'))

@@ -277,8 +277,8 @@ survive() {
     records "$many"
     mount_spec s.json
     for i in 0 1 2 3; do
-        under /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 8 0.0002 >"got$i" &
-        /usr/bin/python3 "$top/tests/pointers/take.py" mnt/shared 16 0.0002 >"got$((i + 4))" &
+        under /usr/bin/python3 "$top/tests/history/take.py" mnt/shared 8 0.0002 >"got$i" &
+        /usr/bin/python3 "$top/tests/history/take.py" mnt/shared 16 0.0002 >"got$((i + 4))" &
     done
     wait
     sort got? | cmp - f.dat
@@ -295,12 +295,12 @@ survive() {
     mount_spec s.json
     local i many=${MPIIO_TEST_RECORDS:-10000}
     for i in 0 2 4 6; do
-        under /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$i" "$((many / 8))" &
-        /usr/bin/python3 "$top/tests/pointers/put.py" mnt/shared "$((i + 1))" "$((many / 8))" &
+        under /usr/bin/python3 "$top/tests/history/put.py" mnt/shared "$i" "$((many / 8))" &
+        /usr/bin/python3 "$top/tests/history/put.py" mnt/shared "$((i + 1))" "$((many / 8))" &
     done
     wait
     tail -c +4 f.dat >all
-    /usr/bin/python3 "$top/tests/pointers/put.py" --check all 8 "$((many / 8))"
+    /usr/bin/python3 "$top/tests/history/put.py" --check all 8 "$((many / 8))"
     served 4
 }
 
