@@ -347,11 +347,23 @@ static void check_empty(struct prop_state *state, const struct vs_map *map)
         prop_fail(state, PROP_INVERSE, "an empty slice shows a byte");
 }
 
+static void count_kinds(struct prop_state *state, const struct tt_type *type)
+{
+    if (type == NULL)
+        return;
+    state->kinds[type->kind]++;
+    count_kinds(state, type->old);
+    for (int i = 0; type->kind == TT_STRUCT && i < type->n; i++)
+        count_kinds(state, type->types[i]);
+}
+
 static void check_legal(struct prop_state *state, struct tt_model *model,
                         const struct vs_view *view, uint64_t *random)
 {
     const struct vs_map *map = vs_view_map(view);
 
+    count_kinds(state, model->etype_type);
+    count_kinds(state, model->filetype_type);
     check_facts(state, model, view);
     if (!state->failed)
         check_element_ranges(state, model, view, random);

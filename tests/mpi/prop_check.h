@@ -27,6 +27,7 @@ extern const char *const prop_group_names[PROP_GROUPS];
 struct prop_state {
     long trees, legal, illegal, unsure, overlapping;
     long done[PROP_GROUPS], failures[PROP_GROUPS];
+    long kinds[TT_KINDS]; /* constructors in filetypes and etypes of legal views */
     bool failed; /* whether the last spec failed; then the group of checks, and the reason */
     enum prop_group group;
     char problem[1024];

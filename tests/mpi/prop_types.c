@@ -96,7 +96,7 @@ static long run_seed(struct prop_state *state, uint64_t seed, long first, long c
 
 static long conclude(const struct prop_state *state)
 {
-    long failures = 0;
+    long failures = 0, missing = 0;
 
     for (int g = 0; g < PROP_GROUPS; g++) {
         bool bad = state->failures[g] > 0 || state->done[g] == 0;
@@ -104,9 +104,13 @@ static long conclude(const struct prop_state *state)
                state->done[g]);
         failures += bad;
     }
+    for (int kind = 0; kind < TT_KINDS; kind++)
+        missing += state->kinds[kind] == 0;
+    printf("%s %d - legal views use every constructor\n", missing ? "not ok" : "ok",
+           PROP_GROUPS + 1);
     printf("# %ld trees: %ld legal views, %ld refused, %ld in doubt, %ld with overlap\n",
            state->trees, state->legal, state->illegal, state->unsure, state->overlapping);
-    return failures;
+    return failures + missing;
 }
 
 int main(int argc, char **argv)
@@ -130,7 +134,7 @@ int main(int argc, char **argv)
         }
     }
     MPI_Init(&argc, &argv);
-    printf("1..%d\n", PROP_GROUPS);
+    printf("1..%d\n", PROP_GROUPS + 1);
     if (seeded || tree >= 0) {
         run_seed(&state, seeded ? seed : FIXED_SEED, tree >= 0 ? tree : 0, tree >= 0 ? 1 : count);
     } else {
