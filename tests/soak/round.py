@@ -11,6 +11,7 @@ import signal
 import struct
 import time
 
+from batch import Batch
 from model import Model
 from mounts import Mount, Wrong, await_true
 from specs import LIMIT, Views
@@ -334,19 +335,9 @@ class Round:
                 os.pwrite(file.fileno(), bytes((value,)), at)
         self.model.beside(places, list(values))
 
-    def together(self, rank, path, worker):
-        """All workers write at once, each to a different slice, and so does another program."""
-        most = 1 if self.views.shared else len(self.workers)
-        ranks = self.rng.sample(self.ranks, min(len(self.ranks), most))
-        parts = [[self.random_write(mine) for _ in range(8)] for mine in ranks]
-        for mine, writes, at_work in zip(ranks, parts, self.workers):
-            at_work.begin("writes", self.path(mine), os.O_RDWR, writes)
-        self.beside(rank, path, worker)
-        for mine, writes, at_work in zip(ranks, parts, self.workers):
-            if at_work.result() != [len(data) for _, data in writes]:
-                raise Wrong(f"{self.path(mine)}: written in part")
-            for start, data in writes:
-                self.model.write(mine, start, data, self.held)
+    def batch(self, rank, path, worker):
+        """All workers do many operations at the same time, and one of them on the file itself."""
+        Batch(self).run()
 
     def move(self, rank, path, worker):
         """A slice moves to another node."""
@@ -445,10 +436,13 @@ class Round:
     # All of it.
 
     OPERATIONS = {write: 20, read: 20, append: 3, truncate: 2, allocate: 2, store: 8, sync: 5, close: 3,
-                  seek: 3, attributes: 2, stat: 3, list: 1, refuse: 1, beside: 4, together: 5, move: 4,
+                  seek: 3, attributes: 2, stat: 3, list: 1, refuse: 1, beside: 4, batch: 5, move: 4,
                   rename: 1, remount: 2, rest: 2, cut: 1, switch: 1}
 
-    def run(self, operations):
+    def run(self, operations, only):
+        """only: the names of the operations to do, or None for all."""
+        self.weights = {operation: weight for operation, weight in self.OPERATIONS.items()
+                        if not only or operation.__name__ in only}
         try:
             self.start()
             for self.done in range(operations if self.ranks else 0):
@@ -463,7 +457,7 @@ class Round:
         """Does an operation. It has random numbers of its own, so earlier operations do not change
         them."""
         self.rng = random.Random(f"{self.seed} {self.done}")
-        operation, = self.rng.choices(list(self.OPERATIONS), self.OPERATIONS.values())
+        operation, = self.rng.choices(list(self.weights), self.weights.values())
         rank = self.rng.choice(self.ranks)
         worker = self.rng.choice(self.workers)
         self.workers[0].trace.append(f"{self.done}: {operation.__name__} rank {rank}")

@@ -50,7 +50,13 @@ def arguments():
     parser.add_argument("--round", type=int, default=0, help="begin with this round of the seed (0)")
     parser.add_argument("--rounds", type=int, help="end after so many rounds")
     parser.add_argument("--operations", type=int, default=150, help="of a round (150)")
-    return parser.parse_args()
+    parser.add_argument("--only", metavar="OPERATION,...", type=lambda text: text.split(","),
+                        help="do only these operations (" + ", ".join(
+                            operation.__name__ for operation in Round.OPERATIONS) + ")")
+    options = parser.parse_args()
+    if options.only and not set(options.only) <= {operation.__name__ for operation in Round.OPERATIONS}:
+        parser.error("--only: no such operation")
+    return options
 
 
 def soak(options):
@@ -60,25 +66,26 @@ def soak(options):
     last = number + options.rounds if options.rounds else float("inf")
     print(f"seed {seed}", flush=True)
     while number < last and (time.monotonic() < end or number == options.round):
-        if not one_round(seed, number, options.operations):
+        if not one_round(seed, number, options):
+            only = " --only " + ",".join(options.only) if options.only else ""
             print(f"again: scripts/soak --seed {seed} --round {number} --rounds 1 "
-                  f"--operations {options.operations}", flush=True)
+                  f"--operations {options.operations}{only}", flush=True)
             return 1
         number += 1
     print(f"{number - options.round} rounds, nothing found")
     return 0
 
 
-def one_round(seed, number, operations):
+def one_round(seed, number, options):
     folder = f"round{number}"
     os.mkdir(folder)
     os.chdir(folder)
     Worker.trace.clear()
-    workers = [Worker() for _ in range(3)]
+    workers = [Worker(*wrapper) for wrapper in ((), (), (), ("mpiio-run",), ("mpiio-run",))]
     current = Round(f"{seed} {number}", workers)
     print(f"round {number}: {current.describe()}", flush=True)
     try:
-        current.run(operations)
+        current.run(options.operations, options.only)
     except mounts.Wrong as wrong:
         print("\n".join(Worker.trace))
         print(open("s.json").read())

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Processes that do operations on slices on request, as programs do, and keep slices open
-meanwhile."""
+meanwhile; some of them under mpiio-run."""
 import collections
 import errno
 import mmap
-import multiprocessing
+import multiprocessing.connection
 import os
+import subprocess
+import sys
+import time
 
-from mounts import Wrong
+if __name__ == "__main__":
+    sys.path.insert(0, os.path.join(os.path.dirname(sys.path[0]), "matrix"))
+
+from mounts import Wrong  # noqa: E402
 
 HANGS = 120  # seconds after which a call counts as hung
 
@@ -27,10 +33,6 @@ class Calls:
     def write(self, path, flags, offset, data):
         return os.pwrite(self.descriptor(path, flags), data, offset)
 
-    def writes(self, path, flags, parts):
-        """Does several operations in turn."""
-        return [self.write(path, flags, offset, data) for offset, data in parts]
-
     def read(self, path, offset, length):
         """Reads up to the end of the slice."""
         file, got = self.descriptor(path, os.O_RDWR), b""
@@ -40,6 +42,19 @@ class Calls:
                 break
             got += part
         return got
+
+    def read_once(self, path, offset, length):
+        return os.pread(self.descriptor(path, os.O_RDWR), length, offset)
+
+    def load(self, path, offset, length):
+        """Loads through a shared mapping."""
+        start = offset // mmap.PAGESIZE * mmap.PAGESIZE
+        with mmap.mmap(self.descriptor(path, os.O_RDWR), offset + length - start, offset=start,
+                       prot=mmap.PROT_READ) as memory:
+            return memory[offset - start:]
+
+    def size(self, path):
+        return os.fstat(self.descriptor(path, os.O_RDWR)).st_size
 
     def append(self, path, data):
         file = self.descriptor(path, os.O_WRONLY | os.O_APPEND)
@@ -96,6 +111,20 @@ class Calls:
                 raise Wrong(f"lseek: a hole at {at} ends data that begins at {start}")
             found.append((start, at))
 
+    def batch(self, start, calls):
+        """Does calls, from start on. Returns of each when it began and ended, and its result or
+        OSError."""
+        done = []
+        time.sleep(max(0, start - time.monotonic()))
+        for name, *arguments in calls:
+            begun = time.monotonic_ns()
+            try:
+                result = getattr(self, name)(*arguments)
+            except OSError as error:
+                result = error
+            done.append((begun, time.monotonic_ns(), result))
+        return done
+
     def refused(self, call, *arguments):
         """Returns the errno of a call of os that is refused, or 0 if it is not."""
         try:
@@ -123,18 +152,18 @@ def short(argument):
     if isinstance(argument, bytes):
         return f"{len(argument)} bytes {argument[:8].hex()}"
     if isinstance(argument, list):
-        return ", ".join(" ".join(map(short, part)) for part in argument)
+        return ", ".join(" ".join(map(short, part)) for part in argument)  # the calls of a batch
     return str(argument)
 
 
 class Worker:
     trace = collections.deque(maxlen=60)  # the last calls of all workers, as text
 
-    def __init__(self):
-        fork = multiprocessing.get_context("fork")
-        self.pipe, end = fork.Pipe()
-        self.process = fork.Process(target=serve, args=(end,), daemon=True)
-        self.process.start()
+    def __init__(self, *wrapper):
+        """wrapper: a command that runs the process."""
+        self.pipe, end = multiprocessing.Pipe()
+        self.process = subprocess.Popen([*wrapper, sys.executable, "-B", __file__, str(end.fileno())],
+                                        pass_fds=[end.fileno()])
         end.close()
 
     def begin(self, *call):
@@ -156,5 +185,9 @@ class Worker:
 
     def end(self):
         self.process.kill()
-        self.process.join()
+        self.process.wait()
         self.pipe.close()
+
+
+if __name__ == "__main__":
+    serve(multiprocessing.connection.Connection(int(sys.argv[1])))
