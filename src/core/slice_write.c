@@ -253,8 +253,10 @@ int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
     if (!slice->store->file->writable)
         return -EBADF;
     present = mpiio_slice_size(slice);
-    if (present < 0 || size == present)
-        return (int)present < 0 ? (int)present : 0;
+    if (present < 0)
+        return (int)present;
+    if (size == present)
+        return 0;
     if (size < present)
         return size < 0 ? -EINVAL : -EPERM;
     needed = needed_size(slice, packed_end(slice, size));

@@ -181,6 +181,22 @@ TEST(test_limits)
     close(fd);
 }
 
+/* The present size is no error, however many bits it has. */
+TEST(test_resize_to_present_size)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 8));
+
+    for (int64_t size = INT64_C(1) << 30; size <= INT64_C(1) << 33; size += INT64_C(1) << 30) {
+        assert_int_equal(mpiio_slice_resize(slice, size), 0);
+        assert_int_equal(mpiio_slice_resize(slice, size), 0);
+        assert_int_equal(mpiio_slice_size(slice), size);
+        assert_int_equal(mpiio_slice_resize(slice, size - 8), -EPERM);
+    }
+    close_all(slice, store, fd);
+}
+
 TEST(test_file_size_limit)
 {
     struct model *model = model_start(make_vector(0, 8, 32), 1 << 20);
