@@ -414,10 +414,41 @@ static ssize_t put_bytes(struct fs_write *write)
     return put < 0 ? put : (ssize_t)head + put;
 }
 
+/*
+ * Returns the slice's size if the file may have bytes behind it: a slice in an order of its own
+ * ends before its first etype that is not in the file, wherever the next ones are. Otherwise
+ * returns -1.
+ */
+static int64_t end_inside(struct fs_session *session, const struct fs_handle *handle)
+{
+    const struct vs_view *view = mpiio_slice_view(handle->slice->slice);
+
+    if (vs_map_facts(vs_view_map(view))->monotonic || session->mode->holds_writes ||
+        fs_atomic_is_on(&session->atomic))
+        return -1;
+    return mpiio_slice_size(handle->slice->slice);
+}
+
+/*
+ * Invalidates the slice's pages behind its former end, if it has grown by more than the bytes of
+ * [start, end). The kernel has filled a page there with zeros, and the file may have other bytes.
+ */
+static void drop_grown(struct fs_session *session, const struct fs_handle *handle, fuse_ino_t inode,
+                       int64_t former, int64_t start, int64_t end)
+{
+    struct fs_slice *slice = handle->slice;
+    int64_t now = former < 0 ? -1 : mpiio_slice_size(slice->slice);
+
+    if (now > former && (former < start || now > end))
+        fs_drop_range(&session->dropper, slice, inode, former + slice->header,
+                      (size_t)(now - former), false);
+}
+
 ssize_t fs_slice_write_at(struct fs_write *write)
 {
     struct fs_session *session = write->session;
     struct fs_handle *handle = write->handle;
+    int64_t former = end_inside(session, handle), start;
     ssize_t put;
     bool begun;
 
@@ -429,6 +460,8 @@ ssize_t fs_slice_write_at(struct fs_write *write)
     if (handle->fills && !write->mapped)
         fs_drop_written(&session->dropper, handle->slice, write->inode, write->offset,
                         put > 0 ? (size_t)put : 0);
+    start = write->offset - handle->slice->header;
+    drop_grown(session, handle, write->inode, former, start, start + (put > 0 ? put : 0));
     return put;
 }
 
@@ -452,6 +485,7 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
     struct fs_slice *slice = handle->slice;
     int64_t end = offset + length;
     off_t head = (off_t)fs_npy_part(slice, offset, (size_t)length);
+    int64_t former = end_inside(session, handle);
     int error = 0;
 
     if (head < length && fs_cut_mark(&slice->cut) != FS_UNCUT)
@@ -462,6 +496,7 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
         fs_put_note_end(slice, end);
         fs_flusher_grew(&session->flusher);
     }
+    drop_grown(session, handle, inode, former, end, end);
     return error;
 }
 

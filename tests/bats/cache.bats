@@ -263,3 +263,19 @@ END
     run -0 inject pwrite64 delay_enter=3000000 /usr/bin/python3 meanwhile.py "$mnt"
     echo "$output"
 }
+
+# The slice shows the last 10 bytes of each tile first. The file ends 5 bytes before the end of its
+# second tile, so the slice ends there, and the kernel fills the page with zeros.
+@test "cache: bytes that the file has behind the end of a slice appear when the slice grows" {
+    local how
+    cat >t.json <<'END'
+{ "viewspec": 1, "file": "t.dat", "ranks": 1, "view": { "filetype": { "type": "contiguous", "count": 1000 },
+  "buftype": { "type": "indexed", "blocklengths": [990, 10], "displacements": [10, 0] } } }
+END
+    for how in ftruncate fallocate write far append; do
+        printf '%1990sccccc' '' | tr ' ' b >t.dat
+        mount_spec t.json
+        /usr/bin/python3 "$topic" grows_over_bytes_of_the_file "$mnt/rank0" "$how"
+        umount_all
+    done
+}

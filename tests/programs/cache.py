@@ -213,4 +213,26 @@ def who_has_a_slice_open_whose():
     assert not got, (len(got), any(got))
 
 
+def grows_over_bytes_of_the_file():
+    path, how = sys.argv[1:]
+    fd = os.open(path, os.O_RDWR)
+    assert os.pread(fd, 3000, 0) == b"b" * 1000 + b"c" * 5, os.pread(fd, 3000, 0)
+    new = b"d" * 5
+    if how == "ftruncate":
+        os.ftruncate(fd, 2000)
+    elif how == "fallocate":
+        os.posix_fallocate(fd, 1005, 995)
+    elif how == "write":
+        assert os.pwrite(fd, new, 1005) == 5
+    elif how == "far":
+        assert os.pwrite(fd, b"e", 1999) == 1
+    else:
+        other = os.open(path, os.O_WRONLY | os.O_APPEND)
+        assert os.write(other, new) == 5
+        os.close(other)
+    new = new if how in ("write", "append") else bytes(5)
+    got, want = os.pread(fd, 3000, 0), b"b" * 1000 + b"c" * 5 + new + b"b" * 990
+    assert got == (want[:-1] + b"e" if how == "far" else want), (how, got[1000:1020], got[-5:])
+
+
 main(globals())
