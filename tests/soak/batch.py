@@ -15,7 +15,10 @@ from specs import LIMIT
 
 CALLS = 12  # of each worker
 WINDOW = 16384  # bytes of a slice in which most of them are
-APPENDED = 100000  # bytes by which appends may make the file longer than a round's limit
+KINDS = {"mixed": 4, "append": 2, "grow": 2}
+WEIGHTS = {  # of calls, by the kind of batch
+    "write": (8, 4, 8), "read": (8, 4, 4), "store": (3, 0, 1), "load": (2, 1, 1), "append": (0, 12, 0),
+    "truncate": (1, 0, 8), "allocate": (1, 0, 4), "sync": (2, 1, 1), "close": (2, 1, 1), "size": (1, 1, 1)}
 OWN = ("overlapping", "parts", "slices")  # which bytes a worker writes: any, its parts, its slices
 GROWING = ("append", "truncate", "allocate")
 
@@ -30,7 +33,10 @@ class Name:
 
 
 class Batch:
+    count = calls_done = 0  # of all rounds
+
     def __init__(self, current):
+        current.close_workers()
         self.round, self.rng, self.views, self.model = current, current.rng, current.views, current.model
         self.workers = current.workers
         self.own = self.rng.choice(OWN)
@@ -38,19 +44,37 @@ class Batch:
         self.odd = self.views.converting and "long_double" in self.views.etype.names
         if self.odd and self.own == "overlapping":
             self.own = "parts"
+        self.kind, = self.rng.choices(list(KINDS), KINDS.values())
         # In an order of its own, a slice continues with bytes that others have appended or written.
-        self.appends = not current.members and not (self.views.shared and self.views.ordered) and \
-            self.rng.random() < 0.3
+        if current.members or self.kind == "append" and self.views.shared and self.views.ordered:
+            self.kind = "mixed"
+        self.appends = self.kind == "append"
+        self.weights = [weights[list(KINDS).index(self.kind)] for weights in WEIGHTS.values()]
+        if self.kind != "mixed" and not current.unique:
+            self.shorten()
         self.part = self.views.etype.size * self.rng.choice((1, 3, 64, 512, 1000))
         self.center = self.rng.random()
         self.before, self.lengths = self.model.size, {rank: self.model.length(rank) for rank in current.ranks}
+        # Few slices, so that they meet.
+        self.ranks = self.rng.sample(current.ranks, min(len(current.ranks), self.rng.choice((1, 1, 2, 6))))
+        self.readers = {number for number in range(len(self.workers)) if self.rng.random() < 0.25}
+        if self.rng.random() < 0.4:  # so that those under mpiio-run have grants for writing
+            self.readers = {number for number, worker in enumerate(self.workers) if not worker.granted}
         self.nodes = [self.rng.randrange(current.nodes) for _ in self.workers]
-        self.left = min(LIMIT, current.limit + APPENDED) - self.before
+        self.planned = []
+        self.left = LIMIT - self.before  # bytes by which appends may make the file longer
         if self.appends:  # a node knows only of its own appends before a sync
             self.appending = self.rng.randrange(current.nodes)
         self.foreign = None
         if not current.members and self.rng.random() < 0.6:
             self.foreign = self.rng.randrange(len(self.workers))
+
+    def shorten(self):
+        """Another program truncates the file, so that it can grow again."""
+        rank = self.rng.choice(self.round.ranks)
+        size = self.views.needed(rank, self.rng.randint(0, self.model.length(rank)))
+        os.truncate(self.round.file, size)
+        self.model.set_size(size)
 
     # What they do.
 
@@ -70,32 +94,46 @@ class Batch:
             return Name(None, current.file)
         if current.members and self.own == "overlapping" and self.rng.random() < 0.2:
             return Name(node, f"m{node}/whole")
-        ranks = current.ranks
+        ranks = self.ranks
         if self.own == "slices":
-            ranks = [rank for rank in ranks if rank % len(self.workers) == number] or ranks
+            ranks = [rank for rank in current.ranks if rank % len(self.workers) == number] or ranks
         rank = self.rng.choice(ranks)
         path, header = current.name_of(f"m{node}/rank{rank}")
         return Name(node, path, rank, header)
 
     def mine(self, number, name):
         """Returns whether a worker may write through name."""
+        if number in self.readers:
+            return False
         if name.node is None:
             return self.own == "overlapping" and not self.round.unique
         return self.own != "slices" or name.rank % len(self.workers) == number
 
     def some_range(self, name, most):
         """Returns a range of whole values that mostly lies near the others' ranges."""
-        most_here = max(1, most)
-        start, length = self.rng.randrange(most_here), self.rng.choice((1, 3, 8, 100, 600, 4096, 9000))
+        start, length = self.rng.randrange(most), self.rng.choice((1, 3, 8, 100, 600, 4096, 9000))
         if self.rng.random() < 0.8:
-            start = int(self.center * max(0, most_here - WINDOW)) + self.rng.randrange(min(WINDOW, most_here))
+            middle = int(self.center * max(0, most - WINDOW))
+            if self.kind == "grow":
+                middle = max(0, min(self.length(name) - 2000, most - WINDOW))
+            start = middle + self.rng.randrange(min(WINDOW, most - middle))
         elif self.rng.random() < 0.1:
             length = 70000
-        start, length = start, min(self.rng.randint(1, length), most_here - start)
+        length = min(self.rng.randint(1, length), most - start)
         unit = self.views.etype.size
         if name.rank is not None and self.views.converting:
             start, length = start // unit * unit, -(-(start % unit + length) // unit) * unit
         return start, length
+
+    def again(self, number, name, limit):
+        """Returns the name and range of an earlier write of the same worker, or the range of another
+        worker's; None if there is none below limit."""
+        found = [plan for plan in self.planned
+                 if (plan[0] == number or plan[1].rank == name.rank) and plan[2] < limit]
+        if not found or self.rng.random() < 0.4:
+            return None
+        whose, its_name, start, length = self.rng.choice(found)
+        return its_name if whose == number else name, start, min(length, limit - start)
 
     def write_range(self, number, name, most):
         """The same, in the worker's own bytes. The length is 0 if there are none."""
@@ -109,9 +147,10 @@ class Batch:
     def some_call(self, number):
         """Returns (what, name, arguments), or None."""
         name = self.some_name(number)
-        what, = self.rng.choices(("write", "read", "store", "load", "append", "truncate", "allocate", "sync",
-                                  "close", "size"), (8, 8, 3, 2, 4, 1, 1, 2, 2, 1))
+        what, = self.rng.choices(list(WEIGHTS), self.weights)
         writing = what not in ("read", "load", "sync", "close", "size")
+        if number in self.readers and (writing or what == "sync") and self.rng.random() < 0.5:
+            what, writing = "read", False
         if writing and not self.mine(number, name) or not self.possible(what, name):
             return None
         length = self.length(name)
@@ -119,19 +158,23 @@ class Batch:
             size = -(-self.rng.choice((16, 16, 200, 3000)) // self.views.etype.size) * self.views.etype.size
             return self.appending_call(name, size)
         if what == "truncate":
-            room = self.round.room(name.rank)
-            size = self.round.whole(name.rank, 0, self.rng.randint(min(length, room), room))
+            room = max(length, self.round.room(name.rank))
+            size = self.round.whole(name.rank, 0, self.rng.randint(length, min(length + WINDOW, room)))
             return (what, name, (size,)) if size > length else None
         if what in ("sync", "close", "size"):
-            return what, name, ()
+            return (what, name, ()) if what != "sync" or number not in self.readers else None
         limit = length if what in ("store", "load") or name.node is None or self.appends else \
             max(length, self.round.room(name.rank) if name.rank is not None else 0)
         if limit < 1:
             return None
+        again = self.again(number, name, limit)
         if what in ("read", "load"):
-            return what, name, self.some_range(name, limit)
+            name, *part = again or (name, *self.some_range(name, limit))
+            return what, name, tuple(part)
         start, size = self.write_range(number, name, limit)
-        return self.writing(what, name, start, size) if size > 0 else None
+        if what == "write" and again and again[0].key == name.key and self.own == "overlapping":
+            _, start, size = again
+        return self.writing(number, what, name, start, size) if size > 0 else None
 
     def appending_call(self, name, size):
         """Returns None if the file could get too long, whatever the order of all appends is."""
@@ -143,7 +186,7 @@ class Batch:
         self.left -= grows
         return "append", name, (self.views.random_data(self.rng, size),)
 
-    def writing(self, what, name, start, size):
+    def writing(self, number, what, name, start, size):
         if what == "allocate":
             return what, name, (start, self.round.whole(name.rank, start, size))
         data = self.rng.randbytes(size)
@@ -151,6 +194,7 @@ class Batch:
             if what == "write" and start + size > self.length(name):
                 size = self.round.whole(name.rank, start, size)
             data = self.views.random_data(self.rng, size)
+        self.planned.append((number, name, start, size))
         return what, name, (start, data)
 
     def possible(self, what, name):
@@ -178,19 +222,20 @@ class Batch:
     # The batch.
 
     def run(self):
-        self.round.close_all()
         self.calls = [self.calls_of(number) for number in range(len(self.workers))]
         start = time.monotonic() + 0.002
-        for worker, calls in zip(self.workers, self.calls):
-            worker.begin("batch", start, [self.as_call(*call) for call in calls])
+        for number, (worker, calls) in enumerate(zip(self.workers, self.calls)):
+            worker.begin("batch", start, [self.as_call(number, *call) for call in calls])
         self.results = [worker.result() for worker in self.workers]
+        Batch.count, Batch.calls_done = Batch.count + 1, Batch.calls_done + sum(map(len, self.calls))
         self.check_errors()
-        kept_open = self.rng.random() < 0.5
+        # With unique, the size of an open slice counts the bytes that were written.
+        kept_open = self.rng.random() < 0.3 and not (self.round.unique and self.views.ordered)
         if kept_open:
             for call in ("sync", "sync"):
                 self.every_name(call)
         else:
-            self.round.close_all()
+            self.round.close_workers()
         content = self.round.content()
         self.check_size(len(content))
         final = numpy.zeros(LIMIT, dtype=numpy.uint8)
@@ -204,10 +249,10 @@ class Batch:
         self.history.judge(final)
         if kept_open:
             self.every_name("compare")
-        self.round.close_all()
+        self.round.close_workers()
         self.compare_all()
 
-    def as_call(self, what, name, arguments):
+    def as_call(self, number, what, name, arguments):
         """Returns the call of workers.Calls."""
         path = name.path
         if what in ("write", "store", "read", "load", "allocate"):
@@ -216,8 +261,9 @@ class Batch:
             return what, path, os.O_RDWR, *arguments
         if what == "store":
             return what, path, *arguments, self.rng.random() < 0.5
-        if what == "read":
-            return "read_once", path, *arguments
+        if what in ("read", "load", "size"):
+            what = "read_once" if what == "read" else what
+            return what, path, os.O_RDONLY if number in self.readers else os.O_RDWR, *arguments
         return what, path, *arguments
 
     def check_errors(self):
@@ -235,21 +281,12 @@ class Batch:
                 if call == "sync":
                     worker.do("sync", path)
                 elif rank is not None:
-                    want = self.model.content(rank, 0, LIMIT * 2)
-                    got = worker.do("read", path, header, len(want) + 1)
-                    if got != want:
-                        self.differ(f"{path} of worker {number}, which has synced it", got, want)
-
-    def differ(self, name, got, want):
-        at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
-        raise Wrong(f"{name}: {len(got)} bytes, not {len(want)}, and the first that differs from the file "
-                    f"is at {at}")
+                    self.compare_parts(worker, path, rank, header)
 
     # The model.
 
     def record(self, size):
         """Enters what the workers did in the history."""
-        self.sizes = {}
         for number, (calls, results) in enumerate(zip(self.calls, self.results)):
             opened, unseen = {}, {}
             for (what, name, arguments), (begun, ended, result) in zip(calls, results):
@@ -297,7 +334,9 @@ class Batch:
         if not min(before, length) <= len(got) <= max(0, min(most, length)):
             raise Wrong(f"{name.path}: {len(got)} bytes at {start} instead of {min(before, length)} "
                         f"to {max(0, min(most, length))}")
-        if self.appends:  # the places of appended bytes are found later
+        # The places of appended bytes are found later. If others extend the file, a slice in an order of
+        # its own may show zeros for what the file had behind its end.
+        if self.appends or self.views.ordered and (self.views.ranks > 1 or self.round.nodes > 1 or self.round.npy):
             got = got[:max(0, before)]
         if not got or self.odd:
             return
@@ -362,27 +401,33 @@ class Batch:
 
     # What all paths show.
 
+    def compare_parts(self, worker, path, rank, header=0):
+        """Compares what lies where the batch wrote most, the end, and the size, with the file."""
+        length = self.model.length(rank)
+        middle = int(self.center * max(0, self.round.room(rank) - WINDOW))
+        for start in {min(middle, length), max(0, length - WINDOW)}:
+            want = self.model.content(rank, start, 2 * WINDOW)
+            got = worker.do("read", path, header + start, 2 * WINDOW)
+            if got != want:
+                at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
+                raise Wrong(f"{path}: {len(got)} bytes at {start}, not {len(want)}, and the first that "
+                            f"differs from the file is at {at}")
+
     def compare_all(self):
         """All names on all nodes show the file as it is."""
         current, some = self.round, self.rng.choice(self.round.ranks)
         for rank in current.ranks:
-            want = self.model.content(rank, 0, LIMIT * 2)
-            names = [f"m{node}/rank{rank}" for node in range(current.nodes)]
-            for worker, name in [(self.rng.choice(self.workers), name) for name in names]:
-                if (got := worker.do("read", name, 0, len(want) + 1)) != want:
-                    self.differ(name, got, want)
-            if current.npy:
-                with open(names[0] + ".npy", "rb") as file:
-                    if not (got := file.read()).endswith(want):
-                        self.differ(names[0] + ".npy", got[-len(want):], want)
-            if rank == some and current.file == "x.dat":
-                got = subprocess.run(["mpiio-view", "cat", "s.json", "-r", str(rank)], check=True,
-                                     stdout=subprocess.PIPE).stdout
-                if got != want:
-                    self.differ(f"mpiio-view cat -r {rank}", got, want)
+            for node in range(current.nodes):
+                name, header = current.name_of(f"m{node}/rank{rank}")
+                self.compare_parts(self.rng.choice(self.workers), name, rank, header)
+        if current.file == "x.dat" and self.rng.random() < 0.3:
+            got = subprocess.run(["mpiio-view", "cat", "s.json", "-r", str(some)], check=True,
+                                 stdout=subprocess.PIPE).stdout
+            if got != self.model.content(some, 0, LIMIT * 2):
+                raise Wrong(f"mpiio-view cat -r {some}: {len(got)} bytes are not those of the file")
         if current.members:
             want = self.model.data[:self.model.size].tobytes()
             with open(f"m{self.rng.randrange(current.nodes)}/whole", "rb") as file:
-                if (got := file.read()) != want:
-                    self.differ("whole", got, want)
-        current.close_all()
+                if file.read() != want:
+                    raise Wrong("whole: not the bytes of the members")
+        current.close_workers()

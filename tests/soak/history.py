@@ -37,6 +37,7 @@ class History:
     """base: the file's bytes before. held: writes are in the file when they have been synced.
     atomic: no call is seen in part."""
 
+    bytes = loose_bytes = 0  # judged in all histories; those of them that may have any value
     where = numpy.full(LIMIT, -1, dtype=numpy.int32)  # scratch
 
     def __init__(self, base, held, atomic):
@@ -121,6 +122,8 @@ class History:
                 top[at] = numpy.maximum(top[at], write.begun)
         self.where[read.places] = -1
         loose = self.loose[read.places]
+        History.bytes += count
+        History.loose_bytes += int(loose.sum())
         good = (read.values == self.base[read.places]) & (loose | (top < 0))
         for write, at, same in found:
             mine = latest.get(self.group(write))

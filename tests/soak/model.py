@@ -16,7 +16,8 @@ class Model:
     def settle(self):
         """All data is in the file, and visible to all."""
         self.settled = self.size  # the least size of the file after a SIGKILL
-        self.seen = [self.size] * self.views.ranks  # the least size that each rank sees
+        self.seen = [self.size] * self.views.ranks  # the least size of the file that each rank sees
+        self.ends = [0] * self.views.ranks  # the bytes to which each slice was extended since
         self.own = [0] * self.views.ranks  # the size to which each rank has extended it since
         self.base = self.data.copy()
         self.unsure = numpy.zeros(LIMIT, dtype=bool)
@@ -27,7 +28,7 @@ class Model:
 
     def least(self, rank, exact):
         """Returns the least size of a slice now."""
-        return self.length(rank) if exact else self.views.size_of(rank, self.seen[rank])
+        return self.length(rank) if exact else max(self.views.size_of(rank, self.seen[rank]), self.ends[rank])
 
     def content(self, rank, offset, length):
         end = min(offset + length, self.length(rank))
@@ -42,7 +43,7 @@ class Model:
         sync."""
         size = self.views.needed(rank, end)
         self.size = max(self.size, size)
-        self.seen[rank] = max(self.seen[rank], size)
+        self.ends[rank] = max(self.ends[rank], end)
         self.own[rank] = max(self.own[rank], size)
         if not held:
             self.settled = max(self.settled, size)

@@ -54,6 +54,7 @@ def random_options(rng, nodes):
 
 class Round:
     """Makes s.json, x.dat, the log and mount points m0, m1, ... in the working directory."""
+    count = 0  # operations of all rounds
 
     def __init__(self, seed, workers):
         self.seed, self.workers = seed, workers
@@ -119,9 +120,12 @@ class Round:
     def exact(self):
         return not self.unique and (self.atomic or self.nodes == 1)
 
-    def close_all(self):
+    def close_workers(self):
         for worker in self.workers:
             worker.do("close")
+
+    def close_all(self):
+        self.close_workers()
         for rank in self.ranks:
             self.model.sync(rank)
         if not self.held or self.nodes > 1 or self.unique:
@@ -135,7 +139,7 @@ class Round:
     def content(self):
         if self.members:
             return self.members.content()
-        with open("x.dat", "rb") as file:
+        with open(self.file, "rb") as file:
             return file.read()
 
     def unmount(self):
@@ -462,6 +466,7 @@ class Round:
         worker = self.rng.choice(self.workers)
         self.workers[0].trace.append(f"{self.done}: {operation.__name__} rank {rank}")
         operation(self, rank, self.path(rank), worker)
+        Round.count += 1
 
     def finish(self):
         self.rest(None, None, None)

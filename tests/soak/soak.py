@@ -12,6 +12,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "matrix"))
 
 import mounts  # noqa: E402
+from batch import Batch  # noqa: E402
+from history import History  # noqa: E402
 from round import Round  # noqa: E402
 from workers import Worker  # noqa: E402
 
@@ -32,12 +34,18 @@ killed, of one node and of several, and mounted again, also read-only: what was 
 end of a round all slices and the whole file are what the model says, the log says nothing that is not
 expected, and no daemon has grown by more than 16 MiB (beside its pool) or 4 descriptors since its first
 40 operations.
+
+In a batch, all of them do a dozen operations at the same time, through different nodes and names (slices,
+rankN.npy, whole, the shared file itself), on bytes that they share or do not. Each read, and the file in
+the end, must have values that the manual allows for what others were writing then: a byte that one process
+writes has its last value, atomic mode shows no part of a write, and appends are all there. Afterwards every
+name on every node, and mpiio-view cat, must show the same.
 """
 
 EPILOG = """\
 A round prints a line. A finding ends it: what differs, the spec, the last calls, and how to repeat it.
-Rounds follow from the seed; so that the model is exact, operations are done in turn, and those at the
-same time are on different bytes. Run it as root. Exit status: 0 all is well, 1 a finding, 2 wrong usage.
+Rounds follow from the seed, apart from the order of operations at the same time: repeat a round that found
+something in a batch some times, alone (--only batch) and on a busy machine. Run it as root. Exit status: 0 all is well, 1 a finding, 2 wrong usage.
 """
 
 
@@ -72,6 +80,8 @@ def soak(options):
                   f"--operations {options.operations}{only}", flush=True)
             return 1
         number += 1
+    print(f"{Round.count} operations; {Batch.calls_done} at the same time in {Batch.count} batches, with "
+          f"{History.bytes} bytes judged, {History.loose_bytes} of which could have any value")
     print(f"{number - options.round} rounds, nothing found")
     return 0
 

@@ -43,18 +43,18 @@ class Calls:
             got += part
         return got
 
-    def read_once(self, path, offset, length):
-        return os.pread(self.descriptor(path, os.O_RDWR), length, offset)
+    def read_once(self, path, flags, offset, length):
+        return os.pread(self.descriptor(path, flags), length, offset)
 
-    def load(self, path, offset, length):
+    def load(self, path, flags, offset, length):
         """Loads through a shared mapping."""
         start = offset // mmap.PAGESIZE * mmap.PAGESIZE
-        with mmap.mmap(self.descriptor(path, os.O_RDWR), offset + length - start, offset=start,
+        with mmap.mmap(self.descriptor(path, flags), offset + length - start, offset=start,
                        prot=mmap.PROT_READ) as memory:
             return memory[offset - start:]
 
-    def size(self, path):
-        return os.fstat(self.descriptor(path, os.O_RDWR)).st_size
+    def size(self, path, flags):
+        return os.fstat(self.descriptor(path, flags)).st_size
 
     def append(self, path, data):
         file = self.descriptor(path, os.O_WRONLY | os.O_APPEND)
@@ -160,7 +160,8 @@ class Worker:
     trace = collections.deque(maxlen=60)  # the last calls of all workers, as text
 
     def __init__(self, *wrapper):
-        """wrapper: a command that runs the process."""
+        """wrapper: a command that runs the process: mpiio-run or nothing."""
+        self.granted = bool(wrapper)
         self.pipe, end = multiprocessing.Pipe()
         self.process = subprocess.Popen([*wrapper, sys.executable, "-B", __file__, str(end.fileno())],
                                         pass_fds=[end.fileno()])
