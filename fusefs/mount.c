@@ -446,12 +446,12 @@ static void log_filesystem(const struct fs_session *session)
 
 /*
  * Lets the kernel hold back writes (mode unique) if no two slices share a byte. In this mode the
- * kernel assumes that a slice changes only by its own writes. It would overwrite bytes of an
- * overlapping slice with stale data.
+ * kernel assumes that a slice changes only by its own writes, and that it is zeros behind its end.
+ * It would overwrite bytes of an overlapping slice, or behind the end, with its own.
  */
 static int choose_mode(struct fs_session *session)
 {
-    bool disjoint = true;
+    bool disjoint = true, inside = false;
     int error = 0;
 
     if (!session->options->unique || session->cache != NULL || session->cluster.nodes > 1 ||
@@ -460,12 +460,15 @@ static int choose_mode(struct fs_session *session)
         return 0;
     if (session->tree.ranks > 1)
         error = fs_overlaps_disjoint(&session->overlaps, 0, &disjoint);
+    if (error == 0 && disjoint)
+        error =
+            fs_overlaps_ends_inside(&session->tree, 0, mpiio_store_size(session->store), &inside);
     if (error != 0) {
         mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
                        strerror(-error));
         return 1;
     }
-    if (disjoint)
+    if (disjoint && !inside)
         session->mode = &fs_mode_unique;
     return 0;
 }

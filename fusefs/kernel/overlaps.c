@@ -68,6 +68,30 @@ int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoi
     return error;
 }
 
+int fs_overlaps_ends_inside(const struct fs_tree *tree, size_t view, int64_t size, bool *inside)
+{
+    struct vs_error why = {0};
+
+    *inside = false;
+    for (int64_t rank = 0; rank < tree->ranks && !*inside; rank++) {
+        struct vs_view *compiled;
+        const struct vs_map_facts *facts;
+        int error = vs_spec_view(tree->spec, view, rank, &compiled, &why);
+
+        if (error != 0)
+            return error;
+        facts = vs_map_facts(vs_view_map(compiled));
+        if (!facts->monotonic && size > facts->first) {
+            int64_t shown = vs_view_positions(compiled, size);
+
+            *inside = shown < facts->limit &&
+                      (size - facts->first - 1) / facts->tile_extent >= shown / facts->tile_size;
+        }
+        vs_view_unref(compiled);
+    }
+    return 0;
+}
+
 bool fs_overlaps_may_be_disjoint(const struct fs_overlaps *overlaps, size_t view)
 {
     return atomic_load(&overlaps->known[view]) != OVERLAPPING;

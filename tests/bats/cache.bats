@@ -277,5 +277,9 @@ END
         mount_spec t.json
         /usr/bin/python3 "$topic" grows_over_bytes_of_the_file "$mnt/rank0" "$how"
         umount_all
+        printf '%1990sccccc' '' | tr ' ' b >t.dat
+        mount_spec t.json -o unique
+        /usr/bin/python3 "$topic" grows_over_bytes_of_the_file "$mnt/rank0" "$how"
+        umount_all
     done
 }
