@@ -348,7 +348,8 @@ class Batch:
         places = self.places(name, start, len(got))
         # A mapping with direct I/O shows writes past it when it is made again.
         key = (*name.key, "mapped") if what == "load" and "direct" in self.round.options else name.key
-        self.history.reads.append(Read(number, key, places, values, begun, ended, since))
+        one = length <= self.round.max_read
+        self.history.reads.append(Read(number, key, places, values, begun, ended, since, one))
 
     def slice_size(self, name, size):
         return size if name.rank is None else self.views.size_of(name.rank, size)

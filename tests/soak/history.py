@@ -26,10 +26,11 @@ class Write:
 
 
 class Read:
-    """since: when the worker opened or synced that name last, before the read began."""
+    """since: when the worker opened or synced that name last, before the read began. one: it was one
+    request."""
 
-    def __init__(self, worker, name, places, values, begun, ended, since):
-        self.worker, self.name, self.places, self.values = worker, name, places, values
+    def __init__(self, worker, name, places, values, begun, ended, since, one=True):
+        self.worker, self.name, self.places, self.values, self.one = worker, name, places, values, one
         self.begun, self.ended, self.since = begun, ended, since
 
 
@@ -133,7 +134,7 @@ class History:
             good[at] |= same & (allowed | loose[at])
         if not good.all():
             self.complain(read, numpy.flatnonzero(~good), found)
-        if self.atomic and read.name[0] is not None:
+        if self.atomic and read.one and read.name[0] is not None:
             self.check_whole(read, found)
 
     def check_whole(self, read, found):

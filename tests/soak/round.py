@@ -63,6 +63,8 @@ class Round:
         members = self.members = self.views.members
         self.nodes = 1 if self.views.shared else rng.choice((1, 1, 1, 2, 3))
         self.options = random_options(rng, self.nodes)
+        self.max_read = next((int(option[9:-1]) << 10 for option in self.options if option.startswith("max_read=")),
+                             1 << 20)
         self.model = Model(self.views)
         # If slices share bytes, they should do so within pages.
         self.limit = rng.choice((20000,) if self.views.shared else (20000, 200000, 1 << 20, LIMIT))
