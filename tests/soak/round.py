@@ -19,6 +19,7 @@ from specs import LIMIT, Views
 WARM = 40  # operations on a mount before its daemon's memory and descriptors count
 MEMORY_SLACK = 16 << 20  # bytes by which they may grow, beside dirty_max: threads have arenas
 DESCRIPTOR_SLACK = 4
+CONNECTIONS = 8  # to and from each other node, for requests at the same time
 PATIENCE = 5  # seconds until all names of a slice must show what was written through one
 POOL = 16 << 20  # bytes, if a mount has a pool
 EXPECTED = (r": all \d nodes are connected$", r": node \d \(\S+\) is unmounted$",
@@ -434,8 +435,9 @@ class Round:
         if self.used is None:
             self.used = used
         slack = MEMORY_SLACK + (self.back and (2 << 20)) + ("pool=off" not in self.options and POOL)
+        spare = DESCRIPTOR_SLACK + CONNECTIONS * (self.nodes - 1)
         for (memory, files), (before, files_before) in zip(used, self.used):
-            if memory > before + slack or files > files_before + DESCRIPTOR_SLACK:
+            if memory > before + slack or files > files_before + spare:
                 raise Wrong(f"the daemon has grown: {memory >> 10} KiB from {before >> 10}, "
                             f"{files} descriptors from {files_before}")
 

@@ -32,8 +32,8 @@ slices; slices go from node to node; atomic mode is turned on and off; the file 
 another program writes bytes of no slice, and truncates the file. Daemons are ended by SIGTERM or
 killed, of one node and of several, and mounted again, also read-only: what was synced is there. At the
 end of a round all slices and the whole file are what the model says, the log says nothing that is not
-expected, and no daemon has grown by more than 16 MiB (beside its pool) or 4 descriptors since its first
-40 operations.
+expected, and no daemon has grown by more than 16 MiB (beside its pool) or 4 descriptors (beside 8
+connections to each other node) since its first 40 operations.
 
 In a batch, all of them do a dozen operations at the same time, through different nodes and names (slices,
 rankN.npy, whole, the shared file itself), on bytes that they share or do not. Each read, and the file in
