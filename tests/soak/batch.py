@@ -76,7 +76,7 @@ class Batch:
         os.truncate(self.round.file, size)
         self.model.set_size(size)
 
-    # What they do.
+    # Random calls.
 
     def places(self, name, start, length):
         if name.rank is None:
@@ -229,8 +229,8 @@ class Batch:
         self.results = [worker.result() for worker in self.workers]
         Batch.count, Batch.calls_done = Batch.count + 1, Batch.calls_done + sum(map(len, self.calls))
         self.check_errors()
-        # With unique, the size of an open slice counts the bytes that were written.
-        kept_open = self.rng.random() < 0.3 and not (self.round.unique and self.views.ordered)
+        # With unique, the size of an open slice does not follow the file's.
+        kept_open = self.rng.random() < 0.3 and not self.round.unique
         if kept_open:
             for call in ("sync", "sync"):
                 self.every_name(call)
@@ -400,7 +400,7 @@ class Batch:
         if self.appends and new[~taken[self.before:self.model.size]].any():
             raise Wrong("bytes that nobody appended are behind the former end")
 
-    # What all paths show.
+    # Comparing all names.
 
     def compare_parts(self, worker, path, rank, header=0):
         """Compares what lies where the batch wrote most, the end, and the size, with the file."""
