@@ -44,10 +44,8 @@ int main(void)
     return clamp(5, 0, 9) != 5 || clamp(-5, 0, 9) != 0;
 }
 END
-    cat >p/tests/mutate/explained.txt <<'END'
-# comment
-src/clamp.c | most = most + 0; | constant: 0 -> 1 | the test is bad on purpose
-END
+    printf '# comment\nsrc/clamp.c\tmost = most + 0;\tconstant: 0 -> 1\tthe test is bad on purpose\n' \
+        >p/tests/mutate/explained.txt
     git -C p init -q
     git -C p add .
 }

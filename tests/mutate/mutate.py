@@ -195,9 +195,9 @@ def try_mutant(tree, path, mutation, tests):
 
 def explanations():
     """Returns the (source, text of the line, mutation) of the survivors that are explained."""
-    parts = [line.split(" | ") for line in (HERE / "explained.txt").read_text().splitlines()
+    parts = [line.split("\t") for line in (HERE / "explained.txt").read_text().splitlines()
              if line and not line.startswith("#")]
-    return {(path, line.strip(), mutation.strip()) for path, line, mutation, _ in parts}
+    return {(path, line, mutation) for path, line, mutation, _ in parts}
 
 
 def chosen(tree, options):

@@ -84,3 +84,25 @@ TEST(test_parts)
         vs_assembly_free(assembly);
     }
 }
+
+/* Of three members that hold the same byte, the first two are named. */
+TEST(test_overlap)
+{
+    static const int places[] = {0, 50, 200, 50, 45};
+    struct vs_assembly *assembly = vs_assembly_new(false);
+    struct vs_assembly_fault fault;
+
+    for (int i = 0; i < 5; i++) {
+        views[i] = make_vector(places[i], 10, 1000);
+        assert_int_equal(vs_assembly_add(assembly, views[i], 10), 0);
+    }
+    vs_assembly_finish(assembly);
+    assert_int_equal(vs_assembly_check(assembly, &fault), 0);
+    assert_int_equal(fault.kind, VS_ASSEMBLY_OVERLAP);
+    assert_int_equal(fault.displacement, 50);
+    assert_int_equal(fault.member, 1);
+    assert_int_equal(fault.other, 3);
+    vs_assembly_free(assembly);
+    for (int i = 0; i < 5; i++)
+        vs_view_unref(views[i]);
+}

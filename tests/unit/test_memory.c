@@ -202,7 +202,7 @@ static int assemble(struct vs_view *const *views, bool overlap)
 {
     struct vs_assembly *assembly = vs_assembly_new(false);
     struct vs_assembly_fault fault;
-    struct vs_assembly_part *parts = NULL;
+    struct vs_assembly_part none, *parts = NULL;
     size_t count;
     int error = assembly != NULL ? 0 : -ENOMEM;
 
@@ -214,7 +214,10 @@ static int assemble(struct vs_view *const *views, bool overlap)
     }
     if (error == 0) {
         assert_int_equal(fault.kind, overlap ? VS_ASSEMBLY_OVERLAP : VS_ASSEMBLY_SHORT);
+        parts = &none;
         error = vs_assembly_parts(assembly, 0, 1000, &parts, &count);
+        if (error != 0)
+            assert_null(parts);
     }
     if (error == 0)
         assert_int_equal(count, MEMBERS);
