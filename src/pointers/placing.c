@@ -284,8 +284,11 @@ static bool tell_end(struct mpiio_ordered *ordered, struct mpiio_ordered_view *v
     error = turns->over(turns->data, (size_t)(view - ordered->views), ended, &turn);
     pthread_mutex_lock(&ordered->lock);
     view->asking = false;
-    if (error != 0)
+    if (error != 0) {
+        /* The thread repeats it. */
+        pthread_cond_signal(&ordered->news);
         return false;
+    }
     /* Another thread may have retired the next contribution meanwhile. */
     view->ending = view->ending && view->ended != ended;
     mpiio_placing_set_turn(ordered, view, turn);

@@ -7,7 +7,7 @@
 #include <sched.h>
 
 #include "unit.h"
-#include "pointers/ordered.h"
+#include "pointers/placing.h"
 #include "pointers/turns.h"
 
 #define ROOM      (1 << 22)
@@ -24,7 +24,8 @@ static size_t etype_sizes[2];
 static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mpiio_turns turns;
 static struct mpiio_ordered *node;
-static int open_failure, over_failure;
+static int open_failure;
+static _Atomic int over_failure;
 
 static int open_number(void *data, size_t view, int64_t rank, uint64_t *number)
 {
@@ -87,7 +88,12 @@ static void store(void *data)
 
 static int64_t turn_of(size_t view)
 {
-    return (int64_t)turns.view[view].turn % turns.ranks;
+    int64_t turn;
+
+    pthread_mutex_lock(&turns_lock);
+    turn = (int64_t)turns.view[view].turn % turns.ranks;
+    pthread_mutex_unlock(&turns_lock);
+    return turn;
 }
 
 static int place(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
@@ -119,7 +125,8 @@ static struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t memory)
     etype_sizes[0] = (size_t)etype;
     etype_sizes[1] = 1;
     lengths[0] = lengths[1] = 0;
-    failure = open_failure = over_failure = looks_left = 0;
+    failure = open_failure = looks_left = 0;
+    over_failure = 0;
     stored_at = -1;
     turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2};
     assert_int_equal(mpiio_turns_init(&turns), 0);
@@ -328,6 +335,35 @@ TEST(turns_fail)
     mpiio_ordered_turn(ordered, 0, number, true);
     mpiio_ordered_close(ordered);
     assert_placed(0, "013");
+    finish(ordered);
+}
+
+/* Starts the thread that places, and returns when it waits. */
+static void start_thread(struct mpiio_ordered *ordered)
+{
+    bool waits = false;
+
+    assert_int_equal(mpiio_ordered_start(ordered), 0);
+    mpiio_ordered_turn(ordered, 0, 0, false);
+    while (!waits) {
+        sched_yield();
+        pthread_mutex_lock(&ordered->lock);
+        waits = !ordered->has_news;
+        pthread_mutex_unlock(&ordered->lock);
+    }
+}
+
+/* The thread repeats a caller's report that failed, although no turn comes meanwhile. */
+TEST(turns_fail_in_a_caller)
+{
+    struct mpiio_ordered *ordered = make(2, 1, 100);
+
+    start_thread(ordered);
+    over_failure = -EIO;
+    write_all(ordered, 0, 0, "0");
+    over_failure = 0;
+    while (turn_of(0) == 0)
+        sched_yield();
     finish(ordered);
 }
 
