@@ -63,6 +63,8 @@ static int place(void *data, size_t view, uint64_t share, const void *buffer, si
     if (error != 0)
         return error;
     error = fs_shared_take(session, slice, share, length, &offset);
+    if (error == -ETIMEDOUT)
+        error = MPIIO_ORDERED_LATER;
     if (error == 0)
         error = write_at(session, slice, buffer, length, offset);
     fs_slices_put(&session->slices, slice);

@@ -27,6 +27,16 @@ static size_t view_of(const struct fs_session *session, const struct fs_slice *s
     return fs_tree_node(&session->tree, slice->inode).view;
 }
 
+/* Takes etypes for a read or a write: mpiio_pointers_take. */
+static int64_t take(const struct fs_session *session, const struct fs_handle *handle, int64_t count,
+                    int64_t limit, int64_t *position)
+{
+    int64_t got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
+                                      handle->taker, count, limit, position);
+
+    return got == -ETIMEDOUT ? -EIO : got;
+}
+
 int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
                    struct fs_handle *handle, struct fuse_file_info *info)
 {
@@ -72,8 +82,7 @@ static ssize_t shared_read(struct fs_read *read)
     end = mpiio_slice_size(slice->slice);
     if (end < 0)
         return (ssize_t)end;
-    got = mpiio_pointers_take(read->session->pointers.pointers, view_of(read->session, slice),
-                              read->handle->taker, room, end / etype, &position);
+    got = take(read->session, read->handle, room, end / etype, &position);
     if (got > 0)
         got = place(position, got, etype, &read->offset);
     if (got <= 0)
@@ -101,7 +110,6 @@ static int64_t count_etypes(const struct fs_write *write, int64_t etype)
 
 static ssize_t shared_write(struct fs_write *write)
 {
-    const struct fs_session *session = write->session;
     struct fs_handle *handle = write->handle;
     int64_t etype = etype_of(handle->slice);
     int64_t count = count_etypes(write, etype), position, got;
@@ -110,9 +118,7 @@ static ssize_t shared_write(struct fs_write *write)
         return -EMSGSIZE;
     if (count < 0)
         return (ssize_t)count;
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
-                              handle->taker, count, mpiio_slice_etypes(handle->slice->slice),
-                              &position);
+    got = take(write->session, handle, count, mpiio_slice_etypes(handle->slice->slice), &position);
     if (got <= 0)
         return got < 0 ? (ssize_t)got : -EFBIG;
     atomic_store(&handle->last_write, may_go_on(write->size, FS_WRITE_MAX)

@@ -20,7 +20,7 @@ int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
 /*
  * Takes size bytes, a multiple of the etype, from the pointer of a slice "shared". share is a
  * contribution or MPIIO_POINTERS_ANYBODY. Sets *offset to their slice offset. Returns 0 or a
- * negative errno.
+ * negative errno; -ETIMEDOUT as mpiio_pointers_take.
  */
 int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uint64_t share,
                    size_t size, off_t *offset);

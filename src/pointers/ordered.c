@@ -9,7 +9,8 @@
 #include "core/base/clock.h"
 #include "placing.h"
 
-/* ms between two attempts to finish a contribution, and at most between two calls of goes_on. */
+/* ms between two attempts to place or to finish a contribution, and at most between two calls of
+   goes_on. */
 #define PAUSE 100
 
 static struct mpiio_ordered_view *view_of(const struct mpiio_share *share)
@@ -123,11 +124,14 @@ static bool is_due(const struct mpiio_share *share)
     return mpiio_placing_due(share->ordered, view_of(share)) == share && share->bytes.first == NULL;
 }
 
-/* Waits for one change. Returns 0, or -EINTR or -ENOTCONN if waiting is to end. Called with the
-   lock held, which is released while it waits. */
-static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter *waiter)
+/* Waits for one change. Returns 0, -EINTR or -ENOTCONN if waiting is to end, or -EIO if the
+   contribution's waiting bytes are to be placed later. Called with the lock held, which is released
+   while it waits. */
+static int wait(const struct mpiio_share *share, const struct mpiio_ordered_waiter *waiter)
 {
+    struct mpiio_ordered *ordered = share->ordered;
     const struct mpiio_ordered_options *options = &ordered->options;
+    uint64_t delays = share->delays;
 
     assert(mpiio_is_held(&ordered->lock));
     if (!waiter->ended && !ordered->stopped) {
@@ -139,7 +143,9 @@ static int wait(struct mpiio_ordered *ordered, const struct mpiio_ordered_waiter
     }
     if (waiter->ended)
         return -EINTR;
-    return ordered->stopped ? -ENOTCONN : 0;
+    if (ordered->stopped)
+        return -ENOTCONN;
+    return share->delays != delays ? -EIO : 0;
 }
 
 /* Writes to the contribution whose turn it is. Called with the lock held, which is released during
@@ -149,10 +155,11 @@ static ssize_t write_through(struct mpiio_share *share, const void *buffer, size
 {
     struct mpiio_ordered *ordered = share->ordered;
     struct mpiio_placing placing = mpiio_placing_begin(share, waiter);
+    size_t used;
     int error;
 
     pthread_mutex_unlock(&ordered->lock);
-    error = mpiio_share_bytes_place(&share->bytes, &placing.place, buffer, length);
+    error = mpiio_share_bytes_place(&share->bytes, &placing.place, buffer, length, &used);
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_end(share);
     return error != 0 ? error : (ssize_t)length;
@@ -199,7 +206,7 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
         } else {
             ordered->stats.waits += !waited;
             waited = true;
-            put = wait(ordered, waiter);
+            put = wait(share, waiter);
         }
     }
     mpiio_placing_advance(ordered, view);
@@ -217,7 +224,7 @@ int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *wa
     while (error == 0 && !is_due(share) && !share->passed) {
         ordered->stats.waits += !waited;
         waited = true;
-        error = wait(ordered, waiter);
+        error = wait(share, waiter);
     }
     if (error == 0)
         error = share->error;
@@ -255,14 +262,17 @@ void mpiio_ordered_stop(struct mpiio_ordered *ordered)
 
 /* The thread that places. */
 
-/* Returns true if a finished contribution is not reported to the turns yet, as after an error.
-   Called with the lock held. */
-static bool has_ending(const struct mpiio_ordered *ordered)
+/* Returns true if the thread is to try again: to report a finished contribution to the turns, or to
+   place bytes. Called with the lock held. */
+static bool tries_again(const struct mpiio_ordered *ordered)
 {
     assert(mpiio_is_held(&ordered->lock));
-    for (size_t i = 0; i < ordered->options.views; i++)
-        if (ordered->views[i].ending)
+    for (size_t i = 0; i < ordered->options.views; i++) {
+        const struct mpiio_share *share = mpiio_placing_due(ordered, &ordered->views[i]);
+
+        if (ordered->views[i].ending || (share != NULL && share->delayed))
             return true;
+    }
     return false;
 }
 
@@ -277,7 +287,7 @@ static void *run_ordered(void *data)
         if (ordered->has_news || ordered->over)
             continue;
         mpiio_wait_until(&ordered->news, &ordered->lock,
-                         has_ending(ordered) ? mpiio_clock() + PAUSE : INT64_MAX);
+                         tries_again(ordered) ? mpiio_clock() + PAUSE : INT64_MAX);
     }
     pthread_mutex_unlock(&ordered->lock);
     return NULL;

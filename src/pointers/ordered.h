@@ -52,9 +52,9 @@ struct mpiio_ordered_options {
     /*
      * Writes length bytes, which are whole etypes, at a view's pointer, and advances it. share is
      * the number of the contribution whose turn it must be; MPIIO_ORDERED_NO_TURN: any. Returns 0
-     * or a negative errno; -ESTALE: the contribution was dropped. Called without a lock, by one
-     * thread a view at a time. waiter: the caller that writes the bytes now; NULL: the bytes have
-     * waited in memory.
+     * or a negative errno; -ESTALE: the contribution was dropped; MPIIO_ORDERED_LATER. Called
+     * without a lock, by one thread a view at a time. waiter: the caller that writes the bytes now;
+     * NULL: the bytes have waited in memory.
      */
     int (*place)(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter);
@@ -67,6 +67,11 @@ struct mpiio_ordered_options {
 };
 
 #define MPIIO_ORDERED_NO_TURN UINT64_MAX
+
+/* The result of place if the pointer cannot be advanced for now. Nothing was placed. Bytes that
+   have waited are kept and placed later, but not by mpiio_ordered_finish once it waits no longer.
+ */
+#define MPIIO_ORDERED_LATER 1
 
 struct mpiio_ordered_stats {
     int64_t waiting; /* bytes that wait for their turn */
@@ -115,15 +120,16 @@ void mpiio_share_close(struct mpiio_share *share);
 /*
  * Appends to a contribution: at its turn, writes at the pointer; else keeps the bytes in memory. If
  * there is no room, waits. Returns length; -EINTR after mpiio_ordered_interrupt; -ENOTCONN after
- * mpiio_ordered_stop; -ESTALE if the contribution was dropped; or the error of place.
+ * mpiio_ordered_stop; -ESTALE if the contribution was dropped; or the error of place, where -EIO
+ * stands for MPIIO_ORDERED_LATER.
  */
 ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t length,
                           struct mpiio_ordered_waiter *waiter);
 
 /*
  * Waits until it is the contribution's turn, and everything written to it is placed. A reader may
- * then take from the pointer. Returns 0, -EINTR, -ENOTCONN or -ESTALE as above, or the first error
- * of placing bytes that had waited.
+ * then take from the pointer. Returns 0, -EINTR, -ENOTCONN or -ESTALE as above, the first error of
+ * placing bytes that had waited, or -EIO if they are to be placed later: MPIIO_ORDERED_LATER.
  */
 int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *waiter);
 

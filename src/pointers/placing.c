@@ -41,52 +41,59 @@ struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes)
     return chunk;
 }
 
+void mpiio_share_bytes_return(struct mpiio_share_bytes *bytes, struct mpiio_chunk *chunk)
+{
+    chunk->next = bytes->first;
+    bytes->first = chunk;
+}
+
 static int put(const struct mpiio_share_place *place, const void *buffer, size_t length)
 {
     return length > 0 ? place->place(place, buffer, length) : 0;
 }
 
-/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. Returns
-   the number of bytes used, or a negative errno. */
-static ssize_t complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
-                        const char *buffer, size_t length)
+/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. Sets
+ *used to the number of bytes added. If placing fails, adds none. */
+static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
+                    const char *buffer, size_t length, size_t *used)
 {
-    size_t taken = bytes->etype - bytes->part_length;
-    int error;
+    size_t missing = bytes->etype - bytes->part_length;
+    size_t taken = length < missing ? length : missing;
+    int error = 0;
 
+    *used = 0;
     if (bytes->part_length == 0)
         return 0;
-    if (taken > length)
-        taken = length;
     memcpy(bytes->part + bytes->part_length, buffer, taken);
-    bytes->part_length += taken;
-    if (bytes->part_length < bytes->etype)
-        return (ssize_t)taken;
-    bytes->part_length = 0;
-    error = put(place, bytes->part, bytes->etype);
-    return error != 0 ? error : (ssize_t)taken;
+    if (taken == missing)
+        error = put(place, bytes->part, bytes->etype);
+    if (error != 0)
+        return error;
+    *used = taken;
+    bytes->part_length = taken == missing ? 0 : bytes->part_length + taken;
+    return 0;
 }
 
 int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
-                            const char *buffer, size_t length)
+                            const char *buffer, size_t length, size_t *used)
 {
     size_t left;
-    ssize_t taken;
     int error;
 
+    *used = 0;
     if (bytes->etype > 1 && bytes->part == NULL)
         bytes->part = malloc(bytes->etype);
     if (bytes->etype > 1 && bytes->part == NULL)
         return -ENOMEM;
-    taken = complete(bytes, place, buffer, length);
-    if (taken < 0)
-        return (int)taken;
-    buffer += taken;
-    length -= (size_t)taken;
-    left = length % bytes->etype;
-    error = put(place, buffer, length - left);
-    if (error != 0 || left == 0)
+    error = complete(bytes, place, buffer, length, used);
+    left = (length - *used) % bytes->etype;
+    if (error == 0)
+        error = put(place, buffer + *used, length - *used - left);
+    if (error != 0)
         return error;
+    *used = length;
+    if (left == 0)
+        return 0;
     memcpy(bytes->part, buffer + length - left, left);
     bytes->part_length = left;
     return 0;
@@ -95,12 +102,15 @@ int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_
 int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place)
 {
     size_t length = bytes->part_length;
+    int error;
 
     if (length == 0)
         return 0;
     memset(bytes->part + length, 0, bytes->etype - length);
-    bytes->part_length = 0;
-    return put(place, bytes->part, bytes->etype);
+    error = put(place, bytes->part, bytes->etype);
+    if (error == 0)
+        bytes->part_length = 0;
+    return error;
 }
 
 int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes)
@@ -174,9 +184,12 @@ static int place_share(const struct mpiio_share_place *self, const void *buffer,
 {
     const struct mpiio_placing *placing = (const struct mpiio_placing *)self;
     const struct mpiio_ordered_options *options = &placing->share->ordered->options;
+    bool last = placing->waiter != NULL || placing->turn == MPIIO_ORDERED_NO_TURN;
+    int error = options->place(options->data, placing->share->view, placing->turn, buffer, length,
+                               placing->waiter);
 
-    return options->place(options->data, placing->share->view, placing->turn, buffer, length,
-                          placing->waiter);
+    /* Nobody tries again for a caller, nor at the end. */
+    return error == MPIIO_ORDERED_LATER && last ? -EIO : error;
 }
 
 struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
@@ -199,31 +212,52 @@ void mpiio_placing_end(struct mpiio_share *share)
     pthread_cond_broadcast(&ordered->changed);
 }
 
-/* Places a chunk of a contribution at its turn, or its incomplete last etype if chunk is NULL.
-   Called with the lock held, which is released while it places. Frees the chunk. */
+/* Keeps a chunk, but for used bytes of it, or the incomplete last etype if chunk is NULL, until the
+   thread that places tries again. */
+static void delay(struct mpiio_share *share, struct mpiio_chunk *chunk, size_t used)
+{
+    share->delayed = true;
+    share->delays++;
+    pthread_cond_signal(&share->ordered->news);
+    if (chunk == NULL)
+        return;
+    share->ordered->stats.waiting -= (int64_t)used;
+    chunk->length -= used;
+    memmove(chunk->bytes, chunk->bytes + used, chunk->length);
+    mpiio_share_bytes_return(&share->bytes, chunk);
+}
+
+/*
+ * Places a chunk of a contribution at its turn, or its incomplete last etype if chunk is NULL.
+ * Called with the lock held, which is released while it places. Frees the chunk, unless it is kept
+ * to be placed later.
+ */
 static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
 {
     struct mpiio_ordered *ordered = share->ordered;
-    size_t length = chunk != NULL ? chunk->length : share->bytes.part_length;
+    size_t length = chunk != NULL ? chunk->length : share->bytes.part_length, used = 0;
     struct mpiio_placing placing = mpiio_placing_begin(share, NULL);
     int error = share->error;
 
     pthread_mutex_unlock(&ordered->lock);
-    if (error == 0)
-        error = chunk != NULL
-                    ? mpiio_share_bytes_place(&share->bytes, &placing.place, chunk->bytes, length)
-                    : mpiio_share_bytes_end(&share->bytes, &placing.place);
-    free(chunk);
+    if (error == 0 && chunk == NULL)
+        error = mpiio_share_bytes_end(&share->bytes, &placing.place);
+    else if (error == 0)
+        error = mpiio_share_bytes_place(&share->bytes, &placing.place, chunk->bytes, length, &used);
     pthread_mutex_lock(&ordered->lock);
-    if (chunk == NULL)
-        share->bytes.part_length = 0;
-    else
-        ordered->stats.waiting -= (int64_t)length;
-    if (error != 0) {
-        share->error = error;
-        ordered->stats.lost += (int64_t)length;
-    } else if (placing.turn == MPIIO_ORDERED_NO_TURN) {
-        ordered->out_of_turn += (int64_t)length;
+    used = error == 0 ? length : used;
+    if (error == MPIIO_ORDERED_LATER && !share->passed) {
+        delay(share, chunk, used);
+    } else {
+        share->error = share->error != 0 ? share->error : error;
+        ordered->stats.lost += (int64_t)(length - used);
+        if (placing.turn == MPIIO_ORDERED_NO_TURN)
+            ordered->out_of_turn += (int64_t)used;
+        if (chunk == NULL)
+            share->bytes.part_length = 0;
+        else
+            ordered->stats.waiting -= (int64_t)length;
+        free(chunk);
     }
     mpiio_placing_show(ordered);
     mpiio_placing_end(share);
@@ -335,6 +369,8 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
         share = mpiio_placing_due(ordered, view);
         if (share == NULL)
             continue;
+        if (share->delayed)
+            break;
         chunk = mpiio_share_bytes_next(&share->bytes);
         if (chunk != NULL || (share->closed && share->bytes.part_length > 0))
             place_waiting(share, chunk);
@@ -349,6 +385,11 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
 
 void mpiio_placing_advance_all(struct mpiio_ordered *ordered)
 {
-    for (size_t i = 0; i < ordered->options.views; i++)
+    for (size_t i = 0; i < ordered->options.views; i++) {
+        struct mpiio_share *share = mpiio_placing_due(ordered, &ordered->views[i]);
+
+        if (share != NULL)
+            share->delayed = false;
         mpiio_placing_advance(ordered, &ordered->views[i]);
+    }
 }

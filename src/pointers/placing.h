@@ -28,7 +28,7 @@ struct mpiio_share_bytes {
     size_t part_length;
 };
 
-/* Writes whole etypes at the pointer. Returns 0 or a negative errno. */
+/* Writes whole etypes at the pointer. Returns 0, a negative errno or MPIIO_ORDERED_LATER. */
 struct mpiio_share_place {
     int (*place)(const struct mpiio_share_place *self, const void *buffer, size_t length);
 };
@@ -39,12 +39,17 @@ int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, 
 /* Removes and returns the first chunk, which the caller frees, or NULL if none waits. */
 struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes);
 
-/* Places the whole etypes of the incomplete etype and buffer together, and keeps the rest as the
-   incomplete etype. Returns 0 or a negative errno. */
-int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
-                            const char *buffer, size_t length);
+/* Puts the chunk back that mpiio_share_bytes_next has removed. */
+void mpiio_share_bytes_return(struct mpiio_share_bytes *bytes, struct mpiio_chunk *chunk);
 
-/* Completes the last etype with zeros, and places it. Returns 0 or a negative errno. */
+/* Places the whole etypes of the incomplete etype and buffer together, and keeps the rest as the
+   incomplete etype. Returns 0 or the result of place. Sets *used to the number of bytes of buffer
+   that are placed or kept; after an error the others are to be placed again, or are lost. */
+int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
+                            const char *buffer, size_t length, size_t *used);
+
+/* Completes the last etype with zeros, and places it. Returns 0 or the result of place. If that
+   fails, the etype stays incomplete. */
 int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place);
 
 /* Frees all bytes. Returns how many waited. */
@@ -62,9 +67,11 @@ struct mpiio_share {
     uint64_t number;
     struct mpiio_share_bytes bytes; /* a thread that sets placing owns all but the chunks */
     bool closed;
-    bool placing; /* a thread is placing bytes of it, without the lock */
-    bool passed;  /* finished or dropped; no longer in the heap of its view */
-    int error;    /* the first error of placing bytes that had waited; -ESTALE: dropped */
+    bool placing;    /* a thread is placing bytes of it, without the lock */
+    bool passed;     /* finished or dropped; no longer in the heap of its view */
+    bool delayed;    /* only mpiio_placing_advance_all places more of the bytes that have waited */
+    uint64_t delays; /* how often placing these had the result MPIIO_ORDERED_LATER */
+    int error;       /* the first error of placing bytes that had waited; -ESTALE: dropped */
 };
 
 /* The lock of struct mpiio_ordered guards it. */
@@ -132,7 +139,7 @@ void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_
 void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
 
 /* Place the bytes whose turn has come, contribution by contribution, in one view or in all. They
-   release the lock at times. */
+   release the lock at times. After MPIIO_ORDERED_LATER the second one tries again. */
 void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view);
 void mpiio_placing_advance_all(struct mpiio_ordered *ordered);
 

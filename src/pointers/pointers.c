@@ -112,13 +112,6 @@ static void complain(struct mpiio_pointers *self, int error)
     self->options.log(self->options.data, MPIIO_LOG_ERROR, line);
 }
 
-/* Returns the error for the caller. Most errors become -EIO; the log has the reason. */
-static int error_for_user(int error)
-{
-    return error == -EACCES || error == -EROFS || error == -ENOSPC || error == -ENOMEM ? error
-                                                                                       : -EIO;
-}
-
 static bool is_read_only(const struct mpiio_request *list)
 {
     while (list != NULL && list->kind == MPIIO_REQUEST_GET)
@@ -183,6 +176,8 @@ static int try_batch(struct mpiio_pointers *self, struct mpiio_request *list)
     }
     if (error == 0 && count > 0)
         error = mpiio_record_append(&self->record, entries, count);
+    if (error == -ETIMEDOUT && count > 0)
+        error = -EIO; /* the filesystem's: the entries may have been written */
     if (error == 0 && count > 0)
         mpiio_record_shorten(&self->record, &self->state);
     else if (error != 0)
@@ -206,7 +201,7 @@ static void handle_batch(struct mpiio_pointers *self, struct mpiio_request *list
         struct mpiio_request *next = list->next;
 
         if (error != 0)
-            list->result = error_for_user(error);
+            list->result = mpiio_request_error(list, error);
         list->done = true;
         list = next;
     }

@@ -86,7 +86,8 @@ int mpiio_pointers_start(struct mpiio_pointers *pointers);
  * Takes count > 0 etypes, fewer if limit is closer, and sets *position to the first of them. share
  * is the contribution that takes them at its turn, or MPIIO_POINTERS_ANYBODY. Returns the number of
  * etypes granted; 0 if the pointer is at or behind the limit; -ESTALE if it is not the
- * contribution's turn, because it was dropped.
+ * contribution's turn, because it was dropped; -ETIMEDOUT if another node did not release the
+ * record's lock: nothing was taken, and the call may be repeated.
  */
 int64_t mpiio_pointers_take(struct mpiio_pointers *pointers, size_t pointer, uint64_t share,
                             int64_t count, int64_t limit, int64_t *position);

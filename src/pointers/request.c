@@ -91,3 +91,13 @@ int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request
     request->turn = state->turns.view[request->view].turn;
     return error != 0 ? error : any;
 }
+
+int mpiio_request_error(const struct mpiio_request *request, int error)
+{
+    bool waited = error == -ETIMEDOUT || error == -ECANCELED;
+
+    if (waited && request->kind == MPIIO_REQUEST_TAKE)
+        return -ETIMEDOUT;
+    return error == -EACCES || error == -EROFS || error == -ENOSPC || error == -ENOMEM ? error
+                                                                                       : -EIO;
+}

@@ -39,6 +39,10 @@ struct mpiio_request {
 int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request,
                         struct mpiio_entry *entry);
 
+/* Returns the result of a request for which the record could not be used. Most errors become -EIO;
+   the log has the reason. -ETIMEDOUT: a take that was not granted because of the record's lock. */
+int mpiio_request_error(const struct mpiio_request *request, int error);
+
 struct mpiio_watch_node {
     uint64_t beats; /* its heartbeat counter */
     int64_t since;  /* when it was first seen with this value, mpiio_lease_clock(); 0: not seen */

@@ -19,6 +19,10 @@
 #define ETYPES   4000
 #define PATIENCE 4000 /* ms */
 
+/* Where the lock of the record is (record_file.c). */
+#define RECORD_NAME    ".f.mpiio-pointers"
+#define RECORD_LOCK_AT ((off_t)1 << 61)
+
 #define RANKS  5
 #define LINES  40
 #define RECORD 8
@@ -68,13 +72,35 @@ static void store(void *number)
     atomic_fetch_add(&stores, 1);
 }
 
+/* The next takes of place fail, because another descriptor of the record holds its lock: NULL, or
+   the calls of place so far. */
+static _Atomic int *locked_calls;
+
+/* Locks the record before the first call of place, and unlocks it before the second. */
+static void lock_or_unlock(int call)
+{
+    static int fd;
+    struct flock lock = {.l_type = F_WRLCK, .l_start = RECORD_LOCK_AT, .l_len = 1};
+
+    if (call == 0) {
+        fd = openat(folder_fd, RECORD_NAME, O_RDWR | O_CLOEXEC);
+        assert_int_equal(fcntl(fd, F_OFD_SETLKW, &lock), 0);
+    } else if (call == 1) {
+        close(fd);
+    }
+}
+
 static int place(void *number, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter)
 {
     int64_t position, got;
 
+    if (locked_calls != NULL)
+        lock_or_unlock((*locked_calls)++);
     got = mpiio_pointers_take(node[(intptr_t)number], view, share, (int64_t)length, sizeof(file),
                               &position);
+    if (got == -ETIMEDOUT)
+        return MPIIO_ORDERED_LATER;
     if (got < 0)
         return (int)got;
     if (got != (int64_t)length)
@@ -129,7 +155,7 @@ static void start(int count)
 {
     static const int64_t begin[VIEWS] = {0, 40};
     const struct mpiio_record record = {.folder = folder_fd,
-                                        .name = ".f.mpiio-pointers",
+                                        .name = RECORD_NAME,
                                         .identity = {1},
                                         .coherence = MPIIO_COHERENCE_LOCAL,
                                         .shared = {.st_mode = S_IFREG | 0600}};
@@ -351,6 +377,35 @@ TEST(a_node_without_contributions_exits)
 {
     start(NODES);
     put_all(1, true);
+    end();
+}
+
+/* A contribution that cannot be placed while the record is locked is placed afterwards, at its
+   place, and once. */
+TEST(a_lock_that_is_not_released_in_time)
+{
+    struct mpiio_ordered_waiter waiter = {0};
+    struct mpiio_ordered_stats stats;
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct mpiio_share *zero, *one;
+    _Atomic int calls = 0;
+
+    start(2);
+    memset(file, 0, sizeof(file));
+    assert_int_equal(mpiio_ordered_open(ordered[0], 0, 0, &zero), 0);
+    assert_int_equal(mpiio_ordered_open(ordered[1], 0, 1, &one), 0);
+    assert_int_equal(mpiio_share_write(one, "held", 4, &waiter), 4);
+    mpiio_share_close(one);
+    locked_calls = &calls;
+    mpiio_share_close(zero);
+    do {
+        nanosleep(&pause, NULL);
+        mpiio_ordered_get_stats(ordered[1], &stats);
+    } while (stats.shares == 0);
+    locked_calls = NULL;
+    assert_int_equal(calls, 2);
+    assert_int_equal(stats.lost, 0);
+    assert_memory_equal(file, "held", 5);
     end();
 }
 
