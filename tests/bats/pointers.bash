@@ -184,16 +184,7 @@ unmount() {
     [ -n "$first_unmount" ] || first_unmount=$("$top/tests/history/work.py" now)
     timeout -s KILL 200 mpiio-umount "$@" "$tmp/at/$node" || status=$?
     echo "unmounting node $node took $((SECONDS - started)) s, status $status"
-    [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]] ||
-        { [ "$status" -eq 3 ] && [ "$(lost_bytes)" -gt 0 ]; }
-}
-
-# lost_bytes: prints how many bytes of waiting contributions were lost on nodes that have not
-# failed. That may happen only if another node was frozen while it held the record's lock.
-lost_bytes() {
-    grep -qF 'another node does not release its lock' log || { echo 0 && return; }
-    sed -n 's|.*/at/\([0-9]*\): \([0-9]*\) bytes that could not be stored are lost$|\1 \2|p' log |
-        awk -v failed=" ${failed:-} " '!index(failed, " " $1 " ") { sum += $2 } END { print sum + 0 }'
+    [ "$status" -eq 0 ] || [[ " ${failed:-} " == *" $node "* && $status -lt 100 ]]
 }
 
 # judge [OPTION]...: judges all calls. $failed has the nodes that were killed or silent for long.
@@ -201,7 +192,7 @@ judge() {
     cat log errors 2>/dev/null || true
     "$top/tests/history/judge.py" "${stored:-$file}" "$taken" calls/* --failed "${failed:-}" --killed "$killed" \
         --crashed "${crashed:-}" ${seed:+--seed "$seed" --ranks "$count"} \
-        --lost "$(lost_bytes)" --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
+        --bound $((timeout * 10 + 30)) --leave "${first_unmount:-9223372036854775807}" "$@"
 }
 
 # end_case [OPTION]...: checks that nothing is left, and that the judge finds no fault.

@@ -13,9 +13,8 @@ The judge checks:
   close, or, on nodes that have not failed, by write.
 - Takes, and appends, have real-time order: if one call ended before another began, the first call has
   the lower position.
-- Contributions are in the order of rounds, and of ranks in each round. A contribution is whole; if its
-  node has failed, its end may be missing. Contributions that were synced are there. Others may be
-  missing as far as the mount has reported that it lost waiting bytes.
+- Contributions are in the order of rounds, and of ranks in each round. A contribution is whole and
+  there; if its node has failed, its end may be missing unless it was synced.
 - Reads and writes of registers, and the end of the file, are linearizable (linear.py). If a daemon was
   killed, a write on its node may be stored in part.
 - The file has nothing else. Only calls that did not succeed may leave holes.
@@ -59,7 +58,7 @@ class Log:
         self.calls = [call for call, _ in parse(path)] if self.kind == "access" else calls(path)
         self.failed = self.node in failed
         self.ended = bool(self.calls) and self.calls[-1].kind == DONE
-        self.acknowledged, self.synced, self.put = set(), set(), {}
+        self.acknowledged, self.put = set(), {}
         self.acknowledge()
 
     def acknowledge(self):
@@ -81,7 +80,6 @@ class Log:
                 # Closing a contribution does not wait for its turn.
                 if not call.error and (call.kind == FSYNC or self.rank is None):
                     self.acknowledged |= pending
-                    self.synced |= pending
                 pending = set()
 
     def unsure(self, kind):
@@ -197,7 +195,6 @@ class Judge:
     def whole(self, found, logs):
         """Checks that the file has each write at most once, and whole, or its beginning if it is not
         acknowledged."""
-        by_worker = {log.worker: log for log in logs}
         amount = collections.Counter()
         bad, twice, seen = [], [], {}
         for position, worker, number, part, count, parts in found:
@@ -209,17 +206,10 @@ class Judge:
             seen[worker, number] = position + count
         self.each("writes lie there twice, or in another order", twice)
         self.each("writes are torn", bad)
-        lost = 0
-        for log in by_worker.values():
+        for log in logs:
             missing = {number for number in log.acknowledged
                        if amount[log.worker, number] < log.put[number].parts}
-            if log.rank is not None and self.args.lost:
-                lost += sum(log.put[number].parts - amount[log.worker, number]
-                            for number in missing - log.synced)
-                missing &= log.synced
             self.each(f"writes of worker {log.worker} on node {log.node} are acknowledged, and not there", missing)
-        if lost > self.args.lost // RECORD:
-            self.say(f"{lost} records of contributions are lost, and {self.args.lost} bytes are reported")
 
     def appends(self):
         logs = self.of("append")
@@ -316,7 +306,6 @@ def main():
     parser.add_argument("--crashed", type=numbers, default=set(), help="nodes whose daemon was killed")
     parser.add_argument("--killed", type=numbers, default=set(), help="workers that were killed")
     parser.add_argument("--may-fail", action="store_true", help="calls may give EIO anywhere")
-    parser.add_argument("--lost", type=int, default=0, help="bytes of contributions reported as lost")
     parser.add_argument("--all", action="store_true", help="all records were to be taken")
     parser.add_argument("--bound", type=float, default=60, help="seconds of a call, at most")
     parser.add_argument("--leave", type=int, default=sys.maxsize, help="when the first node was unmounted")
