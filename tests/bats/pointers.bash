@@ -218,7 +218,7 @@ give_up() {
         has_ended "${pids[worker]}" || echo "still at work: ${logs[worker]}"
     done
     judge || true
-    [ -z "${MPIIO_HISTORY_KEEP:-}" ] || keep "seed$seed" || true
+    [ -z "${MPIIO_HISTORY_KEEP:-}" ] || keep "seed$seed"
 }
 
 # run_case NUMBER FUNCTION ARGUMENT...: runs a case in a folder of that number, until a command
@@ -230,7 +230,8 @@ run_case() {
     mkdir "$tmp"
     cd "$tmp" || return
     export tmp MPIIO_TEST=$tmp
-    trap '[ $? -eq 0 ] || give_up; umount_all; reap' EXIT
+    # bash ends bats's redirections, which this shell has inherited, before it runs the trap.
+    trap '{ [ $? -eq 0 ] || give_up || true; umount_all; reap; } >>"${tmp%/*}/run${tmp##*/}" 2>&1' EXIT
     set -E
     trap 'echo "failed: $BASH_COMMAND"' ERR
     SECONDS=0
@@ -261,8 +262,6 @@ run_cases() {
             failed_cases+=("${@:i+1:1}")
             echo "--- failed: ${*:i+1:1}"
             tail -n "${MPIIO_CONNECTIONS:-40}" "run$i"
-            # bash may skip the trap of a case that waits in vain.
-            (tmp=$tmp/$i && umount_all && reap) || true
         fi
     done
     echo "${#failed_cases[@]} of $# cases failed, in $((SECONDS - start)) s"
