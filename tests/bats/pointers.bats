@@ -289,9 +289,40 @@ locked() {
     done
 }
 
+# Checks that a contribution that has been closed is placed although the record's lock is not
+# released at its turn. Its node is frozen until the lock is held.
+locked_at_turn() {
+    # shellcheck disable=SC2034 # of begin_case
+    local timeout=3 holder node
+    begin_case 3 100
+    work 0 contribute 0 --count 1 --sync 0 --hold zero
+    await test -e zero.held
+    work 1 contribute 1 --count 1 --sync 0
+    join 1
+    freeze 1
+    : >zero
+    join 0
+    await turn_is 1
+    "$top/tests/history/work.py" lock .x.dat.mpiio-pointers 3>&- &
+    holder=$!
+    await test -e locked
+    signal CONT 1
+    await grep -q 'at/1: .*another node does not release its lock' log
+    kill -KILL "$holder"
+    for node in 0 1 2; do
+        unmount "$node"
+    done
+    end_case
+}
+
+# turn_is RANK: succeeds if it is the turn of this rank, by node 0.
+turn_is() {
+    [ "$(getfattr --only-values -n user.mpiio.turn at/0/o/ordered)" = "$1" ]
+}
+
 @test "pointers: clean unmounts of a degraded mount, nodes that return, short freezes, both sides of a cut" {
     run_cases freezes "row blackhole during 2 linger return 0 1 2" "row reject during 2 linger return 0 1 2" \
-        "returns freeze" "returns blackhole" "returns reject" unmounts locked
+        "returns freeze" "returns blackhole" "returns reject" unmounts locked locked_at_turn
 }
 
 @test "pointers: a node that leaves, is frozen, cut off, killed or without its engine, at any moment, in any order" {
