@@ -266,7 +266,7 @@ TEST(pairs_around_each_other)
     }
     vs_view_unref(view);
     assert_true(vs_spec_parse(deep, strlen(deep), "text", "/", NULL, &spec, &error) < 0);
-    assert_string_equal(error.reason, "the buftype nests too deep");
+    assert_string_equal(error.reason, "the view nests too deep");
     free(text);
     free(deep);
 }

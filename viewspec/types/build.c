@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/element.h"
 #include "viewspec/text/check.h"
 
@@ -446,7 +447,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     struct site site = {b, json, place};
     struct vs_place type_place = {.up = place, .key = "type"};
     json_t *name = member(&site, "type");
-    const struct constructor *constructor;
+    const struct constructor *constructor = constructors;
     struct vs_type type;
 
     if (name == NULL)
@@ -455,7 +456,6 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
         vs_build_fail(b, &type_place, "expected a constructor's name, got %s", vs_kind_name(name));
         return (struct vs_type){0};
     }
-    constructor = constructors;
     while (constructor->name && strcmp(constructor->name, json_string_value(name)) != 0)
         constructor++;
     if (!constructor->name) {
@@ -475,6 +475,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
 /* A named type, built as an etype or as a part of a filetype. */
 struct vs_named {
     bool done; /* false: under construction */
+    int depth; /* levels of objects in the type */
     struct vs_type type;
 };
 
@@ -495,6 +496,9 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
     if (known) {
         if (!known->done)
             vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
+        else if (b->nesting + known->depth > MAX_NESTING)
+            vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
+        b->depth = known->depth;
         return known->type;
     }
     named = vs_arena_alloc(b->arena, sizeof(*named));
@@ -503,6 +507,7 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
     if (failed(b))
         return (struct vs_type){0};
     named->type = vs_build_type(b, definition, &here);
+    named->depth = b->depth;
     named->done = true;
     return named->type;
 }
@@ -548,9 +553,8 @@ static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
 static struct vs_type build_name(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     const char *name = json_string_value(json);
-    json_t *types;
-    void *entry;
-    const struct vs_basic *basic;
+    void *entry = b->types ? json_object_iter_at(b->types, name) : NULL;
+    const struct vs_basic *basic = vs_basic_find(name);
 
     if (strcmp(name, "etype") == 0) {
         if (b->etype)
@@ -558,11 +562,8 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
         vs_build_fail(b, place, "\"etype\" is known only in a filetype");
         return (struct vs_type){0};
     }
-    types = b->types;
-    entry = types ? json_object_iter_at(types, name) : NULL;
     if (entry)
         return build_named(b, json_object_iter_key(entry), json_object_iter_value(entry), place);
-    basic = vs_basic_find(name);
     if (basic == NULL)
         vs_build_fail(b, place, "unknown type \"%.100s\"", name);
     else if (b->etype && !b->any_leaf)
@@ -576,15 +577,16 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
 struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     struct vs_type type = {0};
-    int *depth;
+    int *around, before = b->depth;
 
     b->scope->work++;
     if (failed(b))
         return type;
     if (is_etype(b, json))
         return *b->etype;
-    depth = json_is_string(json) ? &b->naming : &b->nesting;
-    if (++*depth > MAX_NESTING)
+    around = json_is_string(json) ? &b->naming : &b->nesting;
+    b->depth = 0;
+    if (++*around > MAX_NESTING)
         vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
     else if (json_is_string(json))
         type = build_name(b, json, place);
@@ -592,6 +594,7 @@ struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs
         type = build_object(b, json, place);
     else
         vs_build_fail(b, place, "expected a type's name or an object, got %s", vs_kind_name(json));
-    --*depth;
+    --*around;
+    b->depth = (int)vs_max(before, b->depth + json_is_object(json));
     return type;
 }

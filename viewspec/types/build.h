@@ -31,6 +31,7 @@ struct vs_builder {
 
     struct vs_memo named[2];      /* types by their names, built outside of filetypes, and inside */
     int nesting, naming;          /* number of objects, and of names, around the current type */
+    int depth;                    /* levels of objects in the parts of the current type so far */
     const struct vs_place *blame; /* the first type whose displacements decrease */
 };
 

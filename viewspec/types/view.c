@@ -364,7 +364,7 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     if (ordered && !result && has_gaps(&tile->order))
         view->gaps = vs_map_memory(view->map);
     if (result == -E2BIG)
-        return vs_fail(error, source->text, source->place, false, "the buftype nests too deep");
+        return vs_fail(error, source->text, source->place, false, "the view nests too deep");
     if (result == -EOVERFLOW)
         return vs_fail(error, source->text, source->place, false,
                        "the first tile exceeds displacement 2^63-1");
