@@ -200,7 +200,8 @@ static bool take_etypes(struct run_call *call)
         return false;
     }
     call->length = (size_t)(got * etype);
-    call->offset = first * etype;
+    if (got > 0) /* a position behind the end may exceed the range of offsets */
+        call->offset = first * etype;
     return true;
 }
 
