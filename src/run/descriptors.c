@@ -198,10 +198,10 @@ bool run_is_granted(int fd)
     return open != NULL;
 }
 
-bool run_has_positions(int fd)
+bool run_is_seekable(int fd)
 {
     struct run_open *open = run_acquire(fd);
-    bool has = open != NULL && open->position == NULL;
+    bool has = open != NULL && open->shared == NULL;
 
     run_release(open);
     return has;

@@ -27,7 +27,7 @@ struct run_open {
     struct run_file *file;
     /* of "shared": the shared file pointer, at which all calls begin; NULL: a slice with positions
      */
-    _Atomic int64_t *position;
+    _Atomic int64_t *shared;
     int64_t least;         /* minimum bytes of a read; the mount serves shorter ones */
     uint32_t word, value;  /* grant.h of core/base */
     _Atomic int64_t known; /* a lower bound of the slice's size that the kernel knows */
@@ -57,7 +57,7 @@ struct run_open *run_acquire(int fd);
 bool run_is_granted(int fd);
 
 /* Returns true if it is a granted slice with positions, and not "shared". */
-bool run_has_positions(int fd);
+bool run_is_seekable(int fd);
 
 /* Drops a reference; the last one frees it. NULL is allowed. */
 void run_release(struct run_open *open);

@@ -285,7 +285,7 @@ static const char *set_up(struct run_mount *mount, const struct mpiio_grant *gra
     struct vs_view *view;
 
     open->mount = mount;
-    if (!find_position(mount, grant, &open->position))
+    if (!find_position(mount, grant, &open->shared))
         return "the shared file pointer cannot be mapped";
     open->file = get_file(mount, (grant->rights & MPIIO_GRANT_WRITE) != 0);
     if (open->file == NULL)

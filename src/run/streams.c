@@ -202,7 +202,7 @@ static FILE *note_opened(FILE *file, const char *mode)
     fd = RUN_NEXT(fileno)(file);
     run_leave(fd); /* the previous file of this number was closed by a call that is not caught */
     run_grant_ask(fd);
-    if (run_has_positions(fd) && !has_encoding(mode))
+    if (run_is_seekable(fd) && !has_encoding(mode))
         file = make_stream(file);
     errno = error;
     return file;
@@ -223,7 +223,7 @@ CATCH FILE *fdopen(int fd, const char *mode)
     FILE *file = RUN_NEXT(fdopen)(fd, mode);
     int flags, error = errno;
 
-    if (file == NULL || !run_has_positions(fd))
+    if (file == NULL || !run_is_seekable(fd))
         return file;
     flags = RUN_NEXT(fcntl)(fd, F_GETFL);
     run_withdraw(fd, flags);

@@ -61,7 +61,7 @@ void run_call_abandon(void)
         return;
     /* The call keeps its reference to open, so that what it has locked is never freed. */
     run_grant_retire(call->open);
-    if (call->offset >= 0 && call->writing && call->open->position != NULL)
+    if (call->offset >= 0 && call->writing && call->open->shared != NULL)
         run_grant_stored(call->fd, call->offset, (int64_t)call->length);
     else if (call->offset >= 0 && call->writing)
         RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
@@ -194,7 +194,7 @@ static bool take_etypes(struct run_call *call)
     limit = call->writing ? mpiio_slice_etypes(slice) : mpiio_slice_size(slice);
     if (limit > 0 && !call->writing)
         limit /= etype;
-    got = limit < 0 ? limit : mpiio_position_take(call->open->position, count, limit, &first);
+    got = limit < 0 ? limit : mpiio_position_take(call->open->shared, count, limit, &first);
     if (got < 0 || (got == 0 && call->writing)) {
         run_stats_fell_back(RUN_FAILED);
         return false;
@@ -268,13 +268,13 @@ static bool serve_call(struct run_call *call, int64_t offset, ssize_t *result)
 {
     call->length = length_of(call->parts, call->count);
     if (call->length == 0 || (offset < 0 && offset != RUN_HERE) ||
-        (offset >= 0 && call->open->position != NULL)) {
+        (offset >= 0 && call->open->shared != NULL)) {
         run_stats_fell_back(RUN_FLAGS);
         return false;
     }
     if (!is_allowed(call))
         return false;
-    if (call->open->position != NULL)
+    if (call->open->shared != NULL)
         return move_shared(call, result);
     if (offset == RUN_HERE)
         return move_here(call, result);
