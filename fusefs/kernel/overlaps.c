@@ -45,8 +45,8 @@ static int compute_disjoint(const struct fs_tree *tree, size_t view, bool *disjo
     return error == -ENOMEM ? error : 0;
 }
 
-/* Returns true if the view has a "shared", which is a slice, too, and shows the bytes of all ranks,
-   even if there is only one. */
+/* Returns true if the view has a "shared". That is a slice, too, and it shows the bytes of all
+   ranks, so even a single rank's slice is not disjoint from all others. */
 static bool has_shared(const struct fs_tree *tree, size_t view)
 {
     return tree->shared != NULL && view < tree->views && tree->shared[view];

@@ -18,8 +18,7 @@ struct fs_slice;
 ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *buffer, size_t size,
                off_t offset);
 
-/* Extends the slice to that many bytes of data. Returns 0 or a negative errno, -EPERM to shrink it.
- */
+/* Extends the slice's data to size bytes. Returns 0 or a negative errno, -EPERM if it is longer. */
 int fs_put_size(struct fs_session *session, struct fs_slice *slice, int64_t size);
 
 /* Records that bytes of the slice's data have been stored. */

@@ -59,9 +59,8 @@ static void exchange_mark(struct fs_session *session, fuse_req_t request, struct
 }
 
 /*
- * Invalidates the pages that may lack bytes that a program has written to "shared", and answers
- * after that. Like fs_ioctl_asked, the answer comes from the notifier, which handles the drops
- * first.
+ * Invalidates the pages that may lack bytes that a program has written to "shared", and then
+ * answers. As with fs_ioctl_asked, the notifier sends the answer, after it has handled the drops.
  */
 static void drop_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                          struct fs_handle *handle, const void *reported)
@@ -82,8 +81,8 @@ static void drop_written(struct fs_session *session, fuse_req_t request, fuse_in
 
 /*
  * Handles requests of mpiio-run's library. All other commands, such as those for terminals, fail
- * with ENOTTY. A request for a grant of a file that has none fails otherwise: by ENOTTY, the
- * library recognizes filesystems without grants.
+ * with ENOTTY. A request for a grant of a file that has none fails with ENODATA instead, because
+ * ENOTTY tells the library that the whole filesystem has no grants.
  */
 void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argument,
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,

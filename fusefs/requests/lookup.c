@@ -332,7 +332,7 @@ static int resize(struct fs_session *session, struct fs_slice *slice, int64_t si
     return size < slice->header ? -EPERM : fs_put_size(session, slice, size - slice->header);
 }
 
-/* Handles truncation. Sets *told if the kernel must get another size than the slice's. */
+/* Handles truncation. Sets *reported if the kernel must get another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
                     const struct fuse_file_info *info, off_t *reported)
 {

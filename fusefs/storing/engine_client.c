@@ -330,9 +330,9 @@ static const char *why_lost(int error)
 }
 
 /*
- * Syncs the file here if the engine does not. Without write-back the engine has no file. Of an
- * assembled file it syncs only the members that it has written. MPI_File_sync does nothing if the
- * engine has not written since the last one (ROMIO's dirty_write), but this daemon may have.
+ * Syncs the file here if the engine does not. Without write-back, the engine has no file. It syncs
+ * only those members of an assembled file that it has written. MPI_File_sync does nothing if the
+ * engine has not written since the last sync (ROMIO's dirty_write), but this daemon may have.
  */
 static int sync_own(struct fs_session *session)
 {

@@ -163,7 +163,8 @@ static void do_without(struct fs_session *session, int error)
     session->tree.shared = NULL;
 }
 
-/* On a single node, keeps the positions in memory that programs can share, if there is any. */
+/* Creates the pointers. On a single node, keeps the positions in memory that programs can share, if
+   the system provides it. */
 static int make_pointers(struct fs_pointers *self, struct mpiio_pointers_options *options)
 {
     if (options->nodes == 1)

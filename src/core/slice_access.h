@@ -29,7 +29,7 @@ void mpiio_slice_set_id(struct mpiio_slice *slice, uint64_t id);
  */
 bool mpiio_slice_is_bytewise(const struct mpiio_slice *slice);
 
-/* Returns the number of etypes that fit into the slice's view, and into an int64_t as bytes. */
+/* Returns the number of etypes that fit into the slice's view, and into INT64_MAX bytes. */
 int64_t mpiio_slice_etypes(const struct mpiio_slice *slice);
 
 /* Returns true if other, a slice of the same store, shows or may show bytes of the file that are at

@@ -35,8 +35,8 @@ struct mpiio_pointers;
 struct mpiio_pointers_options {
     size_t count;         /* of pointers, at most MPIIO_POINTERS_MAX */
     const int64_t *start; /* the first position of each; borrowed for the call */
-    /* On a single node: where the positions are kept, which programs may move, too (positions.h);
-       borrowed. NULL: in memory of the pointers. */
+    /* On a single node: the memory of the positions, which programs may move, too (positions.h);
+       borrowed. NULL: the pointers allocate it. */
     _Atomic int64_t *positions;
     int node, nodes; /* this node's number, and how many there are */
     int64_t ranks;   /* of each view that may contribute; 0: there is no "ordered" */

@@ -6,8 +6,8 @@
 #include "pointers.h"
 
 /*
- * Handles a take, and sets *entry. Returns false if the take adds no entry. The position has moved
- * then. On a single node, others may have moved it on since.
+ * Handles a take: moves the position, and sets *entry. Returns false if the take adds no entry. On
+ * a single node it adds none, since programs may already have moved the position further.
  */
 static bool decide_take(const struct mpiio_state *state, struct mpiio_request *request,
                         struct mpiio_entry *entry)

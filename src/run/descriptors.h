@@ -25,8 +25,7 @@ struct run_open {
     struct mpiio_slice *slice;
     struct run_mount *mount;
     struct run_file *file;
-    /* of "shared": the shared file pointer, at which all calls begin; NULL: a slice with positions
-     */
+    /* of "shared": the shared file pointer, at which all calls begin; NULL for other slices */
     _Atomic int64_t *shared;
     int64_t least;         /* minimum bytes of a read; the mount serves shorter ones */
     uint32_t word, value;  /* grant.h of core/base */
@@ -56,7 +55,7 @@ struct run_open *run_acquire(int fd);
 /* Returns true if the descriptor is a granted slice. */
 bool run_is_granted(int fd);
 
-/* Returns true if it is a granted slice with positions, and not "shared". */
+/* Returns true if the descriptor is a granted slice with positions: any but "shared". */
 bool run_is_seekable(int fd);
 
 /* Drops a reference; the last one frees it. NULL is allowed. */

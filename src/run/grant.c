@@ -244,8 +244,8 @@ static void drop_slice(struct run_open *open)
     open->slice = NULL;
 }
 
-/* Returns a new reference to the view of the slice; NULL if it does not compile. All ranks have the
-   view of a "shared". */
+/* Returns a new reference to the view of the slice; NULL if it does not compile. For "shared",
+   takes that of rank 0, because all ranks have the same. */
 static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs_spec *spec)
 {
     int64_t rank = grant->rank == MPIIO_GRANT_SHARED ? 0 : grant->rank;
@@ -258,8 +258,9 @@ static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs
 }
 
 /*
- * Finds the shared file pointer of a "shared", or NULL for another slice. Returns false if there is
- * none. The page names the memory, so it is the daemon's (positions.h). Lock held.
+ * Sets *position to the shared file pointer of a "shared", or to NULL for another slice. Returns
+ * false if the pointer cannot be mapped. The memory is the daemon's, because the page identifies it
+ * (positions.h). Lock held.
  */
 static bool find_position(struct run_mount *mount, const struct mpiio_grant *grant,
                           _Atomic int64_t **position)

@@ -24,9 +24,9 @@ bool run_grant_holds(const struct run_open *open, uint32_t right);
 void run_grant_wrote(struct run_open *open, int fd, int64_t end);
 
 /*
- * Has the kernel invalidate the pages that show bytes of "shared", which were written at offset
- * while the grant was revoked. Returns false and sets errno if the daemon does not answer.
- * Async-signal-safe.
+ * Has the kernel invalidate the pages that show the bytes of "shared" from offset on, after a write
+ * of these bytes during which the grant was revoked. Returns false and sets errno if the daemon
+ * does not answer. Async-signal-safe.
  */
 bool run_grant_stored(int fd, int64_t offset, int64_t length);
 

@@ -73,7 +73,7 @@ void run_call_abandon(void)
 /* Serving. */
 
 #define MOST      0x7ffff000  /* the maximum that Linux transfers in a call */
-#define TAKE_MOST (512 << 10) /* longer calls on "shared" go to the mount, which cuts them */
+#define TAKE_MOST (512 << 10) /* the mount serves longer calls on "shared", and splits them */
 #define COPY_PART (256 << 10)
 #define COPY_MOST (8 << 20)
 
@@ -92,8 +92,8 @@ static size_t length_of(const struct iovec *parts, int count)
     return length;
 }
 
-/* Transfers the call's length in bytes, from its offset on, to or from its buffers in order.
-   Returns the number of bytes, or an error if there are none. */
+/* Transfers the bytes of the call between its buffers, in order, and the slice. Returns the number
+   of bytes, or an error if there are none. */
 static ssize_t move_bytes(const struct run_call *call)
 {
     struct mpiio_slice *slice = call->open->slice;
@@ -176,9 +176,9 @@ static bool move_here(struct run_call *call, ssize_t *result)
 }
 
 /*
- * Takes etypes for the call at the shared file pointer, and sets its offset and length. The pointer
- * does not move if the mount must serve the call, or report its error: then returns false. Takes
- * nothing at the end of the file.
+ * Takes etypes for the call at the shared file pointer, and sets the call's offset and length.
+ * Returns false, and does not move the pointer, if the mount must serve the call or report its
+ * error. A read takes nothing at the end of the file.
  */
 static bool take_etypes(struct run_call *call)
 {
@@ -206,9 +206,9 @@ static bool take_etypes(struct run_call *call)
 }
 
 /*
- * Serves a call of "shared". Once its etypes are taken, the mount cannot serve it, because the
- * mount would take others. So errors are final, and a write during which the grant was revoked is
- * not repeated: the daemon has the kernel invalidate what it has read meanwhile.
+ * Serves a call on "shared". Once its etypes are taken, the mount cannot serve it, because the
+ * mount would take others. So errors are final. A write during which the grant was revoked is not
+ * repeated; instead, the daemon has the kernel invalidate the pages that it filled meanwhile.
  */
 static bool move_shared(struct run_call *call, ssize_t *result)
 {

@@ -41,7 +41,7 @@ work_on_registers() {
     work "$1" access --stop "stop$1" --pause "$pause" --seed "$seed" --ranks 4
 }
 
-# processes_of daemon|engine|node|launcher NODE: prints those that have not exited.
+# processes_of daemon|engine|node|launcher NODE: prints the processes that have not exited.
 processes_of() {
     local process some=()
     case $1 in
@@ -73,7 +73,7 @@ stop_and_continue() {
     kill -CONT "${processes[@]}" || true
 }
 
-# cut node|pair|oneway WAY NODE OTHER SECONDS: messages are lost for this time.
+# cut node|pair|oneway WAY NODE OTHER SECONDS: makes the network lose messages for this time.
 cut() {
     note "cut $1" network
     case $1 in
@@ -111,7 +111,8 @@ kill_worker() {
     note "kill worker" "$worker"
 }
 
-# kill_processes WHAT NODE: kills processes. Another node contributes for one whose daemon is killed.
+# kill_processes WHAT NODE: kills processes. If it kills a daemon, another node contributes for that
+# node.
 kill_processes() {
     local processes
     mapfile -t processes < <(processes_of "$1" "$2")
@@ -124,8 +125,8 @@ kill_processes() {
     [ "$1" != daemon ] || fill_in $((($2 + 1) % 4)) "$2"
 }
 
-# happen FAULT ARGUMENT...: injects a fault of tests/history/plan.py.
-happen() {
+# inject FAULT ARGUMENT...: injects a fault of tests/history/plan.py.
+inject() {
     case $1 in
     failed) failed+=" $2" ;;
     unmount) order=("${@:2}") ;;
@@ -135,8 +136,8 @@ happen() {
     esac
 }
 
-# random_history FILESYSTEM MODE SEED SECONDS: MODE is atomic, or cached. The case has its own shell,
-# and give_up needs the variables, so they are not local.
+# random_history FILESYSTEM MODE SEED SECONDS: runs and judges a history. MODE is atomic or cached.
+# The case has its own shell, and give_up needs the variables, so they are not local.
 random_history() {
     local node wait fault
     # shellcheck disable=SC2034 # of begin_case
@@ -149,7 +150,7 @@ random_history() {
         sleep "$wait"
         printf "%(%T)T fault: %s\n" -1 "$fault"
         # shellcheck disable=SC2086 # words
-        happen $fault
+        inject $fault
     done < <("$top/tests/history/plan.py" "$seed" "$length" 4)
     finish 0 1 2 3
     for node in "${order[@]}"; do
@@ -159,7 +160,7 @@ random_history() {
     end_history
 }
 
-# Checks that no process is left, but for those of GlusterFS, and judges all calls.
+# Checks that no process is left, except those of GlusterFS, and judges all calls.
 end_history() {
     await none_serve
     if works; then

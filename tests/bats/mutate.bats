@@ -4,7 +4,7 @@
 
 load helper
 
-# made_up: makes a project in p. Its test does not execute half(), and does not look at values over
+# made_up: makes a project in p. Its test does not execute half(), and does not check values above
 # most.
 made_up() {
     mkdir -p p/src p/tests

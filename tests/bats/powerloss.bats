@@ -1,9 +1,9 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
-# Crashes below and of mounts: what was acknowledged is there as mpiio-fused(8), CRASHES, promises,
-# nothing appears that was never written, and the file can be mounted again. The disk is a
-# filesystem of our own, tests/powerloss, whose power can be cut. MPIIO_CRASHES sets the number of
-# crashes of each kind (8), MPIIO_SEED the first seed.
+# Crashes of daemons, and losses of power below mounts. Acknowledged data survives as CRASHES in
+# mpiio-fused(8) promises, no bytes appear that were never written, and the file can be mounted
+# again. The disk is the filesystem of tests/powerloss, whose power can be cut. MPIIO_CRASHES sets
+# the number of crashes of each kind (8), MPIIO_SEED the first seed.
 
 load helper
 
@@ -17,7 +17,7 @@ promises() {
     sed -n '/^mount .*crash/,/^```/p' "$top/man/mpiio-fused.8.scd" | sed '1d;$d' | tr -s ' '
 }
 
-# keep MOUNT...: crashes below these mounts keep what the manual promises, and no more.
+# keep MOUNT...: checks that crashes of these mounts keep exactly what the manual promises.
 keep() {
     local row
     crash --rounds "${MPIIO_CRASHES:-8}" --seed "${MPIIO_SEED:-1}" "${@/#/--only=}" >kept

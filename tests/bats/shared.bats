@@ -315,8 +315,9 @@ survive() {
     cmp f.dat <(echo aaaaaaa; head -c 24 /dev/zero; echo bbbbbbb; echo ccccccc)
 }
 
-# The writer has taken its record and waits in the kernel before it writes it, while a reader maps
-# the page and revokes the grant. A writer that is not stopped in time proves nothing.
+# The writer has taken its record, and is delayed in the kernel before it writes it. Meanwhile a
+# reader maps the page, which revokes the grant. If the delay ends too early, the test passes
+# without checking this.
 @test "shared: a write during which the grant is revoked is seen in mappings, and takes once" {
     records 10
     mount_spec s.json -o passthrough=off
@@ -326,7 +327,7 @@ survive() {
     [ "$(cat f.dat)" = "$(echo aaaaaaa; seq -f %07.0f 1 9)" ]
 }
 
-@test "shared: a program under mpiio-run takes nothing once the daemon is killed, or the mode atomic" {
+@test "shared: under mpiio-run nothing is taken once the daemon is killed, or in atomic mode" {
     records 10
     mount_spec s.json
     under /usr/bin/python3 "$topic" kills_daemon

@@ -62,7 +62,7 @@ ACTIONS = {
 
 def record_runners():
     """Returns a runner for each action, by MPI and through mounts on one node, on four, and on
-    hosts; and for `shared`, under mpiio-run."""
+    hosts. For `shared`, also returns runners under mpiio-run."""
     return {f"{name}_{how}": partial(run_records, nodes=nodes, **action)
             for name, action in ACTIONS.items()
             for how, nodes in (("romio", 0), ("mount", 1), ("nodes", 4))} | \

@@ -403,8 +403,8 @@ class Testbed:
         return path
 
     def mpi(self, name, *words, ranks=1, under=False):
-        """Returns the output of a program of tests/bench, started as an MPI job; under: each
-        process under mpiio-run."""
+        """Returns the output of a program of tests/bench, started as an MPI job. under: each
+        process runs under mpiio-run."""
         binary = self.program_of_build(name, "mpich is not installed (libmpich-dev)")
         command = (BUILD / "src/run/mpiio-run", binary) if under else (binary,)
         return run(program("mpiexec.mpich", "mpiexec.hydra"), "-n", ranks, *command, *words)

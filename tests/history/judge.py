@@ -4,19 +4,19 @@
 
 judge.py FILE COUNT [OPTION]... LOG...
 
-A log is named NODE.KIND.WORKER, with KIND take, append, contributeRANK, or access. A node has failed if it was
-killed, or was silent for longer than twice peer_timeout. Calls on such a node may fail, or never return.
-The judge checks:
+A log is named NODE.KIND.WORKER, with KIND take, append, contributeRANK, or access. A node has
+failed if it was killed, or was silent for longer than twice peer_timeout. Calls on such a node may
+fail, or never return. The judge checks:
 
 - No record is taken twice. Only calls that did not succeed may leave records out.
 - The file has each append whole, and once. It has all records that were acknowledged: by fsync or
   close, or, on nodes that have not failed, by write.
-- Takes, and appends, have real-time order: if one call ended before another began, the first call has
-  the lower position.
+- Takes, and appends, have real-time order: if one call ended before another began, the first call
+  has the lower position.
 - Contributions are in the order of rounds, and of ranks in each round. A contribution is whole and
   there; if its node has failed, its end may be missing unless it was synced.
-- Reads and writes of registers, and the end of the file, are linearizable (linear.py). If a daemon was
-  killed, a write on its node may be stored in part.
+- Reads and writes of registers, and the end of the file, are linearizable (linear.py). If a daemon
+  was killed, a write on its node may be stored in part.
 - The file has nothing else. Only calls that did not succeed may leave holes.
 - No call on a node that has not failed returns an error, or lasts longer than the bound.
 """
@@ -38,8 +38,9 @@ LARGEST = 8  # records of a call, at most
 
 
 def against_time(placed):
-    """Checks real-time order: no call with a higher position may end before one with a lower position
-    begins. placed has the position, start and end of each call. Returns pairs of positions."""
+    """Checks real-time order: no call with a higher position may end before one with a lower
+    position begins. placed has the position, start and end of each call. Returns pairs of
+    positions."""
     latest, first, bad = -math.inf, None, []
     for position, start, end in sorted(placed):
         if end < latest:
@@ -83,7 +84,8 @@ class Log:
                 pending = set()
 
     def unsure(self, kind):
-        """Returns how many records calls may have left out because they failed or did not return."""
+        """Returns how many records calls may have left out because they failed or did not
+        return."""
         lost = sum(call.parts for call in self.calls if call.kind == kind and call.error)
         return lost + (0 if self.ended else LARGEST)
 
@@ -157,8 +159,9 @@ class Judge:
         self.in_time("takes", placed)
 
     def read_view(self, offset, logs):
-        """Returns the writes found, in the order of the file: position, worker, number, first part, number
-        of parts found, and number of parts of the call. Also returns the number of records of zeros."""
+        """Returns the writes found, in the order of the file: position, worker, number, first part,
+        number of parts found, and number of parts of the call. Also returns the number of records
+        of zeros."""
         start = view_start(self.args.count) // RECORD + offset
         view = self.words[start::2]
         filled = numpy.flatnonzero(view[:, 0])
@@ -182,8 +185,8 @@ class Judge:
         return [one for one in found if one[1] in known], names.count(0)
 
     def holes(self, found, logs, kind, zeros):
-        """Checks that no more records are zeros than calls that did not succeed, or failed nodes, may have
-        left out."""
+        """Checks that no more records are zeros than calls that did not succeed, or failed nodes,
+        may have left out."""
         there = {(worker, number) for _, worker, number, *_ in found}
         unsure = sum(log.unsure(kind) for log in logs)
         for log in logs:
@@ -193,8 +196,8 @@ class Judge:
             self.say(f"{zeros} records are zeros, where {unsure} may be")
 
     def whole(self, found, logs):
-        """Checks that the file has each write at most once, and whole, or its beginning if it is not
-        acknowledged."""
+        """Checks that the file has each write at most once, and whole, or its beginning if it is
+        not acknowledged."""
         amount = collections.Counter()
         bad, twice, seen = [], [], {}
         for position, worker, number, part, count, parts in found:
@@ -310,7 +313,7 @@ def main():
     parser.add_argument("--bound", type=float, default=60, help="seconds of a call, at most")
     parser.add_argument("--leave", type=int, default=sys.maxsize, help="when the first node was unmounted")
     parser.add_argument("--absent", type=numbers, default=set(), help="workers whose contributions came too late")
-    parser.add_argument("--seed", type=int, help="the number that determines the registers")
+    parser.add_argument("--seed", type=int, help="the seed of the registers")
     parser.add_argument("--ranks", type=int)
     return Judge(parser.parse_args()).run()
 

@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""Decides whether calls on cells are linearizable: whether there is an order of the calls that agrees
-with real time, in which each read returns what the writes before it have stored.
+"""Decides whether calls on cells are linearizable: whether there is an order of the calls that
+agrees with real time, in which each read returns what the writes before it have stored.
 
-The algorithm is that of Wing and Gong ("Testing and verifying concurrent objects", 1993) with Lowe's
-memoisation ("Testing for linearizability", 2017): it takes one call after another that could be the
-next, and returns to the last choice when none can. Each write stores a value of its own, which makes
-two shortcuts possible. A read that finds its values is taken at once, because reads change nothing. A
-write is not taken while a later read needs a value that it overwrites, because that value cannot come
-again.
+The algorithm is that of Wing and Gong ("Testing and verifying concurrent objects", 1993) with
+Lowe's memoisation ("Testing for linearizability", 2017): it takes one call after another that could
+be the next, and returns to the last choice when none can. Each write stores a value of its own,
+which makes two shortcuts possible. A read that finds its values is taken at once, because reads
+change nothing. A write is not taken while a later read needs a value that it overwrites, because no
+other write stores that value.
 
-A write that returned an error, or did not return, has no end. It may take effect at any time after its
-start, or never.
+A write that returned an error, or did not return, has no end. It may take effect at any time after
+its start, or never.
 """
 import collections
 import math
 
-# The cells of a write have its value. values are those that a read returned, by cell. All cells are
-# 0 at first.
+# A write stores its value in all its cells. values has the values that a read returned, by cell.
+# All cells are 0 at first.
 Write = collections.namedtuple("Write", "start end cells value name")
 Read = collections.namedtuple("Read", "start end values name")
 
@@ -149,5 +149,5 @@ def check(calls):
     for call in calls:
         unknown = set(call.values.values()) - written if isinstance(call, Read) else None
         if unknown:
-            return f"{describe(call)} found {show(min(unknown))}, which nobody made"
+            return f"{describe(call)} found {show(min(unknown))}, which was never made"
     return Search(calls).run()

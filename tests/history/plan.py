@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: MIT
 """plan.py SEED SECONDS NODES: prints the faults of a history, one in each line, in their order.
 
-A line has the seconds to wait before, and one of these faults:
+A line has the seconds to wait first, and one of these faults:
 
   stop daemon|engine|node|launcher NODE SECONDS      SIGSTOP, and SIGCONT after SECONDS
   cut node blackhole|reject|link NODE - SECONDS      all messages to and from a node are lost
-  cut pair|oneway blackhole|reject A B SECONDS       those between two nodes, or from A to B
+  cut pair|oneway blackhole|reject A B SECONDS       messages between A and B, or from A to B, are lost
   kill worker|daemon|engine|launcher NODE
 
-The first faults are shorter than peer_timeout (2 s), and no cut among them resets connections, so that
-no node is lost. Later ones may be longer.
-Each kind of fault occurs at least once, even if that takes more than SECONDS. One daemon is killed, and
-only one other node is stopped for longer than twice peer_timeout. The line "failed NODE" names that
-node in advance. The line "unmount NODE..." has the order of unmounts.
+The first faults are shorter than peer_timeout (2 s), and no cut among them resets connections, so
+that no node is declared failed. Later ones may be longer. Each kind of fault occurs at least once,
+even if that takes more than SECONDS. One daemon is killed, and only one other node is stopped for
+longer than twice peer_timeout. The line "failed NODE" names that node in advance. The line "unmount
+NODE..." has the order of unmounts.
 """
 import random
 import sys

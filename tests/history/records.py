@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The file of a history, its records, and the logs of calls on it.
 
-View "t", at the beginning of the file, has the records to be taken. Cells follow, which are views "r"
-and "d" (registers.py). Behind them, records of view "a", which are appended, alternate with records of
-view "o", which belong to contributions. A record has 16 bytes: a name, which is never zero, and a
-checksum of the name. A call writes `parts` records, which are numbered from 0.
+View "t", at the beginning of the file, has the records to be taken. Cells follow, which are views
+"r" and "d" (registers.py). Behind them, records of view "a", which are appended, alternate with
+records of view "o", which belong to contributions. A record has 16 bytes: a name, which is never
+zero, and a checksum of the name. A call writes `parts` records, which are numbered from 0.
 """
 import collections
 import struct
@@ -15,10 +15,10 @@ MASK = (1 << 64) - 1
 ARENA, ARENAS = 8192, 2  # the cells of an arena, and the number of arenas
 
 # A log is a sequence of calls that have returned. start and end are in ns of CLOCK_MONOTONIC, which
-# all nodes of the test share. error is errno, or 0. value is the first record that was taken, or the
-# number of the append, of the last append before an fsync, or of the contribution. In the logs of
-# registers, START precedes each write, and the bytes that a read returned follow its GET. There, value
-# is the register << 32 | the number of the write, and parts is the number of cells.
+# all nodes of the test share. error is errno, or 0. value is the first record that was taken, or
+# the number of the append, of the last append before an fsync, or of the contribution. In the logs
+# of registers, START precedes each write, and the bytes that a read returned follow its GET. There,
+# value is the register << 32 | the number of the write, and parts is the number of cells.
 CALL = struct.Struct("<HHIqqq")
 FIELDS = "kind error parts start end value"
 Call = collections.namedtuple("Call", FIELDS)

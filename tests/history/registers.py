@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Registers: ranges of the file's cells that are read and written in atomic mode, as seen by workers
-and by the judge. linear.py decides whether the calls are linearizable.
+"""Registers: ranges of the file's cells that are read and written in atomic mode, as seen by
+workers and by the judge. linear.py decides whether the calls are linearizable.
 
-A cell has 8 bytes: the worker (2 bytes), the number of its write (4 bytes), and the number of the cell
-(2 bytes). So each cell names the write that stored it. All cells are zero at first. The cells lie in
-arenas of 64 KiB. Registers of 8 bytes to 64 KiB overlap within an arena, and never reach into another
-one. View "r" has all cells, on each rank. View "d" deals pairs of cells to the ranks, so a register of
-this view has gaps.
+A cell has 8 bytes: the worker (2 bytes), the number of its write (4 bytes), and the number of the
+cell (2 bytes). So each cell names the write that stored it. All cells are zero at first. The cells
+lie in arenas of 64 KiB. Registers of 8 bytes to 64 KiB overlap within an arena, and never reach
+into another one. View "r" has all cells, on each rank. View "d" distributes pairs of cells over the
+ranks, so a register of this view has gaps.
 """
 import array
 import collections
@@ -58,7 +58,7 @@ def registers(seed, ranks):
 
 
 class Stamps:
-    """The bytes that writes store in a register."""
+    """Makes the bytes that writes store in a register."""
 
     def __init__(self, register):
         self.bytes = bytearray(array.array("Q", register.cells()).tobytes())
@@ -95,7 +95,8 @@ class Registers:
         self.last = 0
 
     def add_log(self, path, worker, name, crashed):
-        """Adds a worker's calls. crashed: the daemon was killed, so that a write may be stored in part."""
+        """Adds a worker's calls. crashed: the daemon was killed, so a write may be stored in
+        part."""
         started = None
         for call, data in parse(path):
             index, sequence = call.value >> 32, call.value & 0xFFFFFFFF
@@ -132,8 +133,9 @@ class Registers:
             self.get(index, call, values[self.cells[index]], "the file")
 
     def classes(self, calls):
-        """Divides the cells of an arena into classes: cells that are in the same registers, and for which
-        each read gave the same write. Returns the class of each cell."""
+        """Divides the cells of an arena into classes. The cells of a class are in the same
+        registers, and each read returned the same write for all of them. Returns the class of each
+        cell."""
         labels = numpy.zeros(ARENA * ARENAS, "<i8")
         for index in {call[0] for call in calls}:
             mask = numpy.zeros(len(labels), "<i8")

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Takes, appends and contributes records, reads and writes registers, and logs each call (records.py).
+"""Takes, appends and contributes records, reads and writes registers, and logs each call
+(records.py).
 
 work.py spec FILE COUNT RANKS     makes the file, with COUNT records to be taken, and prints its spec
 work.py rounds LOG...             prints a number of rounds that no contributor has reached yet
@@ -47,8 +48,9 @@ class Worker:
         os.write(self.log, CALL.pack(kind, error, parts, start, end, value) + data)
 
     def call(self, kind, parts, value, function, *arguments):
-        """Makes and logs a call. Returns its result, or None if it fails. value is the value in the log,
-        or a function that returns parts and value from the result. Logs the result of GET, too."""
+        """Makes and logs a call. Returns its result, or None if it fails. value is the value in the
+        log, or a function that returns parts and value from the result. Logs the result of GET,
+        too."""
         result, error = None, 0
         start = time.monotonic_ns()
         try:
@@ -94,7 +96,8 @@ class Worker:
         return written is not None
 
     def taken(self, data):
-        """Returns the number of records in data, and the first. Checks that they are consecutive."""
+        """Returns the number of records in data, and the first. Checks that they are
+        consecutive."""
         words = struct.unpack(f"<{len(data) // 8}Q", data)
         first = (words[0] >> 16) & 0xFFFFFFFF if words else -1
         for number in range(len(data) // RECORD):
@@ -128,7 +131,7 @@ class Worker:
             self.call(CLOSE, 0, sequence, os.close, fd)
 
     def access(self):
-        from registers import Access  # loads NumPy, which the others do without
+        from registers import Access  # loads NumPy, which other workers do not need
         registers = Access(self, self.args.seed, self.args.ranks)
         while self.goes_on(0):
             # All workers make their calls at the same times, so that they meet.
@@ -245,8 +248,8 @@ def send(number, pids):
 
 
 def stop(pids):
-    """Stops processes when none of them holds the record's lock, because others would wait for it. Returns
-    the time of the stop."""
+    """Stops processes when none of them holds the record's lock, because others would wait for it.
+    Returns the time of the stop."""
     for _ in range(500):
         start = time.monotonic()
         send(signal.SIGSTOP, pids)
@@ -295,7 +298,7 @@ def main():
     parser.add_argument("--parts", type=int, default=3, help="records of a call, at most")
     parser.add_argument("--sync", type=float, default=0.2, help="how often it syncs")
     parser.add_argument("--rank", type=int)
-    parser.add_argument("--seed", type=int, help="the number that determines the registers")
+    parser.add_argument("--seed", type=int, help="the seed of the registers")
     parser.add_argument("--ranks", type=int)
     parser.add_argument("--at-turn", action="store_true", help="contribute only when that is waited for")
     parser.add_argument("--limit", help="the file with the number of rounds")

@@ -23,19 +23,21 @@ from mutations import apply, describe, mutations  # noqa: E402
 
 DESCRIPTION = """\
 Applies single mutations to C sources (a comparison, an operator or a constant changed, a statement
-dropped, two arguments swapped, a condition negated), builds each mutant, and runs the C programs of
-the tests that execute the changed line, until one fails. Prints the mutants that survive. They show
-what no test checks.
+dropped, two arguments swapped, a condition negated), builds each mutant, and runs the C tests that
+execute the changed line, until one fails. Prints the fate of each mutant. Those that survive show
+code that no test checks.
 """
 
 EPILOG = """\
-The work is done in a copy of the tree, with its own build. A mutant that does not compile, or that
-gcc -O2 compiles to the same object, does not count. tests/mutate/explained.txt lists survivors that
-no test can kill or should, with the reasons. Run it as root (the tests run in a process namespace of their
-own). Exit status: 0 if at least --goal percent were killed, 1 otherwise, 2 wrong usage.
+Works in a copy of the tree, with its own build. A mutant that does not compile, or that gcc -O2
+compiles to the same object, does not count. tests/mutate/explained.txt lists survivors that no test
+can or should kill, with the reasons. Run it as root (the tests run in their own process namespace).
+Exit status: 0 if at least --goal percent of the mutants of each PATH were killed, 1 otherwise, 2
+for wrong usage.
 """
 
-# Runs a test so that nothing of it remains, and nothing outside can be killed.
+# Runs a test in its own namespaces, so that nothing of it remains, and it cannot kill other
+# processes.
 CAGE = [TOP / "tests/let_go", "unshare", "--pid", "--fork", "--kill-child", "sh", "-c",
         'mount -t proc proc /proc && exec prlimit --core=0 --fsize=8589934592 -- "$@"', "sh"]
 
@@ -49,17 +51,18 @@ def arguments():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="+", metavar="PATH[:LINE]", help="a directory or a source")
     parser.add_argument("--sample", type=int, metavar="N",
-                        help="so many mutants of each PATH, drawn at random (all)")
-    parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
+                        help="try N mutants of each PATH, drawn at random (all)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the sample (1)")
     parser.add_argument("--list", action="store_true", help="only print the mutants")
-    parser.add_argument("--goal", type=float, default=90, metavar="PERCENT", help="(90)")
+    parser.add_argument("--goal", type=float, default=90, metavar="PERCENT",
+                        help="how many of the mutants must be killed (90)")
     parser.add_argument("--work", type=pathlib.Path, metavar="DIR",
-                        help="keep the copy, its build and the coverage there, for the next time")
+                        help="keep the copy, its build and the coverage there, for the next run")
     return parser.parse_args()
 
 
 class Tree:
-    """A copy of the sources, its build, and what each test covers."""
+    """A copy of the sources, its build, and the coverage of each test."""
 
     def __init__(self, folder):
         self.top, self.build = folder / "tree", folder / "build"
@@ -104,7 +107,8 @@ class Tree:
         return passes, time.monotonic() - start
 
     def coverage(self):
-        """Builds. Returns for each source, by line, the tests that execute it, the fastest first."""
+        """Builds. Returns for each source, by line, the tests that execute it, the fastest
+        first."""
         quiet("ninja", "-C", self.build)
         if self.cover.exists() and self.cover.stat().st_mtime > (self.build / "build.ninja").stat().st_mtime:
             kept = json.loads(self.cover.read_text())
@@ -169,7 +173,7 @@ def quiet(*command):
 
 
 def try_mutant(tree, path, mutation, tests):
-    """Returns what becomes of a mutant: killed, survived, uncovered, alike, or invalid."""
+    """Returns the fate of a mutant: killed, survived, uncovered, alike, or invalid."""
     source = tree.top / path
     original = source.read_bytes()
     mutant = apply(original, mutation)
@@ -217,7 +221,8 @@ def chosen(tree, options):
 
 
 def work_on(tree, name, found, cover):
-    """Tries the mutants of a PATH; prints survivors and a summary. Returns the percentage killed."""
+    """Tries the mutants of a PATH; prints survivors and a summary. Returns the percentage
+    killed."""
     counts, kinds, explained = collections.Counter(), collections.Counter(), explanations()
     start = time.monotonic()
     for path, mutation in found:

@@ -59,7 +59,7 @@ class Source:
         self.found.append(Mutation(self.text.count(b"\n", 0, start) + 1, start, end, new, kind))
 
     def span(self, cursor):
-        """Returns the text of a cursor; nothing if a macro or another file wrote it."""
+        """Returns the place and text of a cursor; no text if it is from a macro or another file."""
         extent = cursor.extent
         start, end = extent.start.offset, extent.end.offset
         same = extent.start.file and extent.start.file.name == self.path and start < end
@@ -110,7 +110,7 @@ class Source:
 
     def drop(self, statement):
         start, end, text = self.span(statement)
-        assigns = statement.kind == CursorKind.BINARY_OPERATOR  # "," and "=" are all that stand alone
+        assigns = statement.kind == CursorKind.BINARY_OPERATOR  # "," or "="
         if text and (assigns or statement.kind in EFFECTS) and self.text[end:end + 1] == b";":
             self.add("dropped statement", start, end, "(void)0")
 

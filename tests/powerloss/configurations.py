@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The mounts whose storage fails: views, options, and where the bytes of a slice are in the files."""
+"""The mounts that crash: views, options, and where the bytes of a slice are in the files."""
 import json
 
 import numpy
@@ -12,19 +12,20 @@ KILLED, POWER, NODE = "killed", "power", "node"
 
 
 def dealt(data, ranks, block):
-    """Returns the slices of a file whose blocks are dealt to ranks."""
+    """Returns the slices of a file whose blocks are distributed over the ranks."""
     blocks = [data[at:at + block] for at in range(0, len(data), block)]
     return [b"".join(blocks[rank::ranks]) for rank in range(ranks)]
 
 
 class Configuration:
-    """A file whose blocks are dealt to two ranks, on one node. Each slice is written by one node."""
+    """A file whose blocks are distributed over two ranks, on one node. One node writes each
+    slice."""
     ranks, nodes, options, kind, runner = 2, 1, "", "bytes", ()
     names = ("rank0", "rank1")
     blocks = (7, 100, 1000, 5000)
     events = (KILLED, POWER)
     fresh = False  # each round begins with an empty disk
-    weight = 1  # how many rounds, compared with others
+    weight = 1  # the number of rounds, relative to others
 
     def begin(self, rng):
         self.block = rng.choice(self.blocks)
@@ -92,7 +93,7 @@ class Converted(Configuration):
 
 
 class Identity(Configuration):
-    """The kernel accesses the file itself, for root and since Linux 6.9."""
+    """A view of the whole file, with FUSE passthrough (for root, since Linux 6.9)."""
     ranks = 1
     names = ("rank0", "rank0")
 

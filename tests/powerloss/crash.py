@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Lets the power fail below mounts, or kills daemons, at random; then compares what is left with
-what was acknowledged. Run it as root, in an empty folder, with the commands on the PATH, MPIIO_SBIN
-and MPIIO_BUILD in the environment. Prints the table of mpiio-fused(8).
+"""Cuts the power below mounts, or kills daemons, at random. Then compares the files with the writes
+that were acknowledged. Prints the table of mpiio-fused(8). Run it as root, in an empty folder, with
+the commands on the PATH, and with MPIIO_SBIN and MPIIO_BUILD in the environment.
 """
 import argparse
 import os
@@ -26,11 +26,12 @@ NAMES = ("mpiio-fused", "mpiio-engine-mp", "hydra_pmi_proxy")
 
 
 class Disk:
-    """The filesystem whose power fails. The folder disk has what is durable."""
+    """The filesystem whose power is cut, mounted at volatile. The folder disk has the durable
+    files."""
 
     def __init__(self, strict):
         self.program = subprocess.Popen(
-            [os.environ["MPIIO_BUILD"] + "/tests/powerloss/powerloss", *["--strict"] * strict, "disk", "sea"],
+            [os.environ["MPIIO_BUILD"] + "/tests/powerloss/powerloss", *["--strict"] * strict, "disk", "volatile"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self.expect(b"ready")
 
@@ -48,10 +49,11 @@ class Disk:
             raise Wrong(f"powerloss says {said}")
 
     def end(self):
-        """Ends it. What is not durable stays in memory, and goes."""
+        """Ends the program. Changes that are not durable are in its memory, and are lost with
+        it."""
         self.program.stdin.close()
         self.program.wait(LIMIT)
-        subprocess.run(["umount", "-l", "sea"], stderr=subprocess.DEVNULL)
+        subprocess.run(["umount", "-l", "volatile"], stderr=subprocess.DEVNULL)
         self.program.stdout.close()
 
 
@@ -68,8 +70,9 @@ def end_all(pids):
 
 
 def cut_off(folders):
-    """Ends the connections of mounts whose daemons were killed. A daemon that makes the kernel
-    invalidate pages keeps its connection until the pages are written back, which is never."""
+    """Ends the connections of mounts whose daemons were killed. If a daemon was making the kernel
+    invalidate pages, its connection would stay until the pages are written back, which never
+    happens."""
     for folder in folders:
         try:
             with open(f"connections/{device(folder)}/abort", "w") as out:
@@ -84,15 +87,16 @@ class Round:
     unmounts = then_power = left = False
 
     def __init__(self, configuration, event, seed, number):
-        """The crashes of the first three rounds are not random. They come at the end, and lose as
-        much as possible: where nothing was synced, after unmounting, and after many operations."""
+        """The crashes of the first three rounds are not random. They occur at the end, and lose as
+        much as possible: after writes that were not synced, after unmounting, and after many
+        operations."""
         self.configuration, self.event, self.seed = configuration, event, seed
         self.rng, self.random = random.Random(seed), number > 2
         self.steps = STEPS if number else 0
         self.unmounts = number == 1
 
     def arm(self):
-        """Decides when the crash comes: at some request, or after the worker's last operation."""
+        """Chooses when the crash occurs: at some request, or after the worker's last operation."""
         after = self.rng.choice((self.rng.randint(1, 12), self.rng.randint(1, 120), 1 << 30))
         how = self.rng.choice(("all", "none", "some", "some", "some"))
         if not self.random:
@@ -112,7 +116,7 @@ class Round:
         cut_off(self.mount.folders[1:] if self.event == NODE else self.mount.folders)
 
     def work(self):
-        """Runs the worker until it has done all, or the crash has come."""
+        """Runs the worker until it has finished, or until the crash."""
         folders = [os.path.abspath(folder) for folder in self.mount.folders]
         self.worker = subprocess.Popen(
             [*self.configuration.runner, "/usr/bin/python3", f"{HERE}/worker.py", str(self.seed),
@@ -139,7 +143,7 @@ class Round:
         return more
 
     def fall(self, ready):
-        """The crash has come while the worker works."""
+        """Handles a crash that occurs while the worker runs."""
         ready.unregister(self.disk.program.stdout)
         self.disk.expect(b"lost" if self.event == POWER else b"held")
         self.crashed = True
@@ -156,7 +160,7 @@ class Round:
             pass
 
     def finish(self):
-        """The crash comes now, if it has not come yet, perhaps after unmounting."""
+        """Causes the crash if it has not occurred yet, perhaps after unmounting."""
         if self.event == NODE and not self.crashed:
             self.kill()
             self.disk.tell("go")
@@ -165,7 +169,7 @@ class Round:
             return
         self.unmounts |= self.event == NODE or self.random and self.rng.random() < 0.5
         if self.event == NODE and self.random and self.rng.random() < 0.5:
-            # The other node goes on, syncs, and then the power fails, too.
+            # The other node goes on and syncs, and then loses power, too.
             self.then_power = True
             self.disk.tell(f"lose 0 {self.cut}")
             self.disk.expect(b"lost")
@@ -182,7 +186,7 @@ class Round:
             self.kill()
 
     def unmount(self):
-        """Unmounts. The crash may come meanwhile."""
+        """Unmounts. The crash may occur meanwhile."""
         command = subprocess.Popen(["mpiio-umount", self.mount.folders[0]], stderr=subprocess.PIPE)
         with selectors.DefaultSelector() as ready:
             ready.register(command.stderr, selectors.EVENT_READ)
@@ -201,7 +205,7 @@ class Round:
             raise Wrong(f"mpiio-umount: {said}")
 
     def settle(self):
-        """Ends all processes and mounts. Returns the files that are left."""
+        """Ends all processes and mounts. Returns the files that survive."""
         end_all([self.worker.pid, *self.mount.processes(*NAMES)])
         cut_off(self.mount.folders)
         self.disk.tell("go")
@@ -215,9 +219,9 @@ class Round:
         lost = self.event == POWER or self.then_power
         if lost:
             self.disk.program.wait(LIMIT)
-        left = contents("disk" if lost else "sea")
+        left = contents("disk" if lost else "volatile")
         self.disk.end()
-        if not lost:  # what programs see is on the disk for the next round
+        if not lost:  # the next round begins with the files as programs see them
             for name, data in left.items():
                 with open(f"disk/{name}", "wb") as out:
                     out.write(data)
@@ -238,10 +242,10 @@ class Round:
     def run_on_disk(self):
         configuration = self.configuration
         configuration.begin(self.rng)
-        write_spec(configuration, os.path.abspath("sea"), "s.json")
+        write_spec(configuration, os.path.abspath("volatile"), "s.json")
         if self.mount.start() != "ok":
             raise Wrong("not mounted: " + open("said", "rb").read().decode())
-        before = contents("sea")
+        before = contents("volatile")
         if configuration.kind in ("records", "ordered"):
             self.before = before["file"]
         else:
@@ -253,7 +257,7 @@ class Round:
         return self.judge(self.settle())
 
     def compare(self):
-        """The mount shows what is left of earlier rounds."""
+        """Checks that the mount shows the files that survived earlier rounds."""
         for path, want in zip(self.configuration.paths(self.mount.folders), self.before):
             got = open(path, "rb").read()
             if got != want:
@@ -286,9 +290,9 @@ class Round:
 
 
 def prepare(configuration):
-    subprocess.run(["umount", "-l", "sea"], stderr=subprocess.DEVNULL)
+    subprocess.run(["umount", "-l", "volatile"], stderr=subprocess.DEVNULL)
     shutil.rmtree("disk", ignore_errors=True)
-    for folder in ("disk", "sea"):
+    for folder in ("disk", "volatile"):
         os.makedirs(folder, exist_ok=True)
     for name, data in configuration.files().items():
         with open(f"disk/{name}", "wb") as out:
@@ -296,7 +300,7 @@ def prepare(configuration):
 
 
 def rounds(name, event, seed, count):
-    """Yields what each of the rounds has kept."""
+    """Yields the levels at which each round kept its data."""
     configuration = CONFIGURATIONS[name]
     prepare(configuration)
     for number in range(max(3, round(count * configuration.weight))):
@@ -323,11 +327,11 @@ def page(cells):
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=1, help="of the first round")
-    parser.add_argument("--rounds", type=int, default=10, help="crashes of each kind below each mount")
-    parser.add_argument("--seconds", type=float, help="repeat with other seeds for so long")
-    parser.add_argument("--only", action="append", choices=CONFIGURATIONS, help="these mounts alone")
-    parser.add_argument("--event", choices=(POWER, KILLED, NODE), help="this kind of crash alone")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the first round (1)")
+    parser.add_argument("--rounds", type=int, default=10, help="crashes of each kind for each mount (10)")
+    parser.add_argument("--seconds", type=float, help="repeat with other seeds for this time")
+    parser.add_argument("--only", action="append", choices=CONFIGURATIONS, help="only this mount; may be repeated")
+    parser.add_argument("--event", choices=(POWER, KILLED, NODE), help="only this kind of crash")
     parser.add_argument("--names", action="store_true", help="print the mounts and their crashes")
     parser.add_argument("--verbose", action="store_true", help="print the result of each crash")
     return parser.parse_args()

@@ -78,19 +78,19 @@ struct file *disk_create(struct disk *disk, mode_t mode, uid_t uid, gid_t gid)
 
 /* Changes. */
 
-static void make_room(struct file *file, size_t size)
+static void reserve(struct file *file, size_t size)
 {
-    size_t room = file->room > 0 ? file->room : 64 * PAGE;
+    size_t capacity = file->capacity > 0 ? file->capacity : 64 * PAGE;
 
-    while (room < size)
-        room *= 2;
-    if (room == file->room)
+    while (capacity < size)
+        capacity *= 2;
+    if (capacity == file->capacity)
         return;
-    file->data = need(realloc(file->data, room));
-    file->safe_data = need(realloc(file->safe_data, room));
-    memset(file->data + file->room, 0, room - file->room);
-    memset(file->safe_data + file->room, 0, room - file->room);
-    file->room = room;
+    file->data = need(realloc(file->data, capacity));
+    file->safe_data = need(realloc(file->safe_data, capacity));
+    memset(file->data + file->capacity, 0, capacity - file->capacity);
+    memset(file->safe_data + file->capacity, 0, capacity - file->capacity);
+    file->capacity = capacity;
 }
 
 static void log_change(struct file *file, const char *bytes, size_t length, size_t offset)
@@ -112,19 +112,19 @@ static void log_change(struct file *file, const char *bytes, size_t length, size
 
 void file_write(struct file *file, const char *bytes, size_t length, size_t offset)
 {
-    make_room(file, offset + length);
+    reserve(file, offset + length);
     memcpy(file->data + offset, bytes, length);
     if (file->st.st_size < (off_t)(offset + length))
         file->st.st_size = (off_t)(offset + length);
     log_change(file, bytes, length, offset);
 }
 
-/* The bytes that a truncation cuts off are a change to zeros. */
+/* Logs the bytes that a truncation cuts off as a change to zeros. */
 void file_resize(struct file *file, size_t size)
 {
     size_t old = (size_t)file->st.st_size;
 
-    make_room(file, size);
+    reserve(file, size);
     file->st.st_size = (off_t)size;
     if (size < old)
         memset(file->data + size, 0, old - size);
@@ -143,8 +143,8 @@ static void forget_changes(struct file *file)
 
 void disk_sync_file(struct disk *disk, struct file *file)
 {
-    if (file->room > 0)
-        memcpy(file->safe_data, file->data, file->room);
+    if (file->capacity > 0)
+        memcpy(file->safe_data, file->data, file->capacity);
     file->safe_size = (size_t)file->st.st_size;
     forget_changes(file);
     for (struct name *name = disk->names; name != NULL && !disk->strict; name = name->next)
@@ -152,7 +152,7 @@ void disk_sync_file(struct disk *disk, struct file *file)
             name->safe = file;
 }
 
-/* Stores the size of a new file that has no data, which journals keep in order with its name. */
+/* Stores the size of a new file that has no data, since journals order it with the file's name. */
 static void sync_size(struct file *file)
 {
     const struct change *change = file->first;
@@ -205,16 +205,16 @@ static void settle_piece(struct file *file, size_t start, size_t end, size_t cha
 }
 
 /*
- * Makes durable what is left. A file's pages reach a disk in any order and at any time, and a
- * write of a page may be torn between sectors: so each sector, or each page, has its contents after
- * some number of the changes. The same holds for the size.
+ * Sets the durable bytes to those that survive. A file's pages reach a disk in any order and at any
+ * time, and a write of a page may be torn between sectors. So each sector, or each page, gets its
+ * contents after some number of the changes. The size does, too.
  */
 static void settle(struct file *file, enum loss loss, unsigned *seed)
 {
     size_t count = count_changes(file), piece = rand_r(seed) % 2 ? SECTOR : PAGE, sized;
     struct change *change = file->first;
 
-    for (size_t at = 0; at < file->room; at += piece)
+    for (size_t at = 0; at < file->capacity; at += piece)
         settle_piece(file, at, at + piece, choose(loss, count, seed));
     for (sized = choose(loss, count, seed); sized > 0; sized--, change = change->next)
         file->safe_size = change->size;
@@ -263,10 +263,10 @@ static void load_file(struct disk *disk, int folder, const char *name)
     if (file == NULL) {
         file = disk_create(disk, st.st_mode, st.st_uid, st.st_gid);
         file->loaded = st.st_ino;
-        make_room(file, (size_t)st.st_size);
+        reserve(file, (size_t)st.st_size);
         file->st.st_size = st.st_size;
         file->st.st_blocks = (st.st_size + SECTOR - 1) / SECTOR;
-        if (pread(fd, file->data, file->room, 0) != st.st_size)
+        if (pread(fd, file->data, file->capacity, 0) != st.st_size)
             err(2, "%s", name);
     }
     disk_link(disk, name, file);

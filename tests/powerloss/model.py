@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a slice may contain after a crash. The worker's log says what was begun and acknowledged."""
+"""Judges slices after a crash by the worker's log, which has the operations begun and
+acknowledged."""
 import numpy
 
 from worker import pattern, record
@@ -74,8 +75,8 @@ def wrong_bytes(base, got, operations, seed, kind, level=None):
 
 
 def judge(base, got, operations, seed, kind):
-    """Returns {level: whether all that was acknowledged at it is there}, for levels that occurred,
-    and a complaint about bytes that nobody wrote, or None."""
+    """Returns {level: whether all data that was acknowledged at it is there}, for levels that
+    occurred, and a complaint about bytes that were never written, or None."""
     kept = {}
     for level in LEVELS:
         if any(level in op.levels for op in operations):
@@ -85,7 +86,7 @@ def judge(base, got, operations, seed, kind):
 
 
 def judge_records(before, got, operations, seed):
-    """The same of records at a shared file pointer, which chose their places. before: records that
+    """Does the same for records, whose places the shared file pointer chose. before: records that
     were in the file, or may have been."""
     size = len(record(seed, 1))
     there = [got[at:at + size] for at in range(0, len(got), size)]

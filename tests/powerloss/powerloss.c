@@ -14,18 +14,19 @@
 
 /*
  * powerloss [--strict] DISK MOUNTPOINT: a filesystem whose power can be cut. Its one folder has the
- * files of the folder DISK. What is written is in memory until the power is cut; then DISK gets
- * what would be left on a disk, and the program exits. A file is durable after fsync or fdatasync.
- * Its name is, too, as on ext4, xfs and btrfs; with --strict, which is all that POSIX promises,
- * only after an fsync of the folder.
+ * files of the folder DISK. Writes stay in memory until the power is cut. Then the program stores
+ * in DISK the files that would survive on a disk, and exits. A file is durable after fsync or
+ * fdatasync. Its name is, too, as on ext4, xfs and btrfs. With --strict, the name is durable only
+ * after an fsync of the folder, which is all that POSIX promises.
  *
  * Commands on standard input, a line each:
  *   lose AFTER HOW SEED  cuts the power at request AFTER of those that change or sync something, or
- *                        at once if it is 0. HOW: all, none or some of what is not durable is lost.
+ *                        at once if it is 0. HOW: all, none or some changes that are not durable
+ *                        are lost.
  *   hold AFTER           prints "held" at that request, and carries it out after the command go.
- *   go                   also cancels a command whose request has not come.
- * At their end the program unmounts and exits, and DISK stays as it was. It prints "ready" when it
- * is mounted, and "lost" after a loss.
+ *   go                   also cancels a command whose request has not arrived.
+ * At the end of the input, the program unmounts and exits, and DISK stays as it was. It prints
+ * "ready" once it is mounted, and "lost" after a loss.
  */
 
 #define ROOT_INODE 1

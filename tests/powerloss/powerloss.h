@@ -23,7 +23,7 @@ struct file {
     struct file *next;
     struct stat st; /* volatile; st_size is the size */
     char *data, *safe_data;
-    size_t room, safe_size; /* room: of both buffers. They are zeros behind the size */
+    size_t capacity, safe_size; /* capacity: of both buffers, which are zero beyond the size */
     struct change *first, *last;
     ino_t loaded; /* the inode on the disk that it was loaded from */
 };
@@ -55,7 +55,7 @@ void file_resize(struct file *file, size_t size);
 void disk_sync_file(struct disk *disk, struct file *file);
 void disk_sync_names(struct disk *disk);
 
-/* Reads the disk from a folder, or writes what is left of it after a loss of power. */
+/* Reads the disk from a folder, or writes to it the files that survive a loss of power. */
 void disk_load(struct disk *disk, int folder);
 void disk_lose(struct disk *disk, int folder, enum loss loss, unsigned seed);
 

@@ -37,7 +37,7 @@ def record(seed, number):
 
 
 def whole(put, length):
-    """Only a daemon that exits writes less than all."""
+    """Raises EIO after a short write, which occurs only if the daemon exits."""
     if put != length:
         raise OSError(errno.EIO, "a short write")
 
@@ -88,11 +88,12 @@ class Worker:
         self.say("a", self.number)
 
     def attempt(self, index, step, *arguments):
-        """Does a step. A slice whose daemon has exited ends."""
+        """Does a step. Gives up the slice if its daemon has exited."""
         try:
             step(*arguments)
         except OSError as error:
-            # Not larger, because another slice has made the file grow; or slices cannot be mapped.
+            # EPERM: another slice has made the file grow beyond this size. ENODEV: slices cannot be
+            # mapped.
             if error.errno in (errno.EPERM, errno.ENODEV):
                 return
             if error.errno not in DEAD:
@@ -165,13 +166,13 @@ class Worker:
                 break
             index = self.rng.choice(living)
             operations = self.rng.choices(names, [OFTEN[name] for name in names])
-            if self.rng.random() < 0.2:  # nothing else is unsynced
+            if self.rng.random() < 0.2:  # no earlier operation is unsynced
                 operations = ["fsync", *operations, "fsync"]
             for operation in operations:
                 self.attempt(index, self.step, index, operation)
 
     def in_order(self):
-        """The first slice is written to and closed, the second one only written to."""
+        """Writes to the first slice and closes it. Only writes to the second one."""
         for index, operations in ((0, ("write", "store", "close")), (1, ("write", "store"))):
             for operation in operations:
                 self.attempt(index, self.step, index, operation)
@@ -195,7 +196,8 @@ class Worker:
                 self.attempt(index, self.step, index, operation)
 
     def ordered(self, steps):
-        """Each rank in turn makes a contribution. In the fixed sequence, that of rank 1 waits."""
+        """Makes a contribution of each rank in turn. In the fixed sequence, that of rank 1
+        waits."""
         for turn in range(steps // 6 or 1):
             index = turn % len(self.slices) if steps else 1
             part = self.slices[index]

@@ -17,7 +17,7 @@ from registers import Registers, Stamps, registers  # noqa: E402
 
 
 def naive(calls, state, done=frozenset()):
-    """Returns true if some order of the calls is as it must be, by trying all of them."""
+    """Returns true if the calls are linearizable, by trying all orders."""
     left = [call for i, call in enumerate(calls) if i not in done]
     if all(call.end == math.inf for call in left):
         return True
@@ -36,8 +36,8 @@ def naive(calls, state, done=frozenset()):
 
 
 def random_calls(source):
-    """Returns a small history: of calls that took effect one after another, some of whose reads may have
-    another value."""
+    """Returns a small history of calls that took effect one after another. Some reads may have a
+    wrong value."""
     calls, state, last = [], {}, {}
     for number in range(1, source.randint(3, 8)):
         start, end = number * 10 - source.randint(0, 40), number * 10 + source.randint(0, 40)
@@ -68,8 +68,8 @@ def the_checker_agrees_with_a_naive_one():
 
 
 def positions_agree_with_all_orders():
-    """Calls that take one position each, and whether the order of positions is one of those that agree
-    with real time."""
+    """Draws calls that take one position each. Checks whether the order of positions is one of
+    those that agree with real time."""
     source, verdicts = random.Random(3), [0, 0]
     for _ in range(1000):
         calls = []
@@ -85,7 +85,8 @@ def positions_agree_with_all_orders():
 
 
 def a_long_history_takes_few_steps():
-    """Eight workers, 4000 calls that overlap, with the values of one order, and one read of an old value."""
+    """Draws 4000 overlapping calls with the values of one order. Then makes one read return an old
+    value."""
     source, state, calls = random.Random(2), {}, []
     for number in range(1, 4000):
         start, end = number * 10 - source.randint(0, 40), number * 10 + source.randint(0, 40)
@@ -211,7 +212,7 @@ def the_judge_of_registers_sees_what_is_wrong():
     assert arena(failed, read).judged(crashed={1}) == []
     assert arena(torn).judged(crashed={1}), "a write that has succeeded is whole"
     assert "belong elsewhere" in arena(moved).judged()[0]
-    assert "nobody made" in arena(strange).judged()[0]
+    assert "which was never made" in arena(strange).judged()[0]
 
 
 if __name__ == "__main__":

@@ -126,8 +126,8 @@ static void jump_out(void)
     MUST(open("/dev/null", O_RDONLY) < 20);
 }
 
-/* The same in writes of records at the shared file pointer. Each record has its number in all
-   words. Records whose write has returned are there, whole and in order. */
+/* A signal handler leaves writes of records at the shared file pointer. Each record has its number
+   in all words. Records whose write has returned are there, whole and in order. */
 #define RECORD_WORDS 8192
 
 static long written; /* the last record whose write has returned */

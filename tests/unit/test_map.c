@@ -185,8 +185,9 @@ static char *put_26(char *end, const char *name, const char *value)
 }
 
 /*
- * A map with about as many levels as its size and the nesting of types allow: a darray whose last
- * block is shorter in each of 26 dimensions, in 62 structs. A cursor has frames for all levels.
+ * A map with about as many levels as its size and the nesting of types allow: 62 structs around a
+ * darray whose last block is shorter in each of its 26 dimensions. A cursor has frames for all
+ * levels.
  */
 TEST(deepest_map)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The positions of shared file pointers in memory that processes share: takes by other processes
- * beside those of the pointers, invalid positions, and memory that must not be believed.
+ * beside those of the pointers, invalid positions, and memory that must not be trusted.
  */
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -46,7 +46,7 @@ static void end(struct mpiio_pointers *pointers)
     close(memory);
 }
 
-/* Writes down each etype that a process takes of view 0, and exits. */
+/* Counts each etype that this process takes of view 0 in owner, and exits. */
 static void take_all(struct mpiio_pointers *pointers, atomic_uchar *owner)
 {
     _Atomic int64_t *mapped = mpiio_positions_map(getppid(), memory, inode_of(memory), VIEWS);
@@ -142,7 +142,7 @@ TEST(invalid_positions)
 }
 
 /* The length cannot change, so no access of the daemon faults. */
-TEST(memory_that_is_not_believed)
+TEST(memory_that_is_not_trusted)
 {
     struct mpiio_pointers *pointers = make_pointers();
     int other = memfd_create(MPIIO_POSITIONS_MEMORY, MFD_CLOEXEC | MFD_ALLOW_SEALING);

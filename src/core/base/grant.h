@@ -50,10 +50,9 @@ struct mpiio_grant_mount {
     uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
     uint32_t narrow;        /* enum mpiio_narrow */
     uint32_t coherence;     /* enum mpiio_coherence */
-    /* the daemon, its descriptor of the positions (positions.h), and their inode number; -1: the
-       mount has none */
+    /* the daemon, and its descriptor of the positions (positions.h); -1: the mount has none */
     int32_t process, positions;
-    uint64_t positions_inode, count; /* number of positions */
+    uint64_t positions_inode, count; /* of the positions: inode number, and how many there are */
     char file[MPIIO_GRANT_PATH_MAX];
 };
 
@@ -67,7 +66,7 @@ struct mpiio_grant {
     int64_t rank; /* or MPIIO_GRANT_SHARED */
 };
 
-/* Stands for a rank: the file is the view's "shared", whose calls begin at the position with the
+/* Replaces the rank if the file is the view's "shared", whose calls begin at the position with the
    view's index (positions.h). */
 #define MPIIO_GRANT_SHARED INT64_C(-1)
 
@@ -112,9 +111,9 @@ struct mpiio_grant_request {
 #define MPIIO_GRANT_MARK _IOWR('m', 0x62, int64_t)
 
 /*
- * Reports a write to "shared" during which the right to write was revoked. Bytes of other files go
- * through the mount again, but here the mount would take other etypes. Returns once the kernel has
- * invalidated the pages that show the bytes.
+ * Reports a write to "shared" during which the right to write was revoked. Writes to slices are
+ * repeated through the mount, but here the mount would take other etypes. Returns once the kernel
+ * has invalidated the pages that show the bytes.
  */
 struct mpiio_grant_range {
     int64_t offset, length; /* of the slice */

@@ -10,7 +10,7 @@
 /*
  * The positions of the shared file pointers of a mount on one node, in memory that programs with a
  * grant (grant.h) share with the daemon. These words are the pointers: the daemon and the programs
- * move them by atomic operations, and nobody keeps a copy. A position counts etypes.
+ * move them by atomic operations, and no process keeps a copy. A position counts etypes.
  *
  * Any program of the daemon's user can write to the memory, so a position is checked whenever it is
  * loaded. The length of the memory is sealed, so an access never faults.
@@ -32,7 +32,7 @@ _Atomic int64_t *mpiio_positions_map(int process, int memory, uint64_t inode, si
 
 /*
  * Takes count > 0 etypes from the position, fewer if limit is closer, and sets *first to the first
- * of them. Returns their number; 0 if the position is at or behind the limit; -EIO if the position
+ * of them. Returns their number; 0 if the position is at or beyond the limit; -EIO if the position
  * is invalid. Thread-safe and async-signal-safe, also among processes.
  */
 static inline int64_t mpiio_position_take(_Atomic int64_t *position, int64_t count, int64_t limit,

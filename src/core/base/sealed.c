@@ -28,8 +28,9 @@ void *mpiio_sealed_new(const char *name, size_t size, int seals, int *memory)
     return NULL;
 }
 
-/* The path may lead to any file of another user's process. The kernel appends " (deleted)". Files
-   of other names are not opened, and opening a file does not block. */
+/* Opens the memory if it has the name, to which the kernel appends " (deleted)". The path may lead
+   to any file of another user's process, so no file of another name is opened, and open(2) does not
+   block. */
 static int open_named(int process, int memory, const char *name, int flags)
 {
     char path[64], wanted[LONGEST], target[LONGEST];

@@ -236,7 +236,8 @@ static int check_kind(int fd)
     return S_ISREG(st.st_mode) || S_ISBLK(st.st_mode) ? 0 : -EINVAL;
 }
 
-/* Stores the name of a new file, which may not be at path if that is a symbolic link. */
+/* Stores the name of a new file on the device. Finds the name by the descriptor, because the path
+   that was opened may be a symbolic link. */
 static int sync_name(int fd)
 {
     char link[MPIIO_FD_LINK_SIZE], name[PATH_MAX];

@@ -86,8 +86,9 @@ static int make_in(int folder, const char *name, int64_t length)
 }
 
 /*
- * Goes on to another folder, or to none. The names in the previous one are stored first, together,
- * because storing each by itself takes milliseconds. With a name, filesystems store the length.
+ * Goes on to another folder, or to none. First stores the names in the previous one, all at once,
+ * because storing each separately takes milliseconds. Filesystems store a file's length with its
+ * name.
  */
 static int change_folder(char **folder, char *next)
 {
