@@ -85,7 +85,7 @@ TEST(test_parts)
     }
 }
 
-/* Of three members that hold the same byte, the first two are named. */
+/* Tests that of three members which hold the same byte, the first two are named. */
 TEST(test_overlap)
 {
     static const int places[] = {0, 50, 200, 50, 45};

@@ -19,7 +19,7 @@
 #define ETYPES   4000
 #define PATIENCE 4000 /* ms */
 
-/* Where the lock of the record is (record_file.c). */
+/* The byte of the record that is its lock (record_file.c). */
 #define RECORD_NAME    ".f.mpiio-pointers"
 #define RECORD_LOCK_AT ((off_t)1 << 61)
 
