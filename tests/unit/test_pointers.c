@@ -390,23 +390,23 @@ TEST(a_lock_that_is_not_released_in_time)
     struct mpiio_share *zero, *one;
     _Atomic int calls = 0;
 
+    locked_calls = &calls; /* before the threads start, and until they have ended */
     start(2);
     memset(file, 0, sizeof(file));
     assert_int_equal(mpiio_ordered_open(ordered[0], 0, 0, &zero), 0);
     assert_int_equal(mpiio_ordered_open(ordered[1], 0, 1, &one), 0);
     assert_int_equal(mpiio_share_write(one, "held", 4, &waiter), 4);
     mpiio_share_close(one);
-    locked_calls = &calls;
     mpiio_share_close(zero);
     do {
         nanosleep(&pause, NULL);
         mpiio_ordered_get_stats(ordered[1], &stats);
     } while (stats.shares == 0);
-    locked_calls = NULL;
     assert_int_equal(calls, 2);
     assert_int_equal(stats.lost, 0);
     assert_memory_equal(file, "held", 5);
     end();
+    locked_calls = NULL;
 }
 
 static void *finish_node(void *number)
