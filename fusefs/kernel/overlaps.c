@@ -73,6 +73,8 @@ int fs_overlaps_ends_inside(const struct fs_tree *tree, size_t view, int64_t siz
     struct vs_error why = {0};
 
     *inside = false;
+    if (size < 0)
+        return (int)size;
     for (int64_t rank = 0; rank < tree->ranks && !*inside; rank++) {
         struct vs_view *compiled;
         const struct vs_map_facts *facts;

@@ -37,7 +37,7 @@ int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoi
 /*
  * Sets *inside if a slice of the view has an order of its own and the file, of size bytes, ends
  * within one of its tiles. Then the file may have bytes behind the slice's end. Returns 0 or a
- * negative errno.
+ * negative errno, as size is if the file's size is not known.
  */
 int fs_overlaps_ends_inside(const struct fs_tree *tree, size_t view, int64_t size, bool *inside);
 

@@ -201,10 +201,10 @@ bool run_is_granted(int fd)
 bool run_is_seekable(int fd)
 {
     struct run_open *open = run_acquire(fd);
-    bool has = open != NULL && open->shared == NULL;
+    bool seekable = open != NULL && open->shared == NULL;
 
     run_release(open);
-    return has;
+    return seekable;
 }
 
 int run_descriptors_end(void)
