@@ -71,6 +71,18 @@ END
     [[ ${lines[-1]} == "src/clamp.c: 1 of 4 killed (25.0 %), 1 survived, 2 uncovered; 1 explained, 6 compile alike, "* ]]
 }
 
+@test "mutate: --work keeps the coverage until a source changes" {
+    made_up
+    run -1 as_root "$PWD/p/tests/mutate/mutate.py" --work "$PWD/work" src/clamp.c:19
+    [[ $output == *"clamp: "*" s"* ]]
+    run -1 as_root "$PWD/p/tests/mutate/mutate.py" --work "$PWD/work" src/clamp.c:19
+    run ! grep '^clamp: ' <<<"$output"
+    # The lines have moved.
+    sed -i '1i /* clamp */' p/src/clamp.c
+    run -1 as_root "$PWD/p/tests/mutate/mutate.py" --work "$PWD/work" src/clamp.c:20
+    [[ $output == *"clamp: "*" s"*"survived: src/clamp.c:20: constant: 0 -> 1"* ]]
+}
+
 @test "mutate: --list prints mutants of a directory, a sample of a seed is always the same" {
     run -0 "$top/scripts/mutate" --list --sample 20 --seed 3 src/cluster viewspec/map/find.c:1
     [ "${#lines[@]}" = 20 ]

@@ -3,6 +3,7 @@
 """Mutates sources and runs the tests that cover them: scripts/mutate --help."""
 import argparse
 import collections
+import hashlib
 import json
 import os
 import pathlib
@@ -68,6 +69,8 @@ class Tree:
         self.top, self.build = folder / "tree", folder / "build"
         self.profiles, self.cover = folder / "profiles", folder / "cover.json"
         files = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, stdout=subprocess.PIPE, check=True).stdout
+        names = [TOP / os.fsdecode(name) for name in files.split(b"\0") if name]
+        self.digest = hashlib.sha256(b"".join(name.read_bytes() for name in names)).hexdigest()
         self.top.mkdir(parents=True, exist_ok=True)
         subprocess.run(["rsync", "-a", "--checksum", "--from0", "--files-from=-", f"{TOP}/", self.top],
                        input=files, check=True)
@@ -110,10 +113,10 @@ class Tree:
         """Builds. Returns for each source, by line, the tests that execute it, the fastest
         first."""
         quiet("ninja", "-C", self.build)
-        if self.cover.exists() and self.cover.stat().st_mtime > (self.build / "build.ninja").stat().st_mtime:
-            kept = json.loads(self.cover.read_text())
+        kept = json.loads(self.cover.read_text()) if self.cover.exists() else {}
+        if kept.get("digest") == self.digest:
             return {path: {int(line): [Test(*test) for test in tests] for line, tests in lines.items()}
-                    for path, lines in kept.items()}
+                    for path, lines in kept["lines"].items()}
         found = collections.defaultdict(lambda: collections.defaultdict(list))
         for test in self.tests():
             profile = self.profiles / test.name
@@ -126,7 +129,7 @@ class Tree:
         for lines in found.values():
             for tests in lines.values():
                 tests.sort(key=lambda test: test.seconds)
-        self.cover.write_text(json.dumps(found))
+        self.cover.write_text(json.dumps({"digest": self.digest, "lines": found}))
         return found
 
     def executed(self, profile):
