@@ -137,23 +137,39 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
     memset(slot.pages, 0, MPIIO_PAGE_WORDS * sizeof(uint64_t));
 }
 
-/* Forces the kernel to allocate a page of memory. */
-static void fault_page(volatile char *memory)
+/* Forces the kernel to allocate the pages [first, end) of memory. */
+static void fault_pages(char *memory, size_t first, size_t end)
 {
-    *memory = *memory;
+    if (madvise(memory + first * MPIIO_PAGE_SIZE, (end - first) * MPIIO_PAGE_SIZE,
+                MADV_POPULATE_WRITE) == 0)
+        return;
+    /* The guard catches the signal if there is no memory, which an error of madvise only suggests.
+     */
+    for (size_t page = first; page < end; page++) {
+        volatile char *byte = memory + page * MPIIO_PAGE_SIZE;
+
+        *byte = *byte;
+    }
 }
+
+/* The data pages whose bits fill one page of the mask. */
+#define DATA_PAGES (MPIIO_MASK_REACH / MPIIO_PAGE_SIZE)
 
 static void touch_pages(const struct mpiio_slot *slot, size_t start, size_t end)
 {
-    assert(start < end && end <= (size_t)MPIIO_BLOCK_SIZE);
-    for (size_t page = start / MPIIO_PAGE_SIZE; page <= (end - 1) / MPIIO_PAGE_SIZE; page++) {
-        uint64_t bit = (uint64_t)1 << page % 64;
+    struct mpiio_mask_run set = {.end = start / MPIIO_PAGE_SIZE};
+    size_t behind = (end - 1) / MPIIO_PAGE_SIZE + 1;
 
-        if ((slot->pages[page / 64] & bit) != 0)
+    assert(start < end && end <= (size_t)MPIIO_BLOCK_SIZE);
+    while (set.end < behind) {
+        size_t first = set.end;
+
+        mpiio_mask_next_run(slot->pages, first, behind, &set);
+        if (first == set.start)
             continue;
-        fault_page(slot->data + page * MPIIO_PAGE_SIZE);
-        fault_page((char *)slot->mask + page * MPIIO_PAGE_SIZE / 8);
-        slot->pages[page / 64] |= bit;
+        fault_pages(slot->data, first, set.start);
+        fault_pages((char *)slot->mask, first / DATA_PAGES, (set.start - 1) / DATA_PAGES + 1);
+        mpiio_mask_set(slot->pages, (struct mpiio_mask_runs){first, set.start - first, 1, 0});
     }
 }
 
