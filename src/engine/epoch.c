@@ -31,7 +31,6 @@ struct epoch {
     size_t received_count;
     struct engine_home *home;
     char *out, *in;  /* pieces of a round, to and from other nodes */
-    char *piece;     /* buffer for one piece from this node to itself */
     int32_t *wanted; /* pieces that homes request from this node */
     int32_t *outcomes;
     struct engine_part *homes; /* the parts of owns for each home */
@@ -109,7 +108,6 @@ static void free_epoch(struct epoch *epoch)
     free(epoch->received);
     free(epoch->out);
     free(epoch->in);
-    free(epoch->piece);
     free(epoch->wanted);
     free(epoch->outcomes);
     free(epoch->homes);
@@ -195,11 +193,8 @@ static int make_buffers(struct epoch *epoch)
         out = round + homes * largest;
     epoch->out = new_buffer(out + ENGINE_PIECE_SLACK);
     epoch->in = new_buffer(count_incoming(epoch, round) + 1);
-    epoch->piece = new_buffer(largest + ENGINE_PIECE_SLACK);
     epoch->wanted = calloc(epoch->own_count + 1, sizeof(*epoch->wanted));
-    return epoch->out != NULL && epoch->in != NULL && epoch->piece != NULL && epoch->wanted != NULL
-               ? 0
-               : -ENOMEM;
+    return epoch->out != NULL && epoch->in != NULL && epoch->wanted != NULL ? 0 : -ENOMEM;
 }
 
 static struct engine_notice notice_of(const struct own *own)
@@ -235,15 +230,14 @@ static const struct engine_part *find_home(const struct engine_part *at, int hom
     return at;
 }
 
-/* Returns a piece that this node sends to itself. */
-static const char *own_piece(void *argument, int32_t place)
+/* Merges a piece that this node sends to itself. */
+static void lay_own(void *argument, int32_t place, uint64_t *mask, char *data)
 {
-    struct epoch *epoch = argument;
+    const struct epoch *epoch = argument;
     int node = epoch->means->group->node;
-    const struct own *own = &epoch->owns[find_home(epoch->homes, node)->start + place];
 
-    engine_piece_make(&own->shape, &own->slot, epoch->piece);
-    return epoch->piece;
+    engine_piece_lay_slot(&epoch->owns[find_home(epoch->homes, node)->start + place].slot, mask,
+                          data);
 }
 
 /* Builds the pieces that other homes have requested in the send buffer. */
@@ -303,7 +297,7 @@ static bool exchange_round(struct epoch *epoch)
     for (int i = 0; i < epoch->source_count; i++)
         epoch->counters->received_bytes += (uint64_t)epoch->in_words[i].count * ENGINE_PIECE_UNIT;
     epoch->counters->rounds++;
-    engine_home_take(epoch->home, epoch->in, own_piece, epoch);
+    engine_home_take(epoch->home, epoch->in, lay_own, epoch);
     return engine_home_store(epoch->home, means->file, means->group, epoch->counters);
 }
 

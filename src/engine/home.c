@@ -158,32 +158,39 @@ static int take_notices(struct engine_home *home, const struct mpiio_homes *home
     return 0;
 }
 
+/* Allocates the lists of pieces. Returns false if memory is exhausted. */
+static bool make_lists(struct engine_home *home)
+{
+    /* Allocate one more, so that an empty list is not NULL. */
+    size_t count = home->piece_count + 1;
+
+    home->pieces = calloc(count, sizeof(*home->pieces));
+    home->groups = calloc(count, sizeof(*home->groups));
+    home->asked = calloc(count, sizeof(*home->asked));
+    home->chosen = calloc(count, sizeof(*home->chosen));
+    home->asks = calloc(count, sizeof(*home->asks));
+    home->of_source = calloc((size_t)home->source_count + 1, sizeof(*home->of_source));
+    home->ranges = malloc((count > 1 ? RANGES : 1) * sizeof(*home->ranges));
+    return home->pieces != NULL && home->groups != NULL && home->asked != NULL &&
+           home->chosen != NULL && home->asks != NULL && home->of_source != NULL &&
+           home->ranges != NULL;
+}
+
 int engine_home_new(int node, const struct mpiio_homes *homes, const struct engine_parts *notices,
                     struct engine_home **home)
 {
     struct engine_home *new = calloc(1, sizeof(*new));
-    size_t total = 0;
     int error = -ENOMEM;
 
-    for (int i = 0; i < notices->count; i++)
-        total += (size_t)notices->part[i].count;
     if (new == NULL)
         return -ENOMEM;
     new->node = node;
     new->nodes = homes->nodes;
     new->source_count = notices->count;
     new->own = -1;
-    new->piece_count = total;
-    /* Allocate one more, so that an empty list is not NULL. */
-    new->pieces = calloc(total + 1, sizeof(*new->pieces));
-    new->groups = calloc(total + 1, sizeof(*new->groups));
-    new->asked = calloc(total + 1, sizeof(*new->asked));
-    new->chosen = calloc(total + 1, sizeof(*new->chosen));
-    new->asks = calloc(total + 1, sizeof(*new->asks));
-    new->of_source = calloc((size_t)notices->count + 1, sizeof(*new->of_source));
-    new->ranges = malloc((total > 0 ? RANGES : 1) * sizeof(*new->ranges));
-    if (new->pieces != NULL &&new->groups != NULL &&new->asked != NULL &&new->chosen !=
-        NULL &&new->asks != NULL &&new->of_source != NULL &&new->ranges != NULL)
+    for (int i = 0; i < notices->count; i++)
+        new->piece_count += (size_t)notices->part[i].count;
+    if (make_lists(new))
         error = take_notices(new, homes, notices);
     if (error != 0) {
         engine_home_free(new);
@@ -310,32 +317,28 @@ static struct group *group_of(const struct engine_home *home, int64_t block)
     return &home->groups[behind - 1];
 }
 
-/* Merges a piece that has arrived into its block. */
-static void take_piece(struct engine_home *home, const struct piece *piece, const char *bytes)
-{
-    struct group *group = group_of(home, piece->block);
-    size_t in_group = (size_t)(piece->block % MPIIO_HOMES_GROUP);
-
-    group->missing--;
-    if (group->data != NULL)
-        set_error(group, in_group, in_group,
-                  engine_piece_lay(bytes, (size_t)piece->bytes,
-                                   group->mask + in_group * MPIIO_BLOCK_WORDS,
-                                   group->data + in_group * BLOCK_SIZE));
-}
-
 void engine_home_take(struct engine_home *home, const char *pieces,
-                      const char *(*own)(void *argument, int32_t place), void *argument)
+                      void (*lay_own)(void *argument, int32_t place, uint64_t *mask, char *data),
+                      void *argument)
 {
     for (size_t i = 0; i < home->ask_count; i++) {
         const struct piece *piece = &home->pieces[home->asked[i]];
+        struct group *group = group_of(home, piece->block);
+        size_t in_group = (size_t)(piece->block % MPIIO_HOMES_GROUP);
+        bool own = piece->source == home->own;
 
-        if (piece->source == home->own) {
-            take_piece(home, piece, own(argument, piece->place));
-            continue;
+        group->missing--;
+        if (group->data != NULL) {
+            uint64_t *mask = group->mask + in_group * MPIIO_BLOCK_WORDS;
+            char *data = group->data + in_group * BLOCK_SIZE;
+
+            if (own)
+                lay_own(argument, piece->place, mask, data);
+            else
+                set_error(group, in_group, in_group,
+                          engine_piece_lay(pieces, (size_t)piece->bytes, mask, data));
         }
-        take_piece(home, piece, pieces);
-        pieces += piece->bytes;
+        pieces += own ? 0 : piece->bytes;
     }
     home->ask_count = 0;
 }

@@ -72,11 +72,12 @@ void engine_home_ask(struct engine_home *home, struct engine_part *counts,
 
 /*
  * Merges the pieces requested last. The pieces of other nodes are in pieces, in the order of asks.
- * own(argument, place) returns this node's piece with that index; it is valid until the next call.
+ * lay_own(argument, place, mask, data) merges this node's piece with that index into a block.
  * Local.
  */
 void engine_home_take(struct engine_home *home, const char *pieces,
-                      const char *(*own)(void *argument, int32_t place), void *argument);
+                      void (*lay_own)(void *argument, int32_t place, uint64_t *mask, char *data),
+                      void *argument);
 
 /*
  * Stores the groups whose pieces have all arrived. Collective. Returns true while pieces are

@@ -166,3 +166,11 @@ int engine_piece_lay(const void *piece, size_t length, uint64_t *mask, char *dat
     return lay_runs(&shape, (const struct run *)head, (const char *)piece + head_size(&shape), mask,
                     data);
 }
+
+void engine_piece_lay_slot(const struct mpiio_slot *slot, uint64_t *mask, char *data)
+{
+    for (size_t word = 0; word < MPIIO_BLOCK_WORDS; word += CHUNK_WORDS)
+        if (is_touched(slot, word))
+            mpiio_mask_lay(mask + word, data + word * 64, slot->mask + word, slot->data + word * 64,
+                           CHUNK_WORDS);
+}

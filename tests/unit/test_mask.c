@@ -138,7 +138,7 @@ TEST(test_pack)
     }
 }
 
-TEST(test_merge)
+TEST(test_merge_and_lay)
 {
     for (int i = 0; i < 300; i++) {
         random_mask(mask, flags);
@@ -150,6 +150,12 @@ TEST(test_merge)
             flags[at] |= lower_flags[at];
         }
         mpiio_mask_merge(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES));
+        assert_memory_equal(data, wanted, BYTES);
+        check_flags(mask, flags);
+        fill(lower);
+        for (int at = 0; at < BYTES; at++)
+            wanted[at] = lower_flags[at] ? lower[at] : data[at];
+        mpiio_mask_lay(mask, data, lower_mask, lower, MPIIO_MASK_WORDS(BYTES));
         assert_memory_equal(data, wanted, BYTES);
         check_flags(mask, flags);
     }

@@ -84,6 +84,11 @@ size_t mpiio_mask_unpack(const uint64_t *mask, size_t from, size_t to, const voi
 void mpiio_mask_merge(uint64_t *mask, void *data, const uint64_t *lower_mask,
                       const void *lower_data, size_t words);
 
+/* Lays upper_data over data: copies the bytes that are set in upper_mask, and sets them in mask.
+   words is the length of both masks. */
+void mpiio_mask_lay(uint64_t *mask, void *data, const uint64_t *upper_mask, const void *upper_data,
+                    size_t words);
+
 /*
  * The memory of dirty data: slots in a memfd, which the daemon creates and the engine maps, too. A
  * slot has room for one block of the file, which is MPIIO_BLOCK_SIZE bytes and begins at a multiple
