@@ -17,6 +17,12 @@ static inline int64_t vs_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* Compares two numbers as qsort(3) expects it. */
+static inline int vs_compare(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
 /* Returns a / b, rounded down; b is positive. */
 static inline int64_t vs_floor_div(int64_t a, int64_t b)
 {

@@ -214,7 +214,7 @@ static int compare_pieces(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
 
-    return (a->from > b->from) - (a->from < b->from);
+    return vs_compare(a->from, b->from);
 }
 
 /* Counts each stretch of cells with the same pieces by one of its cells. */

@@ -29,9 +29,10 @@ static bool may_go_on(struct search *search)
 static int64_t find_in_node(struct search *search, const struct vs_node *node,
                             int64_t displacement);
 
+/* Returns the lower one of two positions. -1 means none. */
 static int64_t lesser(int64_t a, int64_t b)
 {
-    return a < 0 || (b >= 0 && b < a) ? b : a;
+    return (uint64_t)a < (uint64_t)b ? a : b;
 }
 
 /* count instances, each of size bytes, stride apart. target is relative to the first. */
@@ -104,18 +105,12 @@ static int64_t find_by_runs(struct search *search, const struct instances *whole
 static int64_t find_in_instances(struct search *search, const struct vs_node *child, int64_t count,
                                  int64_t stride, int64_t target)
 {
-    int64_t first = 0, last;
+    int64_t first = 0, last = 0; /* without a stride, the others hold the same bytes */
 
-    if (target < child->lo)
-        return -1;
-    last = count - 1;
     if (stride > 0) {
         first = target < child->hi ? 0 : (target - child->hi) / stride + 1;
-        last = (target - child->lo) / stride;
-    } else {
-        last = 0; /* the others hold the same bytes */
+        last = vs_min((target - child->lo) / stride, count - 1);
     }
-    last = last < count ? last : count - 1;
     if (last - first >= child->runs) {
         struct instances whole = {count, stride, child->size, target};
         return find_by_runs(search, &whole, child, 0, 0);

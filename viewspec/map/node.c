@@ -75,22 +75,11 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
 }
 
 /*
- * Makes one run of bytes that are adjacent and in order, regardless of the loops that compose them.
- * A run of a walk then consists of a few leaves for each level of the tree, not of everything that
- * a level repeats.
+ * Merges the loop with its child if the result is a simpler node. Bytes that are adjacent and in
+ * order become one run here, in list_blocks and in join_runs, regardless of the loops that compose
+ * them. A run of a walk then consists of a few leaves for each level of the tree, not of everything
+ * that a level repeats.
  */
-static void merge_dense(struct vs_node *node)
-{
-    if (node->kind == VS_RUN || !node->disjoint ||
-        (uint64_t)node->hi - (uint64_t)node->lo != (uint64_t)node->size)
-        return;
-    node->kind = VS_RUN;
-    node->depth = 1;
-    node->base = node->lo;
-    node->runs = 1;
-}
-
-/* Merges the loop with its child if the result is a simpler node. */
 static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
                        const struct vs_node *child)
 {
@@ -125,10 +114,8 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
     if (count == 1)
         return child;
     node = loop_facts(arena, count, stride, child);
-    if (node) {
+    if (node)
         loop_shape(node, count, stride, child);
-        merge_dense(node);
-    }
     return node;
 }
 
@@ -269,9 +256,7 @@ const struct vs_node *vs_node_blocks(struct vs_arena *arena, int64_t count, cons
     node->before = list.before;
     for (int64_t b = 0; b < list.count && !arena->failure; b++)
         append_block(arena, node, &list, b, stride, child);
-    if (!arena->failure)
-        merge_dense(node);
-    if (node->kind == VS_BLOCKS && !node->monotonic)
+    if (!node->monotonic)
         node->reach = list_reach(arena, &list, stride, child);
     return node;
 }
@@ -325,7 +310,6 @@ const struct vs_node *vs_node_seq(struct vs_arena *arena, int64_t count,
         if (list[i]->depth >= node->depth)
             node->depth = list[i]->depth + 1;
     }
-    merge_dense(node);
     return node;
 }
 

@@ -227,7 +227,7 @@ static int compare_loops(const void *left, const void *right)
 {
     const struct pair_loop *a = left, *b = right;
 
-    return (a->memory < b->memory) - (a->memory > b->memory);
+    return vs_compare(b->memory, a->memory);
 }
 
 /* Makes all loops ascend in memory, the longest stride first. */
@@ -411,7 +411,7 @@ static int compare_pieces(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
 
-    return (a->memory > b->memory) - (a->memory < b->memory);
+    return vs_compare(a->memory, b->memory);
 }
 
 /*

@@ -176,7 +176,6 @@ static const struct vs_shape *shape_of_list(struct vs_shapes *shapes, const stru
     for (int64_t i = 0; i < node->count; i++) {
         parts[i].before = before;
         before += parts[i].shape->size;
-        draft.disjoint = draft.disjoint && (i == 0 || parts[i].offset >= parts[i - 1].offset);
     }
     shape = shapes_intern(shapes, &draft);
 out:
@@ -266,7 +265,6 @@ void vs_shapes_free(struct vs_shapes *shapes)
     vs_arena_free(&shapes->arena);
     free(shapes->buckets);
     vs_memo_free(&shapes->lists);
-    memset(shapes, 0, sizeof(*shapes));
 }
 
 int64_t vs_item_span(const struct vs_item *item)
@@ -342,14 +340,13 @@ bool vs_item_trim(struct vs_item *item)
 static int items_compare(const void *left, const void *right)
 {
     const struct vs_item *a = left, *b = right;
+    int order = vs_compare(a->lo, b->lo);
 
-    if (a->lo != b->lo)
-        return a->lo < b->lo ? -1 : 1;
-    if (a->hi != b->hi)
-        return a->hi < b->hi ? -1 : 1;
-    if (a->origin != b->origin)
-        return a->origin < b->origin ? -1 : 1;
-    return (a->shape > b->shape) - (a->shape < b->shape);
+    if (order == 0)
+        order = vs_compare(a->hi, b->hi);
+    if (order == 0)
+        order = vs_compare(a->origin, b->origin);
+    return order != 0 ? order : vs_compare((intptr_t)a->shape, (intptr_t)b->shape);
 }
 
 static bool items_are_same(const struct vs_item *a, const struct vs_item *b)
@@ -368,8 +365,7 @@ int64_t vs_items_tidy(struct vs_item *items, int64_t count)
         if (vs_item_trim(&item))
             items[kept++] = item;
     }
-    if (kept > 1)
-        qsort(items, (size_t)kept, sizeof(*items), items_compare);
+    qsort(items, (size_t)kept, sizeof(*items), items_compare);
     for (int64_t i = 0; i < kept; i++)
         if (distinct && items_are_same(&items[distinct - 1], &items[i]))
             items[distinct - 1].twice = true;

@@ -2,6 +2,7 @@
 #include "batches.h"
 
 #include "core/base/gather.h"
+#include "viewspec/base/integer.h"
 
 struct mpiio_batch_part mpiio_batch_part_of(const struct vs_batch *batch, char *buffer,
                                             int64_t position)
@@ -192,14 +193,9 @@ void mpiio_batches_bounds(const struct mpiio_batches *batches, int64_t *start, i
     *end = 0;
     for (int i = 0; i < batches->count; i++) {
         const struct mpiio_batch_part *part = &batches->part[i];
-        int64_t first = part->displacement;
-        int64_t last = first + (part->count - 1) * part->stride;
+        int64_t last = part->displacement + (part->count - 1) * part->stride;
 
-        if (last < first) {
-            first = last;
-            last = part->displacement;
-        }
-        *start = first < *start ? first : *start;
-        *end = last + part->length > *end ? last + part->length : *end;
+        *start = vs_min(*start, vs_min(part->displacement, last));
+        *end = vs_max(*end, vs_max(part->displacement, last) + part->length);
     }
 }

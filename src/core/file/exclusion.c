@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/base/thread.h"
+#include "viewspec/base/integer.h"
 
 /* The number of accesses that may share a lock of the file before others get their turn. */
 #define SHARES_MAX 64
@@ -52,13 +53,9 @@ void mpiio_exclusion_destroy(struct mpiio_exclusion *accesses)
 static void add_batch(struct mpiio_access *access, const struct vs_batch *batch)
 {
     int64_t last = batch->displacement + (batch->count - 1) * batch->stride;
-    int64_t low = last < batch->displacement ? last : batch->displacement;
-    int64_t high = last < batch->displacement ? batch->displacement : last;
 
-    if (low < access->start)
-        access->start = low;
-    if (high + batch->length > access->end)
-        access->end = high + batch->length;
+    access->start = vs_min(access->start, vs_min(batch->displacement, last));
+    access->end = vs_max(access->end, vs_max(batch->displacement, last) + batch->length);
 }
 
 static void set_range(struct mpiio_access *access)
