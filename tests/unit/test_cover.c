@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/spec.h"
 
@@ -339,4 +339,22 @@ TEST(nothing_at_all)
                  "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":8,\"oldtype\":"
                  "{\"type\":\"contiguous\",\"count\":0}}}}");
     assert_int_equal(result.period, 0);
+}
+
+/* A tile of 2^61 bytes, which are all at the same place. */
+TEST(too_many_bytes_at_one_place)
+{
+    struct vs_view *view =
+        view_from(0, NULL,
+                  "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"filetype\": {\"type\": "
+                  "\"hvector\", \"count\": %" PRId64 ", \"blocklength\": 1, \"stride\": 0}}}",
+                  INT64_C(1) << 61);
+    struct vs_cover *cover = vs_cover_new();
+    struct vs_cover_result result;
+
+    assert_non_null(cover);
+    assert_int_equal(vs_cover_add(cover, vs_view_map(view), 1), 0);
+    assert_int_equal(vs_cover_compute(cover, VS_COVER_STEPS, &result), -EOVERFLOW);
+    vs_cover_free(cover);
+    vs_view_unref(view);
 }

@@ -168,6 +168,19 @@ TEST(those_that_share_a_byte_wait_in_their_order, start, end)
     vs_view_unref(all);
 }
 
+TEST(an_empty_access_locks_nothing, start, end)
+{
+    struct vs_view *view = make_vector(0, 8, 16);
+    struct mpiio_access all, mapped;
+
+    assert_int_equal(mpiio_exclusion_begin(&accesses, NULL, 100, 0, true, &all), 0);
+    assert_int_equal(mpiio_exclusion_begin(&accesses, vs_view_map(view), 100, 0, true, &mapped), 0);
+    assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
+    mpiio_exclusion_end(&accesses, &mapped);
+    mpiio_exclusion_end(&accesses, &all);
+    vs_view_unref(view);
+}
+
 TEST(a_foreign_lock_is_waited_for, start, end)
 {
     struct accessor append = {.position = 4, .length = INT64_MAX - 4, .writes = true};

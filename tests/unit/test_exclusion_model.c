@@ -279,3 +279,52 @@ TEST(accesses_wait_for_whom_the_model_says)
     close(other);
     close(file);
 }
+
+/*
+ * Views of a few bytes in each cell of 64 bytes, or in every 50th, so that one access has many runs
+ * between two runs of the other. In the last kind, tiles lie within each other.
+ */
+static struct vs_view *make_sparse(int kind)
+{
+    int64_t start = below(64), length = 1 + below(3);
+
+    if (kind < 3)
+        return make_vector(start, length, 64 * (int64_t[]){1, 2, 50}[kind]);
+    return make_view("\"disp\": %" PRId64 ", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
+                     "\"extent\": 64, \"oldtype\": {\"type\": \"indexed_block\", "
+                     "\"blocklength\": 1, \"displacements\": [0, 1000]}}",
+                     start);
+}
+
+static bool contains_a_byte(const struct vs_map *map, int64_t position, int64_t length,
+                            const struct vs_map *whole)
+{
+    for (int64_t i = 0; i < length; i++)
+        if (vs_map_find(whole, vs_map_displacement(map, position + i)) >= 0)
+            return true;
+    return false;
+}
+
+TEST(ranges_of_a_map_meet_another_map)
+{
+    int met = 0, apart = 0;
+
+    for (int round = 0; round < 20000; round++) {
+        int kind = below(4), second_kind = below(4);
+        struct vs_view *view = make_sparse(kind), *second = make_sparse(second_kind);
+        int64_t position = below(500), length = below(3) ? below(400) : below(3);
+        bool meets =
+            mpiio_exclusion_meets(vs_view_map(view), position, length, vs_view_map(second));
+        bool contains = contains_a_byte(vs_view_map(view), position, length, vs_view_map(second));
+
+        if (kind < 3 && second_kind < 3)
+            assert_int_equal(meets, contains);
+        else
+            assert_true(meets || !contains);
+        met += meets;
+        apart += !meets;
+        vs_view_unref(view);
+        vs_view_unref(second);
+    }
+    assert_true(met > 1000 && apart > 1000);
+}

@@ -246,3 +246,36 @@ TEST(a_file_for_reading_has_shared_locks_only, start, end)
     mpiio_file_lock_release(&reading, &lock);
     mpiio_file_locks_destroy(&reading);
 }
+
+/* With a base, locks lie between it and its double, and the bytes past that are one. */
+TEST(locks_lie_above_the_base)
+{
+    const int64_t base = INT64_C(1) << 61;
+    static const struct {
+        int64_t start, end, first, last; /* as asked for, and as held; relative to the base */
+    } ranges[] = {
+        {0, 1, 0, 0},
+        {10, 20, 10, 19},
+        {1000, INT64_MAX, 1000, (INT64_C(1) << 61) - 1},
+        {(INT64_C(1) << 61) + 5, (INT64_C(1) << 61) + 6, (INT64_C(1) << 61) - 1,
+         (INT64_C(1) << 61) - 1},
+    };
+    struct mpiio_file_locks above;
+    struct mpiio_lock lock;
+
+    file = make_file();
+    mpiio_file_locks_init(&above, file, base, true);
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+        int64_t first = base + ranges[i].first, last = base + ranges[i].last;
+
+        assert_int_equal(
+            mpiio_file_lock_acquire(&above, ranges[i].start, ranges[i].end, true, &lock), 0);
+        assert_int_equal(foreign_finds(file, 0, first - 1), F_UNLCK);
+        assert_int_equal(foreign_finds(file, first, first), F_WRLCK);
+        assert_int_equal(foreign_finds(file, last, last), F_WRLCK);
+        assert_int_equal(foreign_finds(file, last + 1, INT64_MAX - 1), F_UNLCK);
+        mpiio_file_lock_release(&above, &lock);
+    }
+    mpiio_file_locks_destroy(&above);
+    close(file);
+}

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "core/store_members.h"
 
 #define FILE_BYTES (300 << 10)
 
@@ -371,6 +374,36 @@ TEST(test_open)
     assert_null(store);
     mpiio_store_close(NULL);
     mpiio_slice_free(NULL);
+}
+
+TEST(test_reading_ends_or_fails)
+{
+    struct mpiio_counters done = {0};
+    int fd = make_file();
+    char bytes[8];
+
+    write_file(fd, "abc", 3, 0);
+    assert_int_equal(mpiio_file_pread_all(fd, bytes, sizeof(bytes), 1, &done), 2);
+    assert_memory_equal(bytes, "bc", 2);
+    assert_int_equal(done.store_read_bytes, 2);
+    assert_int_equal(mpiio_file_pread_all(-1, bytes, sizeof(bytes), 1, &done), -EBADF);
+    assert_int_equal(done.store_read_bytes, 2);
+    close(fd);
+}
+
+TEST(test_space_of_the_filesystem)
+{
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+    struct statvfs st, expected;
+
+    assert_int_equal(fstatvfs(fd, &expected), 0);
+    errno = EIO; /* of an earlier call */
+    assert_int_equal(mpiio_store_statfs(store, &st), 0);
+    assert_int_equal(st.f_blocks, expected.f_blocks);
+    assert_int_equal(st.f_frsize, expected.f_frsize);
+    mpiio_store_close(store);
+    close(fd);
 }
 
 /* Rows of a matrix on both sides of a window's edge, and one across it. The last row ends at the

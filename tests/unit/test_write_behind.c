@@ -79,6 +79,26 @@ TEST(test_blocks_that_all_have_filled)
     free(bytes);
 }
 
+/* A sync detaches the pages of all windows that were stored to, the first bytes included. */
+TEST(test_a_sync_detaches_pages)
+{
+    int fd = make_file(), stored = 0;
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 16));
+    struct mpiio_window *const *kept = store->file->windows.kept;
+    static char bytes[1 << 20];
+
+    assert_int_equal(ftruncate(fd, 4 << 20), 0);
+    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
+        stored += kept[i] != NULL && atomic_load(&kept[i]->stored);
+    assert_int_equal(stored, 1);
+    assert_int_equal(mpiio_store_sync(store, false), 0);
+    for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
+        assert_false(kept[i] != NULL && atomic_load(&kept[i]->stored));
+    close_all(slice, store, fd);
+}
+
 /* Few bytes far apart do not fill a block. A block that fills slowly is replaced by newer ones. */
 TEST(test_blocks_that_are_not_full)
 {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Tests when the pages of a file are dropped. The program is linked with --wrap for the clock, and
+ * for the calls that write the pages back and drop them.
+ */
+#include "slice_fixture.h"
+
+#include "core/file/freshness.h"
+
+static int64_t now = 1000; /* ms */
+static int written, dropped;
+
+int64_t __wrap_mpiio_clock(void);
+int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags);
+int __wrap_posix_fadvise64(int fd, off_t displacement, off_t length, int advice);
+
+int64_t __wrap_mpiio_clock(void)
+{
+    return now;
+}
+
+int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags)
+{
+    assert_int_equal(displacement, 0);
+    assert_int_equal(length, 0);
+    assert_int_equal(flags, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                SYNC_FILE_RANGE_WAIT_AFTER);
+    written++;
+    return 0;
+}
+
+int __wrap_posix_fadvise64(int fd, off_t displacement, off_t length, int advice)
+{
+    assert_int_equal(displacement, 0);
+    assert_int_equal(length, 0);
+    assert_int_equal(advice, POSIX_FADV_DONTNEED);
+    dropped++;
+    assert_int_equal(dropped, written); /* first they are written back */
+    return 0;
+}
+
+/* Changes the file in one of the ways that another host's write can be seen by. */
+static void change_file(int fd, int way)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000, .tv_nsec = way + 1}};
+
+    if (way == 0)
+        assert_int_equal(ftruncate(fd, now), 0);
+    assert_int_equal(futimens(fd, times), 0);
+}
+
+/* Returns true if the pages are dropped when the file is refreshed. */
+static bool drops(struct mpiio_freshness *freshness, int fd, enum mpiio_coherence coherence)
+{
+    int before = dropped;
+
+    assert_int_equal(mpiio_freshness_renew(freshness, fd, coherence), 0);
+    return dropped > before;
+}
+
+TEST(pages_are_dropped_until_a_state_is_old)
+{
+    struct mpiio_freshness freshness = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    int fd = make_file();
+
+    for (int way = 0; way < 3; way++) {
+        change_file(fd, way);
+        assert_true(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
+        now += MPIIO_FRESHNESS_AGE;
+        assert_true(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
+        now++;
+        assert_true(
+            drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN)); /* the first when it is old */
+        for (int i = 0; i < 3; i++, now += i * MPIIO_FRESHNESS_AGE)
+            assert_false(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
+        assert_true(drops(&freshness, fd, MPIIO_COHERENCE_NONE));
+    }
+    close(fd);
+}
+
+TEST(a_file_without_a_state_is_an_error)
+{
+    struct mpiio_freshness freshness = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+    assert_int_equal(mpiio_freshness_renew(&freshness, -1, MPIIO_COHERENCE_CLOSE_TO_OPEN), -EBADF);
+}
