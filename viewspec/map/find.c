@@ -35,7 +35,7 @@ static int64_t lesser(int64_t a, int64_t b)
     return (uint64_t)a < (uint64_t)b ? a : b;
 }
 
-/* count instances, each of size bytes, stride apart. target is relative to the first. */
+/* count instances, each of size bytes, stride > 0 apart. target is relative to the first. */
 struct instances {
     int64_t count, stride, size, target;
 };
@@ -50,7 +50,7 @@ static int64_t find_run(const struct instances *whole, int64_t displacement, int
     if (distance < 0)
         return -1;
     if (distance >= length)
-        index = whole->stride > 0 ? (distance - length) / whole->stride + 1 : whole->count;
+        index = (distance - length) / whole->stride + 1;
     inside = distance - index * whole->stride;
     if (index >= whole->count || inside < 0)
         return -1;
@@ -83,7 +83,7 @@ static int64_t find_by_runs(struct search *search, const struct instances *whole
 
     displacement += node->base;
     if (!may_go_on(search))
-        return -1;
+        return best;
     if (node->kind == VS_RUN)
         return find_run(whole, displacement, node->size, position);
     for (int64_t i = 0; i < node->count && search->steps > 0; i++) {
@@ -126,8 +126,7 @@ static int64_t find_in_instances(struct search *search, const struct vs_node *ch
 static int64_t find_in_blocks(struct search *search, const struct vs_node *node, int64_t target)
 {
     int64_t skipped = vs_node_lower_bound(node, target + node->base) / node->child->size;
-    if (skipped == node->before[node->count])
-        return -1;
+
     for (int64_t b = vs_node_entry(node->before, node->count, skipped);
          b < node->count && may_go_on(search); b++) {
         int64_t here = target - node->displacements[b], position;

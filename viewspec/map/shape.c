@@ -337,6 +337,8 @@ bool vs_item_trim(struct vs_item *item)
     return item->lo < item->hi;
 }
 
+/* Compares by lo first. Returns 0 for equal items. The count of an item that is no loop is that of
+   its shape. */
 static int items_compare(const void *left, const void *right)
 {
     const struct vs_item *a = left, *b = right;
@@ -346,13 +348,9 @@ static int items_compare(const void *left, const void *right)
         order = vs_compare(a->hi, b->hi);
     if (order == 0)
         order = vs_compare(a->origin, b->origin);
+    if (order == 0)
+        order = vs_compare(a->count, b->count);
     return order != 0 ? order : vs_compare((intptr_t)a->shape, (intptr_t)b->shape);
-}
-
-static bool items_are_same(const struct vs_item *a, const struct vs_item *b)
-{
-    return a->shape == b->shape && a->origin == b->origin && a->lo == b->lo && a->hi == b->hi &&
-           (!vs_item_is_loop(a) || a->count == b->count);
 }
 
 /* Equal items become one with the flag `twice`. */
@@ -367,7 +365,7 @@ int64_t vs_items_tidy(struct vs_item *items, int64_t count)
     }
     qsort(items, (size_t)kept, sizeof(*items), items_compare);
     for (int64_t i = 0; i < kept; i++)
-        if (distinct && items_are_same(&items[distinct - 1], &items[i]))
+        if (distinct && items_compare(&items[distinct - 1], &items[i]) == 0)
             items[distinct - 1].twice = true;
         else
             items[distinct++] = items[i];
