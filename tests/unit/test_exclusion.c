@@ -168,6 +168,32 @@ TEST(those_that_share_a_byte_wait_in_their_order, start, end)
     vs_view_unref(all);
 }
 
+/* One access has 100 runs of 8 bytes, each 64 bytes after the last, between few runs of the other.
+   The search through the many runs ends where their access ends. */
+TEST(many_runs_between_two_of_another_access, start, end)
+{
+    struct vs_view *many = make_vector(0, 8, 64);
+
+    for (int shared = 0; shared < 2; shared++) {
+        struct vs_view *few = make_view("\"filetype\": {\"type\": \"indexed_block\", "
+                                        "\"blocklength\": 8, \"displacements\": [8, 3208, %d]}",
+                                        64 * (shared ? 99 : 102));
+        struct accessor second = {
+            .map = vs_view_map(few), .position = 0, .length = 24, .writes = true};
+        struct mpiio_access first;
+
+        assert_int_equal(mpiio_exclusion_begin(&accesses, vs_view_map(many), 0, 800, true, &first),
+                         0);
+        begin(&second);
+        assert_int_equal(gets_turn(&second, !shared), !shared);
+        mpiio_exclusion_end(&accesses, &first);
+        assert_true(gets_turn(&second, true));
+        finish(&second);
+        vs_view_unref(few);
+    }
+    vs_view_unref(many);
+}
+
 TEST(an_empty_access_locks_nothing, start, end)
 {
     struct vs_view *view = make_vector(0, 8, 16);

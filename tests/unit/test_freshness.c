@@ -78,6 +78,24 @@ TEST(pages_are_dropped_until_a_state_is_old)
     close(fd);
 }
 
+TEST(only_pages_of_several_hosts_are_dropped)
+{
+    static const enum mpiio_coherence kinds[] = {
+        MPIIO_COHERENCE_LOCAL, MPIIO_COHERENCE_CLOSE_TO_OPEN, MPIIO_COHERENCE_NONE};
+    int fd = make_file();
+    struct mpiio_store *store = open_store(fd);
+
+    for (int i = 0; i < 3; i++) {
+        int before = dropped;
+
+        store->file->ops->set_coherence(store->file, kinds[i]);
+        assert_int_equal(mpiio_file_refresh(store->file), 0);
+        assert_int_equal(dropped > before, kinds[i] != MPIIO_COHERENCE_LOCAL);
+    }
+    mpiio_store_close(store);
+    close(fd);
+}
+
 TEST(a_file_without_a_state_is_an_error)
 {
     struct mpiio_freshness freshness = {.lock = PTHREAD_MUTEX_INITIALIZER};

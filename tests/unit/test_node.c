@@ -312,23 +312,39 @@ static void hold(const struct vs_item *item, const struct sample *sample, int64_
         }
 }
 
-/* Makes an item of tiles of a random sample, some of them outside the window, and marks it. */
-static struct vs_item make_item(unsigned char *window)
+/* Tiles of a sample, clipped to a part of the window. */
+struct tiles {
+    const struct sample *sample;
+    int64_t stride, lo, hi;
+};
+
+static struct tiles random_tiles(void)
 {
     const struct sample *sample = &samples[below(SAMPLES)];
-    const struct vs_shape *tile = vs_shape_of_node(&shapes, sample->node);
-    int64_t stride = below(2) ? between(1, 60) : tile->span + below(2);
-    int64_t lo = below(3) ? 0 : below(WINDOW), hi = below(3) ? WINDOW : between(lo, WINDOW);
+    int64_t lo = below(3) ? 0 : below(WINDOW);
+
+    return (struct tiles){
+        .sample = sample,
+        .stride = below(2) ? between(1, 60) : sample->node->hi - sample->node->lo + below(2),
+        .lo = lo,
+        .hi = below(3) ? WINDOW : between(lo, WINDOW),
+    };
+}
+
+/* Makes an item of tiles, some of them outside the window, and marks it. */
+static struct vs_item make_item(const struct tiles *tiles, unsigned char *window)
+{
+    const struct vs_shape *tile = vs_shape_of_node(&shapes, tiles->sample->node);
     struct vs_item item = {
-        .shape = vs_shape_loop(&shapes, 2, stride, tile),
+        .shape = vs_shape_loop(&shapes, 2, tiles->stride, tile),
         .origin = between(-60, 60),
         .count = between(1, 20),
-        .lo = lo,
-        .hi = hi,
+        .lo = tiles->lo,
+        .hi = tiles->hi,
         .twice = below(8) == 0,
     };
 
-    hold(&item, sample, item.count, stride, window);
+    hold(&item, tiles->sample, item.count, tiles->stride, window);
     return item;
 }
 
@@ -356,9 +372,13 @@ TEST(covered_by_items)
         struct vs_item items[3 * ITEMS], copies[3 * ITEMS];
         struct vs_tally tally = {0}, expected = {0};
         int64_t count = between(1, ITEMS), times = below(3) ? 1 : 3;
+        struct tiles tiles = random_tiles();
 
-        for (int64_t i = 0; i < count; i++)
-            items[i] = make_item(window);
+        for (int64_t i = 0; i < count; i++) {
+            items[i] = make_item(&tiles, window);
+            if (below(2)) /* otherwise the next item differs only in its place */
+                tiles = random_tiles();
+        }
         for (int64_t i = count; i < times * count; i++)
             items[i] = items[i - count];
         for (int64_t i = 0; i < WINDOW; i++) {
@@ -371,6 +391,16 @@ TEST(covered_by_items)
         assert_int_equal(tally.covered, expected.covered);
         assert_int_equal(tally.many, expected.many);
     }
+}
+
+/* Sums over the window must not overflow. */
+TEST(windows_that_are_too_long)
+{
+    struct vs_tally tally = {0};
+    struct vs_item item = {.shape = vs_shape_of_node(&shapes, samples[0].node),
+                           .hi = INT64_C(1) << 60};
+
+    assert_int_equal(vs_cover_items(&item, 1, VS_COVER_STEPS, &tally), -EOVERFLOW);
 }
 
 /* Sets numbers to those of the etypes in the order of memory. Returns false if two overlap. */
@@ -428,4 +458,37 @@ TEST(orders)
             }
     print_message("# %d of %d have an order\n", ordered, checked);
     assert_true(ordered > 500 && ordered < checked);
+}
+
+/* Regular types take few pieces, and equal pieces become one list, regardless of their loops. */
+TEST(orders_of_regular_types_are_short)
+{
+    static const int64_t lengths[] = {1000, 3000}, far[] = {0, 50000};
+    static const int64_t in_file[] = {0, 1000, 2100, 3000}, in_memory[] = {0, 99, 300, 500};
+    const struct vs_node *byte = vs_node_run(&arena, 1);
+    const struct vs_node *file_nest =
+        vs_node_loop(&arena, 5, 40, vs_node_loop(&arena, 10, 3, byte));
+    /* The last byte of an inner loop and the first one of the next are adjacent. */
+    const struct vs_node *memory_nest =
+        vs_node_loop(&arena, 5, 19, vs_node_loop(&arena, 10, 2, byte));
+    struct vs_order order;
+
+    assert_int_equal(
+        vs_order_find(&arena,
+                      &(struct vs_both){vs_node_blocks(&arena, 2, lengths, 0, far, 1, 4, byte),
+                                        vs_node_loop(&arena, 4000, 2, byte), byte, byte},
+                      &order),
+        0);
+    assert_int_equal(order.pieces, 2);
+    assert_int_equal(
+        vs_order_find(
+            &arena,
+            &(struct vs_both){vs_node_blocks(&arena, 4, NULL, 1, in_file, 1, 1, file_nest),
+                              vs_node_blocks(&arena, 4, NULL, 1, in_memory, 1, 1, memory_nest),
+                              byte, byte},
+            &order),
+        0);
+    assert_int_equal(order.pieces, 4);
+    assert_int_equal(order.file->kind, VS_BLOCKS);
+    assert_int_equal(order.memory->kind, VS_BLOCKS);
 }

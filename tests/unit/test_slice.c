@@ -430,11 +430,18 @@ TEST(test_columns_over_windows)
                   "[%d, %d], \"starts\": [0, 0], \"order\": \"C\"}",
                   (int)disp, ROWS, WIDTH / 8, ROWS, COLUMNS));
 
+    struct mpiio_counters counters;
+
     assert_int_equal(mpiio_slice_read(slice, got, sizeof(got), 0), sizeof(got));
     assert_memory_equal(got, want, sizeof(want));
+    /* Only the row that crosses the windows' edge is read by calls. */
+    mpiio_store_counters(store, &counters);
+    assert_int_equal(counters.store_reads, COLUMNS);
+    assert_int_equal(counters.store_map_bytes, sizeof(got) - COLUMNS * 8);
     for (int i = 0; i < 200; i++) {
         int from = below((int)sizeof(got)), count = 1 + below((int)sizeof(got) - from);
 
+        atomic_store(&store->file->windows.refused, i % 10 == 0);
         memset(got, 0, (size_t)count);
         assert_int_equal(mpiio_slice_read(slice, got, (size_t)count, from), count);
         assert_memory_equal(got, want + from, (size_t)count);

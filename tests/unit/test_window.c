@@ -298,6 +298,72 @@ TEST(test_faults_are_counted)
     mpiio_windows_destroy(&windows);
 }
 
+/* Returns true if the process's page table has the page of an address. */
+static bool is_mapped(int pagemap, const char *address)
+{
+    uint64_t entry;
+
+    assert_int_equal(
+        pread(pagemap, &entry, sizeof(entry), (off_t)((uintptr_t)address / 4096 * sizeof(entry))),
+        sizeof(entry));
+    return entry >> 63;
+}
+
+/* Detaches the second half of the first of three windows, the next one, and half of the last. */
+TEST(test_pages_are_detached)
+{
+    int fd = make_file(), pagemap = open("/proc/self/pagemap", O_RDONLY);
+    struct mpiio_window *window[3];
+    struct mpiio_windows windows;
+
+    if (pagemap < 0)
+        CANNOT_RUN("no /proc/self/pagemap here");
+    assert_int_equal(ftruncate(fd, 3 * MPIIO_WINDOW_SIZE), 0);
+    mpiio_windows_init(&windows, fd, true);
+    for (int i = 0; i < 3; i++) {
+        window[i] = mpiio_windows_acquire(&windows, i * MPIIO_WINDOW_SIZE);
+        assert_non_null(window[i]);
+        for (int quarter = 1; quarter < 4; quarter += 2) {
+            window[i]->base[MPIIO_WINDOW_SIZE / 4 * quarter] = 1;
+            assert_true(is_mapped(pagemap, window[i]->base + MPIIO_WINDOW_SIZE / 4 * quarter));
+        }
+        atomic_store(&window[i]->stored, true);
+    }
+    mpiio_windows_detach_pages(&windows, MPIIO_WINDOW_SIZE / 2, MPIIO_WINDOW_SIZE / 2 * 5);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(is_mapped(pagemap, window[i]->base + MPIIO_WINDOW_SIZE / 4), i == 0);
+        assert_int_equal(is_mapped(pagemap, window[i]->base + MPIIO_WINDOW_SIZE / 4 * 3), i == 2);
+        assert_int_equal(atomic_load(&window[i]->stored), i != 1);
+        mpiio_windows_release(&windows, window[i]);
+    }
+    mpiio_windows_destroy(&windows);
+    close(pagemap);
+    close(fd);
+}
+
+/* Each part of a window is in the page cache or not, regardless of others. */
+TEST(test_parts_in_the_page_cache)
+{
+    enum { PARTS = MPIIO_WINDOW_SIZE / MPIIO_WINDOW_PART };
+    int fd = make_file();
+    struct mpiio_window *window;
+    struct mpiio_windows windows;
+
+    for (int i = 0; i < PARTS; i += 3)
+        write_file(fd, buffer, MPIIO_WINDOW_PART, (int64_t)i * MPIIO_WINDOW_PART);
+    assert_int_equal(ftruncate(fd, MPIIO_WINDOW_SIZE), 0);
+    mpiio_windows_init(&windows, fd, true);
+    window = mpiio_windows_acquire(&windows, 0);
+    assert_non_null(window);
+    for (int64_t i = 0; i < PARTS; i++)
+        assert_int_equal(
+            mpiio_window_is_cached(window, i * MPIIO_WINDOW_PART, (i + 1) * MPIIO_WINDOW_PART),
+            i % 3 == 0);
+    mpiio_windows_release(&windows, window);
+    mpiio_windows_destroy(&windows);
+    close(fd);
+}
+
 /* If address space is limited, as by ulimit -v, windows leave most of it to the program. */
 TEST(test_limited_space)
 {

@@ -389,6 +389,34 @@ TEST(test_holes_stay)
 }
 
 /* No operation that works with an outdated size truncates the file. */
+/* Without fallocate, the last byte is written, but only after the end of the file. */
+TEST(test_growing_without_fallocate)
+{
+    static const int errors[] = {EOPNOTSUPP, ENOSYS, ENODEV};
+
+    for (int i = 0; i < 3; i++) {
+        int fd = make_file();
+        struct mpiio_store *store = open_store_for(fd, O_RDWR);
+        struct stat st;
+        char last;
+
+        fallocate_error = errors[i];
+        assert_int_equal(store->file->ops->grow(store->file, 100), 0);
+        write_file(fd, "x", 1, 99);
+        assert_int_equal(store->file->ops->grow(store->file, 50), 0);
+        assert_int_equal(store->file->ops->grow(store->file, 100), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size, 100);
+        assert_int_equal(pread(fd, &last, 1, 99), 1);
+        assert_int_equal(last, 'x');
+        fallocate_error = EIO;
+        assert_int_equal(store->file->ops->grow(store->file, 200), -EIO);
+        fallocate_error = 0;
+        mpiio_store_close(store);
+        close(fd);
+    }
+}
+
 TEST(test_growing_never_cuts)
 {
     static unsigned char bytes[4096];

@@ -2,6 +2,7 @@
 #include "slice_fixture.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "core/file/write_behind.h"
 
@@ -31,10 +32,16 @@ int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned in
 
 static void await(int block)
 {
+    struct timespec end;
+    int error = 0;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 20;
     pthread_mutex_lock(&lock);
-    while (calls[block] == 0)
-        pthread_cond_wait(&called, &lock);
+    while (calls[block] == 0 && error == 0)
+        error = pthread_cond_timedwait(&called, &lock, &end);
     pthread_mutex_unlock(&lock);
+    assert_int_equal(error, 0);
 }
 
 /* Two slices have alternating runs. A block is full when both have written it. */
@@ -99,6 +106,34 @@ TEST(test_a_sync_detaches_pages)
     close_all(slice, store, fd);
 }
 
+/* One write fills two blocks and half of a third; then ranges of an image fill that one. */
+TEST(test_writes_over_several_blocks)
+{
+    enum { RANGES = 16, LENGTH = BLOCK / 2 / RANGES };
+    int fd = make_file();
+    struct mpiio_store *store = open_store_for(fd, O_RDWR);
+    struct mpiio_range ranges[RANGES];
+    struct mpiio_counters done = {0};
+    struct mpiio_transfer transfer = {
+        .position = 3 * BLOCK, .ranges = ranges, .count = RANGES, .done = &done};
+
+    memset(calls, 0, sizeof(calls));
+    mpiio_write_behind_wrote(&store->file->write_behind, BLOCK, BLOCK * 7 / 2, BLOCK * 5 / 2);
+    await(1);
+    await(2);
+    transfer.buffer = calloc(1, BLOCK);
+    for (int i = 0; i < RANGES; i++)
+        ranges[i] = (struct mpiio_range){BLOCK / 2 + i * LENGTH, LENGTH - 8};
+    store->file->ops->write_ranges(store->file, &transfer);
+    assert_int_equal(transfer.error, 0);
+    await(3);
+    free(transfer.buffer);
+    mpiio_store_close(store);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(calls[i], i >= 1 && i <= 3);
+    close(fd);
+}
+
 /* Few bytes far apart do not fill a block. A block that fills slowly is replaced by newer ones. */
 TEST(test_blocks_that_are_not_full)
 {
@@ -114,6 +149,9 @@ TEST(test_blocks_that_are_not_full)
     for (int64_t i = 1; i <= MPIIO_WRITE_BEHIND_COUNT; i++)
         mpiio_write_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
     mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
+    /* Writing nothing replaces no block. */
+    mpiio_write_behind_wrote(&behind, (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK,
+                             (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK + 1, 0);
     mpiio_write_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
     await(4);
     mpiio_write_behind_destroy(&behind);
