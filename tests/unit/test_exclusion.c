@@ -168,7 +168,7 @@ TEST(those_that_share_a_byte_wait_in_their_order, start, end)
     vs_view_unref(all);
 }
 
-/* One access has 100 runs of 8 bytes, each 64 bytes after the last, between few runs of the other.
+/* One access has 60 runs of 8 bytes, each 64 bytes after the last, between few runs of the other.
    The search through the many runs ends where their access ends. */
 TEST(many_runs_between_two_of_another_access, start, end)
 {
@@ -177,12 +177,12 @@ TEST(many_runs_between_two_of_another_access, start, end)
     for (int shared = 0; shared < 2; shared++) {
         struct vs_view *few = make_view("\"filetype\": {\"type\": \"indexed_block\", "
                                         "\"blocklength\": 8, \"displacements\": [8, 3208, %d]}",
-                                        64 * (shared ? 99 : 102));
+                                        64 * (shared ? 59 : 62));
         struct accessor second = {
             .map = vs_view_map(few), .position = 0, .length = 24, .writes = true};
         struct mpiio_access first;
 
-        assert_int_equal(mpiio_exclusion_begin(&accesses, vs_view_map(many), 0, 800, true, &first),
+        assert_int_equal(mpiio_exclusion_begin(&accesses, vs_view_map(many), 0, 480, true, &first),
                          0);
         begin(&second);
         assert_int_equal(gets_turn(&second, !shared), !shared);

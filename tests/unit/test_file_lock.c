@@ -226,6 +226,7 @@ TEST(a_filesystem_without_locks_is_told_apart, start, end)
     fcntl_error = EIO;
     fcntl_fails = 1;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
+    assert_int_equal(locks.kept, 1); /* all used the same file description */
     fcntl_error = EINTR;
     fcntl_fails = 3;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), 0);
@@ -276,6 +277,35 @@ TEST(locks_lie_above_the_base)
         assert_int_equal(foreign_finds(file, last + 1, INT64_MAX - 1), F_UNLCK);
         mpiio_file_lock_release(&above, &lock);
     }
+    assert_int_equal(mpiio_file_lock_acquire(&above, 10, 20, true, &lock), 0);
+    assert_int_equal(mpiio_file_lock_extend(&lock, 20, 30, true), 0);
+    assert_int_equal(foreign_finds(file, base + 29, base + 29), F_WRLCK);
+    assert_int_equal(foreign_finds(file, base + 30, INT64_MAX - 1), F_UNLCK);
+    assert_int_equal(mpiio_file_lock_extend(&lock, 30, INT64_MAX, true), 0);
+    assert_int_equal(foreign_finds(file, base + (base - 1), base + (base - 1)), F_WRLCK);
+    mpiio_file_lock_release(&above, &lock);
     mpiio_file_locks_destroy(&above);
+    close(file);
+}
+
+/* Standard input may be closed, so that the file is descriptor 0. */
+TEST(every_descriptor_has_locks)
+{
+    struct mpiio_file_locks none, first;
+    struct mpiio_lock lock;
+    int input = dup(STDIN_FILENO);
+
+    file = make_file();
+    assert_int_equal(dup2(file, STDIN_FILENO), STDIN_FILENO);
+    mpiio_file_locks_init(&first, STDIN_FILENO, 0, true);
+    assert_int_equal(mpiio_file_lock_acquire(&first, 0, 1, true, &lock), 0);
+    mpiio_file_lock_release(&first, &lock);
+    mpiio_file_locks_destroy(&first);
+    mpiio_file_locks_init(&none, -1, 0, true);
+    assert_true(mpiio_file_lock_acquire(&none, 0, 1, true, &lock) < 0);
+    mpiio_file_locks_destroy(&none);
+    if (input >= 0)
+        dup2(input, STDIN_FILENO);
+    close(input);
     close(file);
 }
