@@ -52,8 +52,8 @@ static int put(const struct mpiio_share_place *place, const void *buffer, size_t
     return length > 0 ? place->place(place, buffer, length) : 0;
 }
 
-/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. Sets
- *used to the number of bytes added. If placing fails, adds none. */
+/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. If it
+   adds any, sets *used to their number. If placing fails, adds none. */
 static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
                     const char *buffer, size_t length, size_t *used)
 {
@@ -61,7 +61,6 @@ static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_pl
     size_t taken = length < missing ? length : missing;
     int error = 0;
 
-    *used = 0;
     if (bytes->part_length == 0)
         return 0;
     memcpy(bytes->part + bytes->part_length, buffer, taken);

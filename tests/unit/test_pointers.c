@@ -12,6 +12,7 @@
 #include "unit.h"
 #include "pointers/ordered.h"
 #include "pointers/pointers.h"
+#include "pointers/request.h"
 
 #define NODES    4
 #define VIEWS    2
@@ -114,6 +115,17 @@ static void tell_turn(void *number, size_t view, uint64_t turn, bool own)
     mpiio_ordered_turn(ordered[(intptr_t)number], view, turn, own);
 }
 
+/* The lines of the log, of all nodes. */
+static _Atomic int lines;
+static char last_line[256];
+
+static void note_line(void *number, enum mpiio_log_level level, const char *line)
+{
+    assert_int_equal(level, MPIIO_LOG_ERROR);
+    snprintf(last_line, sizeof(last_line), "%s", line);
+    atomic_fetch_add(&lines, 1);
+}
+
 /* Starts the part that keeps waiting bytes on a node; 10 records at most. */
 static void start_ordered(int number)
 {
@@ -169,6 +181,7 @@ static void start(int count)
                                                        .ranks = RANKS,
                                                        .timeout = PATIENCE,
                                                        .turn = tell_turn,
+                                                       .log = note_line,
                                                        .data = (void *)(intptr_t)i};
 
         start_ordered(i);
@@ -390,6 +403,7 @@ TEST(a_lock_that_is_not_released_in_time)
     struct mpiio_share *zero, *one;
     _Atomic int calls = 0;
 
+    atomic_store(&lines, 0);
     locked_calls = &calls; /* before the threads start, and until they have ended */
     start(2);
     memset(file, 0, sizeof(file));
@@ -406,7 +420,28 @@ TEST(a_lock_that_is_not_released_in_time)
     assert_int_equal(stats.lost, 0);
     assert_memory_equal(file, "held", 5);
     end();
+    assert_int_equal(atomic_load(&lines), 1);
+    assert_non_null(strstr(last_line, "another node does not release its lock"));
     locked_calls = NULL;
+}
+
+/* Programs see the reason only of failures that they may be able to mend. */
+TEST(errors_of_the_record)
+{
+    static const int shown[] = {-EACCES, -EROFS, -ENOSPC, -ENOMEM},
+                     hidden[] = {-EPERM, -EBUSY, -ESTALE, -EIO};
+
+    for (enum mpiio_request_kind kind = MPIIO_REQUEST_GET; kind <= MPIIO_REQUEST_EXIT; kind++) {
+        struct mpiio_request request = {.kind = kind};
+        int waited = kind == MPIIO_REQUEST_TAKE ? -ETIMEDOUT : -EIO;
+
+        for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+            assert_int_equal(mpiio_request_error(&request, shown[i]), shown[i]);
+            assert_int_equal(mpiio_request_error(&request, hidden[i]), -EIO);
+        }
+        assert_int_equal(mpiio_request_error(&request, -ETIMEDOUT), waited);
+        assert_int_equal(mpiio_request_error(&request, -ECANCELED), waited);
+    }
 }
 
 static void *finish_node(void *number)

@@ -14,6 +14,7 @@
 #include "unit.h"
 #include "core/base/clock.h"
 #include "pointers/record.h"
+#include "pointers/record_private.h"
 
 #define NODES 3
 #define VIEWS 2
@@ -114,6 +115,8 @@ TEST(nodes_see_each_others_entries)
         assert_int_equal(take(&nodes[i % NODES], 1), i);
     assert_int_equal(fstatat(folder_fd, ".f.mpiio-pointers", &st, 0), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0640);
+    /* The next entries need no space on the disk. */
+    assert_true(st.st_size > nodes[0].record.at + 1000 * 40);
     assert_int_equal(mpiio_record_lock(&nodes[0].record, false), 0);
     assert_int_equal(take(&nodes[1], 1), -ETIMEDOUT);
     mpiio_record_unlock(&nodes[0].record);
@@ -261,6 +264,29 @@ TEST(a_record_that_was_removed_stays_in_use)
     for (int i = 0; i < NODES; i++)
         assert_int_equal(take(&nodes[i], 1), NODES + i);
     end_node(&other);
+    end_all(nodes);
+}
+
+TEST(a_read_fails)
+{
+    const struct mpiio_record record = {.fd = -1};
+    uint8_t byte;
+
+    assert_int_equal(mpiio_record_pread(&record, &byte, 1, 0), -EBADF);
+}
+
+/* Only the node that creates records makes one of an empty file. */
+TEST(an_empty_file_is_no_record)
+{
+    struct node nodes[NODES];
+    int fd;
+
+    begin_all(nodes);
+    fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
+    assert_int_equal(mpiio_record_lock(&nodes[1].record, false), -ENOENT);
+    close(fd);
+    assert_int_equal(take(&nodes[0], 1), 0);
+    assert_int_equal(mpiio_record_lock(&nodes[1].record, false), 0);
     end_all(nodes);
 }
 

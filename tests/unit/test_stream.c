@@ -3,6 +3,9 @@
    reader. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "unit.h"
@@ -121,6 +124,115 @@ TEST(records_are_whole)
     for (int i = 0; i < RECORDS; i++)
         assert_int_equal(seen[i], 1);
     mpiio_stream_free(source);
+}
+
+/* Writes the records from number first on, a READERS-th of all, some in each call. */
+static void *write_records(void *data)
+{
+    struct mpiio_stream *out = open_stream(true);
+    unsigned first = (unsigned)(intptr_t)data, end = first + RECORDS / READERS, count;
+    char bytes[ETYPE * 50];
+
+    for (; first < end; first += count) {
+        struct mpiio_stream_waiter waiter = {0};
+
+        count = end - first < 50 ? end - first : 1 + first % 50;
+        for (unsigned i = 0; i < count; i++)
+            fill(bytes + i * ETYPE, first + i);
+        if (mpiio_stream_write(out, bytes, count * ETYPE, &waiter) != (ssize_t)(count * ETYPE))
+            abort();
+    }
+    return out;
+}
+
+/* Records of several writers arrive whole, and each once. */
+TEST(records_are_written)
+{
+    char record[ETYPE], wanted[ETYPE];
+    pthread_t writers[READERS];
+    int fd = open(path, O_RDWR);
+    void *out;
+
+    memset(seen, 0, sizeof(seen));
+    for (intptr_t i = 0; i < READERS; i++)
+        assert_int_equal(
+            pthread_create(&writers[i], NULL, write_records, (void *)(i * (RECORDS / READERS))), 0);
+    for (int i = 0; i < RECORDS; i++) {
+        unsigned number;
+
+        for (ssize_t got = 0; got < ETYPE;)
+            got += read(fd, record + got, (size_t)(ETYPE - got));
+        assert_int_equal(sscanf(record, "record %5u", &number), 1);
+        assert_true(number < RECORDS);
+        fill(wanted, number);
+        assert_memory_equal(record, wanted, ETYPE);
+        assert_int_equal(seen[number]++, 0);
+    }
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(writers[i], &out);
+        mpiio_stream_free(out);
+    }
+    close(fd);
+}
+
+struct parts {
+    int fd;
+    const char *record;
+    size_t first;
+};
+
+/* Writes the rest of the record when a reader has read the first part. */
+static void *write_parts(void *data)
+{
+    const struct parts *parts = data;
+    size_t rest = ETYPE - parts->first;
+    int unread;
+
+    if (write(parts->fd, parts->record, parts->first) != (ssize_t)parts->first)
+        abort();
+    do
+        sched_yield();
+    while (ioctl(parts->fd, FIONREAD, &unread) == 0 && unread > 0);
+    if (write(parts->fd, parts->record + parts->first, rest) != (ssize_t)rest)
+        abort();
+    return NULL;
+}
+
+TEST(etypes_arrive_in_parts)
+{
+    struct mpiio_stream *in = open_stream(false);
+    char record[ETYPE], got[ETYPE];
+    int fd = open(path, O_WRONLY);
+    pthread_t writer;
+
+    fill(record, 4711);
+    for (size_t first = 1; first < ETYPE; first++) {
+        struct parts parts = {fd, record, first};
+        struct mpiio_stream_waiter waiter = {0};
+
+        memset(got, 'x', ETYPE);
+        assert_int_equal(pthread_create(&writer, NULL, write_parts, &parts), 0);
+        assert_int_equal(mpiio_stream_read(in, got, ETYPE, &waiter), ETYPE);
+        assert_memory_equal(got, record, ETYPE);
+        pthread_join(writer, NULL);
+    }
+    close(fd);
+    mpiio_stream_free(in);
+}
+
+TEST(no_descriptors_are_left)
+{
+    struct mpiio_stream *in = open_stream(false);
+    struct mpiio_stream_waiter waiter = {0};
+    struct rlimit before, none;
+    char record[ETYPE];
+
+    getrlimit(RLIMIT_NOFILE, &before);
+    none = (struct rlimit){.rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    assert_int_equal(mpiio_stream_read(in, record, ETYPE, &waiter), -EMFILE);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    mpiio_stream_free(in);
 }
 
 struct call {
