@@ -94,6 +94,18 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
     carry(*state, &ready);
 }
 
+/* Control data other than descriptors do not disturb. */
+TEST(credentials_are_ignored, set_up, tear_down)
+{
+    struct pair *pair = *state;
+    struct mpiio_message ready = {.type = MPIIO_MESSAGE_READY};
+    const int on = 1;
+
+    assert_int_equal(
+        setsockopt(mpiio_channel_fd(pair->b), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)), 0);
+    carry(pair, &ready);
+}
+
 TEST(hello_hands_the_memory_over, set_up, tear_down)
 {
     int memory = memfd_create("slots", MFD_CLOEXEC);
@@ -228,6 +240,30 @@ TEST(lists_of_any_length_arrive, set_up, tear_down)
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
         carry_lists(*state, counts[i]);
+}
+
+/* Whatever is sent arrives, also the longest message. */
+TEST(long_messages_arrive, set_up, tear_down)
+{
+    struct pair *pair = *state;
+    struct mpiio_message start = {.type = MPIIO_MESSAGE_START, .start = {.count = 16}};
+    char text[MPIIO_TEXT_MAX];
+    size_t length = 0;
+
+    memset(text, 'x', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    for (int i = 0; i < 16; i++)
+        start.start.hint[i] = (struct mpiio_hint){"key", text};
+    while (length < sizeof(text) - 1) {
+        struct mpiio_message got;
+
+        start.start.hint[15].value = text + sizeof(text) - 1 - length;
+        if (mpiio_channel_send(pair->a, &start) != 0)
+            break;
+        assert_int_equal(mpiio_channel_receive(pair->b, &got), 0);
+        assert_int_equal(strlen(got.start.hint[15].value), length++);
+    }
+    assert_in_range(length, 1, sizeof(text) - 2);
 }
 
 TEST(what_is_too_long_is_not_sent, set_up, tear_down)

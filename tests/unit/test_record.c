@@ -11,78 +11,11 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include "unit.h"
+#include "record_fixture.h"
 #include "core/base/clock.h"
-#include "pointers/record.h"
 #include "pointers/record_private.h"
 
-#define NODES 3
-#define VIEWS 2
-#define LIMIT 400 /* ms */
-
-static const int64_t start[VIEWS];
-static char folder[] = "/tmp/record.XXXXXX";
-static int folder_fd;
-
-struct node {
-    struct mpiio_record record;
-    struct mpiio_state state;
-};
-
-static int make_folder(void **state)
-{
-    (void)state;
-    if (mkdtemp(folder) == NULL)
-        return -1;
-    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return folder_fd < 0 ? -1 : 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
-    close(folder_fd);
-    return rmdir(folder);
-}
-
 TEST_GROUP(make_folder, remove_folder)
-
-/* A node of a mount whose identity is that byte. */
-static void begin_node(struct node *node, int number, uint8_t mount)
-{
-    memset(node, 0, sizeof(*node));
-    node->record = (struct mpiio_record){
-        .folder = folder_fd,
-        .name = ".f.mpiio-pointers",
-        .identity = {mount},
-        .node = number,
-        .nodes = NODES,
-        .coherence = MPIIO_COHERENCE_LOCAL,
-        .shared = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()},
-        .timeout = LIMIT};
-    mpiio_record_init(&node->record);
-    assert_int_equal(mpiio_state_init(&node->state, VIEWS, start, NULL, number, NODES, 4), 0);
-}
-
-static void end_node(struct node *node)
-{
-    mpiio_record_close(&node->record);
-    mpiio_state_free(&node->state);
-}
-
-static void begin_all(struct node nodes[NODES])
-{
-    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
-    for (int i = 0; i < NODES; i++)
-        begin_node(&nodes[i], i, 1);
-}
-
-static void end_all(struct node nodes[NODES])
-{
-    for (int i = 0; i < NODES; i++)
-        end_node(&nodes[i]);
-}
 
 /* Moves the pointer of view 1 by count, as a take does. Returns where it was, or an error. */
 static int64_t take(struct node *node, int64_t count)

@@ -11,6 +11,7 @@
 
 #define MOST  3000
 #define NODES 4
+#define SELF  1 /* the node whose state it is */
 
 struct share {
     uint64_t number;
@@ -71,12 +72,32 @@ static void model_settle(struct model *model)
         model->turn++;
 }
 
+/* Returns the number of turns until the next one of SELF, or UINT64_MAX. */
+static uint64_t model_distance(const struct model *model)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (size_t i = 0; i < model->count; i++) {
+        const struct share *share = &model->shares[i];
+
+        if (share->node == SELF && share->number >= model->turn &&
+            share->number - model->turn < least)
+            least = share->number - model->turn;
+    }
+    return least;
+}
+
 static void compare(struct model *model, const struct mpiio_state *state)
 {
     const struct share *share;
+    bool others;
 
     model_settle(model);
     share = model_find(model, model->turn);
+    others = share != NULL && share->node != SELF;
+    assert_int_equal(mpiio_turns_of_others(&state->turns), others);
+    assert_true(mpiio_turns_distance(&state->turns) ==
+                (share != NULL && !others ? UINT64_MAX : model_distance(model)));
     assert_int_equal(state->turns.view[1].turn, model->turn);
     assert_int_equal(mpiio_turns_owner(&state->turns, 1),
                      share != NULL ? share->node : MPIIO_TURNS_NOBODY);
@@ -158,7 +179,7 @@ TEST(the_state_is_the_models)
 
         srand(seed);
         model = (struct model){.ranks = 1 + (int)seed % 9, .position = start[1]};
-        assert_int_equal(mpiio_state_init(&made, 2, start, NULL, 1, NODES, model.ranks), 0);
+        assert_int_equal(mpiio_state_init(&made, 2, start, NULL, SELF, NODES, model.ranks), 0);
         for (int i = 0; i < 1000; i++) {
             one_step(&model, &made);
             compare(&model, &made);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The failure detection of nodes that wait for a turn: node 0 has the first contribution in each
+ * view, and node 1 waits. Nothing here depends on how fast the machine is: a node is never passed
+ * over earlier than it should, and at some time it is.
+ */
+
+#include "record_fixture.h"
+#include "core/base/clock.h"
+#include "pointers/request.h"
+
+#define TIMEOUT 100 /* ms */
+#define SILENCE (2 * TIMEOUT)
+
+/* What the watch has reported. */
+static int drops[VIEWS];
+static int64_t dropped_at;
+static bool had_exited;
+
+static void note_drop(void *data, size_t view, uint64_t share, int number, bool exited,
+                      int64_t position)
+{
+    const struct node *nodes = data;
+
+    assert_int_equal(share, 0);
+    assert_int_equal(number, 0);
+    assert_int_equal(position, nodes[1].state.position[view]);
+    drops[view]++;
+    dropped_at = mpiio_lease_clock();
+    had_exited = exited;
+}
+
+static uint64_t request(struct node *node, enum mpiio_request_kind kind, size_t view, int64_t value)
+{
+    struct mpiio_request request = {
+        .kind = kind, .view = view, .count = value, .share = (uint64_t)value};
+    struct mpiio_entry entry;
+
+    assert_int_equal(mpiio_record_lock(&node->record, true), 0);
+    assert_int_equal(mpiio_record_read(&node->record, &node->state), 0);
+    assert_int_equal(mpiio_request_apply(&node->state, &request, &entry), 1);
+    assert_int_equal(mpiio_record_append(&node->record, &entry, 1), 0);
+    mpiio_record_unlock(&node->record);
+    return (uint64_t)request.result;
+}
+
+/* Node 0 opens contribution 0 of each view, and node 1 number 1. Node 1's watch is returned. */
+static struct mpiio_watch begin_watch(struct node nodes[NODES], bool reports)
+{
+    struct mpiio_watch watch = {.record = &nodes[1].record,
+                                .state = &nodes[1].state,
+                                .timeout = TIMEOUT,
+                                .dropped = reports ? note_drop : NULL,
+                                .data = nodes};
+
+    begin_all(nodes);
+    memset(drops, 0, sizeof(drops));
+    for (size_t view = 0; view < VIEWS; view++)
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(request(&nodes[i], MPIIO_REQUEST_OPEN, view, i), i);
+    assert_int_equal(mpiio_watch_init(&watch), 0);
+    return watch;
+}
+
+static void pause_shortly(void)
+{
+    const struct timespec pause = {.tv_nsec = 5000000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* Node 1 looks until it is its turn in all views. */
+static void look_until_turn(struct node nodes[NODES], struct mpiio_watch *watch)
+{
+    for (size_t view = 0; view < VIEWS; view++) {
+        while (nodes[1].state.turns.view[view].turn == 0) {
+            mpiio_watch_look(watch);
+            pause_shortly();
+        }
+        assert_int_equal(nodes[1].state.turns.view[view].turn, 1);
+    }
+}
+
+static void end_watch(struct node nodes[NODES], struct mpiio_watch *watch)
+{
+    mpiio_watch_free(watch);
+    end_all(nodes);
+}
+
+TEST(a_silent_node_is_passed_over)
+{
+    for (int reports = 0; reports < 2; reports++) {
+        struct node nodes[NODES];
+        int64_t begin = mpiio_lease_clock();
+        struct mpiio_watch watch = begin_watch(nodes, reports);
+
+        look_until_turn(nodes, &watch);
+        assert_true(mpiio_lease_clock() - begin > SILENCE);
+        for (size_t view = 0; view < VIEWS; view++)
+            assert_int_equal(drops[view], reports);
+        assert_true(reports == 0 || (dropped_at - begin > SILENCE && !had_exited));
+        /* Others learn it from the record. */
+        assert_int_equal(mpiio_record_lock(&nodes[2].record, false), 0);
+        assert_int_equal(mpiio_record_read(&nodes[2].record, &nodes[2].state), 0);
+        mpiio_record_unlock(&nodes[2].record);
+        assert_int_equal(nodes[2].state.turns.view[1].turn, 1);
+        end_watch(nodes, &watch);
+    }
+}
+
+TEST(a_node_that_has_exited_is_passed_over_at_once)
+{
+    struct node nodes[NODES];
+    struct mpiio_watch watch = begin_watch(nodes, true);
+
+    mpiio_record_close(&nodes[0].record);
+    mpiio_watch_look(&watch);
+    for (size_t view = 0; view < VIEWS; view++) {
+        assert_int_equal(nodes[1].state.turns.view[view].turn, 1);
+        assert_int_equal(drops[view], 1);
+    }
+    assert_true(had_exited);
+    end_watch(nodes, &watch);
+}
+
+TEST(a_node_that_beats_is_waited_for)
+{
+    struct node nodes[NODES];
+    struct mpiio_watch watch = begin_watch(nodes, true);
+    uint64_t before = mpiio_record_beats(&nodes[0].record, 1);
+
+    for (int64_t end = mpiio_lease_clock() + 2 * SILENCE; mpiio_lease_clock() < end;) {
+        assert_int_equal(mpiio_record_beat(&nodes[0].record), 0);
+        mpiio_watch_look(&watch);
+        pause_shortly();
+    }
+    assert_int_equal(nodes[1].state.turns.view[0].turn, 0);
+    assert_int_equal(drops[0] + drops[1], 0);
+    /* It beats as well. */
+    assert_true(mpiio_record_beats(&nodes[0].record, 1) > before);
+    end_watch(nodes, &watch);
+}
+
+/* The contribution that was waited for has ended, and its node is silent with a later one. */
+TEST(a_contribution_that_has_ended_is_not_passed_over)
+{
+    struct node nodes[NODES];
+    struct mpiio_watch watch = begin_watch(nodes, true);
+
+    for (size_t view = 0; view < VIEWS; view++) {
+        assert_int_equal(request(&nodes[0], MPIIO_REQUEST_OPEN, view, 0), 4);
+        request(&nodes[0], MPIIO_REQUEST_OVER, view, 0);
+        assert_int_equal(nodes[1].state.turns.view[view].turn, 0);
+    }
+    look_until_turn(nodes, &watch);
+    assert_int_equal(drops[0] + drops[1], 0);
+    end_watch(nodes, &watch);
+}
+
+/* At the end a node waits also for contributions behind missing ranks; before, it does not. */
+TEST(contributions_behind_missing_ranks)
+{
+    struct node nodes[NODES];
+    struct mpiio_watch watch = begin_watch(nodes, true);
+
+    for (size_t view = 0; view < VIEWS; view++) {
+        request(&nodes[0], MPIIO_REQUEST_OVER, view, 0);
+        request(&nodes[1], MPIIO_REQUEST_OVER, view, 1);
+        assert_int_equal(request(&nodes[0], MPIIO_REQUEST_OPEN, view, 3), 3);
+    }
+    assert_int_equal(mpiio_record_read(&nodes[1].record, &nodes[1].state), 0);
+    mpiio_record_close(&nodes[0].record);
+    mpiio_watch_look(&watch);
+    assert_int_equal(nodes[1].state.turns.view[0].turn, 2);
+    watch.dropped = NULL;
+    watch.all = true;
+    watch.due = 0;
+    mpiio_watch_look(&watch);
+    assert_int_equal(nodes[1].state.turns.view[0].turn, 4);
+    assert_int_equal(nodes[1].state.turns.view[1].turn, 4);
+    end_watch(nodes, &watch);
+}
+
+TEST_GROUP(make_folder, remove_folder)
