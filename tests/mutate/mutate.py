@@ -3,6 +3,8 @@
 """Mutates sources and runs the tests that cover them: scripts/mutate --help."""
 import argparse
 import collections
+import concurrent.futures
+import contextlib
 import hashlib
 import json
 import os
@@ -43,6 +45,8 @@ CAGE = [TOP / "tests/let_go", "unshare", "--pid", "--fork", "--kill-child", "sh"
         'mount -t proc proc /proc && exec prlimit --core=0 --fsize=8589934592 -- "$@"', "sh"]
 
 LONGEST = 60  # seconds; tests that take longer are left out
+FIRST = 3  # tests that are tried one by one; the others run at once
+AT_ONCE = 6
 
 Test = collections.namedtuple("Test", "name command environment folder seconds")
 
@@ -68,11 +72,13 @@ class Tree:
     def __init__(self, folder):
         self.top, self.build = folder / "tree", folder / "build"
         self.profiles, self.cover = folder / "profiles", folder / "cover.json"
+        self.running = set()  # groups of processes
         files = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, stdout=subprocess.PIPE, check=True).stdout
         names = [TOP / os.fsdecode(name) for name in files.split(b"\0") if name]
-        self.digest = hashlib.sha256(b"".join(name.read_bytes() for name in names)).hexdigest()
+        sources = (name.read_bytes() for name in names if HERE not in name.parents)
+        self.digest = hashlib.sha256(b"".join(sources)).hexdigest()
         self.top.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["rsync", "-a", "--checksum", "--from0", "--files-from=-", f"{TOP}/", self.top],
+        subprocess.run(["rsync", "-a", "--no-times", "--checksum", "--from0", "--files-from=-", f"{TOP}/", self.top],
                        input=files, check=True)
         if not (self.build / "build.ninja").exists():
             quiet("meson", "setup", self.build, self.top, "--optimization=g", "-Db_ndebug=false",
@@ -102,12 +108,43 @@ class Tree:
         start = time.monotonic()
         with subprocess.Popen([*CAGE, *test.command], cwd=test.folder, env=environment, start_new_session=True,
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+            self.running.add(process.pid)
             try:
                 passes = process.wait(limit) == 0
             except subprocess.TimeoutExpired:
                 passes = False
                 os.killpg(process.pid, signal.SIGKILL)
+            self.running.discard(process.pid)
         return passes, time.monotonic() - start
+
+    def fails(self, test):
+        """Returns whether the test fails twice: a machine that is short of memory or processes
+        fails any test."""
+        return not any(self.run(test, 10 + 5 * test.seconds, self.profiles)[0] for _ in range(2))
+
+    def first_failure(self, tests):
+        """Builds the programs of the tests, and runs them. Returns the first test that fails, or
+        None. Raises CalledProcessError if the build fails."""
+        programs = {name for test in tests for name in self.program(test)}
+        if not tests:
+            return None
+        subprocess.run(["ninja", "-C", self.build, *sorted(programs)], stdout=subprocess.DEVNULL, check=True)
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            started = {pool.submit(self.fails, test): test for test in tests}
+            for done in concurrent.futures.as_completed(started):
+                if done.result():
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    self.end_running()
+                    return started[done]
+        return None
+
+    def end_running(self):
+        """Ends the tests that run, also those that start again because they were ended."""
+        while self.running:
+            for group in list(self.running):
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(group, signal.SIGKILL)
+            time.sleep(0.05)
 
     def coverage(self):
         """Builds. Returns for each source, by line, the tests that execute it, the fastest
@@ -151,8 +188,8 @@ class Tree:
         """Returns ninja's names of the programs and libraries that a test runs."""
         return [os.path.relpath(word, self.build) for word in test.command if word.startswith(f"{self.build}/")]
 
-    def compiles_alike(self, path, text):
-        """Returns whether gcc -O2 makes the same object of the source and of the mutant's text."""
+    def compiles_alike(self, path, *texts):
+        """Returns whether gcc -O2 makes the same object of both texts of a source."""
         command, skip = [], False
         for word in self.commands[self.top / path]:
             if skip or word in ("-MQ", "-MF", "-o", "-c"):
@@ -160,7 +197,7 @@ class Tree:
             elif word not in ("--coverage", "-Og", "-g", "-MD") and not word.endswith(".c"):
                 command.append(word)
         objects = []
-        for source in (text, (self.top / path).read_bytes()):
+        for source in texts:
             (self.top / path).write_bytes(source)
             output = self.build / "alike.o"
             subprocess.run([*command, "-O2", "-g0", "-DNDEBUG", "-w", "-c", self.top / path, "-o", output],
@@ -180,20 +217,16 @@ def try_mutant(tree, path, mutation, tests):
     source = tree.top / path
     original = source.read_bytes()
     mutant = apply(original, mutation)
-    result = "survived" if tests else "uncovered"
-    source.write_bytes(mutant)
     try:
-        for test in tests:
-            built = subprocess.run(["ninja", "-C", tree.build, *tree.program(test)], stdout=subprocess.DEVNULL)
-            if built.returncode:
-                return "invalid"
-            # Twice, because a machine that is short of memory or processes fails any test.
-            if not any(tree.run(test, 60 + 10 * test.seconds, tree.profiles)[0] for _ in range(2)):
+        source.write_bytes(mutant)
+        for test in tests[:FIRST]:
+            if tree.first_failure([test]):
                 return f"killed by {test.name}"
-    finally:
-        source.write_bytes(original)
-    try:
-        return "alike" if tree.compiles_alike(path, mutant) else result
+        if tree.compiles_alike(path, original, mutant):
+            return "alike"
+        source.write_bytes(mutant)
+        killer = tree.first_failure(tests[FIRST:])
+        return f"killed by {killer.name}" if killer else "survived" if tests else "uncovered"
     except subprocess.CalledProcessError:
         return "invalid"
     finally:
@@ -232,9 +265,9 @@ def work_on(tree, name, found, cover):
         text = (tree.top / path).read_bytes()
         line = text.splitlines()[mutation.line - 1].decode().strip()
         what = describe(text, mutation)
-        result = try_mutant(tree, path, mutation, cover.get(path, {}).get(mutation.line, []))
-        if result in ("survived", "uncovered") and (path, line, what) in explained:
-            result = "explained"
+        result = "explained"
+        if (path, line, what) not in explained:
+            result = try_mutant(tree, path, mutation, cover.get(path, {}).get(mutation.line, []))
         print(f"{result}: {path}:{mutation.line}: {what}    {line}", flush=True)
         counts[result.split()[0]] += 1
         kinds[mutation.kind, result.split()[0]] += 1
@@ -255,8 +288,12 @@ def main():
         for path, mutation in (each for _, found in parts for each in found):
             print(f"{path}:{mutation.line}: {describe((tree.top / path).read_bytes(), mutation)}")
         return 0
-    cover = tree.coverage()
-    return int(min(work_on(tree, name, found, cover) for name, found in parts) < options.goal)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the source is restored
+    try:
+        cover = tree.coverage()
+        return int(min(work_on(tree, name, found, cover) for name, found in parts) < options.goal)
+    finally:
+        tree.end_running()
 
 
 if __name__ == "__main__":
