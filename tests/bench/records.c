@@ -18,18 +18,15 @@
  * and complete; ordered ones at their positions. Prints the seconds from the first call to the end
  * of the last.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
-#include <mpi.h>
+
+#define BENCH_NAME "records"
 
 #include "bench.h"
+#include "fail.h"
 
 #define RECORD_WORDS 8
 #define RECORD_BYTES (RECORD_WORDS * 8)
@@ -58,25 +55,6 @@ struct job {
     int fd;
     double start, end; /* of this process */
 };
-
-/* Ends this process, so that mpiexec ends the others. MPI_Abort would print another line, and
-   scripts/bench reports the last one. */
-static _Noreturn void fail(const char *what, const char *why)
-{
-    fprintf(stderr, "records: %s: %s\n", what, why);
-    _exit(1);
-}
-
-static void check(const char *what, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    fail(what, text);
-}
 
 static void check_length(const char *what, ssize_t did, size_t wanted)
 {
@@ -211,15 +189,6 @@ static long number_of(const uint64_t *record, long count)
     if (first / RECORD_WORDS >= (uint64_t)count || memcmp(made, record, RECORD_BYTES) != 0)
         fail("wrong data", "a record that nobody has written");
     return (long)(first / RECORD_WORDS);
-}
-
-static void *allocate(size_t count, size_t size)
-{
-    void *memory = calloc(count, size);
-
-    if (memory == NULL)
-        fail("memory", strerror(errno));
-    return memory;
 }
 
 /* Waits for all processes of the job, and sleeps meanwhile. MPI's own barrier would spin. */
