@@ -115,3 +115,56 @@ END
     run take_records 80
     [[ $status -ne 0 && $output == *"records: wrong data: a record that nobody has written"* ]]
 }
+
+@test "bench: P19 writes and reads blocks, by MPI and through mounts, and checks the data" {
+    TMPDIR=$tmp timeout 300 /usr/bin/python3 - "$top/tests/bench" 3>&- <<'END'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from blocks import block_data, read_blocks
+from rows import BLOCKS, table
+from runners import RUNNERS
+from testbed import MIB, Failure, Testbed
+
+bench = Testbed(True)
+bench.write = 8 * MIB
+
+
+def fails(work, *arguments):
+    try:
+        work(*arguments)
+    except Failure as error:
+        return str(error)
+    raise AssertionError("wrong data is not noticed")
+
+
+try:
+    for setting in BLOCKS:
+        names = {value.split(".")[0] for row in table() if row.setting == setting
+                 for value in row.values()}
+        assert names == {"array_nodes", "array_romio"}
+        for name in sorted(names):
+            rates = RUNNERS[name](bench, setting)
+            assert rates["write_rate"] > 0 and rates["read_rate"] > 0, name
+    data = block_data(bench, setting)
+    data[3] = data[3][:-8] + bytes(8)
+    assert fails(read_blocks, bench, setting).endswith("read wrong data")
+    assert fails(RUNNERS["array_nodes"], bench, setting).endswith("wrong data in the file")
+finally:
+    bench.close()
+END
+}
+
+# read_blocks: four processes read f.dat as the blocks of an array of 4 x 4 x 2 x 4 words.
+read_blocks() {
+    patient timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-blocks" read f.dat 64 4 4 2 4 \
+        <>"$MPIIO_STAGE/no-input" 3>&-
+}
+
+@test "bench: a wrong word of a block makes the measurement fail" {
+    make_file f.dat 1024
+    run -0 read_blocks
+    printf x | dd of=f.dat bs=1 seek=500 conv=notrunc status=none
+    run read_blocks
+    [[ $status -ne 0 && $output == *"blocks: wrong data: "* ]]
+}

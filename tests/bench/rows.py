@@ -62,6 +62,10 @@ IDLE = Setting("mounts that nobody uses", 8)
 CONTROL = Setting("a flush of many nodes, simulated")
 PIECES = [Setting("64 members by 64 KiB", 65536), Setting("64 members by 8 bytes", 8)]
 RECORDS = Setting("records of 64 bytes")
+BLOCKS = [
+    Setting("four nodes, 4-D blocks of 128 B runs", 128),
+    Setting("four nodes, 4-D blocks of 4 KiB runs", 4096),
+]
 STORE = Setting("blocks of a 3-D array")
 CLIENTS = [
     Setting("two clients of GlusterFS, 8 of 16", 8),
@@ -244,6 +248,16 @@ def records():
     return rows
 
 
+def array_blocks():
+    """Returns the rows of nodes that write the blocks of an array and read them back."""
+    rows = []
+    for blocks in BLOCKS:
+        for peer, value in (("write_all", "write_rate"), ("read_all", "read_rate")):
+            rows.append(Row("P19", f"{blocks.name}: ROMIO {peer}", blocks,
+                            mount(f"array_nodes.{value}", 1.5), f"array_romio.{value}", "MB/s"))
+    return rows
+
+
 def assembling():
     """Returns the rows of assembled members: cold reads storage, warm reads the page cache."""
     rows = []
@@ -275,5 +289,5 @@ def stores():
 def table():
     """Returns all rows, in the order of the table. For a new row add a line here and, if needed, a
     runner; for a new column, an entry in a row's dict."""
-    return (reading() + writing() + programs() + sharing() + assembling() + records() + stores() +
-            distributed())
+    return (reading() + writing() + programs() + sharing() + assembling() + records() +
+            array_blocks() + stores() + distributed())

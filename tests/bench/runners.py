@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Callable
 
 from arrays import array_runners, verify_arrays
+from blocks import block_runners
 from distributed import distributed_runners
 from pool import run_pool
 from records import record_runners
@@ -423,6 +424,7 @@ RUNNERS: dict[str, Callable] = {
     "nodes_16": partial(run_nodes, nodes=16),
     "nodes_10000": partial(run_nodes, nodes=10000),
     **array_runners(),
+    **block_runners(),
     **record_runners(),
     **store_runners(),
     **distributed_runners(),
