@@ -199,6 +199,40 @@ static void test_strangers_have_no_effect(void **state)
     end_cluster();
 }
 
+/* Asks node 0 to let a node join. Returns the error of the answer, and checks that node 0 sent
+   it. */
+static int ask_to_join(int node)
+{
+    const struct mpiio_join join = {.purpose = MPIIO_PURPOSE_TREE,
+                                    .node = (uint32_t)node,
+                                    .nodes = (uint32_t)cluster.nodes,
+                                    .host = "host"};
+    struct mpiio_welcome welcome = {0};
+    int fd = dial();
+    int error = mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome);
+
+    assert_string_equal(welcome.host, "host0");
+    await_end(fd);
+    return error;
+}
+
+static void test_refused_nodes_learn_why(void **state)
+{
+    cluster_init(&cluster, NODES_MAX);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    for (int i = 1; i < NODES_MAX; i++)
+        if (mpiio_tree_above(i, width()) != 0)
+            assert_int_equal(ask_to_join(i), -EINVAL);
+    for (int i = 1; i < NODES_MAX; i++)
+        assert_int_equal(start_node(&cluster, i, LONG_TIMEOUT), 0);
+    for (int i = 0; i < NODES_MAX; i++)
+        assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
+    /* All have joined. A late node does not replace one of them. */
+    for (int i = 1; i < NODES_MAX; i++)
+        assert_int_equal(ask_to_join(i), mpiio_tree_above(i, width()) != 0 ? -EINVAL : -ENOTCONN);
+    end_cluster();
+}
+
 /*
  * Epochs. Each thread writes, requests a flush, and waits. Its bytes must be in an epoch that has
  * finished, and one with sync if the request had it.
@@ -522,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_one_to_eight_nodes_come_together),
         cmocka_unit_test(test_nothing_waits_for_ever_for_those_who_do_not_come),
         cmocka_unit_test(test_strangers_have_no_effect),
+        cmocka_unit_test(test_refused_nodes_learn_why),
         cmocka_unit_test(test_every_request_is_covered),
         cmocka_unit_test(test_requests_share_epochs),
         cmocka_unit_test(test_who_wants_sync_gets_it),
