@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/socket.h>
 
+#include "leaks.h"
 #include "net/address.h"
 
 /* Tests several daemons in one process. */
@@ -546,7 +547,14 @@ static void test_the_last_goodbye_is_the_end(void **state)
 static int set_fanout(void **state)
 {
     fanout = (int)(intptr_t)*state;
-    *state = NULL;
+    *state = (void *)leaks_count();
+    return 0;
+}
+
+/* Checks that the test has freed all memory. */
+static int check_leaks(void **state)
+{
+    assert_int_equal(leaks_count(), (size_t)*state);
     return 0;
 }
 
@@ -576,6 +584,7 @@ int main(void)
     for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
         all[i] = tests[i % (sizeof(tests) / sizeof(*tests))];
         all[i].setup_func = set_fanout;
+        all[i].teardown_func = check_leaks;
         all[i].initial_state = (void *)(i / (sizeof(tests) / sizeof(*tests)));
     }
     return cmocka_run_group_tests(all, NULL, NULL);

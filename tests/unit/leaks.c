@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "leaks.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCKS 65536
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static const void *blocks[BLOCKS]; /* guarded by lock */
+static size_t count;               /* guarded by lock */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t number, size_t size);
+void *__real_realloc(void *block, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t size);
+void __real_free(void *block);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t number, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t size);
+void __wrap_free(void *block);
+
+/* Returns block. */
+static void *add(void *block)
+{
+    if (block == NULL)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    if (count == BLOCKS)
+        abort();
+    blocks[count++] = block;
+    pthread_mutex_unlock(&lock);
+    return block;
+}
+
+/* The newest blocks are freed first in most cases. Ignores blocks of libraries, and NULL. */
+static void drop(const void *block)
+{
+    size_t i;
+
+    pthread_mutex_lock(&lock);
+    for (i = count; i > 0 && blocks[i - 1] != block; i--)
+        continue;
+    if (i > 0)
+        blocks[i - 1] = blocks[--count];
+    pthread_mutex_unlock(&lock);
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return add(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t number, size_t size)
+{
+    return add(__real_calloc(number, size));
+}
+
+/* Drops the block first: another thread may get its memory as soon as it is freed. No caller passes
+   the size 0. */
+void *__wrap_realloc(void *block, size_t size)
+{
+    void *moved;
+
+    drop(block);
+    moved = __real_realloc(block, size);
+    add(moved != NULL ? moved : block);
+    return moved;
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return add(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t size)
+{
+    return add(__real_strndup(text, size));
+}
+
+void __wrap_free(void *block)
+{
+    drop(block);
+    __real_free(block);
+}
+
+size_t leaks_count(void)
+{
+    size_t now;
+
+    pthread_mutex_lock(&lock);
+    now = count;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
