@@ -41,8 +41,8 @@ void mpiio_stall_add(struct mpiio_stall *stall, const struct mpiio_stall_node *n
 /* Adds the nodes of another list. */
 void mpiio_stall_merge(struct mpiio_stall *stall, const struct mpiio_stall *other);
 
-/* Encode to at most MPIIO_STALL_BYTES, and return the number of bytes; decode, and return 0 or
-   -EPROTO. */
+/* Encode to at most MPIIO_STALL_BYTES, and return the number of bytes; decode, and return 0, or
+   -EPROTO with no node in *stall. */
 #define MPIIO_STALL_BYTES                                                                          \
     (1 + MPIIO_STALL_NODES * (32 + MPIIO_STALL_HOST + 8 * MPIIO_PROGRESS_NODES))
 size_t mpiio_stall_encode(const struct mpiio_stall *stall, uint8_t *bytes);

@@ -153,3 +153,31 @@ TEST(test_a_reset_is_no_end)
         mpiio_connection_close(&left);
     }
 }
+
+/* A queue holds the bytes that were put and not dropped, in order, however it moves them. */
+TEST(test_a_queue_keeps_its_bytes)
+{
+    struct mpiio_queue queue = {0};
+    unsigned int seed = 1;
+    uint8_t piece[1000], put = 0, first = 0;
+    size_t held = 0;
+
+    for (int round = 0; round < 10000; round++) {
+        size_t more = (size_t)rand_r(&seed) % (sizeof(piece) + 1);
+        size_t less = (size_t)rand_r(&seed) % (sizeof(piece) + 1);
+
+        for (size_t i = 0; i < more; i++)
+            piece[i] = put++;
+        assert_int_equal(mpiio_queue_put(&queue, piece, more), 0);
+        held += more;
+        less = less < held ? less : held;
+        mpiio_queue_drop(&queue, less);
+        held -= less;
+        first = (uint8_t)(first + less);
+        assert_int_equal(mpiio_queue_size(&queue), held);
+        for (size_t i = 0; i < held; i++)
+            assert_int_equal(mpiio_queue_first(&queue)[i], (uint8_t)(first + i));
+    }
+    mpiio_queue_free(&queue);
+    assert_int_equal(mpiio_queue_size(&queue), 0);
+}

@@ -234,6 +234,23 @@ static void test_refused_nodes_learn_why(void **state)
     end_cluster();
 }
 
+/* A node whose daemon has left closes new connections at once. */
+static void test_a_node_that_has_left_accepts_none(void **state)
+{
+    struct mpiio_join join = {.purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "host"};
+    struct mpiio_welcome welcome;
+    int fd, error;
+
+    cluster_init(&cluster, 2);
+    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
+    mpiio_peers_stop(cluster.node[0].peers);
+    fd = dial();
+    error = mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome);
+    assert_true(error < 0 && error != -ETIMEDOUT);
+    await_end(fd);
+    free_cluster(&cluster);
+}
+
 /*
  * Epochs. Each thread writes, requests a flush, and waits. Its bytes must be in an epoch that has
  * finished, and one with sync if the request had it.
@@ -565,6 +582,7 @@ int main(void)
         cmocka_unit_test(test_nothing_waits_for_ever_for_those_who_do_not_come),
         cmocka_unit_test(test_strangers_have_no_effect),
         cmocka_unit_test(test_refused_nodes_learn_why),
+        cmocka_unit_test(test_a_node_that_has_left_accepts_none),
         cmocka_unit_test(test_every_request_is_covered),
         cmocka_unit_test(test_requests_share_epochs),
         cmocka_unit_test(test_who_wants_sync_gets_it),

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+
 #include "unit.h"
 
 #include "../scale/world.h"
@@ -17,6 +19,8 @@
 struct daemon {
     int unmount; /* its answer to UNMOUNT; 1: it does not answer */
     int unmounts, forced;
+    uint64_t begun; /* the last epoch */
+    int64_t lease;
     bool ended, degraded, alone;
     int dead;
     char dead_host[256], why[512];
@@ -35,6 +39,7 @@ static void on_log(void *data, enum mpiio_log_level level, const char *line)
 
 static void on_epoch(void *data, uint64_t epoch, bool sync)
 {
+    ((struct daemon *)data)->begun = epoch;
 }
 
 static void on_finished(void *data, uint64_t epoch, bool sync, int status)
@@ -86,6 +91,7 @@ static void on_alone(void *data)
 
 static void on_lease(void *data, int64_t until)
 {
+    ((struct daemon *)data)->lease = until;
 }
 
 static struct mpiio_peers_options make_options(int node)
@@ -131,8 +137,10 @@ static void begin_world(int nodes, int fanout, double second)
     for (int i = 0; i < nodes; i++)
         world_begin(i, i * 1000);
     run_until(second);
-    for (int i = 0; i < nodes; i++)
+    for (int i = 0; i < nodes; i++) {
         assert_int_equal(world.node[i].peers->status.state, MPIIO_PEERS_TOGETHER);
+        assert_int_equal(world.node[i].peers->status.dead, -1);
+    }
 }
 
 /* Checks that a node has degraded because of dead. */
@@ -152,7 +160,9 @@ static void check_degraded(int node, int dead, const char *why)
 
 static void lose_engine(int node, uint64_t argument)
 {
-    assert_int_equal(mpiio_peers_engine_lost(world.node[node].peers, "killed"), 0);
+    const char *why = argument != 0 ? (const char *)(uintptr_t)argument : "killed";
+
+    assert_int_equal(mpiio_peers_engine_lost(world.node[node].peers, why), 0);
 }
 
 /* Nodes 2 and 3 of a tree fall silent in turn, and then node 1's engine is killed. */
@@ -207,6 +217,153 @@ TEST(test_the_reason_does_not_count_a_pause)
     run_until(9.1);
     for (int i = 0; i < 3; i++)
         check_degraded(i, 1, "killed");
+    world_free();
+}
+
+/* All nodes get the reason as it is, and a line of it. */
+TEST(test_the_reason_is_text)
+{
+    struct mpiio_peers_status status;
+    struct mpiio_peer_status peer;
+
+    begin_world(4, 1, 3);
+    world_call(2, 3 * SECOND, lose_engine, (uintptr_t) "100 %s of %n, %d\n");
+    run_until(3.1);
+    for (int i = 0; i < 4; i++) {
+        check_degraded(i, 2, "100 %s of %n, %d?");
+        mpiio_peers_status(world.node[i].peers, &status);
+        assert_int_equal(status.dead, 2);
+        assert_string_equal(status.why, daemons[i].why);
+    }
+    /* Once all are alone, no connection is left. */
+    run_until(6);
+    for (int i = 0; i < 4; i++) {
+        assert_true(daemons[i].alone);
+        for (int k = 0; mpiio_peers_peer(world.node[i].peers, k, &peer) == 0; k++)
+            assert_string_equal(peer.state, "closed");
+    }
+    world_free();
+}
+
+/* Memory for frames that a node sends to itself is exhausted. */
+
+static void lose_frames(int node, uint64_t argument)
+{
+    world.node[node].peers->inbox_failed = true;
+}
+
+/* The node can only leave. All nodes learn of it. Node 0 confirms to itself that its engine has
+   ended, and others wait for a node that cannot do that. */
+TEST(test_a_node_without_memory_leaves)
+{
+    for (int lacking = 0; lacking < 3; lacking++) {
+        begin_world(3, 1, 3);
+        world_call(lacking, 3 * SECOND, lose_frames, 0);
+        run_until(lacking == 0 ? 3.1 : 20);
+        for (int i = 0; i < 3; i++) {
+            check_degraded(i, lacking, strerror(ENOMEM));
+            assert_true(daemons[i].alone);
+        }
+        world_free();
+    }
+}
+
+/* A peer that does not receive what it is sent. */
+
+static int full_node; /* its next message fills the queue to node 0's or 1's peer */
+
+static void fill_queue(int node)
+{
+    struct mpiio_peers *peers = world.node[node].peers;
+
+    if (node != full_node)
+        return;
+    full_node = -1;
+    (node == 0 ? peers->peer[1] : peers->above)->link.error = -ENOBUFS;
+}
+
+/* A heartbeat that cannot be sent is noticed in the same turn. */
+TEST(test_a_peer_that_does_not_receive)
+{
+    for (int node = 0; node < 2; node++) {
+        begin_world(2, 2, 3);
+        full_node = node;
+        world.on_message = fill_queue;
+        while (full_node >= 0)
+            assert_true(world_step(10 * SECOND));
+        check_degraded(node, 1 - node, "it does not receive what it is sent");
+        world_free();
+    }
+}
+
+/* Leases. */
+
+/* A node that is at rest sends and answers a heartbeat each second. So a lease has hardly less than
+   3/4 of peer_timeout left, but for two seconds, however far from node 0 the node is. */
+TEST(test_leases_are_fresh_everywhere)
+{
+    begin_world(NODES, 1, 3);
+    for (int tenth = 30; tenth < 100; tenth++) {
+        run_until(tenth / 10.0);
+        for (int i = 0; i < NODES; i++) {
+            world.current = i;
+            assert_true(daemons[i].lease - mpiio_lease_clock() > TIMEOUT / 4 * 3 - 2100);
+            world.current = -1;
+        }
+    }
+    world_free();
+}
+
+/* Nodes that have degraded promise nothing, although they still hear each other. */
+TEST(test_degraded_nodes_promise_nothing)
+{
+    int64_t given[3];
+
+    begin_world(4, 1, 3);
+    world_call(0, 3 * SECOND, lose_engine, 0);
+    world_cut(3, true, false); /* so that the others wait for it */
+    run_until(3.1);
+    for (int i = 0; i < 3; i++) {
+        check_degraded(i, 0, "killed");
+        given[i] = world.node[i].peers->peer[1]->given;
+        assert_true(given[i] > 0);
+    }
+    run_until(8);
+    for (int i = 0; i < 3; i++) {
+        assert_false(daemons[i].alone);
+        assert_int_equal(world.node[i].peers->peer[1]->given, given[i]);
+    }
+    world_free();
+}
+
+static void echo(int node, uint64_t number)
+{
+    const struct mpiio_peer_frame frame = {.type = MPIIO_BEAT, .number = 1, .echo = number};
+    struct mpiio_peer *peer = world.node[node].peers->peer[1];
+
+    assert_int_equal(mpiio_queue_frame(&peer->link.in, &frame), 0);
+    mpiio_turn_hear(world.node[node].peers, peer);
+}
+
+/* Only an answer to the last heartbeat counts as one. */
+TEST(test_an_answer_is_to_the_last_heartbeat)
+{
+    struct mpiio_peers *peers;
+    uint64_t now;
+
+    begin_world(2, 2, 3);
+    world_cut(1, true, false);
+    run_until(5.5);
+    peers = world.node[0].peers;
+    assert_int_equal(peers->beats_awaited, 1);
+    world.current = 0;
+    now = (uint64_t)mpiio_lease_clock();
+    world_call(0, 5.5 * SECOND, echo, now - 1001); /* of the heartbeat before */
+    run_until(5.51);
+    assert_int_equal(peers->beats_awaited, 1);
+    world_call(0, 5.51 * SECOND, echo, now);
+    run_until(5.52);
+    assert_int_equal(peers->beats_awaited, 0);
     world_free();
 }
 
@@ -266,7 +423,7 @@ TEST(test_force_reaches_only_nodes_that_have_not_answered)
     world_call(5, 8 * SECOND, unmount_all, true);
     run_until(9);
     for (int i = 0; i < NODES; i++)
-        assert_true(daemons[i].ended);
+        assert_true(daemons[i].ended && !daemons[i].degraded);
     check_requests(4, 3, 1);
     world_free();
 }
@@ -288,6 +445,74 @@ static void send_invalid(int node, uint64_t argument)
             0);
     mpiio_connection_put(&to->link, mpiio_queue_first(&queue), mpiio_queue_size(&queue));
     mpiio_queue_free(&queue);
+}
+
+/* Sends an epoch, and with argument DEGRADED right behind it, to node 1, or to the node itself. */
+static void send_epoch(int node, uint64_t argument)
+{
+    const struct mpiio_peer_frame epoch = {.type = MPIIO_EPOCH, .number = 1};
+    const struct mpiio_peer_frame degraded = {
+        .type = MPIIO_DEGRADED, .node = 2, .host = "host2", .text = "gone", .text_size = 4};
+    struct mpiio_peers *peers = world.node[node].peers;
+    struct mpiio_queue queue = {0};
+
+    assert_int_equal(mpiio_queue_frame(&queue, &epoch), 0);
+    if (argument != 0)
+        assert_int_equal(mpiio_queue_frame(&queue, &degraded), 0);
+    mpiio_connection_put(&peers->peer[1]->link, mpiio_queue_first(&queue),
+                         mpiio_queue_size(&queue));
+    mpiio_queue_free(&queue);
+}
+
+/* A node that was stopped reads both at once. */
+TEST(test_an_epoch_does_not_begin_before_degrading)
+{
+    for (int degrades = 0; degrades < 2; degrades++) {
+        begin_world(3, 2, 3);
+        world_call(0, 3 * SECOND, send_epoch, (uint64_t)degrades);
+        run_until(3.1);
+        assert_int_equal(daemons[1].begun, degrades ? 0 : 1);
+        assert_int_equal(daemons[1].degraded, degrades);
+        if (degrades)
+            check_degraded(1, 2, "gone");
+        world_free();
+    }
+}
+
+/* Creation. */
+
+/* Peers that were never connected close no descriptor that they have not opened. */
+TEST(test_peers_close_only_their_own_descriptors)
+{
+    int null = open("/dev/null", O_RDWR), saved = dup(STDIN_FILENO);
+
+    assert_true(null >= 0);
+    assert_int_equal(dup2(null, STDIN_FILENO), STDIN_FILENO);
+    begin_world(2, 2, 1);
+    world_free();
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
+    if (saved >= 0) {
+        dup2(saved, STDIN_FILENO);
+        close(saved);
+    }
+    close(null);
+}
+
+/* Without a name of its own, a node has the machine's. */
+TEST(test_the_host_is_the_machine)
+{
+    struct mpiio_peers_options options;
+    struct mpiio_peers *peers;
+    char machine[256] = "";
+
+    assert_int_equal(gethostname(machine, sizeof(machine) - 1), 0);
+    world.nodes = 1;
+    options = make_options(0);
+    options.host = NULL;
+    assert_int_equal(mpiio_roster_create(&options, &peers), 0);
+    assert_string_equal(peers->host, machine[0] != '\0' ? machine : "?");
+    mpiio_roster_free(peers);
+    world.nodes = 0;
 }
 
 /* A valid frame behind the invalid one does not hide it. */

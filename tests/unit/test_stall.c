@@ -131,10 +131,13 @@ TEST(test_many)
     size = mpiio_stall_encode(&stall, bytes);
     assert_int_equal(mpiio_stall_decode(bytes, size, &again), 0);
     assert_memory_equal(&again, &stall, sizeof(stall));
-    for (size_t i = 0; i < size; i++)
+    for (size_t i = 0; i < size; i++) {
         assert_int_equal(mpiio_stall_decode(bytes, i, &again), -EPROTO);
+        assert_int_equal(again.count, 0);
+    }
     bytes[0] = MPIIO_STALL_NODES + 1;
     assert_int_equal(mpiio_stall_decode(bytes, size, &again), -EPROTO);
+    assert_int_equal(again.count, 0);
 }
 
 TEST(test_several)
