@@ -299,8 +299,8 @@ TEST(test_a_peer_that_does_not_receive)
 
 /* Leases. */
 
-/* A node that is at rest sends and answers a heartbeat each second. So a lease has hardly less than
-   3/4 of peer_timeout left, but for two seconds, however far from node 0 the node is. */
+/* Each node gets and answers a heartbeat each second. The lease that it grants lasts for 3/4 of
+   peer_timeout from then on, however far from node 0 the node is. */
 TEST(test_leases_are_fresh_everywhere)
 {
     begin_world(NODES, 1, 3);
