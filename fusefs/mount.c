@@ -164,12 +164,12 @@ static int check_views(struct fs_session *session)
     session->resolved_length = strlen(session->resolved);
     if (session->tree.whole)
         session->common[session->tree.views] = vs_members_whole(vs_spec_members(session->spec));
-    if (pthread_key_create(&session->buffer, free) != 0 ||
-        fs_slices_init(&session->slices, &session->tree, session->store, session->common,
+    if (fs_slices_init(&session->slices, &session->tree, session->store, session->common,
                        session->options->narrow, session->resolved_length) != 0) {
         mpiio_complain(session->options->name, "out of memory");
         return 1;
     }
+    fs_read_buffers_init(&session->buffers, FS_READ_MAX);
     session->has_slices = true;
     /*
      * Do not cache the slices of this check. They would take 4 MiB, and nobody has asked for them.
@@ -571,8 +571,7 @@ void fs_mount_close(struct fs_session *session)
         fuse_session_destroy(session->fuse);
     if (session->has_slices) {
         fs_slices_free(&session->slices);
-        free(pthread_getspecific(session->buffer));
-        pthread_key_delete(session->buffer);
+        fs_read_buffers_free(&session->buffers);
     }
     fs_unwritten_free(&session->unwritten);
     if (session->common != NULL)

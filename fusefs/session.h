@@ -22,6 +22,7 @@
 #include "fusefs/jobs/removal.h"
 #include "fusefs/storing/flusher.h"
 #include "fusefs/base/log.h"
+#include "fusefs/base/memory.h"
 #include "fusefs/base/workers.h"
 #include "fusefs/names/unwritten.h"
 #include "fusefs/kernel/drop.h"
@@ -108,8 +109,8 @@ struct fs_session {
     struct fs_workers workers;
     struct fs_prefetchers prefetchers;
     struct fuse_session *fuse;
-    pthread_key_t buffer;  /* key of each thread's read buffer, FS_READ_MAX bytes */
-    bool has_slices;       /* slices and buffer are initialized */
+    struct fs_read_buffers buffers; /* of FS_READ_MAX bytes */
+    bool has_slices;                /* slices and buffers are initialized */
     int ready;             /* descriptor that gets one byte once the mount serves; -1: none */
     atomic_bool greeted;   /* INIT is answered */
     atomic_bool readahead; /* the kernel's readahead has been set */

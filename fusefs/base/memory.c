@@ -91,13 +91,85 @@ int64_t fs_free_memory(const char *root)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
-void *fs_buffer_new(size_t size)
+static size_t whole_pages(size_t size)
 {
-    size_t whole = (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    return (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+}
+
+static void *allocate(size_t size, int advice)
+{
     void *memory = NULL;
 
-    if (posix_memalign(&memory, LARGE_PAGE, whole) != 0)
+    if (posix_memalign(&memory, LARGE_PAGE, whole_pages(size)) != 0)
         return NULL;
-    madvise(memory, whole, MADV_HUGEPAGE);
+    madvise(memory, whole_pages(size), advice);
     return memory;
+}
+
+void *fs_buffer_new(size_t size)
+{
+    return allocate(size, MADV_HUGEPAGE);
+}
+
+/* Larger reads are answered from large pages. */
+#define SMALL_READ ((size_t)128 << 10)
+
+void fs_read_buffers_init(struct fs_read_buffers *buffers, size_t size)
+{
+    pthread_mutex_init(&buffers->lock, NULL);
+    buffers->size = size;
+    buffers->free = NULL;
+}
+
+void fs_read_buffers_free(struct fs_read_buffers *buffers)
+{
+    while (buffers->free != NULL) {
+        struct fs_read_buffer *buffer = buffers->free;
+
+        buffers->free = buffer->next;
+        free(buffer->bytes);
+        free(buffer);
+    }
+    pthread_mutex_destroy(&buffers->lock);
+}
+
+static struct fs_read_buffer *read_buffer_new(size_t size)
+{
+    struct fs_read_buffer *buffer = calloc(1, sizeof(*buffer));
+
+    if (buffer == NULL)
+        return NULL;
+    buffer->bytes = allocate(size, MADV_NOHUGEPAGE);
+    if (buffer->bytes != NULL)
+        return buffer;
+    free(buffer);
+    return NULL;
+}
+
+struct fs_read_buffer *fs_read_buffers_take(struct fs_read_buffers *buffers, size_t size)
+{
+    struct fs_read_buffer *buffer;
+
+    pthread_mutex_lock(&buffers->lock);
+    buffer = buffers->free;
+    if (buffer != NULL)
+        buffers->free = buffer->next;
+    pthread_mutex_unlock(&buffers->lock);
+    if (buffer == NULL)
+        buffer = read_buffer_new(buffers->size);
+    if (buffer != NULL && size > SMALL_READ && !buffer->large) {
+        /* Without the small pages, whose bytes nobody needs, the kernel can provide large ones. */
+        madvise(buffer->bytes, whole_pages(buffers->size), MADV_DONTNEED);
+        madvise(buffer->bytes, whole_pages(buffers->size), MADV_HUGEPAGE);
+        buffer->large = true;
+    }
+    return buffer;
+}
+
+void fs_read_buffers_put(struct fs_read_buffers *buffers, struct fs_read_buffer *buffer)
+{
+    pthread_mutex_lock(&buffers->lock);
+    buffer->next = buffers->free;
+    buffers->free = buffer;
+    pthread_mutex_unlock(&buffers->lock);
 }

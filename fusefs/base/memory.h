@@ -2,6 +2,8 @@
 #ifndef FS_MEMORY_H
 #define FS_MEMORY_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +22,33 @@ int64_t fs_free_memory(const char *root);
  * by free(3).
  */
 void *fs_buffer_new(size_t size);
+
+/*
+ * Buffers for the answers to reads. As few exist as reads were served at once, and a buffer that
+ * only small reads have used takes little memory.
+ */
+struct fs_read_buffer {
+    struct fs_read_buffer *next; /* of the free ones; guarded by the lock */
+    char *bytes;
+    bool large; /* in pages of 2 MiB, if the kernel provides them */
+};
+
+struct fs_read_buffers {
+    pthread_mutex_t lock;
+    size_t size;                 /* of each buffer, in bytes */
+    struct fs_read_buffer *free; /* the one that was used last is first; guarded by the lock */
+};
+
+void fs_read_buffers_init(struct fs_read_buffers *buffers, size_t size);
+
+/* Frees the buffers. None may be in use. */
+void fs_read_buffers_free(struct fs_read_buffers *buffers);
+
+/*
+ * Returns a buffer for a read of size bytes, at most the size of the buffers; NULL if out of
+ * memory. put returns it. Both are thread-safe.
+ */
+struct fs_read_buffer *fs_read_buffers_take(struct fs_read_buffers *buffers, size_t size);
+void fs_read_buffers_put(struct fs_read_buffers *buffers, struct fs_read_buffer *buffer);
 
 #endif

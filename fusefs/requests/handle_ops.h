@@ -12,7 +12,7 @@ struct fs_read {
     struct fs_handle *handle;
     size_t size; /* at most FS_READ_MAX */
     off_t offset;
-    char *buffer; /* the thread's buffer, FS_READ_MAX bytes; it outlives the handle */
+    char *buffer; /* FS_READ_MAX bytes; it outlives the handle */
 
     /* The operation sets it to a slice, with a reference, whose pages must be invalidated. */
     struct fs_slice *shrunk;

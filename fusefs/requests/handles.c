@@ -86,24 +86,6 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 }
 
 /*
- * Sets *buffer to this thread's read buffer. Returns 0, -ENOMEM, or -EINVAL if size is too large.
- */
-static int read_buffer(struct fs_session *session, size_t size, char **buffer)
-{
-    *buffer = pthread_getspecific(session->buffer);
-    if (*buffer == NULL) {
-        *buffer = fs_buffer_new(FS_READ_MAX);
-        if (*buffer != NULL && pthread_setspecific(session->buffer, *buffer) != 0) {
-            free(*buffer);
-            *buffer = NULL;
-        }
-    }
-    if (*buffer == NULL)
-        return -ENOMEM;
-    return size <= FS_READ_MAX ? 0 : -EINVAL;
-}
-
-/*
  * Invalidates the pages of a slice that has shrunk. Call it after the answer to the read. The
  * kernel takes the new end of the slice from a short answer, but not if pages were invalidated
  * since the request. Then the reader would get the zeros.
@@ -144,16 +126,22 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
                            .handle = fs_handle_of(info),
                            .size = size,
                            .offset = offset};
-    int error = read_buffer(session, size, &read.buffer);
+    struct fs_read_buffer *buffer = NULL;
+    int error = size > FS_READ_MAX ? -EINVAL : 0;
 
     fs_count(session, FS_READ);
     /* The kernel reads pages of a mapping without a lock owner. */
     if (read.handle->ops->positionless && info->lock_owner == 0)
         error = -ENODEV;
-    if (error != 0)
+    if (error == 0 && (buffer = fs_read_buffers_take(&session->buffers, size)) == NULL)
+        error = -ENOMEM;
+    if (error != 0) {
         fuse_reply_err(request, -error);
-    else
-        answer_read(&read, inode);
+        return;
+    }
+    read.buffer = buffer->bytes;
+    answer_read(&read, inode);
+    fs_read_buffers_put(&session->buffers, buffer);
 }
 
 static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,

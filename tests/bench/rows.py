@@ -155,7 +155,7 @@ def programs():
         Row("P7", "4 ranks, 10^6 doubles", START, mount("small.ms", 100), None, "ms", True),
         Row("P7", "10^6 ranks, 10^12 doubles", START, mount("large.ms", 100), None, "ms", True),
         Row("P7", "the second: the first", START, mount("large.ms", 1.2), "small.ms", "ms", True),
-        Row("P7", "the second: daemon's memory", START, mount("large.mib", 6), None, "MiB", True),
+        Row("P7", "the second: daemon's memory", START, mount("large.mib", 5), None, "MiB", True),
     ]
     for grid, least in zip(GRIDS, (0.45, 0.9, 0.9)):
         rows += [Row("P8", f"{grid.name}: O_DSYNC", grid, under("donio_under.rate", 15),

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
+#include <sys/mman.h>
+
 #include "unit.h"
 #include "fusefs/base/memory.h"
 
@@ -56,6 +58,46 @@ TEST(the_least_of_what_is_there_and_allowed)
     assert_int_equal(fs_free_memory(root), 300000);
     put("proc/self/cgroup", "what\n");
     assert_int_equal(fs_free_memory(root), 1024000);
+}
+
+/* Returns the number of resident pages of size bytes of memory. */
+static int resident(void *memory, size_t size)
+{
+    unsigned char pages[1 << 10];
+    int count = 0;
+
+    assert_true(size <= sizeof(pages) * 4096);
+    assert_int_equal(mincore(memory, size, pages), 0);
+    for (size_t i = 0; i < size / 4096; i++)
+        count += pages[i] & 1;
+    return count;
+}
+
+/* A single reader uses a single buffer, and small reads take little memory. */
+TEST(read_buffers)
+{
+    const size_t size = 1 << 20;
+    struct fs_read_buffers buffers;
+    struct fs_read_buffer *one, *two;
+
+    fs_read_buffers_init(&buffers, size);
+    one = fs_read_buffers_take(&buffers, 4096);
+    assert_non_null(one);
+    memset(one->bytes, 'x', 4096);
+    assert_int_equal(resident(one->bytes, size), 1);
+    two = fs_read_buffers_take(&buffers, size);
+    assert_non_null(two);
+    assert_ptr_not_equal(one->bytes, two->bytes);
+    memset(two->bytes, 'y', size);
+    fs_read_buffers_put(&buffers, two);
+    fs_read_buffers_put(&buffers, one);
+    for (int i = 0; i < 3; i++) {
+        assert_ptr_equal(fs_read_buffers_take(&buffers, i == 0 ? 1 : size), one);
+        memset(one->bytes, 'z', i == 0 ? 1 : size);
+        assert_int_equal(resident(one->bytes, size), i == 0 ? 1 : size / 4096);
+        fs_read_buffers_put(&buffers, one);
+    }
+    fs_read_buffers_free(&buffers);
 }
 
 TEST_GROUP(make_root, remove_root)
