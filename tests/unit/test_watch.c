@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The failure detection of nodes that wait for a turn: node 0 has the first contribution in each
- * view, and node 1 waits. Nothing here depends on how fast the machine is: a node is never passed
- * over earlier than it should, and at some time it is.
+ * Tests the failure detection of nodes that wait for a turn. Node 0 has the first contribution in
+ * each view, and node 1 waits. Nothing depends on the speed of the machine: a silent node is not
+ * passed over before its time, and is passed over some time later.
  */
 
 #include "record_fixture.h"
@@ -12,7 +12,7 @@
 #define TIMEOUT 100 /* ms */
 #define SILENCE (2 * TIMEOUT)
 
-/* What the watch has reported. */
+/* The reports of the watch. */
 static int drops[VIEWS];
 static int64_t dropped_at;
 static bool had_exited;
