@@ -185,8 +185,9 @@ static int make_buffers(struct epoch *epoch)
     for (size_t i = 0; i < epoch->own_count; i++) {
         size_t bytes = (size_t)epoch->sent[i].bytes;
 
-        if (epoch->owns[i].home != epoch->means->group->node)
-            out += bytes;
+        if (epoch->owns[i].home == epoch->means->group->node)
+            continue;
+        out += bytes;
         largest = bytes > largest ? bytes : largest;
     }
     if (out > round + homes * largest)

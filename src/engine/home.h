@@ -63,7 +63,8 @@ void engine_home_free(struct engine_home *home);
  * the notices. counts gives the number of pieces requested from each node. *asks, which the home
  * owns, lists them in the order of nodes, by their index among the node's announcements. words
  * gives the total length of a node's pieces in units of ENGINE_PIECE_UNIT; 0 for this node itself,
- * whose pieces do not travel. The sum is less than engine_round_bytes, or a single piece. While
+ * whose pieces do not travel, but count like the others: so rounds of a home that merges mostly its
+ * own pieces stay short. The sum is less than engine_round_bytes, or a single piece. While
  * pieces are missing, at least one is requested. From each node it requests at most an equal
  * fraction of the round, or one piece, so that no node sends much more than a round. Local.
  */

@@ -56,7 +56,8 @@ void engine_piece_make(const struct engine_shape *shape, const struct mpiio_slot
  */
 int engine_piece_lay(const void *piece, size_t length, uint64_t *mask, char *data);
 
-/* Merges the dirty bytes of slot, which win, without making a piece of them. */
+/* Merges the dirty bytes of slot, which win, without making a piece of them. The slot must not have
+   changed since engine_shape_of. */
 void engine_piece_lay_slot(const struct mpiio_slot *slot, uint64_t *mask, char *data);
 
 #endif

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -46,7 +47,7 @@ CAGE = [TOP / "tests/let_go", "unshare", "--pid", "--fork", "--kill-child", "sh"
 
 LONGEST = 60  # seconds; tests that take longer are left out
 FIRST = 3  # tests that are tried one by one; the others run at once
-AT_ONCE = 6
+AT_ONCE = (os.cpu_count() or 1) + 2
 
 Test = collections.namedtuple("Test", "name command environment folder seconds")
 
@@ -72,7 +73,9 @@ class Tree:
     def __init__(self, folder):
         self.top, self.build = folder / "tree", folder / "build"
         self.profiles, self.cover = folder / "profiles", folder / "cover.json"
-        self.running = set()  # groups of processes
+        self.running = set()  # groups of processes; guarded by the lock, like ending
+        self.ending = False  # no test starts
+        self.lock = threading.Lock()
         files = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, stdout=subprocess.PIPE, check=True).stdout
         names = [TOP / os.fsdecode(name) for name in files.split(b"\0") if name]
         sources = (name.read_bytes() for name in names if HERE not in name.parents)
@@ -106,15 +109,21 @@ class Tree:
         """Returns whether the test passes, and the seconds that it took."""
         environment = {**os.environ, **test.environment, "GCOV_PREFIX": str(profile)}
         start = time.monotonic()
-        with subprocess.Popen([*CAGE, *test.command], cwd=test.folder, env=environment, start_new_session=True,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        with self.lock:
+            if self.ending:
+                return False, 0
+            process = subprocess.Popen([*CAGE, *test.command], cwd=test.folder, env=environment,
+                                       start_new_session=True, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             self.running.add(process.pid)
-            try:
-                passes = process.wait(limit) == 0
-            except subprocess.TimeoutExpired:
-                passes = False
-                os.killpg(process.pid, signal.SIGKILL)
+        try:
+            passes = process.wait(limit) == 0
+        except subprocess.TimeoutExpired:
+            passes = False
+            os.killpg(process.pid, signal.SIGKILL)
+        with self.lock:
             self.running.discard(process.pid)
+        process.wait()
         return passes, time.monotonic() - start
 
     def fails(self, test):
@@ -129,22 +138,25 @@ class Tree:
         if not tests:
             return None
         subprocess.run(["ninja", "-C", self.build, *sorted(programs)], stdout=subprocess.DEVNULL, check=True)
+        self.ending = False
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             started = {pool.submit(self.fails, test): test for test in tests}
-            for done in concurrent.futures.as_completed(started):
-                if done.result():
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    self.end_running()
-                    return started[done]
+            try:
+                for done in concurrent.futures.as_completed(started):
+                    if done.result():
+                        return started[done]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self.end_running()
         return None
 
     def end_running(self):
-        """Ends the tests that run, also those that start again because they were ended."""
-        while self.running:
-            for group in list(self.running):
+        """Ends the tests that run. No other starts."""
+        with self.lock:
+            self.ending = True
+            for group in self.running:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(group, signal.SIGKILL)
-            time.sleep(0.05)
 
     def coverage(self):
         """Builds. Returns for each source, by line, the tests that execute it, the fastest
@@ -226,7 +238,10 @@ def try_mutant(tree, path, mutation, tests):
             return "alike"
         source.write_bytes(mutant)
         killer = tree.first_failure(tests[FIRST:])
-        return f"killed by {killer.name}" if killer else "survived" if tests else "uncovered"
+        # Once more, alone: beside others, a test may fail because it is slow.
+        if killer and tree.first_failure([killer]):
+            return f"killed by {killer.name}"
+        return "survived" if tests else "uncovered"
     except subprocess.CalledProcessError:
         return "invalid"
     finally:
@@ -265,9 +280,9 @@ def work_on(tree, name, found, cover):
         text = (tree.top / path).read_bytes()
         line = text.splitlines()[mutation.line - 1].decode().strip()
         what = describe(text, mutation)
-        result = "explained"
-        if (path, line, what) not in explained:
-            result = try_mutant(tree, path, mutation, cover.get(path, {}).get(mutation.line, []))
+        result = try_mutant(tree, path, mutation, cover.get(path, {}).get(mutation.line, []))
+        if result in ("survived", "uncovered") and (path, line, what) in explained:
+            result = "explained"
         print(f"{result}: {path}:{mutation.line}: {what}    {line}", flush=True)
         counts[result.split()[0]] += 1
         kinds[mutation.kind, result.split()[0]] += 1

@@ -5,8 +5,8 @@ import re
 
 from clang.cindex import CursorKind, Index
 
-# Replaces the bytes from start to end by new.
-Mutation = collections.namedtuple("Mutation", "line start end new kind")
+# Replaces the bytes from start to end by new. nth counts the mutations of a line that read alike.
+Mutation = collections.namedtuple("Mutation", "line start end new kind nth", defaults=[1])
 
 OPERATORS = {
     "comparison": {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="},
@@ -117,7 +117,12 @@ class Source:
 
 def mutations(path, arguments):
     """Returns all mutations of a source, in the order of their places."""
-    return sorted(set(Source(path, arguments).found))
+    text, alike, found = path.read_bytes(), collections.Counter(), []
+    for mutation in sorted(set(Source(path, arguments).found)):
+        reads = mutation.line, describe(text, mutation)
+        alike[reads] += 1
+        found.append(mutation._replace(nth=alike[reads]))
+    return found
 
 
 def apply(text, mutation):
@@ -127,4 +132,5 @@ def apply(text, mutation):
 def describe(text, mutation):
     old = b" ".join(text[mutation.start:mutation.end].split()).decode()
     new = " ".join(mutation.new.split())
-    return f"{mutation.kind}: {old or 'nothing'} -> {new or 'nothing'}"
+    nth = f" #{mutation.nth}" if mutation.nth > 1 else ""
+    return f"{mutation.kind}: {old or 'nothing'} -> {new or 'nothing'}{nth}"

@@ -1,22 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every test checks that a thread holds the mutexes that it unlocks. So a lock that was forgotten
- * shows at once, not only in a race. TSan has a check of its own.
+ * Every test checks that a thread holds the mutexes that it unlocks, in libraries as well. So a
+ * lock that was forgotten shows at once, not only in a race. A child of fork(2) does not hold the
+ * mutexes of its parent: it must not unlock them.
  */
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#ifndef __SANITIZE_THREAD__
+#ifdef __GLIBC__
+
+static int (*unlock)(pthread_mutex_t *mutex);
+
+__attribute__((constructor)) static void find_unlock(void)
+{
+    void *found = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
+
+    memcpy(&unlock, &found, sizeof(unlock));
+}
+
 int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
-    static int (*unlock)(pthread_mutex_t * mutex);
-
-    if (unlock == NULL)
-        *(void **)&unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
-    if (mutex->__data.__owner != gettid())
+    if (unlock == NULL) /* called by the constructor of a library */
+        find_unlock();
+    if (mutex->__data.__owner != gettid()) {
+        fprintf(stderr, "locks.c: a thread unlocks a mutex that it does not hold\n");
         abort();
+    }
     return unlock(mutex);
 }
+
 #endif

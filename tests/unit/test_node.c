@@ -365,6 +365,23 @@ static void check_tidy(const struct vs_item *items, int64_t count)
     }
 }
 
+/* More shapes than the table of shapes has buckets. Equal ones are found again. */
+TEST(shapes_of_runs)
+{
+    const struct vs_shape *all[1001];
+
+    for (int again = 0; again < 2; again++) {
+        for (int64_t size = 1; size <= 1000; size++) {
+            const struct vs_shape *shape = vs_shape_of_node(&shapes, vs_node_run(&arena, size));
+
+            assert_non_null(shape);
+            assert_int_equal(shape->size, size);
+            assert_true(again == 0 || shape == all[size]);
+            all[size] = shape;
+        }
+    }
+}
+
 TEST(covered_by_items)
 {
     for (int round = 0; round < UNIT_ROUNDS(20000); round++) {

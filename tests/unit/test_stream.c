@@ -160,8 +160,10 @@ TEST(records_are_written)
     for (int i = 0; i < RECORDS; i++) {
         unsigned number;
 
-        for (ssize_t got = 0; got < ETYPE;)
-            got += read(fd, record + got, (size_t)(ETYPE - got));
+        for (ssize_t got = 0, more; got < ETYPE; got += more) {
+            more = read(fd, record + got, (size_t)(ETYPE - got));
+            assert_true(more > 0);
+        }
         assert_int_equal(sscanf(record, "record %5u", &number), 1);
         assert_true(number < RECORDS);
         fill(wanted, number);

@@ -9,7 +9,7 @@
 #include "core/base/clock.h"
 #include "pointers/request.h"
 
-#define TIMEOUT 100 /* ms */
+#define TIMEOUT 400 /* ms */
 #define SILENCE (2 * TIMEOUT)
 
 /* The reports of the watch. */

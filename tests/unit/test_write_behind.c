@@ -36,7 +36,7 @@ static void await(int block)
     int error = 0;
 
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 20;
+    end.tv_sec += 200;
     pthread_mutex_lock(&lock);
     while (calls[block] == 0 && error == 0)
         error = pthread_cond_timedwait(&called, &lock, &end);

@@ -68,6 +68,7 @@ int64_t vs_shape_below(const struct vs_shape *shape, int64_t offset);
  */
 int64_t vs_shape_place(const struct vs_shape *shape, int64_t number);
 
+/* Frees the table, which must not be used afterwards. */
 void vs_shapes_free(struct vs_shapes *shapes);
 
 /* Items: shapes at places in a window, for computing coverage. */

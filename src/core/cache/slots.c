@@ -140,8 +140,8 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep)
 /* Forces the kernel to allocate the pages [first, end) of memory. */
 static void fault_pages(char *memory, size_t first, size_t end)
 {
-    if (madvise(memory + first * MPIIO_PAGE_SIZE, (end - first) * MPIIO_PAGE_SIZE,
-                MADV_POPULATE_WRITE) == 0)
+    if (end - first > 1 && madvise(memory + first * MPIIO_PAGE_SIZE,
+                                   (end - first) * MPIIO_PAGE_SIZE, MADV_POPULATE_WRITE) == 0)
         return;
     /* The guard catches the signal if there is no memory, which an error of madvise only suggests.
      */

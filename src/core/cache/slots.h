@@ -153,7 +153,8 @@ void mpiio_slots_clear(const struct mpiio_slots *slots, int index, bool keep);
 
 /*
  * Marks the pages of runs as touched after the kernel has allocated their memory. The kernel may
- * refuse that with SIGBUS (guard.h). Only the mask of touched pages may be read.
+ * refuse that with SIGBUS (guard.h); then some of the pages may have memory that does not count.
+ * Only the mask of touched pages may be read.
  */
 void mpiio_slot_touch(const struct mpiio_slot *slot, struct mpiio_mask_runs runs);
 
