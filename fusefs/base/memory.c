@@ -91,6 +91,7 @@ int64_t fs_free_memory(const char *root)
 
 #define LARGE_PAGE ((size_t)2 << 20)
 
+/* Returns size, rounded up to large pages. */
 static size_t whole_pages(size_t size)
 {
     return (size + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
@@ -111,7 +112,7 @@ void *fs_buffer_new(size_t size)
     return allocate(size, MADV_HUGEPAGE);
 }
 
-/* Larger reads are answered from large pages. */
+/* The largest read, in bytes, that does not need large pages. */
 #define SMALL_READ ((size_t)128 << 10)
 
 void fs_read_buffers_init(struct fs_read_buffers *buffers, size_t size)
@@ -158,7 +159,7 @@ struct fs_read_buffer *fs_read_buffers_take(struct fs_read_buffers *buffers, siz
     if (buffer == NULL)
         buffer = read_buffer_new(buffers->size);
     if (buffer != NULL && size > SMALL_READ && !buffer->large) {
-        /* Without the small pages, whose bytes nobody needs, the kernel can provide large ones. */
+        /* Free the small pages, whose contents nobody needs, so that large ones can take over. */
         madvise(buffer->bytes, whole_pages(buffers->size), MADV_DONTNEED);
         madvise(buffer->bytes, whole_pages(buffers->size), MADV_HUGEPAGE);
         buffer->large = true;

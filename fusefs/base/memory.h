@@ -24,29 +24,30 @@ int64_t fs_free_memory(const char *root);
 void *fs_buffer_new(size_t size);
 
 /*
- * Buffers for the answers to reads. As few exist as reads were served at once, and a buffer that
- * only small reads have used takes little memory.
+ * Buffers for the answers to reads. There are never more than reads that were served at once. A
+ * buffer takes little memory until a large read uses it.
  */
 struct fs_read_buffer {
-    struct fs_read_buffer *next; /* of the free ones; guarded by the lock */
+    struct fs_read_buffer *next; /* the next free buffer; guarded by the lock */
     char *bytes;
-    bool large; /* in pages of 2 MiB, if the kernel provides them */
+    bool large; /* its pages are of 2 MiB, if the kernel provides them */
 };
 
 struct fs_read_buffers {
     pthread_mutex_t lock;
     size_t size;                 /* of each buffer, in bytes */
-    struct fs_read_buffer *free; /* the one that was used last is first; guarded by the lock */
+    struct fs_read_buffer *free; /* most recently used first; guarded by the lock */
 };
 
+/* Initializes an empty list of buffers of size bytes each. */
 void fs_read_buffers_init(struct fs_read_buffers *buffers, size_t size);
 
 /* Frees the buffers. None may be in use. */
 void fs_read_buffers_free(struct fs_read_buffers *buffers);
 
 /*
- * Returns a buffer for a read of size bytes, at most the size of the buffers; NULL if out of
- * memory. put returns it. Both are thread-safe.
+ * take returns a buffer for a read of size bytes, which is at most the size of the buffers, or NULL
+ * if memory is exhausted. put gives the buffer back. Both are thread-safe.
  */
 struct fs_read_buffer *fs_read_buffers_take(struct fs_read_buffers *buffers, size_t size);
 void fs_read_buffers_put(struct fs_read_buffers *buffers, struct fs_read_buffer *buffer);

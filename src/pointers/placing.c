@@ -52,8 +52,9 @@ static int put(const struct mpiio_share_place *place, const void *buffer, size_t
     return length > 0 ? place->place(place, buffer, length) : 0;
 }
 
-/* Adds bytes to the incomplete etype, if there is one, and places it once it is complete. If it
-   adds any, sets *used to their number. If placing fails, adds none. */
+/* Adds bytes to the incomplete etype, if there is one, and places the etype once it is complete.
+   Sets *used to the number of bytes added, but leaves it unchanged if none are added, as when
+   placing fails. */
 static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
                     const char *buffer, size_t length, size_t *used)
 {

@@ -17,7 +17,7 @@ static inline int64_t vs_max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Compares two numbers as qsort(3) expects it. */
+/* Returns a negative number, 0 or a positive number, as qsort(3) expects of a comparison. */
 static inline int vs_compare(int64_t a, int64_t b)
 {
     return (a > b) - (a < b);

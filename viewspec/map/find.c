@@ -29,7 +29,7 @@ static bool may_go_on(struct search *search)
 static int64_t find_in_node(struct search *search, const struct vs_node *node,
                             int64_t displacement);
 
-/* Returns the lower one of two positions. -1 means none. */
+/* Returns the lower of two positions. -1 means none, and is the largest unsigned number. */
 static int64_t lesser(int64_t a, int64_t b)
 {
     return (uint64_t)a < (uint64_t)b ? a : b;

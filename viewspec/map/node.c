@@ -77,8 +77,8 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
 /*
  * Merges the loop with its child if the result is a simpler node. Bytes that are adjacent and in
  * order become one run here, in list_blocks and in join_runs, regardless of the loops that compose
- * them. A run of a walk then consists of a few leaves for each level of the tree, not of everything
- * that a level repeats.
+ * them. A walk then joins each run from a few leaves per level of the tree, however often a level
+ * repeats its child.
  */
 static void loop_shape(struct vs_node *node, int64_t count, int64_t stride,
                        const struct vs_node *child)

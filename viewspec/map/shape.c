@@ -337,8 +337,8 @@ bool vs_item_trim(struct vs_item *item)
     return item->lo < item->hi;
 }
 
-/* Compares by lo first. Returns 0 for equal items. The count of an item that is no loop is that of
-   its shape. */
+/* Sorts by lo first. Returns 0 for equal items. The shape of an item that is no loop determines its
+   count. */
 static int items_compare(const void *left, const void *right)
 {
     const struct vs_item *a = left, *b = right;

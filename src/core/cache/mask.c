@@ -322,7 +322,8 @@ static ALWAYS_INLINE void blend_word(char *data, const char *lower, uint64_t bit
     }
 }
 
-/* Copies the bytes of from that are set in other, and with under only those that mask has not. */
+/* Copies the bytes of from that are set in other, and sets them in mask. If under is true, skips
+   the bytes that are already set in mask. */
 static ALWAYS_INLINE void merge_words(uint64_t *mask, char *data, const uint64_t *other,
                                       const char *from, size_t words, bool under)
 {

@@ -143,8 +143,8 @@ static void fault_pages(char *memory, size_t first, size_t end)
     if (end - first > 1 && madvise(memory + first * MPIIO_PAGE_SIZE,
                                    (end - first) * MPIIO_PAGE_SIZE, MADV_POPULATE_WRITE) == 0)
         return;
-    /* The guard catches the signal if there is no memory, which an error of madvise only suggests.
-     */
+    /* An error of madvise does not prove that memory is exhausted. Touch the pages: if it is, the
+       guard catches SIGBUS. */
     for (size_t page = first; page < end; page++) {
         volatile char *byte = memory + page * MPIIO_PAGE_SIZE;
 
@@ -152,7 +152,7 @@ static void fault_pages(char *memory, size_t first, size_t end)
     }
 }
 
-/* The data pages whose bits fill one page of the mask. */
+/* The number of data pages whose bits fill one page of the mask. */
 #define DATA_PAGES (MPIIO_MASK_REACH / MPIIO_PAGE_SIZE)
 
 static void touch_pages(const struct mpiio_slot *slot, size_t start, size_t end)
