@@ -46,8 +46,8 @@ CAGE = [TOP / "tests/let_go", "unshare", "--pid", "--fork", "--kill-child", "sh"
         'mount -t proc proc /proc && exec prlimit --core=0 --fsize=8589934592 -- "$@"', "sh"]
 
 LONGEST = 60  # seconds; tests that take longer are left out
-FIRST = 3  # tests that are tried one by one; the others run at once
-AT_ONCE = (os.cpu_count() or 1) + 2
+FIRST = 3  # tests of a mutant that run one by one, before the others
+AT_ONCE = (os.cpu_count() or 1) + 2  # the maximum number of tests that run at the same time
 
 Test = collections.namedtuple("Test", "name command environment folder seconds")
 
@@ -73,7 +73,7 @@ class Tree:
     def __init__(self, folder):
         self.top, self.build = folder / "tree", folder / "build"
         self.profiles, self.cover = folder / "profiles", folder / "cover.json"
-        self.running = set()  # groups of processes; guarded by the lock, like ending
+        self.running = set()  # process groups of tests; guarded by the lock, like ending
         self.ending = False  # no test starts
         self.lock = threading.Lock()
         files = subprocess.run(["git", "ls-files", "-z"], cwd=TOP, stdout=subprocess.PIPE, check=True).stdout
@@ -127,8 +127,8 @@ class Tree:
         return passes, time.monotonic() - start
 
     def fails(self, test):
-        """Returns whether the test fails twice: a machine that is short of memory or processes
-        fails any test."""
+        """Returns whether the test fails twice. A single failure may be due to a lack of memory or
+        processes."""
         return not any(self.run(test, 10 + 5 * test.seconds, self.profiles)[0] for _ in range(2))
 
     def first_failure(self, tests):
@@ -151,7 +151,7 @@ class Tree:
         return None
 
     def end_running(self):
-        """Ends the tests that run. No other starts."""
+        """Kills the tests that run. No other test starts."""
         with self.lock:
             self.ending = True
             for group in self.running:
@@ -303,7 +303,7 @@ def main():
         for path, mutation in (each for _, found in parts for each in found):
             print(f"{path}:{mutation.line}: {describe((tree.top / path).read_bytes(), mutation)}")
         return 0
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the source is restored
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # lets try_mutant restore the source
     try:
         cover = tree.coverage()
         return int(min(work_on(tree, name, found, cover) for name, found in parts) < options.goal)
