@@ -135,7 +135,7 @@ def fails(work, *arguments):
         work(*arguments)
     except Failure as error:
         return str(error)
-    raise AssertionError("wrong data is not noticed")
+    raise AssertionError("wrong data was not detected")
 
 
 try:

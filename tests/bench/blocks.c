@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The peer of P19: an MPI program whose four processes write a 4-D array of doubles to a file, or
- * read it, each its own block by a view of MPI_Type_create_subarray.
+ * The MPI program that P19 compares with: four processes write a 4-D array of doubles to a file, or
+ * read it. Each process transfers its own block, by a view made with MPI_Type_create_subarray.
  *
  *   mpiexec -n 4 bench-blocks write FILE CALL SIZE0 SIZE1 SIZE2 SIZE3
  *   mpiexec -n 4 bench-blocks read  FILE CALL SIZE0 SIZE1 SIZE2 SIZE3
  *
- * Dimensions 1 and 3 are divided in two. Process N has half N / 2 of dimension 1 and half N % 2 of
- * dimension 3, which varies fastest. The array is in C order; its words are those of bench.h.
+ * Dimensions 1 and 3 are halved. Process N has half N / 2 of dimension 1 and half N % 2 of
+ * dimension 3, which varies fastest. The array is in C order. bench.h defines the values of words.
  *
- * The hints make each process an aggregator, as ROMIO does by itself with one process on each of
+ * The hints make each process an aggregator, as ROMIO does by default with one process on each of
  * four hosts. The processes transfer CALL bytes in each collective call (MPI_File_write_all or
  * read_all), until their blocks are complete. write then calls MPI_File_sync. read compares each
  * word after the clock has stopped. Prints the seconds from a barrier before the first call to a
- * barrier after the last one. Memory is touched before, and the view is set before.
+ * barrier after the last one. Before the first barrier, memory is touched and the view is set.
  *
- * tests/mpi/patience.c is part of the program: processes sleep while they wait. Four processes that
- * poll without a pause take each other's time on a machine with fewer processors, and are several
- * times as slow there.
+ * tests/mpi/patience.c is part of the program, so that processes sleep while they wait. On a
+ * machine with fewer than four processors, processes that poll without a pause are several times as
+ * slow.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,7 +35,7 @@ struct block {
     size_t words;
 };
 
-/* Returns this process's block. sizes: the array's, as texts. */
+/* Returns this process's block. sizes has the sizes of the array as strings. */
 static struct block make_block(char **sizes)
 {
     struct block block = {.words = 1};
@@ -51,7 +51,7 @@ static struct block make_block(char **sizes)
 
         block.sizes[i] = atoi(sizes[i]);
         if (block.sizes[i] < parts || block.sizes[i] % parts != 0)
-            fail("usage", "a wrong size");
+            fail("usage", "SIZE must be positive, and even for a halved dimension");
         block.subsizes[i] = block.sizes[i] / parts;
         block.starts[i] = parts == 2 ? part * block.subsizes[i] : 0;
         block.words *= (size_t)block.subsizes[i];
@@ -59,19 +59,19 @@ static struct block make_block(char **sizes)
     return block;
 }
 
-/* Returns the value of the block's word with number i. */
+/* Returns the value of word i of the block. */
 static uint64_t word_of(const struct block *block, size_t i)
 {
-    uint64_t place = 0, stride = 1;
+    uint64_t number = 0, stride = 1; /* of the word in the array */
 
     for (int d = DIMENSIONS - 1; d >= 0; d--) {
         size_t size = (size_t)block->subsizes[d];
 
-        place += (i % size + (uint64_t)block->starts[d]) * stride;
+        number += (i % size + (uint64_t)block->starts[d]) * stride;
         i /= size;
         stride *= (uint64_t)block->sizes[d];
     }
-    return bench_word(place);
+    return bench_word(number);
 }
 
 static void fill(const struct block *block, uint64_t *words)
@@ -84,7 +84,7 @@ static void compare(const struct block *block, const uint64_t *words)
 {
     for (size_t i = 0; i < block->words; i++)
         if (words[i] != word_of(block, i))
-            fail("wrong data", "a word that is not the one of its place");
+            fail("wrong data", "a word does not have the value of its position");
 }
 
 static MPI_Info make_hints(void)
@@ -122,10 +122,11 @@ static void read_words(MPI_File file, uint64_t *words, int count)
     check("read_all", MPI_File_read_all(file, words, count, MPI_DOUBLE, &status));
     check("count", MPI_Get_count(&status, MPI_DOUBLE, &got));
     if (got != count)
-        fail("read_all", "not all of it");
+        fail("read_all", "a short read");
 }
 
-/* Transfers the block. Returns the seconds of all processes. call: words of a collective call. */
+/* Transfers the block, call words in each collective call. Returns the seconds between the
+   barriers. */
 static double transfer(MPI_File file, const struct block *block, uint64_t *words, size_t call,
                        bool writing)
 {
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
         fail("usage", "bench-blocks write|read FILE CALL SIZE0 SIZE1 SIZE2 SIZE3");
     call = strtol(argv[3], NULL, 10) / (long)sizeof(*words);
     if (call < 1)
-        fail("usage", "CALL is a number of bytes");
+        fail("usage", "CALL must be at least 8 bytes");
     block = make_block(argv + 4);
     words = allocate(block.words, sizeof(*words));
     fill(&block, words);

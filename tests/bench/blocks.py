@@ -19,8 +19,8 @@ def sizes_of(bench, setting):
 
 
 def block_spec(bench, setting):
-    """Returns the spec of out.dat as such an array, with its second and its last dimension divided
-    in two."""
+    """Writes a spec of out.dat as that array, with its second and last dimensions halved. Returns
+    the path of the spec."""
     sizes = sizes_of(bench, setting)
     subsizes = [sizes[0], sizes[1] // 2, sizes[2], sizes[3] // 2]
     path = bench.dir / f"blocks{setting.run}.json"
@@ -34,7 +34,7 @@ def block_spec(bench, setting):
 
 
 def block_data(bench, setting):
-    """Returns the data of each rank, of an array of words (bench.h)."""
+    """Returns each rank's block of an array of the words that bench.h defines."""
 
     def make():
         numpy, sizes = import_numpy(), sizes_of(bench, setting)
@@ -46,7 +46,7 @@ def block_data(bench, setting):
 
 
 def read_all(fd, buffer):
-    """Fills the buffer by calls of 1 MiB, as dd bs=1M does."""
+    """Fills the buffer by reads of 1 MiB, as dd bs=1M does."""
     view = memoryview(buffer)
     for first in range(0, len(view), READ):
         part = view[first:first + READ]
@@ -56,7 +56,7 @@ def read_all(fd, buffer):
 
 @contextlib.contextmanager
 def mounted_blocks(bench, setting, flags):
-    """Makes new mounts on the nodes, and opens each node's block."""
+    """Makes new mounts on the nodes, and opens each node's block. Yields the descriptors."""
     with bench.mounted_nodes(block_spec(bench, setting), NODES) as points:
         files = [os.open(point / f"rank{rank}", flags) for rank, point in enumerate(points)]
         try:
@@ -80,7 +80,7 @@ def write_blocks(bench, setting, out):
 
 def read_blocks(bench, setting):
     """Each node of a new mount reads its block. The shared file is in the page cache, as it is for
-    ROMIO, but pages of the slices are not. Returns the seconds."""
+    ROMIO, but the slices are not. Returns the seconds."""
     data = block_data(bench, setting)
     buffers = [bytearray(b"\1") * len(block) for block in data]
     with mounted_blocks(bench, setting, os.O_RDONLY) as files:
@@ -91,6 +91,7 @@ def read_blocks(bench, setting):
 
 
 def rates(bench, writing, reading):
+    """Returns the rates in MB/s, from the seconds of writing and of reading."""
     return {"write_rate": 2 * bench.write / writing / 1e6,
             "read_rate": 2 * bench.write / reading / 1e6}
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <mpi.h>
 
-/* Failures of the programs of scripts/bench that run as MPI jobs. Define BENCH_NAME, the program's
+/* Error handling in the MPI programs of scripts/bench. Define BENCH_NAME, the program's
    name in messages, before including this header. */
 
 /* Ends this process, so that mpiexec ends the others. MPI_Abort would print another line, and
@@ -32,7 +32,7 @@ static inline void check(const char *what, int code)
     fail(what, text);
 }
 
-/* Returns memory of zeros. */
+/* Returns zeroed memory. Fails if memory is exhausted. */
 static inline void *allocate(size_t count, size_t size)
 {
     void *memory = calloc(count, size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the MPI programs that tests/bats runs, and a part of tests/bench/blocks.c: makes a
- * rank sleep while it waits for others. MPICH's ranks poll UCX without a pause, so four ranks on
- * two processors spend most of their time polling. Only use it for ranks that share memory: with
- * MPICH 4.0 over TCP, MPI_Finalize hangs if ranks reach it at different times.
+ * Makes a rank sleep while it waits for others. It is preloaded into the MPI programs that
+ * tests/bats runs, and linked into bench-blocks. MPICH's ranks poll UCX without a pause, so four
+ * ranks on two processors spend most of their time polling. Only use it for ranks that share
+ * memory: with MPICH 4.0 over TCP, MPI_Finalize hangs if ranks reach it at different times.
  */
 #include <dlfcn.h>
 #include <stddef.h>
