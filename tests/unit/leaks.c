@@ -24,7 +24,7 @@ char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t size);
 void __wrap_free(void *block);
 
-/* Returns block. */
+/* Adds a block to the list, unless it is NULL. Returns the block. */
 static void *add(void *block)
 {
     if (block == NULL)
@@ -37,7 +37,8 @@ static void *add(void *block)
     return block;
 }
 
-/* The newest blocks are freed first in most cases. Ignores blocks of libraries, and NULL. */
+/* Removes a block from the list. Starts with the newest blocks, which are usually freed first.
+   Ignores NULL, and blocks that libraries have allocated. */
 static void drop(const void *block)
 {
     size_t i;
@@ -60,8 +61,8 @@ void *__wrap_calloc(size_t number, size_t size)
     return add(__real_calloc(number, size));
 }
 
-/* Drops the block first: another thread may get its memory as soon as it is freed. No caller passes
-   the size 0. */
+/* Drops the block first: another thread may get its memory as soon as it is freed. With a size of
+   0, which no caller passes, NULL would not mean failure. */
 void *__wrap_realloc(void *block, size_t size)
 {
     void *moved;

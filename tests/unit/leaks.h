@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 /*
- * Counts the memory blocks that the program has allocated and not freed. The program is linked with
- * --wrap for malloc, calloc, realloc, strdup, strndup and free. Blocks that libraries allocate, as
- * asprintf(3) does, are not counted.
+ * Returns the number of memory blocks that the program has allocated and not freed. The program
+ * must be linked with --wrap for malloc, calloc, realloc, strdup, strndup and free. Blocks that
+ * shared libraries allocate, as asprintf(3) does, are not counted. Thread-safe.
  */
 size_t leaks_count(void);
 

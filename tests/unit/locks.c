@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every test checks that a thread holds the mutexes that it unlocks, in libraries as well. So a
- * lock that was forgotten shows at once, not only in a race. A child of fork(2) does not hold the
- * mutexes of its parent: it must not unlock them.
+ * Replaces pthread_mutex_unlock(3) in every unit test, also for libraries: aborts if the calling
+ * thread does not hold the mutex. A missing lock thus fails the test in each run, not only in a
+ * race. A child of fork(2) does not hold its parent's mutexes, so it must not unlock them.
  */
 #include <dlfcn.h>
 #include <pthread.h>

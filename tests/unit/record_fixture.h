@@ -2,8 +2,8 @@
 #ifndef RECORD_FIXTURE_H
 #define RECORD_FIXTURE_H
 
-/* Nodes that share a record of pointers: several open records of one process, whose locks exclude
-   each other. */
+/* Nodes that share a record of pointers. Each opens the record itself, so that the locks of nodes
+   exclude each other within one process. */
 
 #include <fcntl.h>
 
@@ -40,7 +40,7 @@ static inline int remove_folder(void **state)
     return rmdir(folder);
 }
 
-/* A node of a mount whose identity is that byte. */
+/* Initializes a node of the mount whose identity is the byte mount. */
 static inline void begin_node(struct node *node, int number, uint8_t mount)
 {
     memset(node, 0, sizeof(*node));

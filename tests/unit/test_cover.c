@@ -341,8 +341,8 @@ TEST(nothing_at_all)
     assert_int_equal(result.period, 0);
 }
 
-/* A tile of 2^61 bytes, which are all at the same place. */
-TEST(too_many_bytes_at_one_place)
+/* A tile selects one byte of the file 2^61 times. */
+TEST(too_many_bytes_at_one_place_overflow)
 {
     struct vs_view *view =
         view_from(0, NULL,

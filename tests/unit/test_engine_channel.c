@@ -94,7 +94,7 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
     carry(*state, &ready);
 }
 
-/* Control data other than descriptors do not disturb. */
+/* SCM_CREDENTIALS arrive as ancillary data, as descriptors do. */
 TEST(credentials_are_ignored, set_up, tear_down)
 {
     struct pair *pair = *state;
@@ -242,8 +242,8 @@ TEST(lists_of_any_length_arrive, set_up, tear_down)
         carry_lists(*state, counts[i]);
 }
 
-/* Whatever is sent arrives, also the longest message. */
-TEST(long_messages_arrive, set_up, tear_down)
+/* Lengthens a message until the channel refuses to send it. */
+TEST(messages_arrive_up_to_the_longest_one, set_up, tear_down)
 {
     struct pair *pair = *state;
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START, .start = {.count = 16}};

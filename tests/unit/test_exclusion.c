@@ -168,9 +168,10 @@ TEST(those_that_share_a_byte_wait_in_their_order, start, end)
     vs_view_unref(all);
 }
 
-/* One access has 60 runs of 8 bytes, each 64 bytes after the last, between few runs of the other.
-   The search through the many runs ends where their access ends. */
-TEST(many_runs_between_two_of_another_access, start, end)
+/* The first access has 60 runs of 8 bytes at a stride of 64. The second has two runs between those,
+   and a third one that equals the last of them or lies behind it. The search must not go past the
+   end of the first access, although its view has more runs. */
+TEST(many_runs_conflict_with_few_only_within_their_access, start, end)
 {
     struct vs_view *many = make_vector(0, 8, 64);
 

@@ -281,8 +281,9 @@ TEST(accesses_wait_for_whom_the_model_says)
 }
 
 /*
- * Views of a few bytes in each cell of 64 bytes, or in every 50th, so that one access has many runs
- * between two runs of the other. In the last kind, tiles lie within each other.
+ * Makes a view with 1 to 3 bytes in each cell of 64 bytes, in every second one, or in every 50th.
+ * An access to one view then has many runs between two runs of another. In kind 3, tiles
+ * interleave.
  */
 static struct vs_view *make_sparse(int kind)
 {
@@ -305,7 +306,8 @@ static bool contains_a_byte(const struct vs_map *map, int64_t position, int64_t 
     return false;
 }
 
-TEST(ranges_of_a_map_meet_another_map)
+/* With tiles that interleave, ranges may count as meeting although they share no byte. */
+TEST(ranges_meet_a_map_if_they_share_a_byte)
 {
     int met = 0, apart = 0;
 

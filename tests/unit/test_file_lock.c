@@ -226,7 +226,7 @@ TEST(a_filesystem_without_locks_is_told_apart, start, end)
     fcntl_error = EIO;
     fcntl_fails = 1;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
-    assert_int_equal(locks.kept, 1); /* all used the same file description */
+    assert_int_equal(locks.kept, 1); /* all calls used the same file description */
     fcntl_error = EINTR;
     fcntl_fails = 3;
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), 0);
@@ -248,12 +248,13 @@ TEST(a_file_for_reading_has_shared_locks_only, start, end)
     mpiio_file_locks_destroy(&reading);
 }
 
-/* With a base, locks lie between it and its double, and the bytes past that are one. */
+/* With a base, locks lie in [base, 2 * base). Bytes that would lie past that share the last one. */
 TEST(locks_lie_above_the_base)
 {
     const int64_t base = INT64_C(1) << 61;
     static const struct {
-        int64_t start, end, first, last; /* as asked for, and as held; relative to the base */
+        int64_t start, end;  /* the range that is requested */
+        int64_t first, last; /* the bytes that are locked, relative to the base */
     } ranges[] = {
         {0, 1, 0, 0},
         {10, 20, 10, 19},
@@ -288,8 +289,8 @@ TEST(locks_lie_above_the_base)
     close(file);
 }
 
-/* Standard input may be closed, so that the file is descriptor 0. */
-TEST(every_descriptor_has_locks)
+/* If the daemon is started without standard input, the file may be descriptor 0. */
+TEST(descriptor_0_can_be_locked)
 {
     struct mpiio_file_locks none, first;
     struct mpiio_lock lock;

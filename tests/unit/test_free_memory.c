@@ -60,7 +60,7 @@ TEST(the_least_of_what_is_there_and_allowed)
     assert_int_equal(fs_free_memory(root), 1024000);
 }
 
-/* Returns how many of the size bytes of memory, whole pages, are resident. */
+/* Returns how many bytes of memory, size bytes of whole pages, are resident. */
 static size_t resident(void *memory, size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
@@ -73,8 +73,8 @@ static size_t resident(void *memory, size_t size)
     return count * page;
 }
 
-/* A single reader uses a single buffer, and small reads take little memory. */
-TEST(read_buffers)
+/* Reads that follow each other use the same buffer. */
+TEST(read_buffers_are_reused_and_small_reads_take_little_memory)
 {
     const size_t size = 1 << 20;
     struct fs_read_buffers buffers;

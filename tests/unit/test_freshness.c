@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests when the pages of a file are dropped. The program is linked with --wrap for the clock, and
- * for the calls that write the pages back and drop them.
+ * Tests when the host's pages of a file are dropped. The program is linked with --wrap for the
+ * clock, and for the system calls that write pages back and drop them.
  */
 #include "slice_fixture.h"
 
@@ -35,11 +35,12 @@ int __wrap_posix_fadvise64(int fd, off_t displacement, off_t length, int advice)
     assert_int_equal(length, 0);
     assert_int_equal(advice, POSIX_FADV_DONTNEED);
     dropped++;
-    assert_int_equal(dropped, written); /* first they are written back */
+    assert_int_equal(dropped, written); /* dirty pages would not be dropped */
     return 0;
 }
 
-/* Changes the file in one of the ways that another host's write can be seen by. */
+/* Changes the file's state as another host's write does. Way 0 changes its size and times, others
+   change only its times. */
 static void change_file(int fd, int way)
 {
     struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000, .tv_nsec = way + 1}};
@@ -49,7 +50,7 @@ static void change_file(int fd, int way)
     assert_int_equal(futimens(fd, times), 0);
 }
 
-/* Returns true if the pages are dropped when the file is refreshed. */
+/* Refreshes the file. Returns true if its pages were dropped. */
 static bool drops(struct mpiio_freshness *freshness, int fd, enum mpiio_coherence coherence)
 {
     int before = dropped;
@@ -58,7 +59,7 @@ static bool drops(struct mpiio_freshness *freshness, int fd, enum mpiio_coherenc
     return dropped > before;
 }
 
-TEST(pages_are_dropped_until_a_state_is_old)
+TEST(pages_are_dropped_until_the_state_is_old)
 {
     struct mpiio_freshness freshness = {.lock = PTHREAD_MUTEX_INITIALIZER};
     int fd = make_file();
@@ -69,8 +70,8 @@ TEST(pages_are_dropped_until_a_state_is_old)
         now += MPIIO_FRESHNESS_AGE;
         assert_true(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
         now++;
-        assert_true(
-            drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN)); /* the first when it is old */
+        /* Once they were dropped while the state was old, they need not be dropped again. */
+        assert_true(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
         for (int i = 0; i < 3; i++, now += i * MPIIO_FRESHNESS_AGE)
             assert_false(drops(&freshness, fd, MPIIO_COHERENCE_CLOSE_TO_OPEN));
         assert_true(drops(&freshness, fd, MPIIO_COHERENCE_NONE));
@@ -78,7 +79,7 @@ TEST(pages_are_dropped_until_a_state_is_old)
     close(fd);
 }
 
-TEST(only_pages_of_several_hosts_are_dropped)
+TEST(pages_of_a_local_file_are_not_dropped)
 {
     static const enum mpiio_coherence kinds[] = {
         MPIIO_COHERENCE_LOCAL, MPIIO_COHERENCE_CLOSE_TO_OPEN, MPIIO_COHERENCE_NONE};
@@ -96,7 +97,7 @@ TEST(only_pages_of_several_hosts_are_dropped)
     close(fd);
 }
 
-TEST(a_file_without_a_state_is_an_error)
+TEST(an_error_of_statx_is_returned)
 {
     struct mpiio_freshness freshness = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

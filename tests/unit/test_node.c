@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tests the trees of loops that types are compiled to, their shapes, coverage and order in memory.
- * Random trees also exist as lists of all their bytes, with which each result is compared. Unlike
- * types of a spec, they may overlap, interleave and descend in every way.
+ * Tests the trees of loops that types are compiled to, and their shapes, coverage and order in
+ * memory. The results for random trees are compared with those of lists of all their bytes. Unlike
+ * the types of a spec, the trees may overlap, interleave and descend in every way.
  */
 
 #include "unit.h"
@@ -18,8 +18,8 @@
 #define ITEMS   4
 #define WINDOW  160
 
-/* A tree, and the displacements of its bytes and starts in typemap order. An etype has one start.
- */
+/* A tree, and the displacements of its bytes and starts in typemap order. Each etype has one
+   start. */
 struct sample {
     const struct vs_node *node;
     bool ascends; /* the parts of all etypes ascend */
@@ -42,8 +42,8 @@ static int64_t between(int64_t low, int64_t high)
     return low + below(high - low + 1);
 }
 
-/* Appends the bytes of child, moved by a distance. Returns false if they are too many or too far
-   away. */
+/* Appends the bytes and starts of child, displaced by distance. Returns false if there are too many
+   bytes, or if one is not within [-NEAR, NEAR). */
 static bool append(struct sample *sample, const struct sample *child, int64_t distance)
 {
     if (sample->size + child->size > BYTES)
@@ -86,7 +86,7 @@ static bool make_etype(struct sample *sample, const struct sample *child)
     return true;
 }
 
-/* Returns a stride for child: any, or one that puts instances next to each other. */
+/* Returns a stride for child: a random one, or one that makes instances adjacent. */
 static int64_t pick_stride(const struct vs_node *child)
 {
     int64_t strides[] = {between(-20, 20), between(0, 6), child->size, child->hi - child->lo,
@@ -145,7 +145,7 @@ static bool make_sequence(struct sample *sample, int number)
     return true;
 }
 
-/* Makes a tree of earlier ones. Returns false if it is too large. */
+/* Makes a tree from earlier ones. Returns false if it is too large. */
 static bool make_sample(int number)
 {
     struct sample *sample = &samples[number];
@@ -216,8 +216,8 @@ static void check_facts(const struct sample *sample)
     assert_int_equal(node->starts.grain, grain);
 }
 
-/* Checks the numbers of levels and of runs of a tree against those of its children. Adjacent bytes
-   are one run, whatever composes them. */
+/* Checks the depth and the number of runs of a tree against those of its children. Bytes that are
+   adjacent and in order must be one run, regardless of the nodes that compose them. */
 static void check_structure(const struct vs_node *node)
 {
     const struct vs_node *const *children = node->kind == VS_SEQ ? node->children : &node->child;
@@ -238,7 +238,8 @@ static void check_structure(const struct vs_node *node)
     assert_int_equal(node->runs, runs);
 }
 
-/* Checks the first position of a displacement, and the first one with a byte at or after it. */
+/* Checks the first position of a displacement, and the first position whose byte is at or after
+   it. */
 static void check_inverse(const struct sample *sample, int64_t displacement)
 {
     int64_t first = 0, bound = 0, steps = INT32_MAX;
@@ -253,7 +254,7 @@ static void check_inverse(const struct sample *sample, int64_t displacement)
                          first < sample->size ? first : -1);
 }
 
-TEST(nodes)
+TEST(nodes_match_their_lists_of_bytes)
 {
     for (int i = 0; i < SAMPLES; i++) {
         const struct sample *sample = &samples[i];
@@ -267,15 +268,15 @@ TEST(nodes)
     }
 }
 
-/* Marks how often each byte from the lowest one on is held, up to twice. */
-static void mark(const struct sample *sample, unsigned char *held)
+/* Counts how often the tree has each byte, from its lowest one on, up to twice. */
+static void count_bytes(const struct sample *sample, unsigned char *held)
 {
     memset(held, 0, 2 * NEAR);
     for (int64_t i = 0; i < sample->size; i++)
         held[sample->bytes[i] - sample->node->lo] += held[sample->bytes[i] - sample->node->lo] < 2;
 }
 
-TEST(shapes_of_nodes)
+TEST(shapes_match_their_lists_of_bytes)
 {
     unsigned char held[2 * NEAR];
 
@@ -289,7 +290,7 @@ TEST(shapes_of_nodes)
         assert_int_equal(shape->size, sample->size);
         assert_int_equal(shape->span, sample->node->hi - sample->node->lo);
         assert_true(shape->disjoint || !sample->node->disjoint);
-        mark(sample, held);
+        count_bytes(sample, held);
         for (int64_t k = -1; shape->disjoint && k <= shape->span; k++) {
             assert_int_equal(vs_shape_below(shape, k), before);
             assert_true(k < 0 || held[k] < 2);
@@ -299,9 +300,10 @@ TEST(shapes_of_nodes)
     }
 }
 
-/* Adds to the window what an item holds: `count` instances of the sample, stride apart. */
-static void hold(const struct vs_item *item, const struct sample *sample, int64_t count,
-                 int64_t stride, unsigned char *window)
+/* Counts the bytes that an item has in the window: those of count instances of the sample, stride
+   apart. */
+static void count_item(const struct vs_item *item, const struct sample *sample, int64_t count,
+                       int64_t stride, unsigned char *window)
 {
     for (int64_t i = 0; i < count; i++)
         for (int64_t k = 0; k < sample->size; k++) {
@@ -331,7 +333,7 @@ static struct tiles random_tiles(void)
     };
 }
 
-/* Makes an item of tiles, some of them outside the window, and marks it. */
+/* Makes an item of tiles, some of which may be outside the window, and counts its bytes. */
 static struct vs_item make_item(const struct tiles *tiles, unsigned char *window)
 {
     const struct vs_shape *tile = vs_shape_of_node(&shapes, tiles->sample->node);
@@ -344,11 +346,11 @@ static struct vs_item make_item(const struct tiles *tiles, unsigned char *window
         .twice = below(8) == 0,
     };
 
-    hold(&item, tiles->sample, item.count, tiles->stride, window);
+    count_item(&item, tiles->sample, item.count, tiles->stride, window);
     return item;
 }
 
-/* Checks that items are in order, and none of them equals another or is empty. */
+/* Checks that the items are sorted by lo, and that none is empty or equals another. */
 static void check_tidy(const struct vs_item *items, int64_t count)
 {
     for (int64_t i = 0; i < count; i++) {
@@ -365,8 +367,8 @@ static void check_tidy(const struct vs_item *items, int64_t count)
     }
 }
 
-/* More shapes than the table of shapes has buckets. Equal ones are found again. */
-TEST(shapes_of_runs)
+/* There are more shapes than the table has buckets. */
+TEST(equal_shapes_are_found_again)
 {
     const struct vs_shape *all[1001];
 
@@ -382,7 +384,7 @@ TEST(shapes_of_runs)
     }
 }
 
-TEST(covered_by_items)
+TEST(coverage_of_items_matches_counts_of_bytes)
 {
     for (int round = 0; round < UNIT_ROUNDS(20000); round++) {
         unsigned char window[WINDOW] = {0};
@@ -393,7 +395,7 @@ TEST(covered_by_items)
 
         for (int64_t i = 0; i < count; i++) {
             items[i] = make_item(&tiles, window);
-            if (below(2)) /* otherwise the next item differs only in its place */
+            if (below(2)) /* otherwise the next item may differ only in its origin */
                 tiles = random_tiles();
         }
         for (int64_t i = count; i < times * count; i++)
@@ -410,8 +412,8 @@ TEST(covered_by_items)
     }
 }
 
-/* Sums over the window must not overflow. */
-TEST(windows_that_are_too_long)
+/* Sums over such a window could overflow. */
+TEST(too_long_a_window_is_refused)
 {
     struct vs_tally tally = {0};
     struct vs_item item = {.shape = vs_shape_of_node(&shapes, samples[0].node),
@@ -420,7 +422,7 @@ TEST(windows_that_are_too_long)
     assert_int_equal(vs_cover_items(&item, 1, VS_COVER_STEPS, &tally), -EOVERFLOW);
 }
 
-/* Sets numbers to those of the etypes in the order of memory. Returns false if two overlap. */
+/* Lists the numbers of the etypes in the order of memory. Returns false if two overlap. */
 static bool sort_etypes(const struct sample *memory, int64_t etype_size, int64_t *numbers)
 {
     for (int64_t i = 0; i < memory->size; i++) {
@@ -436,7 +438,8 @@ static bool sort_etypes(const struct sample *memory, int64_t etype_size, int64_t
     return true;
 }
 
-/* Checks the order of two samples of the same size whose bytes are etypes. */
+/* Checks the order of etypes whose origins are the bytes of two samples of the same size. Returns
+   false if they have none, because etypes overlap in memory. */
 static bool check_order(const struct sample *file, const struct sample *memory)
 {
     int64_t in_file = between(1, 3), in_memory = between(1, 3), numbers[BYTES];
@@ -463,7 +466,7 @@ static bool check_order(const struct sample *file, const struct sample *memory)
     return true;
 }
 
-TEST(orders)
+TEST(orders_match_sorted_etypes)
 {
     int checked = 0, ordered = 0;
 
@@ -473,7 +476,7 @@ TEST(orders)
                 checked++;
                 ordered += check_order(&samples[i], &samples[k]);
             }
-    print_message("# %d of %d have an order\n", ordered, checked);
+    print_message("# %d of %d pairs have an order\n", ordered, checked);
     assert_true(ordered > 500 && ordered < checked);
 }
 

@@ -285,7 +285,7 @@ TEST(the_end)
     write_all(ordered, 0, 2, "2");
     write_all(ordered, 1, 3, "three");
     write_all(ordered, 0, 1, "1");
-    /* A contribution that is still open ends, in any view. */
+    /* Contributions that are still open are finished, too, in each view. */
     put(open_share(ordered, 1, 3), " four");
     looks_left = 2;
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);

@@ -154,7 +154,8 @@ TEST(test_a_reset_is_no_end)
     }
 }
 
-/* A queue holds the bytes that were put and not dropped, in order, however it moves them. */
+/* A queue keeps the bytes that were put and not dropped, in order, even if it moves them in memory.
+ */
 TEST(test_a_queue_keeps_its_bytes)
 {
     struct mpiio_queue queue = {0};

@@ -111,8 +111,8 @@ static void await_end(int fd)
     close(fd);
 }
 
-/* Asks node 0 to let a node join. Returns the error of the answer. Checks that the answer has this
-   name of node 0; "": that there is none. */
+/* Sends node 0 a request that node may join. Checks that the answer has node 0's name host, or that
+   there is no answer if host is empty. Returns the error of the handshake. */
 static int ask_to_join(int node, const char *host)
 {
     const struct mpiio_join join = {.purpose = MPIIO_PURPOSE_TREE,
@@ -230,7 +230,7 @@ static void test_refused_nodes_learn_why(void **state)
         assert_int_equal(start_node(&cluster, i, LONG_TIMEOUT), 0);
     for (int i = 0; i < NODES_MAX; i++)
         assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
-    /* All have joined. A late node does not replace one of them. */
+    /* All nodes have joined. A late node cannot replace one of them. */
     for (int i = 1; i < NODES_MAX; i++)
         assert_int_equal(ask_to_join(i, "host0"),
                          mpiio_tree_above(i, width()) != 0 ? -EINVAL : -ENOTCONN);
@@ -554,7 +554,7 @@ static int set_fanout(void **state)
     return 0;
 }
 
-/* Checks that the test has freed all memory. */
+/* Checks that the test has freed all memory that it allocated. */
 static int check_leaks(void **state)
 {
     assert_int_equal(leaks_count(), (size_t)*state);

@@ -15,9 +15,9 @@
 #define TIMEOUT 10000 /* ms: peer_timeout */
 #define SECOND  1e6   /* us, the unit of the world's clock */
 
-/* The events of a daemon. */
+/* The answers of a daemon, and the events that it got. */
 struct daemon {
-    int unmount; /* its answer to UNMOUNT; 1: it does not answer */
+    int unmount; /* the answer to UNMOUNT, 0 or a negative errno; 1: none */
     int unmounts, forced;
     uint64_t begun; /* the last epoch */
     int64_t lease;
@@ -120,7 +120,7 @@ static struct mpiio_peers_options make_options(int node)
     };
 }
 
-/* Processes all events before this second. */
+/* Processes all events before a time in seconds. */
 static void run_until(double second)
 {
     while (world_step(second * SECOND))
@@ -128,7 +128,7 @@ static void run_until(double second)
     world.now = second * SECOND;
 }
 
-/* Starts nodes, and runs them until this second. */
+/* Starts nodes, runs them until a time in seconds, and checks that all have joined. */
 static void begin_world(int nodes, int fanout, double second)
 {
     memset(daemons, 0, sizeof(daemons));
@@ -143,7 +143,8 @@ static void begin_world(int nodes, int fanout, double second)
     }
 }
 
-/* Checks that a node has degraded because of dead. */
+/* Checks that a node has degraded because the node dead has failed, and for the reason why unless
+   that is NULL. */
 static void check_degraded(int node, int dead, const char *why)
 {
     char host[16];
@@ -165,7 +166,7 @@ static void lose_engine(int node, uint64_t argument)
     assert_int_equal(mpiio_peers_engine_lost(world.node[node].peers, why), 0);
 }
 
-/* Nodes 2 and 3 of a tree fall silent in turn, and then node 1's engine is killed. */
+/* Silences node 2 at 3 s, node 3 at 4 s, and loses node 1's engine some seconds after 3 s. */
 static void lose_after_silence(double seconds)
 {
     begin_world(4, 3, 3);
@@ -220,8 +221,8 @@ TEST(test_the_reason_does_not_count_a_pause)
     world_free();
 }
 
-/* All nodes get the reason as it is, and a line of it. */
-TEST(test_the_reason_is_text)
+/* The reason is no format string. Its line break is replaced. */
+TEST(test_all_nodes_get_the_reason_as_one_line)
 {
     struct mpiio_peers_status status;
     struct mpiio_peer_status peer;
@@ -235,26 +236,26 @@ TEST(test_the_reason_is_text)
         assert_int_equal(status.dead, 2);
         assert_string_equal(status.why, daemons[i].why);
     }
-    /* Once all are alone, no connection is left. */
+    /* Once all nodes are alone, no connection is left. */
     run_until(6);
     for (int i = 0; i < 4; i++) {
         assert_true(daemons[i].alone);
-        world.current = i; /* whose clock it is */
+        world.current = i; /* the node whose clock is read */
         for (int k = 0; mpiio_peers_peer(world.node[i].peers, k, &peer) == 0; k++)
             assert_string_equal(peer.state, "closed");
     }
     world_free();
 }
 
-/* Memory for frames that a node sends to itself is exhausted. */
+/* A node has no memory for frames to itself. */
 
 static void lose_frames(int node, uint64_t argument)
 {
     world.node[node].peers->inbox_failed = true;
 }
 
-/* The node can only leave. All nodes learn of it. Node 0 confirms to itself that its engine has
-   ended, and others wait for a node that cannot do that. */
+/* The node leaves, and all nodes learn why. Node 0 can still confirm to itself that its engine has
+   ended. If another node cannot confirm it, the others wait until they may go on without that. */
 TEST(test_a_node_without_memory_leaves)
 {
     for (int lacking = 0; lacking < 3; lacking++) {
@@ -269,9 +270,10 @@ TEST(test_a_node_without_memory_leaves)
     }
 }
 
-/* A peer that does not receive what it is sent. */
+/* A peer does not receive. */
 
-static int full_node; /* its next message fills the queue to node 0's or 1's peer */
+/* The node whose queue to its peer is full after its next message. -1: none. */
+static int full_node;
 
 static void fill_queue(int node)
 {
@@ -283,8 +285,8 @@ static void fill_queue(int node)
     (node == 0 ? peers->peer[1] : peers->above)->link.error = -ENOBUFS;
 }
 
-/* A heartbeat that cannot be sent is noticed in the same turn. */
-TEST(test_a_peer_that_does_not_receive)
+/* The node detects it in the same turn of the loop. */
+TEST(test_a_peer_whose_queue_is_full_is_declared_failed)
 {
     for (int node = 0; node < 2; node++) {
         begin_world(2, 2, 3);
@@ -299,23 +301,23 @@ TEST(test_a_peer_that_does_not_receive)
 
 /* Leases. */
 
-/* Each node gets and answers a heartbeat each second. The lease that it grants lasts for 3/4 of
-   peer_timeout from then on, however far from node 0 the node is. */
-TEST(test_leases_are_fresh_everywhere)
+/* Each node answers a heartbeat each second. A lease lasts for 3/4 of peer_timeout after the
+   heartbeat, whatever the node's distance from node 0. */
+TEST(test_all_nodes_have_fresh_leases)
 {
     begin_world(NODES, 1, 3);
     for (int tenth = 30; tenth < 100; tenth++) {
         run_until(tenth / 10.0);
         for (int i = 0; i < NODES; i++) {
-            world.current = i; /* whose clock it is */
+            world.current = i; /* the node whose clock is read */
             assert_true(daemons[i].lease - mpiio_lease_clock() > TIMEOUT / 4 * 3 - 2100);
         }
     }
     world_free();
 }
 
-/* Nodes that have degraded promise nothing, although they still hear each other. */
-TEST(test_degraded_nodes_promise_nothing)
+/* They still receive each other's messages. */
+TEST(test_degraded_nodes_grant_no_leases)
 {
     int64_t given[3];
 
@@ -336,6 +338,7 @@ TEST(test_degraded_nodes_promise_nothing)
     world_free();
 }
 
+/* Makes a node receive peer 1's answer to the heartbeat with that number. */
 static void echo(int node, uint64_t number)
 {
     const struct mpiio_peer_frame frame = {.type = MPIIO_BEAT, .number = 1, .echo = number};
@@ -345,8 +348,7 @@ static void echo(int node, uint64_t number)
     mpiio_turn_hear(world.node[node].peers, peer);
 }
 
-/* Only an answer to the last heartbeat counts as one. */
-TEST(test_an_answer_is_to_the_last_heartbeat)
+TEST(test_only_an_answer_to_the_last_heartbeat_counts)
 {
     struct mpiio_peers *peers;
     uint64_t now;
@@ -358,7 +360,7 @@ TEST(test_an_answer_is_to_the_last_heartbeat)
     assert_int_equal(peers->beats_awaited, 1);
     world.current = 0;
     now = (uint64_t)mpiio_lease_clock();
-    world_call(0, 5.5 * SECOND, echo, now - 1001); /* of the heartbeat before */
+    world_call(0, 5.5 * SECOND, echo, now - 1001); /* to the heartbeat before */
     run_until(5.51);
     assert_int_equal(peers->beats_awaited, 1);
     world_call(0, 5.51 * SECOND, echo, now);
@@ -369,7 +371,7 @@ TEST(test_an_answer_is_to_the_last_heartbeat)
 
 /* Requests to unmount. */
 
-/* Requests it without waiting for the result. */
+/* Requests an unmount of all nodes, without waiting for the result. */
 static void unmount_all(int node, uint64_t force)
 {
     char *unsaved;
@@ -383,7 +385,7 @@ static void report_unmounted(int node, uint64_t argument)
     assert_int_equal(mpiio_peers_unmounted(world.node[node].peers, 0, NULL), 0);
 }
 
-/* Nodes 0, 1 and 4 are in use, and node 5 does not answer. */
+/* Requests an unmount while nodes 0, 1 and 4 are busy and node 5 does not answer. */
 static void begin_unmounting(void)
 {
     begin_world(NODES, 2, 1);
@@ -393,13 +395,13 @@ static void begin_unmounting(void)
     run_until(2);
 }
 
+/* Checks how many requests have reached a node, and how many of them with force. */
 static void check_requests(int node, int unmounts, int forced)
 {
     assert_int_equal(daemons[node].unmounts, unmounts);
     assert_int_equal(daemons[node].forced, forced);
 }
 
-/* A later request with force reaches the node that has not answered, and no other. */
 TEST(test_force_reaches_only_nodes_that_have_not_answered)
 {
     begin_unmounting();
@@ -411,7 +413,7 @@ TEST(test_force_reaches_only_nodes_that_have_not_answered)
         for (int i = 0; i < NODES; i++)
             check_requests(i, 1 + (i == 5 && second > 2), i == 5 && second > 2);
     }
-    /* Once it has answered, the next request reaches all nodes that are still mounted. */
+    /* Once node 5 has answered, the next request reaches all nodes that are still mounted. */
     world_call(5, 6 * SECOND, report_unmounted, 0);
     daemons[0].unmount = daemons[1].unmount = 0;
     world_call(3, 7 * SECOND, unmount_all, false);
@@ -428,9 +430,10 @@ TEST(test_force_reaches_only_nodes_that_have_not_answered)
     world_free();
 }
 
-/* Frames that break the protocol. */
+/* Several frames arrive at once. */
 
-/* Sends a heartbeat, an invalid frame, and a heartbeat again, which arrive at once. */
+/* Sends a heartbeat, an invalid frame, and another heartbeat, to a peer, or with argument 0 to the
+   node above. */
 static void send_invalid(int node, uint64_t argument)
 {
     struct mpiio_peers *peers = world.node[node].peers;
@@ -447,7 +450,24 @@ static void send_invalid(int node, uint64_t argument)
     mpiio_queue_free(&queue);
 }
 
-/* Sends an epoch, and with argument DEGRADED right behind it, to node 1, or to the node itself. */
+/* The valid frame behind the invalid one must not hide it. */
+TEST(test_an_invalid_frame_among_others_is_an_error)
+{
+    begin_world(3, 2, 3);
+    world_call(1, 3 * SECOND, send_invalid, 0); /* to node 0 */
+    run_until(3.1);
+    for (int i = 0; i < 3; i += 2)
+        check_degraded(i, 1, "it sent an invalid message");
+    world_free();
+
+    begin_world(3, 2, 3);
+    world_call(0, 3 * SECOND, send_invalid, 1); /* to node 1 */
+    run_until(3.1);
+    check_degraded(1, 0, "it sent an invalid message");
+    world_free();
+}
+
+/* Sends EPOCH to peer 1, and DEGRADED right behind it if argument is not 0. */
 static void send_epoch(int node, uint64_t argument)
 {
     const struct mpiio_peer_frame epoch = {.type = MPIIO_EPOCH, .number = 1};
@@ -464,8 +484,8 @@ static void send_epoch(int node, uint64_t argument)
     mpiio_queue_free(&queue);
 }
 
-/* A node that was stopped reads both at once. */
-TEST(test_an_epoch_does_not_begin_before_degrading)
+/* A node that was stopped may read both frames at once. */
+TEST(test_an_epoch_does_not_begin_if_degraded_follows)
 {
     for (int degrades = 0; degrades < 2; degrades++) {
         begin_world(3, 2, 3);
@@ -481,7 +501,7 @@ TEST(test_an_epoch_does_not_begin_before_degrading)
 
 /* Creation. */
 
-/* Peers that were never connected close no descriptor that they have not opened. */
+/* A peer that was never connected must not close descriptor 0. */
 TEST(test_peers_close_only_their_own_descriptors)
 {
     int null = open("/dev/null", O_RDWR), saved = dup(STDIN_FILENO);
@@ -498,8 +518,7 @@ TEST(test_peers_close_only_their_own_descriptors)
     close(null);
 }
 
-/* Without a name of its own, a node has the machine's. */
-TEST(test_the_host_is_the_machine)
+TEST(test_the_host_defaults_to_the_machines_name)
 {
     struct mpiio_peers_options options;
     struct mpiio_peers *peers;
@@ -513,21 +532,4 @@ TEST(test_the_host_is_the_machine)
     assert_string_equal(peers->host, machine[0] != '\0' ? machine : "?");
     mpiio_roster_free(peers);
     world.nodes = 0;
-}
-
-/* A valid frame behind the invalid one does not hide it. */
-TEST(test_an_invalid_frame_among_others_is_an_error)
-{
-    begin_world(3, 2, 3);
-    world_call(1, 3 * SECOND, send_invalid, 0); /* to node 0 */
-    run_until(3.1);
-    for (int i = 0; i < 3; i += 2)
-        check_degraded(i, 1, "it sent an invalid message");
-    world_free();
-
-    begin_world(3, 2, 3);
-    world_call(0, 3 * SECOND, send_invalid, 1); /* to node 1 */
-    run_until(3.1);
-    check_degraded(1, 0, "it sent an invalid message");
-    world_free();
 }

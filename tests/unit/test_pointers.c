@@ -115,7 +115,7 @@ static void tell_turn(void *number, size_t view, uint64_t turn, bool own)
     mpiio_ordered_turn(ordered[(intptr_t)number], view, turn, own);
 }
 
-/* The lines of the log, of all nodes. */
+/* The number of lines that all nodes have logged, and the last of them. */
 static _Atomic int lines;
 static char last_line[256];
 
@@ -425,8 +425,8 @@ TEST(a_lock_that_is_not_released_in_time)
     locked_calls = NULL;
 }
 
-/* Programs see the reason only of failures that they may be able to mend. */
-TEST(errors_of_the_record)
+/* Other failures of the record are EIO, and the log has the reason. */
+TEST(programs_get_errors_that_their_users_can_fix)
 {
     static const int shown[] = {-EACCES, -EROFS, -ENOSPC, -ENOMEM},
                      hidden[] = {-EPERM, -EBUSY, -ESTALE, -EIO};

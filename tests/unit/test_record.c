@@ -48,7 +48,7 @@ TEST(nodes_see_each_others_entries)
         assert_int_equal(take(&nodes[i % NODES], 1), i);
     assert_int_equal(fstatat(folder_fd, ".f.mpiio-pointers", &st, 0), 0);
     assert_int_equal(st.st_mode, S_IFREG | 0640);
-    /* The next entries need no space on the disk. */
+    /* Space for further entries is allocated in advance. */
     assert_true(st.st_size > nodes[0].record.at + 1000 * 40);
     assert_int_equal(mpiio_record_lock(&nodes[0].record, false), 0);
     assert_int_equal(take(&nodes[1], 1), -ETIMEDOUT);
@@ -200,7 +200,7 @@ TEST(a_record_that_was_removed_stays_in_use)
     end_all(nodes);
 }
 
-TEST(a_read_fails)
+TEST(a_failed_read_returns_the_error)
 {
     const struct mpiio_record record = {.fd = -1};
     uint8_t byte;
@@ -208,7 +208,7 @@ TEST(a_read_fails)
     assert_int_equal(mpiio_record_pread(&record, &byte, 1, 0), -EBADF);
 }
 
-/* Only the node that creates records makes one of an empty file. */
+/* Only a node that may create the record makes one of an empty file. */
 TEST(an_empty_file_is_no_record)
 {
     struct node nodes[NODES];

@@ -376,7 +376,7 @@ TEST(test_open)
     mpiio_slice_free(NULL);
 }
 
-TEST(test_reading_ends_or_fails)
+TEST(test_a_read_ends_at_the_end_of_the_file_or_fails)
 {
     struct mpiio_counters done = {0};
     int fd = make_file();
@@ -391,14 +391,14 @@ TEST(test_reading_ends_or_fails)
     close(fd);
 }
 
-TEST(test_space_of_the_filesystem)
+TEST(test_statfs_returns_the_space_of_the_filesystem)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store(fd);
     struct statvfs st, expected;
 
     assert_int_equal(fstatvfs(fd, &expected), 0);
-    errno = EIO; /* of an earlier call */
+    errno = EIO; /* left by an earlier call */
     assert_int_equal(mpiio_store_statfs(store, &st), 0);
     assert_int_equal(st.f_blocks, expected.f_blocks);
     assert_int_equal(st.f_frsize, expected.f_frsize);
@@ -434,7 +434,7 @@ TEST(test_columns_over_windows)
 
     assert_int_equal(mpiio_slice_read(slice, got, sizeof(got), 0), sizeof(got));
     assert_memory_equal(got, want, sizeof(want));
-    /* Only the row that crosses the windows' edge is read by calls. */
+    /* Only the row that crosses the edge between windows is read by system calls. */
     mpiio_store_counters(store, &counters);
     assert_int_equal(counters.store_reads, COLUMNS);
     assert_int_equal(counters.store_map_bytes, sizeof(got) - COLUMNS * 8);

@@ -11,7 +11,7 @@
 
 #define MOST  3000
 #define NODES 4
-#define SELF  1 /* the node whose state it is */
+#define SELF  1 /* the node whose state is tested */
 
 struct share {
     uint64_t number;
@@ -72,7 +72,7 @@ static void model_settle(struct model *model)
         model->turn++;
 }
 
-/* Returns the number of turns until the next one of SELF, or UINT64_MAX. */
+/* Returns the number of turns until the next one of SELF, or UINT64_MAX if it has none. */
 static uint64_t model_distance(const struct model *model)
 {
     uint64_t least = UINT64_MAX;

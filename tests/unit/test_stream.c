@@ -126,7 +126,7 @@ TEST(records_are_whole)
     mpiio_stream_free(source);
 }
 
-/* Writes the records from number first on, a READERS-th of all, some in each call. */
+/* Writes RECORDS / READERS records, from number data on, several in each call. */
 static void *write_records(void *data)
 {
     struct mpiio_stream *out = open_stream(true);
@@ -136,7 +136,7 @@ static void *write_records(void *data)
     for (; first < end; first += count) {
         struct mpiio_stream_waiter waiter = {0};
 
-        count = end - first < 500 ? end - first : 1 + first % 500; /* up to more than PIPE_BUF */
+        count = end - first < 500 ? end - first : 1 + first % 500; /* some calls exceed PIPE_BUF */
         for (unsigned i = 0; i < count; i++)
             fill(bytes + i * ETYPE, first + i);
         if (mpiio_stream_write(out, bytes, count * ETYPE, &waiter) != (ssize_t)(count * ETYPE))
@@ -145,8 +145,8 @@ static void *write_records(void *data)
     return out;
 }
 
-/* Records of several writers arrive whole, and each once. */
-TEST(records_are_written)
+/* Each record arrives once. */
+TEST(records_of_several_writers_are_whole)
 {
     char record[ETYPE], wanted[ETYPE];
     pthread_t writers[READERS];
@@ -183,7 +183,7 @@ struct parts {
     size_t first;
 };
 
-/* Writes a record and the first part of it, and the rest when a reader has read that. */
+/* Writes a record twice. The last part of the second follows once all bytes before it are read. */
 static void *write_parts(void *data)
 {
     const struct parts *parts = data;
@@ -201,7 +201,7 @@ static void *write_parts(void *data)
     return NULL;
 }
 
-TEST(etypes_arrive_in_parts)
+TEST(etypes_that_arrive_in_parts_are_read_whole)
 {
     struct mpiio_stream *in = open_stream(false);
     char record[ETYPE], got[2 * ETYPE];
@@ -225,7 +225,7 @@ TEST(etypes_arrive_in_parts)
     mpiio_stream_free(in);
 }
 
-TEST(no_descriptors_are_left)
+TEST(a_read_fails_if_no_descriptor_is_left)
 {
     struct mpiio_stream *in = open_stream(false);
     struct mpiio_stream_waiter waiter = {0};

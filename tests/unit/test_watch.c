@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests the failure detection of nodes that wait for a turn. Node 0 has the first contribution in
- * each view, and node 1 waits. Nothing depends on the speed of the machine: a silent node is not
- * passed over before its time, and is passed over some time later.
+ * each view, and node 1 waits. The tests do not depend on the speed of the machine: a silent node
+ * must not be skipped too early, and must be skipped at any time after that.
  */
 
 #include "record_fixture.h"
@@ -12,7 +12,7 @@
 #define TIMEOUT 400 /* ms */
 #define SILENCE (2 * TIMEOUT)
 
-/* The reports of the watch. */
+/* The reports that the watch has made. */
 static int drops[VIEWS];
 static int64_t dropped_at;
 static bool had_exited;
@@ -30,6 +30,7 @@ static void note_drop(void *data, size_t view, uint64_t share, int number, bool 
     had_exited = exited;
 }
 
+/* Applies a request of a node, and adds its entry to the record. Returns the result. */
 static uint64_t request(struct node *node, enum mpiio_request_kind kind, size_t view, int64_t value)
 {
     struct mpiio_request request = {
@@ -44,7 +45,7 @@ static uint64_t request(struct node *node, enum mpiio_request_kind kind, size_t 
     return (uint64_t)request.result;
 }
 
-/* Node 0 opens contribution 0 of each view, and node 1 number 1. Node 1's watch is returned. */
+/* Opens contributions 0, of node 0, and 1, of node 1, in each view. Returns node 1's watch. */
 static struct mpiio_watch begin_watch(struct node nodes[NODES], bool reports)
 {
     struct mpiio_watch watch = {.record = &nodes[1].record,
@@ -69,7 +70,7 @@ static void pause_shortly(void)
     nanosleep(&pause, NULL);
 }
 
-/* Node 1 looks until it is its turn in all views. */
+/* Calls node 1's watch until it is node 1's turn in all views. */
 static void look_until_turn(struct node nodes[NODES], struct mpiio_watch *watch)
 {
     for (size_t view = 0; view < VIEWS; view++) {
@@ -87,7 +88,7 @@ static void end_watch(struct node nodes[NODES], struct mpiio_watch *watch)
     end_all(nodes);
 }
 
-TEST(a_silent_node_is_passed_over)
+TEST(a_silent_node_is_skipped)
 {
     for (int reports = 0; reports < 2; reports++) {
         struct node nodes[NODES];
@@ -99,7 +100,7 @@ TEST(a_silent_node_is_passed_over)
         for (size_t view = 0; view < VIEWS; view++)
             assert_int_equal(drops[view], reports);
         assert_true(reports == 0 || (dropped_at - begin > SILENCE && !had_exited));
-        /* Others learn it from the record. */
+        /* Other nodes read the new turn from the record. */
         assert_int_equal(mpiio_record_lock(&nodes[2].record, false), 0);
         assert_int_equal(mpiio_record_read(&nodes[2].record, &nodes[2].state), 0);
         mpiio_record_unlock(&nodes[2].record);
@@ -108,7 +109,7 @@ TEST(a_silent_node_is_passed_over)
     }
 }
 
-TEST(a_node_that_has_exited_is_passed_over_at_once)
+TEST(a_node_that_has_exited_is_skipped_at_once)
 {
     struct node nodes[NODES];
     struct mpiio_watch watch = begin_watch(nodes, true);
@@ -123,7 +124,7 @@ TEST(a_node_that_has_exited_is_passed_over_at_once)
     end_watch(nodes, &watch);
 }
 
-TEST(a_node_that_beats_is_waited_for)
+TEST(a_node_that_sends_heartbeats_is_not_skipped)
 {
     struct node nodes[NODES];
     struct mpiio_watch watch = begin_watch(nodes, true);
@@ -136,13 +137,13 @@ TEST(a_node_that_beats_is_waited_for)
     }
     assert_int_equal(nodes[1].state.turns.view[0].turn, 0);
     assert_int_equal(drops[0] + drops[1], 0);
-    /* It beats as well. */
+    /* The node that waits sends heartbeats, too. */
     assert_true(mpiio_record_beats(&nodes[0].record, 1) > before);
     end_watch(nodes, &watch);
 }
 
-/* The contribution that was waited for has ended, and its node is silent with a later one. */
-TEST(a_contribution_that_has_ended_is_not_passed_over)
+/* Node 0 has finished its contribution at the turn, and is silent while a later one is open. */
+TEST(a_finished_contribution_is_not_skipped)
 {
     struct node nodes[NODES];
     struct mpiio_watch watch = begin_watch(nodes, true);
@@ -157,8 +158,8 @@ TEST(a_contribution_that_has_ended_is_not_passed_over)
     end_watch(nodes, &watch);
 }
 
-/* At the end a node waits also for contributions behind missing ranks; before, it does not. */
-TEST(contributions_behind_missing_ranks)
+/* A rank is missing if it has opened no contribution in a round. */
+TEST(contributions_behind_missing_ranks_are_awaited_only_at_the_end)
 {
     struct node nodes[NODES];
     struct mpiio_watch watch = begin_watch(nodes, true);

@@ -298,7 +298,7 @@ TEST(test_faults_are_counted)
     mpiio_windows_destroy(&windows);
 }
 
-/* Returns true if the process's page table has the page of an address. */
+/* Returns true if the page of an address is present in the process's page table. */
 static bool is_mapped(int pagemap, const char *address)
 {
     uint64_t entry;
@@ -309,8 +309,9 @@ static bool is_mapped(int pagemap, const char *address)
     return entry >> 63;
 }
 
-/* Detaches the second half of the first of three windows, the next one, and half of the last. */
-TEST(test_pages_are_detached)
+/* Detaches the second half of the first of three windows, the second window, and the first half of
+   the third. */
+TEST(test_pages_in_a_range_are_detached)
 {
     int fd = make_file(), pagemap = open("/proc/self/pagemap", O_RDONLY);
     struct mpiio_window *window[3];
@@ -341,8 +342,8 @@ TEST(test_pages_are_detached)
     close(fd);
 }
 
-/* Each part of a window is in the page cache or not, regardless of others. */
-TEST(test_parts_in_the_page_cache)
+/* Every third part of a window was written, and is in the page cache. The others are not. */
+TEST(test_only_written_parts_are_cached)
 {
     enum { PARTS = MPIIO_WINDOW_SIZE / MPIIO_WINDOW_PART };
     int fd = make_file();

@@ -388,8 +388,7 @@ TEST(test_holes_stay)
     model_end(model);
 }
 
-/* No operation that works with an outdated size truncates the file. */
-/* Without fallocate, the last byte is written, but only after the end of the file. */
+/* Growing writes the last byte instead, but only if the file ends before it. */
 TEST(test_growing_without_fallocate)
 {
     static const int errors[] = {EOPNOTSUPP, ENOSYS, ENODEV};
@@ -417,6 +416,7 @@ TEST(test_growing_without_fallocate)
     }
 }
 
+/* No operation that works with an outdated size truncates the file. */
 TEST(test_growing_never_cuts)
 {
     static unsigned char bytes[4096];

@@ -86,8 +86,8 @@ TEST(test_blocks_that_all_have_filled)
     free(bytes);
 }
 
-/* A sync detaches the pages of all windows that were stored to, the first bytes included. */
-TEST(test_a_sync_detaches_pages)
+/* The slice stores to the first window of the file. */
+TEST(test_a_sync_detaches_pages_that_were_stored_to)
 {
     int fd = make_file(), stored = 0;
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
@@ -106,8 +106,9 @@ TEST(test_a_sync_detaches_pages)
     close_all(slice, store, fd);
 }
 
-/* One write fills two blocks and half of a third; then ranges of an image fill that one. */
-TEST(test_writes_over_several_blocks)
+/* One write fills blocks 1 and 2 and half of block 3. write_ranges then fills the rest of block 3,
+   except for small gaps. */
+TEST(test_a_write_can_fill_several_blocks)
 {
     enum { RANGES = 16, LENGTH = BLOCK / 2 / RANGES };
     int fd = make_file();
@@ -149,7 +150,7 @@ TEST(test_blocks_that_are_not_full)
     for (int64_t i = 1; i <= MPIIO_WRITE_BEHIND_COUNT; i++)
         mpiio_write_behind_wrote(&behind, i * BLOCK, i * BLOCK + BLOCK / 2, BLOCK / 2);
     mpiio_write_behind_wrote(&behind, 0, BLOCK, BLOCK / 2);
-    /* Writing nothing replaces no block. */
+    /* A write of no bytes replaces no block. */
     mpiio_write_behind_wrote(&behind, (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK,
                              (4 + MPIIO_WRITE_BEHIND_COUNT) * BLOCK + 1, 0);
     mpiio_write_behind_wrote(&behind, 4 * BLOCK + BLOCK / 2, 5 * BLOCK, BLOCK / 2);
