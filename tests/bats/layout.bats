@@ -96,7 +96,7 @@ viewspec/members: viewspec viewspec/base viewspec/text
 viewspec/export: viewspec viewspec/base viewspec/text viewspec/map viewspec/types
 viewspec: viewspec/base viewspec/text viewspec/map viewspec/types viewspec/members viewspec/export
 src/core/base: viewspec/base/line.h
-src/core/file: src/core/base src/core/counters.h viewspec
+src/core/file: src/core/base src/core/counters.h viewspec viewspec/base/integer.h
 src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
 src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
