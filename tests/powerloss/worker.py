@@ -88,7 +88,7 @@ class Worker:
         self.say("a", self.number)
 
     def attempt(self, index, step, *arguments):
-        """Does a step. Gives up the slice if its daemon has exited."""
+        """Does a step. Gives up the slice if its daemon has exited, and perhaps its mount is gone."""
         try:
             step(*arguments)
         except OSError as error:
@@ -96,7 +96,8 @@ class Worker:
             # mapped.
             if error.errno in (errno.EPERM, errno.ENODEV):
                 return
-            if error.errno not in DEAD:
+            detached = not os.path.ismount(os.path.dirname(self.slices[index].path))
+            if error.errno not in DEAD and not (error.errno == errno.ENOENT and detached):
                 raise
             self.slices[index].alive = False
 
