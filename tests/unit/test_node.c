@@ -384,6 +384,25 @@ TEST(equal_shapes_are_found_again)
     }
 }
 
+/* Two sequences whose parts have the same shapes at the same places, one of them out of order. */
+TEST(shapes_differ_if_only_one_is_disjoint)
+{
+    const struct vs_node *byte = vs_node_run(&arena, 1);
+    const struct vs_node *loops[] = {
+        vs_node_loop(&arena, 2, 4, byte),
+        vs_node_shift(&arena, vs_node_loop(&arena, 2, -4, byte), 4),
+    };
+
+    for (int i = 0; i < 2; i++) {
+        const struct vs_node *parts[] = {loops[i],
+                                         vs_node_shift(&arena, vs_node_run(&arena, 3), 10)};
+        const struct vs_node *node = vs_node_seq(&arena, 2, parts);
+
+        assert_int_equal(node->disjoint, i == 0);
+        assert_int_equal(vs_shape_of_node(&shapes, node)->disjoint, i == 0);
+    }
+}
+
 TEST(coverage_of_items_matches_counts_of_bytes)
 {
     for (int round = 0; round < UNIT_ROUNDS(20000); round++) {
