@@ -62,6 +62,18 @@ int run_raise(int fd)
     return high;
 }
 
+void run_reserve(void)
+{
+    int error = errno, fd;
+
+    if (run_own_most() > 0) {
+        fd = run_raise(RUN_NEXT(open)("/", O_PATH | O_CLOEXEC));
+        run_lower(fd);
+        RUN_NEXT(close)(fd);
+    }
+    errno = error;
+}
+
 void run_lower(int fd)
 {
     if ((unsigned)fd < TABLE)

@@ -115,6 +115,15 @@ int run_own_most(void);
  */
 int run_raise(int fd);
 
+/*
+ * Enlarges the kernel's table of descriptors for own ones: 8 bytes for each number, at most
+ * 512 KiB. Call it at the start of the program. If a process has several threads, the kernel waits
+ * for an RCU grace period, 10 to 25 ms, when it enlarges the table. That happens in the first open
+ * of a slice if the program has raised its limit, or in a child by fork(2), whose table is small
+ * again.
+ */
+void run_reserve(void);
+
 /* Records that a raised descriptor is about to be closed. */
 void run_lower(int fd);
 

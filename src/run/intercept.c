@@ -377,6 +377,7 @@ static void begin_child(void)
 __attribute__((constructor)) static void begin(void)
 {
     run_begin();
+    run_reserve();
     pthread_atfork(before_fork, run_streams_unlock, begin_child);
     run_stats_start();
 }

@@ -264,6 +264,14 @@ way() {
     way bus
 }
 
+# If a program has threads, the kernel waits when it enlarges the table (run_reserve).
+@test "run: the table of descriptors is enlarged before the program starts" {
+    local size
+    size=$(ulimit -n 1024 && env ${MPIIO_SANITIZER:+LD_PRELOAD="$MPIIO_SANITIZER"} \
+        mpiio-run sed -n 's/^FDSize://p' /proc/self/status)
+    ((size >= 1024 - 256))
+}
+
 @test "run: close_range releases only the grants of its descriptors" {
     way ranges
     [ "$(counted granted)" -eq 3 ]
