@@ -55,7 +55,8 @@ static struct mpiio_counters read_at(const struct fixture *fixture, int64_t offs
 TEST(test_file_that_stays_mapped)
 {
     for (int longer = 0; longer < 2; longer++) {
-        struct fixture fixture = open_file(MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE + longer, 64, 256);
+        struct fixture fixture =
+            open_file(MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE + longer, 4096, 16384);
         struct mpiio_counters counters = read_at(&fixture, 0);
 
         assert_int_equal(counters.store_map_bytes, longer ? 0 : READ_LENGTH);
@@ -90,20 +91,33 @@ TEST(test_short_reads)
     }
 }
 
-TEST(test_dear_window)
+/* Calls would also read the gaps. That costs more than an expensive window. */
+TEST(test_dense_runs)
 {
     struct fixture fixture = open_file(KEPT + 1, 64, 256);
     struct mpiio_counters counters = read_at(&fixture, 0);
 
-    assert_int_equal(counters.store_map_bytes, 0);
+    assert_int_equal(counters.store_map_bytes, READ_LENGTH);
+    assert_int_equal(counters.store_reads, 0);
+    atomic_store(&fixture.store->file->windows.refused, true);
+    counters = read_at(&fixture, 0);
+    assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 4);
     assert_int_equal(counters.store_read_bytes, MIB - 192);
     close_file(&fixture);
 }
 
+TEST(test_sparse_runs_from_within_one)
+{
+    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+
+    assert_int_equal(read_at(&fixture, 64).store_map_bytes, 0);
+    close_file(&fixture);
+}
+
 TEST(test_window_that_is_cheap)
 {
-    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters;
 
     atomic_store(&fixture.store->file->windows.dear, false);
@@ -115,7 +129,7 @@ TEST(test_window_that_is_cheap)
 /* A second reader, or a reader that comes back, uses the windows that are already mapped. */
 TEST(test_window_that_is_read_again)
 {
-    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
 
     for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)

@@ -346,6 +346,15 @@ static bool is_there(struct fetch *fetch, int64_t end)
     return fetch->size >= end;
 }
 
+/* Returns true if any part is sparse. The first one may be the rest of a run. */
+static bool has_sparse(const struct mpiio_batches *batches)
+{
+    for (int i = 0; i < batches->count; i++)
+        if (is_sparse(&batches->part[i]))
+            return true;
+    return false;
+}
+
 static bool may_gather(struct fetch *fetch, struct mpiio_window_read *read, int64_t start,
                        int64_t end)
 {
@@ -357,7 +366,8 @@ static bool may_gather(struct fetch *fetch, struct mpiio_window_read *read, int6
 static void move_runs(struct mpiio_batches *batches)
 {
     struct fetch *fetch = (struct fetch *)batches;
-    struct mpiio_window_read read = {.windows = batches->windows, .window = batches->window};
+    struct mpiio_window_read read = {
+        .windows = batches->windows, .window = batches->window, .sparse = has_sparse(batches)};
     int64_t start, end;
     bool mapped = false;
 

@@ -83,6 +83,7 @@ struct mpiio_window_read {
     struct mpiio_windows *windows;
     struct mpiio_window *window; /* in use by the caller */
     int64_t length;
+    bool sparse;    /* if the file is in the page cache, calls would skip gaps of its runs */
     int64_t passed; /* value of the window's passed before this read */
     bool counts;    /* count page faults */
     long faults;
@@ -91,9 +92,10 @@ struct mpiio_window_read {
 /*
  * Returns true if a read should be gathered from its window, false if it should use calls. If the
  * page cache has the file in small pages, a new window has a page fault for each 64 KiB, and
- * unmapping it costs the same again. So a window pays if it is read again while it is kept, or if
- * the pages are large. If the result is true, the caller gathers and then calls
- * mpiio_window_end_read. Thread-safe.
+ * unmapping it costs the same again. Calls that also read the gaps between runs cost more than
+ * that, and calls that skip them cost less. So a window pays for dense runs. For sparse runs it
+ * pays if it is read again while it is kept, or if the pages are large. If the result is true, the
+ * caller gathers and then calls mpiio_window_end_read. Thread-safe.
  */
 bool mpiio_window_begin_read(struct mpiio_window_read *read);
 void mpiio_window_end_read(const struct mpiio_window_read *read);
