@@ -93,7 +93,7 @@ from testbed import Testbed
 bench = Testbed(True)
 bench.records = 800
 try:
-    values = {value for row in table() if row.setting == RECORDS for value in row.values()}
+    values = {value for row in table() if row.id == "P18" for value in row.values()}
     for value in sorted(values):
         runner, name = value.split(".")
         assert RUNNERS[runner](bench, RECORDS)[name] > 0, value

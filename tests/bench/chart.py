@@ -103,6 +103,7 @@ def draw(report):
     for place_in_list, out in enumerate(results):
         parts += line(out, TOP + LINE * place_in_list + 18)
     machine = report["machine"]
-    parts.append(text(12, bottom + 20, f"{machine['cpu']}, {machine['cores']} cores, Linux "
-                      f"{'.'.join(machine['kernel'].split('.')[:2])}; medians of {report['rounds']} rounds"))
+    kernel = ".".join(machine["kernel"].split(".")[:2])
+    parts.append(text(12, bottom + 20, f"{machine['cpu']}, {machine['cores']} cores, Linux {kernel}; "
+                      f"medians, rounds: {report['rounds']}"))
     return "\n".join(parts + ["</svg>"]) + "\n"

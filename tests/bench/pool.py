@@ -8,7 +8,6 @@ import struct
 
 from testbed import BUILD, MIB, TOP, Failure, Unavailable, at_once, dealt, import_numpy, run
 
-FILE = 128 * MIB
 RATE = 50  # MiB a second that a node's store reads
 
 # A daemon in its own mount namespace, where the store covers the file's directory. Its own mount,
@@ -30,7 +29,7 @@ def make_places(bench):
     places = {name: bench.dir / name for name in ("at", "slow", "count")}
     for path in places.values():
         path.mkdir()
-    bench.words_file("slow/file.dat", FILE)
+    bench.words_file("slow/file.dat", bench.size // 8)
     run("mount", "-t", "tmpfs", "tmpfs", places["at"])
     bench.mounts.insert(0, places["at"])
     run("mount", "--make-private", places["at"])
@@ -87,4 +86,5 @@ def run_pool(bench, setting, nodes, pool="128M"):
         first = stores_read(places)
         read_slices(points, words)
         again = stores_read(places) - first
-    return {"rate": FILE / seconds / 1e6, "storage": first / FILE, "again": again / FILE}
+    return {"rate": words.nbytes / seconds / 1e6, "storage": first / words.nbytes,
+            "again": again / words.nbytes}

@@ -167,7 +167,7 @@ class Testbed:
         self.write = (16 if quick else 64) * MIB  # bytes of each writer of P5
         self.runs = self.size // 16  # of P12's view: 64 M
         self.records = 4000 if quick else 16000  # of P18
-        self.rounds = 3 if quick else 5
+        self.rounds = 1 if quick else 5
         self.idle = 2 if quick else 10  # seconds of P9
         self.readers = [Reader(), Reader()]
         self.mounts = []
