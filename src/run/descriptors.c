@@ -36,9 +36,11 @@ static int allowed_descriptors(void)
 
 static int most_of(int count)
 {
-    if (count <= FIRST + FEW)
+    int most = count / 4 < MANY ? count / 4 : MANY;
+
+    if (count < FIRST + FEW)
         return 0;
-    return count / 4 < FEW ? FEW : count / 4 < MANY ? count / 4 : MANY;
+    return most < count - FIRST ? most : count - FIRST;
 }
 
 int run_own_most(void)

@@ -105,8 +105,8 @@ void run_begin(void);
 
 /* The library's own descriptors, among the program's. All functions are async-signal-safe. */
 
-/* Returns the maximum number of own descriptors: a quarter of the process's limit, from 64
-   to 256, or 0 if the limit is low. */
+/* Returns the maximum number of own descriptors: at most a quarter of the process's limit, from 64
+   to 256; 0 if the limit is below 320. */
 int run_own_most(void);
 
 /*
