@@ -14,8 +14,8 @@
 /*
  * Measured for sparse runs: with small pages there are 16 faults per MiB, and gathering from new
  * windows takes 1.2 to 1.4 times as long as read calls; with 9 per MiB 1.0 to 1.2 times; with 2 or
- * fewer 0.7 times. Gathering from existing windows takes a quarter of that. For dense runs, small
- * pages take 0.65 to 0.8 times as long.
+ * fewer 0.7 times. Gathering from existing windows takes a quarter of that. Gathering dense runs
+ * takes 0.65 to 0.8 times as long as read calls, even if the pages are small.
  */
 #define DEAR_BYTES  ((1 << 20) / 6) /* bytes per page fault; with fewer, sparse runs use calls */
 #define PROBE_BYTES (2 << 20)       /* first bytes of a window in which faults are counted */
