@@ -21,8 +21,8 @@ def import_mpiio():
 
 
 def touch_memory(numpy, bench):
-    """Touches as much memory as a slice needs, and frees it. A host may provide memory only when it
-    is used for the first time, which takes several times as long as reading."""
+    """Touches as much memory as a slice needs, and frees it. The host of a virtual machine may
+    provide memory only when it is first used. That takes several times as long as reading."""
     numpy.ones(bench.slice // 8)
 
 
