@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Tests that hang are ended, reported with their processes, and counted as failed. The run
-# continues.
+# continues. Reports of failures.
 
 load helper
 
@@ -87,4 +87,42 @@ END_OF_TOPIC
     runs_topic "MPIIO_TEST_END=$(($(date +%s) + 3))"
     [ "$(grep -c '^not ok' <<<"$output")" -eq 2 ]
     [[ $output == *'watchdog: second: the time for all tests is over'* ]]
+}
+
+@test "helper: a failed test is reported with its line, also if bash runs no ERR trap for it" {
+    topic <<'END_OF_TOPIC'
+wrong() {
+    true
+    [ 1 -eq 2 ]
+}
+test "command" {
+    true
+    [ 1 -eq 2 ]
+}
+test "function" {
+    true
+    wrong
+}
+test "subshell" {
+    (wrong)
+}
+test "negation" {
+    true
+    ! true
+}
+test "return" {
+    return 3
+}
+test "exit" {
+    exit 3
+}
+test "unset" {
+    set -u
+    echo "$nothing"
+}
+END_OF_TOPIC
+    runs_topic
+    grep -oE 'line [0-9]+,?\)?$' <<<"$output" | tr -dc '0-9\n' >lines
+    diff lines <(printf '%s\n' 8 4 12 15 19 22 25 29) # 4 is in wrong()
+    [ "$(grep -c 'failed with status 3$' <<<"$output")" -eq 2 ]
 }
