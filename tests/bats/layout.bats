@@ -227,7 +227,7 @@ keeps_to() {
 
 @test "sources: written in one dialect" {
     cd "$top"
-    tree '*.c' '*.h' | xargs python3 tests/layout/dialect.py >"$tmp/other"
+    tree '*.c' '*.h' | xargs tests/layout/dialect.py >"$tmp/other"
     cat "$tmp/other"
     [ ! -s "$tmp/other" ]
 }

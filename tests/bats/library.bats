@@ -87,7 +87,7 @@ declared() {
     gcc -std=c11 -Wall -Wextra -pedantic -Werror -o scale scale.c $flags
     export LD_LIBRARY_PATH=${library%/*}
 
-    python3 -c 'import struct, sys
+    /usr/bin/python3 -c 'import struct, sys
 sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
     mpiio-view spec --view 'scatter 4 of double at 0 as external32' -n 2 -f d.dat >d.json
     ./scale d.json 1 0.5

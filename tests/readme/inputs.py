@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Makes the files that recipes of mpiio-cookbook(7) begin with, in the working folder:
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Writes short specs on which a careless walk never ends:  families.py FOLDER
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Writes a spec whose views have sizes, counts and extents of zero:  nothing.py > SPEC
 
