@@ -12,7 +12,7 @@
 
 #include "view.h"
 #include "core/base/fd_link.h"
-#include "core/base/folder.h"
+#include "core/base/filesystem.h"
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
 

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "filesystem.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 /* Magic numbers that linux/magic.h lacks. */
 #define BCACHEFS_MAGIC 0xca451a4e
@@ -89,4 +92,14 @@ const char *mpiio_coherence_name(enum mpiio_coherence coherence)
     static const char *const names[] = {"auto", "local", "close-to-open", "none"};
 
     return names[coherence];
+}
+
+int mpiio_folder_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = fd < 0 || fsync(fd) < 0 ? -errno : 0;
+
+    if (fd >= 0)
+        close(fd);
+    return error == -EINVAL || error == -EACCES ? 0 : error;
 }

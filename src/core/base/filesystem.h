@@ -33,4 +33,11 @@ const struct mpiio_filesystem *mpiio_filesystem_of(int fd);
 /* Returns the value's name in the mount option, such as "local". */
 const char *mpiio_coherence_name(enum mpiio_coherence coherence);
 
+/*
+ * Stores the names in a folder on its device, by fsync(2) of the folder. Without its name, a new
+ * file does not survive a loss of power. Returns 0 or a negative errno. Also returns 0 if the
+ * filesystem does not support this, or if the user may not read the folder and so cannot sync it.
+ */
+int mpiio_folder_sync(const char *path);
+
 #endif

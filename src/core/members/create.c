@@ -10,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "core/base/folder.h"
+#include "core/base/filesystem.h"
 #include "viewspec/members/members.h"
 
 /* Creating missing members. */
