@@ -13,7 +13,7 @@
 
 #include "cluster/engine_channel.h"
 #include "core/base/fd_link.h"
-#include "core/base/positions.h"
+#include "core/base/grant.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
 #include "viewspec/map/alike.h"

@@ -18,7 +18,7 @@ struct fs_pointers {
     bool *shared;                    /* by view: it has a "shared" */
     struct mpiio_record record;      /* on several nodes: the location of the record */
     bool usable;                     /* the record, if needed, can be used */
-    int memory; /* descriptor of the positions (positions.h); -1: no program can share them */
+    int memory; /* descriptor of the positions (grant.h); -1: no program can share them */
 };
 
 /*

@@ -19,7 +19,7 @@
  * dropped. A contribution is also dropped if its node is silent at its turn for twice the timeout
  * of the node that waits.
  *
- * A single node keeps this state in memory, where programs may take etypes, too (positions.h).
+ * A single node keeps this state in memory, where programs may take etypes, too (grant.h).
  * Several nodes keep it in a record beside the shared file (record.h). Node 0 creates the record.
  * Once every node has exited cleanly, the last one removes it. If a node was killed, or could not
  * join, the record remains.
@@ -35,7 +35,7 @@ struct mpiio_pointers;
 struct mpiio_pointers_options {
     size_t count;         /* of pointers, at most MPIIO_POINTERS_MAX */
     const int64_t *start; /* the first position of each; borrowed for the call */
-    /* On a single node: the memory of the positions, which programs may move, too (positions.h);
+    /* On a single node: the memory of the positions, which programs may move, too (grant.h);
        borrowed. NULL: the pointers allocate it. */
     _Atomic int64_t *positions;
     int node, nodes; /* this node's number, and how many there are */

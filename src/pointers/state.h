@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/positions.h"
+#include "core/base/grant.h"
 #include "turns.h"
 
 /*
@@ -40,7 +40,7 @@ struct mpiio_state {
 
 /*
  * Initializes the state to that before the first entry. self is this node's number. The positions
- * are in words, which other processes may move (positions.h), or in memory of the state if words is
+ * are in words, which other processes may move (grant.h), or in memory of the state if words is
  * NULL. start and words are borrowed. Returns 0 or -ENOMEM.
  */
 int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start,

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "core/base/grant.h"
-#include "core/base/positions.h"
 #include "core/slice.h"
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
@@ -260,7 +259,7 @@ static struct vs_view *get_view(const struct mpiio_grant *grant, const struct vs
 /*
  * Sets *position to the shared file pointer of a "shared", or to NULL for another slice. Returns
  * false if the pointer cannot be mapped. The memory is the daemon's, because the page identifies it
- * (positions.h). Lock held.
+ * (grant.h). Lock held.
  */
 static bool find_position(struct run_mount *mount, const struct mpiio_grant *grant,
                           _Atomic int64_t **position)

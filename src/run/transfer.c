@@ -15,7 +15,6 @@
 
 #include "core/base/grant.h"
 #include "core/base/guard.h"
-#include "core/base/positions.h"
 #include "core/slice_access.h"
 #include "descriptors.h"
 #include "grant.h"

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "unit.h"
-#include "core/base/positions.h"
+#include "core/base/grant.h"
 #include "pointers/pointers.h"
 
 #define VIEWS  3

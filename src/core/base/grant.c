@@ -2,16 +2,19 @@
 #include "grant.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sealed.h"
+#include "process.h"
 
-/* Only the existing mapping of the memory can write to it. */
-#define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+/* Only the existing mapping of the page can write to it. */
+#define PAGE_SEALS      (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+#define POSITIONS_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
 /*
  * The kernel clears page->daemon when this thread ends (set_robust_list(2)). A thread has only one
@@ -39,7 +42,7 @@ struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mo
 
     if (getrandom(&token, sizeof(token), 0) != sizeof(token))
         return NULL;
-    page = mpiio_sealed_new(MPIIO_GRANT_MEMORY, sizeof(*page) + length, SEALS, memory);
+    page = mpiio_sealed_memory(MPIIO_GRANT_MEMORY, sizeof(*page) + length, PAGE_SEALS, memory);
     if (page == NULL)
         return NULL;
     page->token = token;
@@ -50,28 +53,74 @@ struct mpiio_grant_page *mpiio_grant_page_new(const struct mpiio_grant_mount *mo
     return page;
 }
 
+#define NAME_BYTES 64 /* enough for the name of any memory */
+
+/* Opens the memory if it has the name, to which the kernel appends " (deleted)". The path may lead
+   to any file of another user's process, so no file of another name is opened, and open(2) does not
+   block. */
+static int open_named(int process, int memory, const char *name, int flags)
+{
+    char path[64], wanted[NAME_BYTES], target[NAME_BYTES];
+    int length = snprintf(wanted, sizeof(wanted), "/memfd:%s ", name);
+
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", process, memory);
+    if (readlink(path, target, sizeof(target)) < length ||
+        memcmp(target, wanted, (size_t)length) != 0)
+        return -1;
+    return open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/*
+ * Opens the memory of that name which a process has open as descriptor memory. Sets *st. Returns -1
+ * unless the effective user created it, and it has all those seals. A FUSE filesystem can forge the
+ * name and the owner of a file, but the kernel reports seals of memory from memfd_create(2) alone,
+ * whose owner only root can change.
+ */
+static int open_sealed(int process, int memory, const char *name, int flags, int seals,
+                       struct stat *st)
+{
+    int fd = open_named(process, memory, name, flags);
+    int found = fd >= 0 ? fcntl(fd, F_GET_SEALS) : -1;
+
+    if (found >= 0 && (found & seals) == seals && fstat(fd, st) == 0 && st->st_uid == geteuid())
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Opens and maps the memory: for reading, or for both with flags O_RDWR. Returns NULL if that is
+   not possible. */
+static void *map_sealed(int process, int memory, const char *name, int flags, int seals,
+                        struct stat *st)
+{
+    int fd = open_sealed(process, memory, name, flags, seals, st);
+    void *base = MAP_FAILED;
+
+    if (fd >= 0) {
+        base = mmap(NULL, (size_t)st->st_size, flags == O_RDWR ? PROT_READ | PROT_WRITE : PROT_READ,
+                    MAP_SHARED, fd, 0);
+        close(fd);
+    }
+    return base != MAP_FAILED ? base : NULL;
+}
+
 static bool is_complete(const struct mpiio_grant_page *page, size_t size, uint64_t token)
 {
-    return page->token == token && page->text_length == size - sizeof(*page) &&
+    return size >= sizeof(*page) && page->token == token &&
+           page->text_length == size - sizeof(*page) &&
            memchr(page->mount.file, '\0', sizeof(page->mount.file)) != NULL;
 }
 
 const struct mpiio_grant_page *mpiio_grant_page_map(int process, int memory, uint64_t token)
 {
-    const struct mpiio_grant_page *page = MAP_FAILED;
     struct stat st;
-    int fd = mpiio_sealed_open(process, memory, MPIIO_GRANT_MEMORY, O_RDONLY, SEALS, &st);
+    struct mpiio_grant_page *page =
+        map_sealed(process, memory, MPIIO_GRANT_MEMORY, O_RDONLY, PAGE_SEALS, &st);
 
-    if (fd < 0)
-        return NULL;
-    if (st.st_size >= (off_t)sizeof(*page))
-        page = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    if (page == MAP_FAILED)
-        return NULL;
-    if (is_complete(page, (size_t)st.st_size, token))
+    if (page == NULL || is_complete(page, (size_t)st.st_size, token))
         return page;
-    munmap((void *)page, (size_t)st.st_size);
+    munmap(page, (size_t)st.st_size);
     return NULL;
 }
 
@@ -105,4 +154,24 @@ bool mpiio_grant_take(const struct mpiio_grant_page *page, uint32_t slot, uint64
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load(&from->nonce) == nonce && grant->word < MPIIO_GRANT_WORDS &&
            (grant->rights & ~MPIIO_GRANT_BOTH) == 0;
+}
+
+/* Positions. */
+
+_Atomic int64_t *mpiio_positions_new(size_t count, int *memory)
+{
+    return mpiio_sealed_memory(MPIIO_POSITIONS_MEMORY, count * sizeof(int64_t), POSITIONS_SEALS,
+                               memory);
+}
+
+_Atomic int64_t *mpiio_positions_map(int process, int memory, uint64_t inode, size_t count)
+{
+    struct stat st;
+    _Atomic int64_t *base =
+        map_sealed(process, memory, MPIIO_POSITIONS_MEMORY, O_RDWR, POSITIONS_SEALS, &st);
+
+    if (base == NULL || (st.st_ino == inode && (uint64_t)st.st_size / sizeof(int64_t) >= count))
+        return base;
+    munmap((void *)base, (size_t)st.st_size);
+    return NULL;
 }

@@ -2,6 +2,7 @@
 #ifndef MPIIO_GRANT_H
 #define MPIIO_GRANT_H
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -50,7 +51,7 @@ struct mpiio_grant_mount {
     uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
     uint32_t narrow;        /* enum mpiio_narrow */
     uint32_t coherence;     /* enum mpiio_coherence */
-    /* the daemon, and its descriptor of the positions (positions.h); -1: the mount has none */
+    /* the daemon, and its descriptor of the positions (below); -1: the mount has none */
     int32_t process, positions;
     uint64_t positions_inode, count; /* of the positions: inode number, and how many there are */
     char file[MPIIO_GRANT_PATH_MAX];
@@ -67,7 +68,7 @@ struct mpiio_grant {
 };
 
 /* Replaces the rank if the file is the view's "shared", whose calls begin at the position with the
-   view's index (positions.h). */
+   view's index (below). */
 #define MPIIO_GRANT_SHARED INT64_C(-1)
 
 /* A grant, and the nonce of the request that it answers. The nonce is 0 while the daemon writes
@@ -159,6 +160,48 @@ static inline bool mpiio_grant_holds(const struct mpiio_grant_page *page, uint32
 
     return ((now ^ value) & ~MPIIO_GRANT_FLAGS) == 0 && (now & right) != 0 &&
            (atomic_load(&page->daemon) & FUTEX_TID_MASK) != 0;
+}
+
+/*
+ * The positions of the shared file pointers of a mount on one node, in memory that programs with a
+ * grant share with the daemon. These words are the pointers: the daemon and the programs
+ * move them by atomic operations, and no process keeps a copy. A position counts etypes.
+ *
+ * Any program of the daemon's user can write to the memory, so a position is checked whenever it is
+ * loaded. The length of the memory is sealed, so an access never faults.
+ */
+
+/* The name of the memory. It shows in the daemon's /proc/PID/fd. */
+#define MPIIO_POSITIONS_MEMORY "mpiio-positions"
+
+/* Creates count positions, all 0. Sets *memory to the descriptor of the memory, which stays until
+   the process ends. Returns NULL if the system refuses it. */
+_Atomic int64_t *mpiio_positions_new(size_t count, int *memory);
+
+/*
+ * Maps the positions that a process has open as descriptor memory. Returns NULL unless the
+ * effective user created the memory, its inode number is inode, and it has at least count
+ * positions.
+ */
+_Atomic int64_t *mpiio_positions_map(int process, int memory, uint64_t inode, size_t count);
+
+/*
+ * Takes count > 0 etypes from the position, fewer if limit is closer, and sets *first to the first
+ * of them. Returns their number; 0 if the position is at or beyond the limit; -EIO if the position
+ * is invalid. Thread-safe and async-signal-safe, also among processes.
+ */
+static inline int64_t mpiio_position_take(_Atomic int64_t *position, int64_t count, int64_t limit,
+                                          int64_t *first)
+{
+    int64_t at = atomic_load(position), got;
+
+    do {
+        if (at < 0)
+            return -EIO;
+        got = limit <= at ? 0 : limit - at < count ? limit - at : count;
+    } while (got > 0 && !atomic_compare_exchange_weak(position, &at, at + got));
+    *first = at;
+    return got;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -92,19 +93,30 @@ void mpiio_capability_drop_fsetid(void)
 
 /* Memory that other processes can find. */
 
-void *mpiio_named_memory(const char *name, size_t size)
+void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory)
 {
-    void *memory = MAP_FAILED;
-    int fd = memfd_create(name, MFD_CLOEXEC);
+    void *base = MAP_FAILED;
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0)
         return NULL;
     if (ftruncate(fd, (off_t)size) == 0)
-        memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory != MAP_FAILED)
-        return memory;
+        base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (base != MAP_FAILED && fcntl(fd, F_ADD_SEALS, seals) == 0) {
+        *memory = fd;
+        return base;
+    }
+    if (base != MAP_FAILED)
+        munmap(base, size);
     close(fd);
     return NULL;
+}
+
+void *mpiio_named_memory(const char *name, size_t size)
+{
+    int memory;
+
+    return mpiio_sealed_memory(name, size, F_SEAL_SEAL, &memory);
 }
 
 /* Preloading a library. */

@@ -45,6 +45,12 @@ void mpiio_capability_drop_fsetid(void);
 void *mpiio_named_memory(const char *name, size_t size);
 
 /*
+ * Does the same, and adds seals (fcntl(2), F_ADD_SEALS), which guarantee properties of the memory
+ * to other processes. Sets *memory to the descriptor. Thread-safe.
+ */
+void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory);
+
+/*
  * Preloads a library into the program that is executed next. `installed` and `built` are paths of
  * the library relative to the directory of this process's program, in the installation and in the
  * build. Libraries that are already preloaded come before it. Returns NULL, or an error text that
