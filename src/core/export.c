@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/convert/swap.h"
+#include "core/convert/kernels.h"
 
 struct mpiio_export {
     struct vs_export file;

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "unit.h"
-#include "core/convert/long_double.h"
+#include "core/convert/kernels.h"
 #include "core/conversion.h"
 #include "native.h"
 

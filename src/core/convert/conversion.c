@@ -4,10 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "long_double.h"
 #include "core/datarep.h"
 #include "viewspec/types/byte_order.h"
-#include "swap.h"
+#include "kernels.h"
 
 bool mpiio_narrow_parse(const char *text, enum mpiio_narrow *narrow)
 {

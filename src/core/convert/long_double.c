@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "long_double.h"
+#include "kernels.h"
 
 #include <endian.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "swap.h"
+#include "kernels.h"
 
 #include <endian.h>
 #include <stdint.h>

@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef MPIIO_LONG_DOUBLE_H
-#define MPIIO_LONG_DOUBLE_H
+#ifndef MPIIO_KERNELS_H
+#define MPIIO_KERNELS_H
 
-#include "swap.h"
+/* Private to src/core/: the loops that swap the bytes of numbers, resize integers (swap.c), and
+   convert long doubles (long_double.c). */
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /*
- * Private to src/core/convert/: conversions between C's long double and external32's, which is
+ * Converts count values. Pointers need no alignment. `to` and `from` do not overlap, except that
+ * they may be equal if a value has the same size on both sides. Returns false if a value did not
+ * fit: its lowest bytes were then stored, and all others were converted. Local, thread-safe.
+ */
+typedef bool mpiio_kernel(void *to, const void *from, size_t count);
+
+/* Returns the kernel that reverses values of 1 (a copy), 2, 4, 8 or 16 bytes; NULL for others. */
+mpiio_kernel *mpiio_swap_kernel(size_t size);
+
+/*
+ * Returns the kernel that converts between native integers and big-endian integers of half the
+ * size: 8 and 4 bytes, or 4 and 2 bytes without a sign. NULL for others.
+ */
+mpiio_kernel *mpiio_widen_kernel(size_t native, bool is_signed);
+mpiio_kernel *mpiio_narrow_kernel(size_t native, bool is_signed);
+
+/*
+ * Conversions between C's long double and external32's, which is
  * big-endian IEEE binary128. C's is the 80-bit x87 format on x86-64 (16 bytes, six of them
  * padding), and IEEE binary64, in the machine's order, on some other machines. They use integer
  * arithmetic, so that no rounding mode or trap of the processor interferes and signalling NaNs are
