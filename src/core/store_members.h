@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "core/base/filesystem.h"
-#include "core/member_place.h"
+#include "core/members/identity.h"
 #include "spec.h"
 #include "store.h"
 

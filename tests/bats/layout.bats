@@ -99,7 +99,7 @@ src/core/base: viewspec/base/line.h
 src/core/file: src/core/base src/core/counters.h viewspec viewspec/base/integer.h
 src/core/cache: src/core/base src/core/file viewspec viewspec/base
 src/core/convert: src/core/base src/core/conversion.h src/core/datarep.h src/core/load.h viewspec viewspec/types/byte_order.h
-src/core/members: src/core/base src/core/file src/core/counters.h src/core/member_place.h viewspec viewspec/base viewspec/map viewspec/members
+src/core/members: src/core/base src/core/file src/core/counters.h viewspec viewspec/base viewspec/map viewspec/members
 src/core: src/core/base src/core/file src/core/members src/core/cache src/core/convert viewspec viewspec/base viewspec/export/export.h viewspec/map/cover.h
 src/net: src/core/base viewspec/base/line.h
 src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h

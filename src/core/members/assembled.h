@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "core/file/file.h"
-#include "core/member_place.h"
 #include "identity.h"
 #include "viewspec/members/members.h"
 
