@@ -54,7 +54,7 @@ uint64_t mpiio_assembled_digest(const struct mpiio_file *file);
    thread-safe. */
 int64_t mpiio_assembled_held(const struct mpiio_file *file, int64_t member);
 
-/* Like mpiio_member_open_path (table.h), for a member that has bytes. */
+/* Like mpiio_member_open_path (assembled_private.h), for a member that has bytes. */
 int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member);
 
 /*

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-#include "table.h"
+#include "assembled_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "viewspec/members/members.h"
 #include "core/base/fd_link.h"
-#include "core/file/file.h"
 #include "core/base/process.h"
+
+/* The open members of an assembled file. */
 
 /* Descriptors reserved for the rest of the process. */
 #define OTHERS 256
