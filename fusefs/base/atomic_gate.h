@@ -63,7 +63,7 @@ ssize_t fs_atomic_end_write(struct fs_atomic *atomic, struct mpiio_slice *slice,
 
 /*
  * Initializes the locks of the file fd, unless they are already. The locks begin at base
- * (file_lock.h). Returns 0 or a negative errno: -EOPNOTSUPP if the filesystem has no locks.
+ * (exclusion.h). Returns 0 or a negative errno: -EOPNOTSUPP if the filesystem has no locks.
  */
 int fs_atomic_get_locks(struct fs_atomic *atomic, int fd, int64_t base, bool writable);
 

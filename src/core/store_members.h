@@ -53,7 +53,7 @@ int64_t mpiio_store_pread(struct mpiio_store *store, void *buffer, size_t length
                           int64_t displacement);
 
 /* Returns the borrowed descriptor for locks of the store's bytes. Sets *base to the number to
-   add to their displacements (file/file_lock.h). */
+   add to their displacements (file/exclusion.h). */
 int mpiio_store_lock_place(const struct mpiio_store *store, int64_t *base);
 
 /* Like mpiio_members_find_list (members/assembled.h), for an assembled store. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/file/file.h"
-#include "core/file/file_lock.h"
+#include "core/file/exclusion.h"
 #include "store.h"
 
 /* The internals of a store, for the sources of slices: the layers of the data path (source.h). */

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "core/file/file_lock.h"
+#include "core/file/exclusion.h"
 #include "foreign_lock.h"
 
 static int fcntl_error; /* the error of the next lock calls; 0: none */

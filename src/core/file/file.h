@@ -29,7 +29,7 @@ struct mpiio_file_ops {
     /* Like fstat(2). st_size is the device's size for a block device. */
     int (*stat)(struct mpiio_file *file, struct stat *st);
 
-    /* Returns the descriptor for locks of the file's bytes (file_lock.h), borrowed, or -1. Sets
+    /* Returns the descriptor for locks of the file's bytes (exclusion.h), borrowed, or -1. Sets
      *base to the offset to add to their displacements. */
     int (*lock_place)(struct mpiio_file *file, int64_t *base);
 

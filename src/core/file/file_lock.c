@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "file_lock.h"
+#include "exclusion.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
+
+/* Locks of byte ranges of a file. */
 
 void mpiio_file_locks_init(struct mpiio_file_locks *locks, int fd, int64_t base, bool writable)
 {
