@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "core/convert/codec.h"
-#include "core/file/plan.h"
 #include "slice_access.h"
 #include "spec.h"
 #include "store_private.h"

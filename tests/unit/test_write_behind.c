@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "core/file/write_behind.h"
+#include "core/file/file.h"
 
 /* Tests blocks that are written back behind the writers. The program is linked with --wrap for
    sync_file_range. */

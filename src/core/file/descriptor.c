@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
-#include "plan.h"
 
 /* A file with a descriptor: the operations of this kind of file. */
 

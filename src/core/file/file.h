@@ -13,7 +13,55 @@
 #include "freshness.h"
 #include "source.h"
 #include "window.h"
-#include "write_behind.h"
+
+/*
+ * Write-behind: sends blocks of the file that were filled completely, by any number of writers, to
+ * the device while others are being filled. So an fsync at the end has little left to do. Other
+ * blocks are left to the kernel: bytes of other slices may come soon, and the block would be stored
+ * twice. A block that is filled repeatedly is sent once until the next fsync. Only timing is
+ * affected: a wrong guess costs time.
+ */
+#define MPIIO_WRITE_BEHIND_BLOCK ((int64_t)4 << 20)
+#define MPIIO_WRITE_BEHIND_COUNT 64
+
+struct mpiio_write_behind {
+    struct mpiio_windows *windows; /* borrowed */
+    int fd;                        /* of the file, borrowed */
+    bool off;                      /* leave everything to the kernel; set before the file is used */
+    pthread_mutex_t lock;          /* held for counting, never during a system call */
+    pthread_cond_t wake;           /* for the thread: there is work, or it must exit; with lock */
+    pthread_t thread;
+    bool running;                            /* thread was started; guarded by lock */
+    bool stopping;                           /* guarded by lock */
+    int queued;                              /* number of full blocks; guarded by lock */
+    int64_t queue[MPIIO_WRITE_BEHIND_COUNT]; /* their numbers; guarded by lock */
+    struct mpiio_filling {
+        /* number of the block: its displacement divided by its size; guarded by lock */
+        int64_t number;
+        int64_t bytes; /* written to it so far; 0: not in use; -1: full; guarded by lock */
+    } filling[MPIIO_WRITE_BEHIND_COUNT];
+};
+
+/*
+ * Initializes without written data for the file that is open as fd and mapped by windows, both
+ * borrowed.
+ */
+void mpiio_write_behind_init(struct mpiio_write_behind *behind, int fd,
+                             struct mpiio_windows *windows);
+
+/* Ends the thread if there is one. No other thread may use it. */
+void mpiio_write_behind_destroy(struct mpiio_write_behind *behind);
+
+/*
+ * Records that bytes, spread evenly, were written to [start, end) of the file. A thread, started on
+ * first use, writes back the blocks that this fills. Thread-safe.
+ */
+void mpiio_write_behind_wrote(struct mpiio_write_behind *behind, int64_t start, int64_t end,
+                              int64_t bytes);
+
+/* Records that the file will be synced: blocks that are filled again are sent again. Thread-safe.
+ */
+void mpiio_write_behind_synced(struct mpiio_write_behind *behind);
 
 struct mpiio_file;
 
@@ -69,7 +117,7 @@ struct mpiio_file_ops {
                              int64_t displacement, struct mpiio_counters *done);
     void (*be_exact)(struct mpiio_file *file);
 
-    /* Like mpiio_write_ranges (plan.h). */
+    /* Like mpiio_write_ranges (below). */
     void (*write_ranges)(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
     /* For a file of fixed length, else NULL. Sets bytes to the number of a transfer's bytes,
@@ -215,5 +263,62 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
 /* Opens the file at path as mpiio_store_open does (store.h), as a descriptor. The caller owns the
    new file. */
 int mpiio_file_open(const char *path, int flags, struct mpiio_file **file);
+
+/*
+ * The read plan: moves positions of a map from the file to packed memory, each run in the cheapest
+ * way, unless the file has a reader that supplies all of them (source.h).
+ *
+ *   direct   a read call per run: long runs, and short ones that lie far apart
+ *   mapped   gathered from windows of the file (window.h), guarded (guard.h): dense runs
+ *   blocks   gathered from blocks of at most 256 KiB that are read into memory: for short requests,
+ *            if the file cannot be mapped, if new windows cost more than they save, or if a mapped
+ *            page was missing. Runs with large gaps between them are read by calls in this case, if
+ *            they are in the page cache.
+ */
+
+/*
+ * Reads a transfer from source, a struct mpiio_file. A mapping shows zeros between the file's end
+ * and the end of its page. So bytes after the end may be read as zeros, and transfer->end does not
+ * show that. The caller must compare with the file's size after the call. Local, thread-safe, holds
+ * no lock during I/O.
+ */
+void mpiio_read_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
+
+/*
+ * The write plan: moves packed memory to positions of a map in the file, each run in the cheapest
+ * way. It never reads data to write it back, so that only the written bytes change, even if others
+ * write adjacent bytes.
+ *
+ *   direct   a write call per run: long runs, short ones that lie far apart, and a few
+ *   mapped   scattered into a shared mapping of the file, guarded (guard.h): dense short runs.
+ *            After the end of the file, space is allocated and large pages are made first.
+ *            Not used if clients have their own page caches (coherence): they write
+ *            back whole pages, including stale bytes beside the runs.
+ *            If the file cannot be mapped, or a page is missing (the disk is full, the file was
+ *            truncated), each run is written by a call, which extends the file or returns the
+ *            actual error.
+ *
+ * The last run is always written by a call, after all others. Stores through a mapping update the
+ * file's times only if they are the first ones to a page, and other programs rely on the times.
+ */
+
+/*
+ * Writes a transfer to source, a struct mpiio_file of a descriptor. The map must not contain a byte
+ * of the file twice. If fewer bytes are written than the transfer's length, error is the negative
+ * errno, or 0 if that is not known. After an error, bytes after that count may or may not be
+ * written.
+ *
+ * On return all written data is in the page cache, and so visible to every other process of this
+ * machine. Local, thread-safe, holds no lock during I/O.
+ */
+void mpiio_write_runs(struct mpiio_source *source, struct mpiio_transfer *transfer);
+
+/*
+ * Writes the transfer's ranges. They ascend and do not overlap. There may be none. Bytes between
+ * them are neither read nor written. Sets bytes to the byte of the buffer up to which all ranges
+ * are written: the end of the last range or, after an error, the progress in the range that failed.
+ * Later ranges may or may not be written. Otherwise like mpiio_write_runs.
+ */
+void mpiio_write_ranges(struct mpiio_file *file, struct mpiio_transfer *transfer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+#include "file.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -8,7 +8,6 @@
 #include "batches.h"
 #include "core/base/gather.h"
 #include "core/base/guard.h"
-#include "file.h"
 
 /* The read plan. Dense columns are read together, as a grid. */
 

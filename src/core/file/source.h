@@ -35,7 +35,7 @@ struct mpiio_transfer {
     uint64_t writer;             /* of a write: the slice that gets errors of write-back */
     enum mpiio_put put;          /* of a write */
     bool locked; /* of a write: an access (atomic mode) has already locked the elements */
-    const struct mpiio_range *ranges; /* instead of a map (plan.h): parts of buffer, whose
+    const struct mpiio_range *ranges; /* instead of a map (file.h): parts of buffer, whose
                                          byte 0 belongs at displacement position */
     size_t count;                     /* of ranges */
 
@@ -64,7 +64,7 @@ struct mpiio_source {
 };
 
 struct mpiio_source_ops {
-    /* Like mpiio_read_runs and mpiio_write_runs (plan.h). */
+    /* Like mpiio_read_runs and mpiio_write_runs (file.h). */
     void (*read_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
     void (*write_runs)(struct mpiio_source *source, struct mpiio_transfer *transfer);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+#include "file.h"
 
 #include <stdbool.h>
 
 #include "core/base/guard.h"
 #include "batches.h"
-#include "file.h"
 
 /* The write plan. */
 

@@ -14,7 +14,6 @@
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/members/members.h"
-#include "core/file/plan.h"
 #include "assembled_private.h"
 #include "identity.h"
 

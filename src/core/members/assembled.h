@@ -21,7 +21,7 @@ struct mpiio_fills {
 /*
  * Many files as one: a file that consists of the bytes of its members. Each byte has a position in
  * the whole and in the file of its member. The file is read and written through the plans of its
- * members (plan.h), which change only the given bytes. So it has the properties of a single file:
+ * members (file.h), which change only the given bytes. So it has the properties of a single file:
  * no data is read to be written back, and acknowledged data is in the members.
  *
  * The length of the file, and the number of bytes of each member, stay as they were when it was

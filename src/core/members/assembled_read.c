@@ -7,7 +7,6 @@
 
 #include "assembled.h"
 #include "core/base/gather.h"
-#include "core/file/plan.h"
 #include "viewspec/base/integer.h"
 
 /* Holes. */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/base/gather.h"
-#include "core/file/plan.h"
 #include "viewspec/base/list.h"
 
 /*
