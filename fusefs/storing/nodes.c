@@ -13,7 +13,7 @@
 #include "core/base/thread.h"
 #include "core/base/process.h"
 #include "core/cache/cache.h"
-#include "core/store_fence.h"
+#include "core/store_layers.h"
 #include "core/store_members.h"
 #include "fusefs/base/json.h"
 #include "fusefs/session.h"

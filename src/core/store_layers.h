@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/file/source.h"
 #include "store.h"
 
 /*
@@ -14,6 +13,7 @@
  * and callbacks for waits for its locks. For the owner of the layers and the store. Not installed.
  */
 struct mpiio_cache;
+struct mpiio_reader;
 
 /*
  * Puts a cache of at most dirty_max bytes over store's file. The store must be open for writing,
@@ -52,5 +52,34 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
  */
 void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
                          void *argument);
+
+/*
+ * The fence between an engine that stores and nodes that go on without it: a lock on one byte of
+ * the file, far beyond any data. An engine holds it, shared with the other engines, during each
+ * store, from before it checks its lease (clock.h) until the store has finished. A node that will
+ * store alone first acquires it once, exclusively. So a store that has begun under a lease ends
+ * before that, and one that begins later finds the lease expired.
+ *
+ * An engine never waits for the lock. If another program's lock conflicts, or the filesystem has no
+ * locks, the lease alone counts.
+ */
+#define MPIIO_STORE_FENCE_BYTE ((int64_t)1 << 62)
+
+/* Opens an engine's own description of the file at path, for the lock. Returns -1 on failure. */
+int mpiio_store_fence_open(const char *path);
+
+/* Tries to acquire the lock. Returns false if that is not possible now. Async-signal-safe, like
+   its release. */
+bool mpiio_store_fence_enter(int fd);
+void mpiio_store_fence_leave(int fd);
+
+/*
+ * Waits for up to timeout ms until no engine of any node is in a store. Returns 0 then, and also if
+ * the filesystem has no locks or the file is not writable. Returns -ETIMEDOUT if an engine still is
+ * in a store, or another program has a lock on the whole file; or another negative errno. Calls
+ * wait(argument) once if it must wait.
+ */
+int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)(void *argument),
+                            void *argument);
 
 #endif

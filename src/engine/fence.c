@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "core/store_fence.h"
+#include "core/store_layers.h"
 
 /* Milliseconds between two checks of an expired lease. */
 #define PAUSE 10

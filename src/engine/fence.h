@@ -7,7 +7,7 @@
 
 /*
  * Fencing: keeps an engine from storing for a node that other nodes have declared failed. Each
- * store to the file is between enter and leave. Inside, the engine has the lock of store_fence.h,
+ * store to the file is between enter and leave. Inside, the engine has the lock of store_layers.h,
  * if the filesystem supports it, and the node's lease has not expired. If the lease has expired,
  * the engine waits until the daemon renews it or ends the engine. A process that was stopped checks
  * its lease before it does anything else. A process has one fence.

@@ -14,7 +14,7 @@
 #include "core/base/fd_link.h"
 #include "core/file/file.h"
 #include "core/members/assembled.h"
-#include "core/store_fence.h"
+#include "core/store_layers.h"
 
 /* The ways to store runs. If nodes choose differently, the highest value wins. */
 enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };

@@ -105,7 +105,7 @@ src/net: src/core/base viewspec/base/line.h
 src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h
 src/pool: src/core/base src/core/cache src/core/file src/net viewspec
 src/pointers: src/core/base src/core/file/freshness.h src/net
-src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_fence.h src/cluster viewspec viewspec/base viewspec/members
+src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_layers.h src/cluster viewspec viewspec/base viewspec/members
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
 src/view/top: src/mounts

@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "core/base/clock.h"
 #include "core/cache/slots.h"
-#include "core/store_fence.h"
+#include "core/store_layers.h"
 
 /* ms; longer than anything takes */
 #define LONG 60000

@@ -156,7 +156,7 @@ struct mpiio_file {
     /* for writing if the file is writable; refused if it is assembled or not coherent */
     struct mpiio_windows windows;
     struct mpiio_write_behind write_behind;
-    /* called before the file is changed (store_fence.h); may be NULL */
+    /* called before the file is changed (store_layers.h); may be NULL */
     void (*check)(void *argument);
     void *check_argument;
     /* asked before the file is read (source.h); borrowed; may be NULL */
@@ -225,7 +225,7 @@ void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *c
 
 /*
  * Sets a callback check(argument). It is called immediately before each system call, or batch of
- * stores through a mapping, that changes the file (store_fence.h). Call before the file is used.
+ * stores through a mapping, that changes the file (store_layers.h). Call before the file is used.
  */
 static inline void mpiio_file_check_changes(struct mpiio_file *file, void (*check)(void *argument),
                                             void *argument)
