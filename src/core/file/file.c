@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -230,41 +231,21 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
     return (int64_t)have;
 }
 
-static void add_to_counter(atomic_uint_fast64_t *counter, uint64_t value)
-{
-    if (value != 0)
-        atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
-}
-
 void mpiio_file_count(struct mpiio_file *file, const struct mpiio_counters *done)
 {
-    add_to_counter(&file->slice_reads, done->slice_reads);
-    add_to_counter(&file->slice_read_bytes, done->slice_read_bytes);
-    add_to_counter(&file->store_reads, done->store_reads);
-    add_to_counter(&file->store_read_bytes, done->store_read_bytes);
-    add_to_counter(&file->store_map_bytes, done->store_map_bytes);
-    add_to_counter(&file->slice_writes, done->slice_writes);
-    add_to_counter(&file->slice_write_bytes, done->slice_write_bytes);
-    add_to_counter(&file->store_writes, done->store_writes);
-    add_to_counter(&file->store_write_bytes, done->store_write_bytes);
-    add_to_counter(&file->store_map_write_bytes, done->store_map_write_bytes);
-}
+    uint64_t values[MPIIO_COUNTERS];
 
-static uint64_t load_counter(const atomic_uint_fast64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed);
+    memcpy(values, done, sizeof(values));
+    for (size_t i = 0; i < MPIIO_COUNTERS; i++)
+        if (values[i] != 0)
+            atomic_fetch_add_explicit(&file->counters[i], values[i], memory_order_relaxed);
 }
 
 void mpiio_file_counters(const struct mpiio_file *file, struct mpiio_counters *counters)
 {
-    counters->slice_reads = load_counter(&file->slice_reads);
-    counters->slice_read_bytes = load_counter(&file->slice_read_bytes);
-    counters->store_reads = load_counter(&file->store_reads);
-    counters->store_read_bytes = load_counter(&file->store_read_bytes);
-    counters->store_map_bytes = load_counter(&file->store_map_bytes);
-    counters->slice_writes = load_counter(&file->slice_writes);
-    counters->slice_write_bytes = load_counter(&file->slice_write_bytes);
-    counters->store_writes = load_counter(&file->store_writes);
-    counters->store_write_bytes = load_counter(&file->store_write_bytes);
-    counters->store_map_write_bytes = load_counter(&file->store_map_write_bytes);
+    uint64_t values[MPIIO_COUNTERS];
+
+    for (size_t i = 0; i < MPIIO_COUNTERS; i++)
+        values[i] = atomic_load_explicit(&file->counters[i], memory_order_relaxed);
+    memcpy(counters, values, sizeof(values));
 }

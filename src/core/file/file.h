@@ -138,6 +138,8 @@ struct mpiio_file_ops {
     int (*grow)(struct mpiio_file *file, int64_t end);
 };
 
+#define MPIIO_COUNTERS (sizeof(struct mpiio_counters) / sizeof(uint64_t))
+
 /*
  * The shared file, the lowest layer of the data path, and the state that its readers and writers
  * share: windows, write-behind, and counters. Independent of slices and of a cache.
@@ -162,16 +164,7 @@ struct mpiio_file {
     /* asked before the file is read (source.h); borrowed; may be NULL */
     struct mpiio_reader *reader;
     pthread_mutex_t grow_lock; /* held while space after the end is prepared for scattering */
-    atomic_uint_fast64_t slice_reads;
-    atomic_uint_fast64_t slice_read_bytes;
-    atomic_uint_fast64_t store_reads;
-    atomic_uint_fast64_t store_read_bytes;
-    atomic_uint_fast64_t store_map_bytes;
-    atomic_uint_fast64_t slice_writes;
-    atomic_uint_fast64_t slice_write_bytes;
-    atomic_uint_fast64_t store_writes;
-    atomic_uint_fast64_t store_write_bytes;
-    atomic_uint_fast64_t store_map_write_bytes;
+    _Atomic uint64_t counters[MPIIO_COUNTERS]; /* in the order of struct mpiio_counters */
 };
 
 /*
