@@ -169,9 +169,10 @@ static bool accesses_conflict(const struct mpiio_access *a, const struct mpiio_a
     return (a->writes || b->writes) && accesses_meet(a, b);
 }
 
-/* Waits for all older accesses that conflict. With the lock held. */
-static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
+/* Waits for all older accesses that conflict. */
+static void join_accesses(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
+    pthread_mutex_lock(&accesses->lock);
     for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
         access->blockers += accesses_conflict(older, access);
     if (accesses->first == NULL)
@@ -179,31 +180,11 @@ static void join_list(struct mpiio_exclusion *accesses, struct mpiio_access *acc
     else
         accesses->last->next = access;
     accesses->last = access;
-    accesses->calls++;
-    accesses->waits += access->blockers > 0;
+    accesses->stats.calls++;
+    accesses->stats.waits += access->blockers > 0;
     while (access->blockers > 0)
         pthread_cond_wait(&accesses->changed, &accesses->lock);
-}
-
-/* With the lock held. */
-static void leave_list(struct mpiio_exclusion *accesses, struct mpiio_access *access)
-{
-    struct mpiio_access **link = &accesses->first, *before = NULL;
-    bool frees = false;
-
-    assert(mpiio_is_held(&accesses->lock));
-    while (*link != access) {
-        before = *link;
-        link = &before->next;
-    }
-    *link = access->next;
-    if (accesses->last == access)
-        accesses->last = before;
-    for (struct mpiio_access *later = access->next; later != NULL; later = later->next)
-        if (later->blockers > 0 && accesses_conflict(access, later) && --later->blockers == 0)
-            frees = true;
-    if (frees)
-        pthread_cond_broadcast(&accesses->changed);
+    pthread_mutex_unlock(&accesses->lock);
 }
 
 /* Extends a shared lock to cover the access. Returns false if that is not possible at once. With
@@ -270,7 +251,7 @@ static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *acce
         return error;
     }
     pthread_mutex_lock(&accesses->lock);
-    accesses->lock_waits += waited;
+    accesses->stats.lock_waits += waited;
     shared_lock->next = accesses->shared_locks;
     accesses->shared_locks = shared_lock;
     pthread_mutex_unlock(&accesses->lock);
@@ -299,10 +280,24 @@ static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *s
     }
 }
 
-static void leave_access(struct mpiio_exclusion *accesses, struct mpiio_access *access)
+static void leave_accesses(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
+    struct mpiio_access **link = &accesses->first, *before = NULL;
+    bool frees = false;
+
     pthread_mutex_lock(&accesses->lock);
-    leave_list(accesses, access);
+    while (*link != access) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = access->next;
+    if (accesses->last == access)
+        accesses->last = before;
+    for (struct mpiio_access *later = access->next; later != NULL; later = later->next)
+        if (later->blockers > 0 && accesses_conflict(access, later) && --later->blockers == 0)
+            frees = true;
+    if (frees)
+        pthread_cond_broadcast(&accesses->changed);
     pthread_mutex_unlock(&accesses->lock);
 }
 
@@ -315,15 +310,13 @@ int mpiio_exclusion_begin(struct mpiio_exclusion *accesses, const struct vs_map 
     *access =
         (struct mpiio_access){.map = map, .position = position, .length = length, .writes = writes};
     set_range(access);
-    pthread_mutex_lock(&accesses->lock);
-    join_list(accesses, access);
-    pthread_mutex_unlock(&accesses->lock);
+    join_accesses(accesses, access);
     if (access->start < access->end)
         access->shared_lock = find_shared(accesses, access);
     if (access->start < access->end && access->shared_lock == NULL)
         error = lock_file(accesses, access);
     if (error != 0)
-        leave_access(accesses, access);
+        leave_accesses(accesses, access);
     return error;
 }
 
@@ -333,13 +326,10 @@ void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *
 {
     if (access->shared_lock != NULL)
         let_go(accesses, access->shared_lock);
-    leave_access(accesses, access);
+    leave_accesses(accesses, access);
 }
 
 void mpiio_exclusion_stats(struct mpiio_exclusion *accesses, struct mpiio_exclusion_stats *stats)
 {
-    pthread_mutex_lock(&accesses->lock);
-    *stats = (struct mpiio_exclusion_stats){
-        .calls = accesses->calls, .waits = accesses->waits, .lock_waits = accesses->lock_waits};
-    pthread_mutex_unlock(&accesses->lock);
+    *stats = MPIIO_LOCKED(&accesses->lock, accesses->stats);
 }

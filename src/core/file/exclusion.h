@@ -65,6 +65,12 @@ int mpiio_file_lock_extend(struct mpiio_lock *lock, int64_t start, int64_t end, 
 /* Releases a lock. Thread-safe. */
 void mpiio_file_lock_release(struct mpiio_file_locks *locks, struct mpiio_lock *lock);
 
+struct mpiio_exclusion_stats {
+    uint64_t calls;      /* accesses */
+    uint64_t waits;      /* accesses that waited for others */
+    uint64_t lock_waits; /* accesses that waited for other processes */
+};
+
 /*
  * Atomic mode (MPI 3.1, 13.6.1): reads and writes of the file that exclude each other. Two accesses
  * of this process exclude each other if one of them writes and they share a byte of the file. They
@@ -82,10 +88,7 @@ struct mpiio_exclusion {
     pthread_cond_t changed;
     struct mpiio_access *first, *last;      /* in order of arrival; guarded by lock */
     struct mpiio_shared_lock *shared_locks; /* locks that are held; guarded by lock */
-    uint64_t calls;                         /* accesses; guarded by lock */
-    uint64_t waits;                         /* accesses that waited for others; guarded by lock */
-    /* accesses that waited for other processes; guarded by lock */
-    uint64_t lock_waits;
+    struct mpiio_exclusion_stats stats;     /* guarded by lock */
 };
 
 /* An access in progress. */
@@ -128,10 +131,6 @@ void mpiio_exclusion_end(struct mpiio_exclusion *accesses, struct mpiio_access *
  */
 bool mpiio_exclusion_meets(const struct vs_map *map, int64_t position, int64_t length,
                            const struct vs_map *other);
-
-struct mpiio_exclusion_stats {
-    uint64_t calls, waits, lock_waits; /* as in struct mpiio_exclusion */
-};
 
 /* Gets the counters. Thread-safe. */
 void mpiio_exclusion_stats(struct mpiio_exclusion *accesses, struct mpiio_exclusion_stats *stats);
