@@ -135,12 +135,7 @@ static void be_exact(struct mpiio_file *file)
 
 static int allocate_space(struct mpiio_file *file, int64_t displacement, int64_t length)
 {
-    int result;
-
-    do {
-        result = fallocate(file->fd, 0, displacement, length);
-    } while (result < 0 && errno == EINTR);
-    return result < 0 ? -errno : 0;
+    return TEMP_FAILURE_RETRY(fallocate(file->fd, 0, displacement, length)) < 0 ? -errno : 0;
 }
 
 static bool is_unsupported(int error)
@@ -167,9 +162,8 @@ static int grow_by_writing(struct mpiio_file *file, int64_t end)
 /* Avoids ftruncate(2), which would cut off data that others have appended since the check. */
 static int grow_file(struct mpiio_file *file, int64_t end)
 {
-    int error;
+    int error = allocate_space(file, end - 1, 1);
 
-    error = allocate_space(file, end - 1, 1);
     return is_unsupported(error) ? grow_by_writing(file, end) : error;
 }
 
@@ -180,16 +174,11 @@ static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 
 static int sync_file(struct mpiio_file *file, bool data_only)
 {
-    int result;
-
     mpiio_write_behind_synced(&file->write_behind);
     mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
-    do {
-        result = data_only ? fdatasync(file->fd) : fsync(file->fd);
-    } while (result < 0 && errno == EINTR);
-    if (result < 0 && errno == EINVAL)
-        return 0; /* the filesystem has no device to sync to, and never will */
-    return result < 0 ? -errno : 0;
+    if (TEMP_FAILURE_RETRY(data_only ? fdatasync(file->fd) : fsync(file->fd)) == 0)
+        return 0;
+    return errno == EINVAL ? 0 : -errno; /* EINVAL: there is no device to sync to, and never will */
 }
 
 static int set_times(struct mpiio_file *file, const struct timespec times[2])

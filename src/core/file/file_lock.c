@@ -59,12 +59,8 @@ static int set_lock(int fd, int command, int64_t start, int64_t end, int kind)
         .l_start = start,
         .l_len = end == INT64_MAX ? 0 : end - start,
     };
-    int result;
 
-    do {
-        result = fcntl(fd, command, &range);
-    } while (result < 0 && errno == EINTR);
-    return result < 0 ? -errno : 0;
+    return TEMP_FAILURE_RETRY(fcntl(fd, command, &range)) < 0 ? -errno : 0;
 }
 
 /* Moves a range up by base, clipped to the space from base to 2 * base. */
