@@ -64,10 +64,8 @@ void mpiio_blocks_add(struct mpiio_blocks *blocks, struct mpiio_block *block)
 
 static int compare_blocks(const void *a, const void *b)
 {
-    int64_t first = (*(struct mpiio_block *const *)a)->number;
-    int64_t second = (*(struct mpiio_block *const *)b)->number;
-
-    return first < second ? -1 : first > second;
+    return vs_compare((*(struct mpiio_block *const *)a)->number,
+                      (*(struct mpiio_block *const *)b)->number);
 }
 
 void mpiio_blocks_sort(struct mpiio_blocks *blocks)
@@ -88,10 +86,8 @@ void mpiio_blocks_clear(struct mpiio_blocks *blocks)
 
 static int compare_writers(const void *a, const void *b)
 {
-    uint64_t first = ((const struct mpiio_writer *)a)->id;
-    uint64_t second = ((const struct mpiio_writer *)b)->id;
-
-    return first < second ? -1 : first > second;
+    return vs_compare((int64_t)((const struct mpiio_writer *)a)->id,
+                      (int64_t)((const struct mpiio_writer *)b)->id);
 }
 
 struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id)

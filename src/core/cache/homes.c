@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "slots.h"
+#include "viewspec/base/integer.h"
 
 /* A stripe unit is used if it is a multiple of this: then at most 16 stripes make up whole
    blocks. */
@@ -12,17 +13,6 @@
 /* No filesystem exceeds these, and their product does not overflow. */
 #define UNIT_MOST   ((int64_t)1 << 40)
 #define FACTOR_MOST ((int64_t)1 << 20)
-
-static int64_t common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static bool can_follow(int64_t unit)
 {
@@ -41,7 +31,7 @@ struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes)
     if (!can_follow(unit))
         return homes;
     /* In bytes: the shortest stretch, and one stripe on each server. */
-    whole = unit / common_divisor(unit, MPIIO_BLOCK_SIZE) * MPIIO_BLOCK_SIZE;
+    whole = unit / vs_gcd(unit, MPIIO_BLOCK_SIZE) * MPIIO_BLOCK_SIZE;
     row = unit * factor;
     homes.stretch = whole / MPIIO_BLOCK_SIZE;
     if (whole < row && row % whole == 0)
