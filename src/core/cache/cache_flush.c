@@ -174,13 +174,6 @@ static bool keep_block(struct mpiio_cache *cache, struct mpiio_block *block)
     return active == NULL;
 }
 
-static void forget_round(const void *node, VISIT visit, void *closure)
-{
-    (void)closure;
-    if (visit == postorder || visit == leaf)
-        (*(struct mpiio_writer *const *)node)->round = 0;
-}
-
 static void end_round(const void *node, VISIT visit, void *closure)
 {
     struct mpiio_writer *writer = *(struct mpiio_writer *const *)node;
@@ -191,6 +184,7 @@ static void end_round(const void *node, VISIT visit, void *closure)
     if (writer->round == 0 && for_everyone != NULL)
         writer->round = for_everyone->error;
     writer->unsaved = writer->round;
+    writer->round = 0;
 }
 
 /* Returns true if storing a block failed. A postponed block has not failed. */
@@ -207,7 +201,6 @@ static void tell_writers(struct mpiio_cache *cache)
     struct mpiio_block *for_everyone = NULL;
 
     pthread_mutex_lock(&cache->table);
-    twalk_r(cache->writers, forget_round, NULL);
     for (size_t i = 0; i < blocks->count; i++) {
         struct mpiio_block *block = blocks->list[i];
 

@@ -19,7 +19,7 @@
 struct mpiio_writer {
     uint64_t id;
     int unsaved; /* negative errno: why some of its data was not stored last time; 0: all was */
-    int round;   /* for mpiio_cache_resolve: the outcome of the current generation */
+    int round;   /* for mpiio_cache_resolve: the outcome of the current generation; else 0 */
 };
 
 /* All writers so far: a tree, NULL if empty. */
