@@ -90,7 +90,7 @@ static int compare_writers(const void *a, const void *b)
                       (int64_t)((const struct mpiio_writer *)b)->id);
 }
 
-struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id)
+static struct mpiio_writer *find_writer(mpiio_writer_tree *tree, uint64_t id)
 {
     const struct mpiio_writer key = {.id = id};
     struct mpiio_writer **found = tfind(&key, tree, compare_writers);
@@ -100,7 +100,7 @@ struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id)
 
 struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id)
 {
-    struct mpiio_writer *writer = mpiio_writer_find(tree, id);
+    struct mpiio_writer *writer = find_writer(tree, id);
 
     if (writer != NULL)
         return writer;
@@ -113,12 +113,6 @@ struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id)
         return NULL;
     }
     return writer;
-}
-
-void mpiio_writers_free_all(mpiio_writer_tree *tree)
-{
-    tdestroy(*tree, free);
-    *tree = NULL;
 }
 
 /* Returns the index of writer in the set, or the index at which to insert it. */
@@ -245,7 +239,7 @@ void mpiio_cache_free(struct mpiio_cache *cache)
         mpiio_writers_clear(&cache->block[i].writers);
         pthread_rwlock_destroy(&cache->block[i].lock);
     }
-    mpiio_writers_free_all(&cache->writers);
+    tdestroy(cache->writers, free);
     pthread_mutex_destroy(&cache->state);
     pthread_mutex_destroy(&cache->table);
     pthread_mutex_destroy(&cache->flush);
@@ -284,12 +278,6 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
     *frozen = mpiio_blocks_find(cache->frozen, number);
     *active = mpiio_blocks_find(cache->active, number);
     pthread_mutex_unlock(&cache->table);
-}
-
-struct mpiio_writer *mpiio_cache_writer(struct mpiio_cache *cache, uint64_t id, bool make)
-{
-    return MPIIO_LOCKED(&cache->table, make ? mpiio_writer_get(&cache->writers, id)
-                                            : mpiio_writer_find(&cache->writers, id));
 }
 
 int64_t mpiio_cache_end(struct mpiio_cache *cache)
@@ -377,7 +365,7 @@ int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)
     if (cache == NULL)
         return 0;
     pthread_mutex_lock(&cache->table);
-    writer = mpiio_writer_find(&cache->writers, id);
+    writer = find_writer(&cache->writers, id);
     if (writer != NULL)
         error = writer->unsaved;
     pthread_mutex_unlock(&cache->table);

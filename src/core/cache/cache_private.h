@@ -28,11 +28,6 @@ typedef void *mpiio_writer_tree;
 /* Returns the writer with that id, and creates it if necessary. NULL: memory is exhausted. */
 struct mpiio_writer *mpiio_writer_get(mpiio_writer_tree *tree, uint64_t id);
 
-/* Returns the writer with that id, or NULL. */
-struct mpiio_writer *mpiio_writer_find(mpiio_writer_tree *tree, uint64_t id);
-
-void mpiio_writers_free_all(mpiio_writer_tree *tree);
-
 /* The writers of a block, ascending by address. Zeros: none. */
 struct mpiio_writers {
     struct mpiio_writer **writer;
@@ -168,8 +163,5 @@ int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_b
 /* Returns the blocks of that number in both generations, or NULL. With the gate held. */
 void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_block **frozen,
                       struct mpiio_block **active);
-
-/* Returns the writer with that id. If there is none, creates it with make, else returns NULL. */
-struct mpiio_writer *mpiio_cache_writer(struct mpiio_cache *cache, uint64_t id, bool make);
 
 #endif

@@ -397,7 +397,7 @@ void mpiio_cache_write(struct mpiio_source *source, struct mpiio_transfer *trans
     struct mpiio_cache *cache = (struct mpiio_cache *)source;
     struct put put = {.cache = cache, .transfer = transfer};
 
-    put.writer = mpiio_cache_writer(cache, transfer->writer, true);
+    put.writer = MPIIO_LOCKED(&cache->table, mpiio_writer_get(&cache->writers, transfer->writer));
     transfer->bytes = 0;
     transfer->error = put.writer == NULL ? -ENOMEM : 0;
     if (put.writer == NULL)
