@@ -312,9 +312,7 @@ bool mpiio_cache_is_empty(struct mpiio_cache *cache)
     if (cache == NULL)
         return true;
     pthread_rwlock_rdlock(&cache->gate);
-    pthread_mutex_lock(&cache->table);
-    empty = cache->active->count == 0 && cache->frozen->count == 0;
-    pthread_mutex_unlock(&cache->table);
+    empty = MPIIO_LOCKED(&cache->table, cache->active->count == 0 && cache->frozen->count == 0);
     pthread_rwlock_unlock(&cache->gate);
     return empty;
 }
@@ -327,12 +325,8 @@ uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
     bool any;
 
     pthread_rwlock_rdlock(&cache->gate);
-    pthread_mutex_lock(&cache->table);
-    any = cache->active->count > 0;
-    pthread_mutex_unlock(&cache->table);
-    pthread_mutex_lock(&cache->state);
-    generation = any ? cache->number : cache->number - 1;
-    pthread_mutex_unlock(&cache->state);
+    any = MPIIO_LOCKED(&cache->table, cache->active->count > 0);
+    generation = MPIIO_LOCKED(&cache->state, any ? cache->number : cache->number - 1);
     pthread_rwlock_unlock(&cache->gate);
     return generation;
 }
@@ -399,11 +393,8 @@ void mpiio_cache_stop(struct mpiio_cache *cache)
 static void count_bytes(struct mpiio_cache *cache, const struct mpiio_blocks *blocks,
                         struct mpiio_cache_stats *stats)
 {
-    size_t count;
+    size_t count = MPIIO_LOCKED(&cache->table, blocks->count);
 
-    pthread_mutex_lock(&cache->table);
-    count = blocks->count;
-    pthread_mutex_unlock(&cache->table);
     for (size_t i = 0; i < count; i++) {
         struct mpiio_block *block = blocks->list[i];
         struct mpiio_slot slot = mpiio_slots_get(&cache->slots, block->slot);

@@ -64,12 +64,9 @@ static bool wait_for_room(struct mpiio_cache *cache)
    ended. */
 static bool wait_for_flush(struct mpiio_cache *cache)
 {
-    uint64_t generation;
+    uint64_t generation = MPIIO_LOCKED(&cache->state, cache->number - 1);
     int error;
 
-    pthread_mutex_lock(&cache->state);
-    generation = cache->number - 1;
-    pthread_mutex_unlock(&cache->state);
     tell_wait(cache, true);
     error = mpiio_cache_wait(cache, generation, INT64_MAX);
     tell_wait(cache, false);

@@ -8,6 +8,7 @@
 
 #include "core/base/fd_link.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 
 /* The open members of an assembled file. */
 
@@ -95,11 +96,8 @@ static int open_file(struct mpiio_member_table *table, size_t number, struct mpi
 
     /* Other parts of the process use all descriptors: close idle members. */
     while (error == -EMFILE || error == -ENFILE) {
-        struct mpiio_member *victim;
+        struct mpiio_member *victim = MPIIO_LOCKED(&table->lock, mpiio_lru_evict(&table->open, 0));
 
-        pthread_mutex_lock(&table->lock);
-        victim = mpiio_lru_evict(&table->open, 0);
-        pthread_mutex_unlock(&table->lock);
         if (victim == NULL)
             break;
         close_member(victim);
@@ -141,9 +139,7 @@ int mpiio_member_acquire(struct mpiio_member_table *table, size_t number,
     struct mpiio_member *made;
     int error;
 
-    pthread_mutex_lock(&table->lock);
-    *member = mpiio_lru_get(&table->open, number);
-    pthread_mutex_unlock(&table->lock);
+    *member = MPIIO_LOCKED(&table->lock, mpiio_lru_get(&table->open, number));
     if (*member != NULL)
         return 0;
     error = make_member(table, number, &made);
