@@ -140,17 +140,11 @@ static int find_conversion(const struct mpiio_codec *codec, const struct vs_basi
 
 /* Finds the conversions of all types. A type without one causes an error only when an element of
    it is converted. */
-static int find_all(struct mpiio_codec *codec, enum mpiio_narrow narrow)
+static void find_all(struct mpiio_codec *codec, enum mpiio_narrow narrow)
 {
-    for (size_t i = 0; i < VS_BASICS; i++) {
-        int error = find_conversion(codec, vs_basic_at(i), narrow, &codec->conversions[i]);
-
-        if (error != 0 && error != -ENOTSUP)
-            return error;
-        if (error != 0)
+    for (size_t i = 0; i < VS_BASICS; i++)
+        if (find_conversion(codec, vs_basic_at(i), narrow, &codec->conversions[i]) != 0)
             codec->conversions[i] = (struct mpiio_conversion){.native = 0};
-    }
-    return 0;
 }
 
 int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
@@ -160,15 +154,17 @@ int mpiio_codec_new(const struct vs_view *view, enum mpiio_narrow narrow,
     size_t count = facts->basic != NULL ? 1 : VS_BASICS;
     struct mpiio_codec *new = malloc(sizeof(*new) + count * sizeof(new->conversions[0]));
     int64_t etypes = vs_map_facts(vs_view_map(view))->limit / facts->etype_file_size;
-    int error;
+    int error = 0;
 
     if (new == NULL)
         return -ENOMEM;
     *new = (struct mpiio_codec){.view = view, .uniform = facts->basic != NULL};
     if (__builtin_mul_overflow(etypes, facts->etype_size, &new->limit))
         new->limit = INT64_MAX / facts->etype_size * facts->etype_size;
-    error = new->uniform ? find_conversion(new, facts->basic, narrow, &new->conversions[0])
-                         : find_all(new, narrow);
+    if (new->uniform)
+        error = find_conversion(new, facts->basic, narrow, &new->conversions[0]);
+    else
+        find_all(new, narrow);
     if (error != 0) {
         free(new);
         return error;
