@@ -35,16 +35,15 @@ static size_t find_element(const struct mpiio_partial *partial, int64_t offset)
 bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
                         struct mpiio_partial_element *element)
 {
-    bool found = false;
+    bool found;
     size_t i;
 
     if (!mpiio_partial_hold(partial))
         return false;
     i = find_element(partial, offset);
-    if (i < partial->count) {
+    found = i < partial->count;
+    if (found)
         *element = partial->list[i];
-        found = true;
-    }
     mpiio_partial_let(partial);
     return found;
 }
@@ -179,28 +178,14 @@ static void in_place(struct converted_read *reading, int64_t offset, size_t leng
         reading->transfer->bytes += count * conversion->native;
 }
 
-/* The positions of the elements that contain a part of the slice. */
-struct span {
-    int64_t position;
-    int64_t length;
-};
-
-static struct span span_of(const struct mpiio_codec *codec, int64_t offset, size_t length)
-{
-    struct span span;
-
-    mpiio_codec_span(codec, offset, offset + (int64_t)length, &span.position, &span.length);
-    return span;
-}
-
 /* Returns the number of bytes, at most length, whose elements fit into a chunk; at least one
-   element. */
+   element. Sets *position and *span to the positions of these elements. */
 static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size_t length,
-                           struct span *span)
+                           int64_t *position, int64_t *span)
 {
     length = length < CHUNK ? length : CHUNK;
-    *span = span_of(codec, offset, length);
-    while (span->length > (int64_t)CHUNK) {
+    mpiio_codec_span(codec, offset, offset + (int64_t)length, position, span);
+    while (*span > (int64_t)CHUNK) {
         struct mpiio_element middle;
 
         length = (length + 1) / 2;
@@ -208,7 +193,7 @@ static size_t elements_fit(const struct mpiio_codec *codec, int64_t offset, size
         middle = mpiio_codec_element(codec, offset + (int64_t)length);
         if (middle.offset > offset)
             length = (size_t)(middle.offset - offset);
-        *span = span_of(codec, offset, length);
+        mpiio_codec_span(codec, offset, offset + (int64_t)length, position, span);
     }
     return length;
 }
@@ -218,18 +203,18 @@ static size_t elements_apart(struct converted_read *reading, int64_t offset, siz
                              void *buffer)
 {
     const struct mpiio_codec *codec = reading->slice->codec;
-    struct span span;
+    int64_t position, span;
     size_t bytes;
     void *file;
     int error;
 
-    length = elements_fit(codec, offset, length, &span);
-    file = malloc((size_t)span.length);
+    length = elements_fit(codec, offset, length, &position, &span);
+    file = malloc((size_t)span);
     if (file == NULL) {
         fail_read(reading, -ENOMEM);
         return length;
     }
-    bytes = read_part(reading, span.position, (size_t)span.length, file);
+    bytes = read_part(reading, position, (size_t)span, file);
     reading->transfer->bytes +=
         mpiio_codec_decode(codec, offset, length, buffer, file, bytes, &error);
     if (error != 0)
