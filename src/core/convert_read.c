@@ -25,6 +25,19 @@ void mpiio_partial_destroy(struct mpiio_partial *partial)
     pthread_mutex_destroy(&partial->lock);
 }
 
+/*
+ * Returns true if there are elements, and locks them; the caller unlocks them. A reader locks them
+ * from before the file is read until they are overlaid on the result: an element that is stored in
+ * between would be missing from both.
+ */
+static bool hold_partial(struct mpiio_partial *partial)
+{
+    if (atomic_load(&partial->count) == 0)
+        return false;
+    pthread_mutex_lock(&partial->lock);
+    return true;
+}
+
 /* Returns the index of the first element at or after offset. With the lock held. */
 static size_t find_element(const struct mpiio_partial *partial, int64_t offset)
 {
@@ -38,13 +51,13 @@ bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
     bool found;
     size_t i;
 
-    if (!mpiio_partial_hold(partial))
+    if (!hold_partial(partial))
         return false;
     i = find_element(partial, offset);
     found = i < partial->count;
     if (found)
         *element = partial->list[i];
-    mpiio_partial_let(partial);
+    pthread_mutex_unlock(&partial->lock);
     return found;
 }
 
@@ -87,46 +100,14 @@ void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t en
     size_t first, behind;
 
     assert(start <= end);
-    if (!mpiio_partial_hold(partial))
+    if (!hold_partial(partial))
         return;
     first = find_element(partial, start);
     behind = find_element(partial, end);
     memmove(partial->list + first, partial->list + behind,
             (partial->count - behind) * sizeof(*partial->list));
     partial->count -= behind - first;
-    mpiio_partial_let(partial);
-}
-
-bool mpiio_partial_hold(struct mpiio_partial *partial)
-{
-    if (atomic_load(&partial->count) == 0)
-        return false;
-    pthread_mutex_lock(&partial->lock);
-    return true;
-}
-
-void mpiio_partial_let(struct mpiio_partial *partial)
-{
     pthread_mutex_unlock(&partial->lock);
-}
-
-void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, size_t length,
-                           void *bytes, mpiio_partial_stands *stands, void *argument)
-{
-    unsigned char *to = bytes;
-
-    for (size_t i = find_element(partial, offset - MPIIO_ELEMENT_NATIVE); i < partial->count; i++) {
-        const struct mpiio_partial_element *element = &partial->list[i];
-        int64_t skew = element->offset - offset;
-
-        if (skew >= (int64_t)length)
-            break;
-        if (skew + element->native <= 0 || !stands(argument, element))
-            continue;
-        for (int64_t j = 0; j < element->native; j++)
-            if ((element->written >> j & 1) && skew + j >= 0 && skew + j < (int64_t)length)
-                to[skew + j] = element->bytes[j];
-    }
 }
 
 /* Reading. */
@@ -264,9 +245,9 @@ int mpiio_convert_read_element(struct mpiio_slice *slice, const struct mpiio_ele
 
 /* Returns true if a partial element must still be shown. If it is stored and the file has
    changed since, the file's element counts. */
-static bool partial_stands(void *argument, const struct mpiio_partial_element *partial)
+static bool partial_stands(const struct converted_read *reading,
+                           const struct mpiio_partial_element *partial)
 {
-    struct converted_read *reading = argument;
     struct mpiio_element element = mpiio_codec_element(reading->slice->codec, partial->offset);
     unsigned char native[MPIIO_ELEMENT_NATIVE];
     bool readable, same = false;
@@ -282,11 +263,32 @@ static bool partial_stands(void *argument, const struct mpiio_partial_element *p
     return same;
 }
 
+/* Overlays partial elements that stand on a transfer's bytes. With the elements locked. */
+static void overlay_partial(const struct converted_read *reading)
+{
+    const struct mpiio_partial *partial = &reading->slice->partial;
+    const struct mpiio_transfer *transfer = reading->transfer;
+    int64_t offset = transfer->position, length = (int64_t)transfer->bytes;
+
+    for (size_t i = find_element(partial, offset - MPIIO_ELEMENT_NATIVE); i < partial->count; i++) {
+        const struct mpiio_partial_element *element = &partial->list[i];
+        int64_t skew = element->offset - offset;
+
+        if (skew >= length)
+            break;
+        if (skew + element->native <= 0 || !partial_stands(reading, element))
+            continue;
+        for (int64_t j = 0; j < element->native; j++)
+            if ((element->written >> j & 1) && skew + j >= 0 && skew + j < length)
+                transfer->buffer[skew + j] = (char)element->bytes[j];
+    }
+}
+
 void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     const struct mpiio_codec *codec = slice->codec;
     struct converted_read reading = {.slice = slice, .transfer = transfer};
-    bool held = mpiio_partial_hold(&slice->partial);
+    bool held = hold_partial(&slice->partial);
 
     transfer->bytes = 0;
     transfer->error = 0;
@@ -304,8 +306,7 @@ void mpiio_convert_read(struct mpiio_slice *slice, struct mpiio_transfer *transf
         have += part;
     }
     if (held) {
-        mpiio_partial_overlay(&slice->partial, transfer->position, transfer->bytes,
-                              transfer->buffer, partial_stands, &reading);
-        mpiio_partial_let(&slice->partial);
+        overlay_partial(&reading);
+        pthread_mutex_unlock(&slice->partial.lock);
     }
 }

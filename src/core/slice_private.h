@@ -55,20 +55,6 @@ int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_
 /* Drops the elements that begin in [start, end). */
 void mpiio_partial_drop(struct mpiio_partial *partial, int64_t start, int64_t end);
 
-/*
- * For a reader: returns true if there are elements, and locks them until mpiio_partial_let. Lock
- * them before the file is read, until they are overlaid on the result: an element that is stored in
- * between would be missing from both.
- */
-bool mpiio_partial_hold(struct mpiio_partial *partial);
-
-/* Overlays partial elements on the slice's bytes [offset, offset + length), if stands(argument,
-   element) returns true for them. Call with the elements locked. */
-typedef bool mpiio_partial_stands(void *argument, const struct mpiio_partial_element *element);
-void mpiio_partial_overlay(const struct mpiio_partial *partial, int64_t offset, size_t length,
-                           void *bytes, mpiio_partial_stands *stands, void *argument);
-void mpiio_partial_let(struct mpiio_partial *partial);
-
 /* The internals of a slice, for the other sources of this directory only. */
 struct mpiio_slice {
     struct mpiio_store *store; /* borrowed */
