@@ -117,9 +117,6 @@ void mpiio_gaps_collect(const struct vs_view *view, int64_t offset, const char *
 bool mpiio_gaps_are_clear(const struct vs_view *view, int64_t offset, size_t length,
                           const char *buffer);
 
-/* Returns the number of packed bytes in a slice of at least size > 0 bytes. */
-int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size);
-
 /*
  * Reads a transfer of slice offsets, which lie below the slice's limit, and converts the bytes to
  * native: mpiio_read_runs for slices that have a codec. While the slice has partial elements, a

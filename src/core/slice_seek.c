@@ -7,8 +7,6 @@
 
 /* Gaps of a slice, and its holes. */
 
-/* Gaps of the buftype. */
-
 static bool is_clear(const char *bytes, int64_t length)
 {
     for (int64_t i = 0; i < length; i++)
@@ -71,13 +69,6 @@ bool mpiio_gaps_are_clear(const struct vs_view *view, int64_t offset, size_t len
     return is_clear(buffer + done, (int64_t)length - done);
 }
 
-int64_t mpiio_gaps_needed(const struct vs_view *view, int64_t size)
-{
-    int64_t packed = vs_view_packed(view, size);
-
-    return vs_view_end(view, packed) < size ? packed + 1 : packed;
-}
-
 /* Returns the beginning of the first gap at or after offset (offset itself if it is in a gap),
    or end if there is none. */
 static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
@@ -91,8 +82,6 @@ static int64_t next_gap(const struct vs_view *view, int64_t offset, int64_t end)
         return offset;
     return run.displacement + run.length < end ? run.displacement + run.length : end;
 }
-
-/* Holes of the file. */
 
 /* Holes of a slice, by the holes of the file: slice.h's SEEK_DATA and SEEK_HOLE. */
 

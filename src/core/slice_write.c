@@ -243,7 +243,9 @@ ssize_t mpiio_slice_append(struct mpiio_slice *slice, const void *buffer, size_t
 /* Returns the number of packed bytes in a slice of at least size > 0 bytes. */
 static int64_t packed_end(const struct mpiio_slice *slice, int64_t size)
 {
-    return vs_view_gaps(slice->view) != NULL ? mpiio_gaps_needed(slice->view, size) : size;
+    int64_t packed = vs_view_packed(slice->view, size);
+
+    return vs_view_end(slice->view, packed) < size ? packed + 1 : packed;
 }
 
 int mpiio_slice_resize(struct mpiio_slice *slice, int64_t size)
