@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store_private.h"
-
 /* Converting native bytes and storing them. */
 
 /*
@@ -94,7 +92,6 @@ static int acquire_locks(struct mpiio_store *store, int64_t start, int64_t end, 
 
     if (!locked)
         error = lock_file(store, start, end, exclusive, &held->lock);
-
     held->locked = error == 0;
     if (error != 0 && error != -EOPNOTSUPP)
         return error;
@@ -149,13 +146,6 @@ static int release_element(const struct mpiio_slice *slice, struct held *held, i
         error = mpiio_file_publish(slice->store->file);
     release_locks(slice->store, held);
     return error;
-}
-
-static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native,
-                        struct mpiio_counters *done)
-{
-    return mpiio_convert_read_element(slice, &merged->element, merged->file, native,
-                                      &merged->readable, done);
 }
 
 static bool is_complete(const struct merged *merged)
@@ -238,7 +228,8 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
                           int64_t from, int64_t to, struct mpiio_counters *done)
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
-    int error = read_element(slice, merged, native, done);
+    int error = mpiio_convert_read_element(slice, &merged->element, merged->file, native,
+                                           &merged->readable, done);
     int refused;
 
     if (error != 0)
@@ -305,7 +296,8 @@ static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
     struct mpiio_partial_element kept;
-    int error = read_element(slice, merged, native, done);
+    int error = mpiio_convert_read_element(slice, &merged->element, merged->file, native,
+                                           &merged->readable, done);
 
     if (error != 0)
         return error;
@@ -395,7 +387,6 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
 
 /* Whole elements. */
 
-/* Writing whole elements. */
 static size_t store_positions(const struct converted_write *writing, int64_t position,
                               size_t length, const char *memory, enum mpiio_put put)
 {

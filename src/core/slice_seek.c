@@ -198,12 +198,6 @@ static bool can_seek(const struct mpiio_slice *slice)
            slice->partial.count == 0;
 }
 
-/* Returns the first data at or after a packed offset, below end, or end if there is none. */
-static int64_t seek_data(struct mpiio_slice *slice, int64_t offset, int64_t size, int64_t end)
-{
-    return can_seek(slice) ? seek_slice(slice, offset, SEEK_DATA, size, end) : offset;
-}
-
 int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
 {
     int64_t size = 0, end = 0, found;
@@ -215,7 +209,7 @@ int64_t mpiio_slice_seek_data(struct mpiio_slice *slice, int64_t offset)
     end = vs_view_packed_size(slice->view, size);
     if (offset >= end)
         return -ENXIO;
-    found = seek_data(slice, offset, size, end);
+    found = can_seek(slice) ? seek_slice(slice, offset, SEEK_DATA, size, end) : offset;
     if (found < 0 || found == end)
         return found < 0 ? found : -ENXIO;
     return vs_view_offset(slice->view, found);

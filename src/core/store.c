@@ -13,19 +13,11 @@
 #include "core/file/file.h"
 #include "store_private.h"
 
-static void init_locks(struct mpiio_store *store)
-{
-    int64_t base;
-    int fd = store->file->ops->lock_place(store->file, &base);
-
-    mpiio_file_locks_init(&store->locks, fd, base, store->file->writable);
-    mpiio_rwlock_init(&store->elements_lock);
-    pthread_mutex_init(&store->append_lock, NULL);
-}
-
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
 {
     struct mpiio_store *new = calloc(1, sizeof(*new));
+    int64_t base;
+    int fd;
 
     if (new == NULL) {
         mpiio_file_close(file);
@@ -33,7 +25,10 @@ int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
     }
     new->file = file;
     new->top = &file->source;
-    init_locks(new);
+    fd = file->ops->lock_place(file, &base);
+    mpiio_file_locks_init(&new->locks, fd, base, file->writable);
+    mpiio_rwlock_init(&new->elements_lock);
+    pthread_mutex_init(&new->append_lock, NULL);
     *store = new;
     return 0;
 }
