@@ -17,11 +17,6 @@
 #include "assembled_private.h"
 #include "identity.h"
 
-/* The maximum number of members whose times are read on each request for the file's times. With
-   more members, the file always appears to have just changed, so that nobody relies on earlier
-   reads. */
-#define WATCHED MPIIO_MEMBERS_JUDGED
-
 static bool is_later(struct timespec a, struct timespec b)
 {
     return a.tv_sec != b.tv_sec ? a.tv_sec > b.tv_sec : a.tv_nsec > b.tv_nsec;
@@ -53,15 +48,17 @@ static void take_rights(bool first, struct stat *st, const struct stat *member)
 static int get_stat(struct mpiio_file *file, struct stat *st)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
-    const struct vs_members *members = self->table.members;
+    int64_t count = vs_members_count(self->table.members);
     bool first = true;
 
     *st = self->st;
-    if (self->watched < vs_members_count(members)) {
+    /* So many members are not examined on each request. The file always appears to have just
+       changed then, so that nobody relies on earlier reads. */
+    if (count > MPIIO_MEMBERS_JUDGED) {
         clock_gettime(CLOCK_REALTIME, &st->st_ctim);
         return 0;
     }
-    for (int64_t i = 0; i < self->watched; i++) {
+    for (int64_t i = 0; i < count; i++) {
         struct stat member;
 
         if (!mpiio_assembled_has(self, i))
@@ -181,7 +178,7 @@ static void close_all(struct mpiio_file *file)
         close(self->lock_fd);
     mpiio_member_table_destroy(&self->table);
     vs_assembly_free(self->places);
-    free(self->identities);
+    free(self->table.identities);
     free(self->written);
     free(self->fills.list);
     pthread_mutex_destroy(&self->syncing);
@@ -246,7 +243,8 @@ static int look_at_member(struct mpiio_assembled *self, int64_t member, struct s
                           struct vs_error *why)
 {
     char *path = vs_members_file(self->table.members, member);
-    int fd = path != NULL ? mpiio_member_identify(path, st, &self->identities[member]) : -ENOMEM;
+    int fd =
+        path != NULL ? mpiio_member_identify(path, st, &self->table.identities[member]) : -ENOMEM;
     int error = fd < 0 ? fd : check_access(self, fd);
 
     if (error == 0)
@@ -314,7 +312,8 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     if (present)
         bytes = bytes_held(view, local, st.st_size);
     if (bytes > 0)
-        self->identity = add_identity(self->identity, &self->identities[member], member, bytes);
+        self->identity =
+            add_identity(self->identity, &self->table.identities[member], member, bytes);
     error = vs_assembly_add(self->places, view, bytes);
     if (error == -EINVAL)
         return fail_member(self, member, error,
@@ -390,7 +389,7 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 {
     const struct vs_members *members = self->table.members;
     struct mpiio_member_twins twins;
-    int found = mpiio_member_find_twins(self->identities, vs_members_count(members), &twins);
+    int found = mpiio_member_find_twins(self->table.identities, vs_members_count(members), &twins);
     char *first, *second;
 
     if (found == 0)
@@ -455,11 +454,9 @@ static int init_assembled(struct mpiio_assembled *self, const struct vs_members 
                                "members that may overlap can only be read (mpiio-mount -o ro)");
     self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
-    self->identities = calloc((size_t)count, sizeof(*self->identities));
-    self->table.identities = self->identities;
+    self->table.identities = calloc((size_t)count, sizeof(*self->table.identities));
     self->table.whole = &self->file;
-    self->watched = count < WATCHED ? count : WATCHED;
-    if (self->places == NULL || self->written == NULL || self->identities == NULL)
+    if (self->places == NULL || self->written == NULL || self->table.identities == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     error = add_members(self, why);
     if (error == 0 && self->creates)
@@ -559,20 +556,17 @@ int mpiio_assembled_open_path(const struct mpiio_file *file, int64_t member)
     return mpiio_member_open_path(&self->table, (size_t)member);
 }
 
-/* Returns the identity of the members: which files they are. */
-
 uint64_t mpiio_assembled_identity(const struct mpiio_file *file)
 {
-    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
-
-    return self->identity;
+    return ((const struct mpiio_assembled *)file)->identity;
 }
 
 int mpiio_assembled_find_twins(const struct mpiio_file *file, struct mpiio_member_twins *twins)
 {
     const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
 
-    return mpiio_member_find_twins(self->identities, vs_members_count(self->table.members), twins);
+    return mpiio_member_find_twins(self->table.identities, vs_members_count(self->table.members),
+                                   twins);
 }
 
 void mpiio_assembled_on_replaced(struct mpiio_file *file,

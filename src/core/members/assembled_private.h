@@ -31,7 +31,7 @@ struct mpiio_member {
 
 struct mpiio_member_table {
     const struct vs_members *members; /* borrowed */
-    /* of the members, borrowed; set before one is acquired */
+    /* of the members, owned by the assembled file; set before one is acquired */
     struct mpiio_member_identity *identities;
     /* Called once for a member whose path names another file; may be NULL. */
     void (*replaced)(void *argument, int64_t member, const char *path);
@@ -72,7 +72,6 @@ int mpiio_member_stat(struct mpiio_member_table *table, size_t number, struct st
 struct mpiio_assembled {
     struct mpiio_file file; /* the first member */
     struct mpiio_member_table table;
-    struct mpiio_member_identity *identities; /* of each member */
     struct vs_assembly *places;
     enum vs_overlap overlap;
     bool allows_missing;           /* bytes that members lack are holes */
@@ -80,7 +79,6 @@ struct mpiio_assembled {
     bool creates;                  /* missing members must be created */
     struct stat st;                /* of the first member that exists; times: the latest */
     uint64_t identity;             /* a hash of the identities and bytes of all existing members */
-    int64_t watched;               /* the number of members whose times are read */
     atomic_uint_fast64_t *written; /* one bit per member: must be synced */
     pthread_mutex_t syncing;       /* held while syncing the members */
     atomic_uint_fast64_t writes;   /* number of finished writes to members */

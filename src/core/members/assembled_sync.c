@@ -152,7 +152,7 @@ void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64
     const struct mpiio_filesystem *found;
 
     if (self->file.filesystem != NULL && member > 0 &&
-        self->identities[member].device == self->identities[member - 1].device)
+        self->table.identities[member].device == self->table.identities[member - 1].device)
         return;
     found = mpiio_filesystem_of(fd);
     if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)
