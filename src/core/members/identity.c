@@ -53,6 +53,19 @@ static int look_at_file(int fd, const char *path, struct stat *st,
     return 0;
 }
 
+/* Opens the file at path, and gets its state and identity. Returns a descriptor (O_PATH). */
+static int open_file(const char *path, struct stat *st, struct mpiio_member_identity *identity)
+{
+    int fd = open(path, O_PATH | O_CLOEXEC);
+    int error = fd < 0 ? -errno : look_at_file(fd, "", st, identity);
+
+    if (error == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
 /*
  * Returns false on overlayfs: the first write to a file of a lower layer replaces it by a copy with
  * a new time of birth.
@@ -66,19 +79,13 @@ static bool keeps_birth(int fd)
 
 int mpiio_member_identify(const char *path, struct stat *st, struct mpiio_member_identity *identity)
 {
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    int error;
+    int fd = open_file(path, st, identity);
 
-    if (fd < 0)
-        return -errno;
-    error = look_at_file(fd, "", st, identity);
-    if (error == 0 && !identity->known)
-        error = -EINVAL;
-    if (error != 0) {
+    if (fd >= 0 && !identity->known) {
         close(fd);
-        return error;
+        return -EINVAL;
     }
-    if (!keeps_birth(fd))
+    if (fd >= 0 && !keeps_birth(fd))
         identity->birth = 0;
     return fd;
 }
@@ -104,18 +111,13 @@ int mpiio_member_find(const char *path, const struct mpiio_member_identity *iden
 {
     struct mpiio_member_identity now;
     struct stat st;
-    int fd = open(path, O_PATH | O_CLOEXEC);
-    int error;
+    int fd = open_file(path, &st, &now);
 
-    if (fd < 0)
-        return -errno;
-    error = look_at_file(fd, "", &st, &now);
-    if (error == 0 && !is_same(identity, &now))
-        error = -ESTALE;
-    if (error == 0)
-        return fd;
-    close(fd);
-    return error;
+    if (fd >= 0 && !is_same(identity, &now)) {
+        close(fd);
+        return -ESTALE;
+    }
+    return fd;
 }
 
 static int compare_identities(const void *left, const void *right)
