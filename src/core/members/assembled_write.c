@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/gather.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 
 /*
@@ -26,59 +27,75 @@ struct block {
     int64_t start, end; /* in the whole: from the first to the last given byte */
 };
 
-static int64_t range_start(const struct block *block, size_t i)
-{
-    int64_t start = block->transfer->position + block->ranges[i].start;
+/* A list of ranges that ascend and do not touch each other. */
+struct ranges {
+    struct mpiio_range *list; /* owned */
+    size_t count, room;
+};
 
-    return start > block->start ? start : block->start;
+/* Returns the end of the last range, or 0. */
+static int64_t ranges_end(const struct ranges *ranges)
+{
+    const struct mpiio_range *last;
+
+    if (ranges->count == 0)
+        return 0;
+    last = &ranges->list[ranges->count - 1];
+    return last->start + last->length;
 }
 
-static int64_t range_end(const struct block *block, size_t i)
+/* Adds a range behind all others. Returns false if memory is exhausted. */
+static bool ranges_add(struct ranges *ranges, int64_t start, int64_t length)
 {
-    int64_t end = block->transfer->position + block->ranges[i].start + block->ranges[i].length;
+    struct mpiio_range *list;
 
-    return end < block->end ? end : block->end;
+    if (ranges->count > 0 && ranges_end(ranges) == start) {
+        ranges->list[ranges->count - 1].length += length;
+        return true;
+    }
+    list = vs_list_grow(ranges->list, ranges->count, &ranges->room, sizeof(*list));
+    if (list == NULL)
+        return false;
+    ranges->list = list;
+    list[ranges->count++] = (struct mpiio_range){.start = start, .length = length};
+    return true;
 }
 
-/* Finds the given ranges of a part's packed bytes. Sets *given to a new array. Returns the
-   number of ranges or -ENOMEM. */
-static int64_t find_given(const struct block *block, const struct vs_map *map,
-                          const struct vs_assembly_part *part, struct mpiio_range **given)
+static int64_t given_start(const struct block *block, size_t i)
 {
-    int64_t count = 0, room = 16;
+    return vs_max(block->transfer->position + block->ranges[i].start, block->start);
+}
+
+static int64_t given_end(const struct block *block, size_t i)
+{
+    return vs_min(block->transfer->position + block->ranges[i].start + block->ranges[i].length,
+                  block->end);
+}
+
+/* Finds the given ranges of a part's packed bytes. Returns 0 or -ENOMEM. */
+static int find_given(const struct block *block, const struct vs_map *map,
+                      const struct vs_assembly_part *part, struct ranges *given)
+{
     struct vs_runs runs;
     struct vs_run run;
     size_t i = 0;
 
-    *given = malloc((size_t)room * sizeof(**given));
     vs_runs_start(&runs, map, part->position, part->length);
-    while (*given != NULL && i < block->count && vs_runs_next(&runs, &run)) {
-        while (i < block->count && range_end(block, i) <= run.displacement)
+    while (i < block->count && vs_runs_next(&runs, &run)) {
+        while (i < block->count && given_end(block, i) <= run.displacement)
             i++;
-        for (size_t k = i; k < block->count && *given != NULL; k++) {
-            int64_t from = range_start(block, k), to = range_end(block, k), place;
-            struct mpiio_range *last = *given + count - 1;
+        for (size_t k = i; k < block->count; k++) {
+            int64_t from = vs_max(given_start(block, k), run.displacement);
+            int64_t to = vs_min(given_end(block, k), run.displacement + run.length);
+            int64_t place = run.position - part->position + (from - run.displacement);
 
-            from = from > run.displacement ? from : run.displacement;
-            to = to < run.displacement + run.length ? to : run.displacement + run.length;
             if (from >= to)
                 break;
-            place = run.position - part->position + (from - run.displacement);
-            if (count > 0 && last->start + last->length == place) {
-                last->length += to - from;
-                continue;
-            }
-            (*given)[count++] = (struct mpiio_range){.start = place, .length = to - from};
-            if (count == room) {
-                struct mpiio_range *more = realloc(*given, (size_t)(room *= 2) * sizeof(*more));
-
-                if (more == NULL)
-                    free(*given);
-                *given = more;
-            }
+            if (!ranges_add(given, place, to - from))
+                return -ENOMEM;
         }
     }
-    return *given != NULL ? count : -ENOMEM;
+    return 0;
 }
 
 /* Packs a part. Bytes that are not given may be copied, too, from the image's memory. */
@@ -153,21 +170,22 @@ static int write_given(const struct block *block, const struct mpiio_member *mem
 
 static int write_part(const struct block *block, const struct vs_assembly_part *part)
 {
-    struct mpiio_range all = {.length = part->length}, *found = NULL;
+    struct mpiio_range all = {.length = part->length};
+    struct ranges given = {.list = &all, .count = 1};
     struct mpiio_member *member;
-    int64_t count = 1;
     int error = mpiio_member_acquire(&block->self->table, part->member, &member);
 
     if (error != 0)
         return error;
-    if (block->count > 1)
-        count = find_given(block, vs_view_map(member->view), part, &found);
-    if (count > 0)
-        error = write_given(block, member, part, found != NULL ? found : &all, (size_t)count);
-    else
-        error = (int)count;
+    if (block->count > 1) {
+        given = (struct ranges){0};
+        error = find_given(block, vs_view_map(member->view), part, &given);
+    }
+    if (error == 0 && given.count > 0)
+        error = write_given(block, member, part, given.list, given.count);
     mpiio_assembled_mark_written(block->self, part->member);
-    free(found);
+    if (given.list != &all)
+        free(given.list);
     mpiio_member_release(&block->self->table, member);
     atomic_fetch_add(&block->self->writes, 1);
     return error;
@@ -223,9 +241,8 @@ struct collection {
     struct mpiio_transfer *transfer; /* the runs' transfer; error: the first of all writes */
     char *image;                     /* the image of a block */
     int64_t block;                   /* displacement of the image's byte 0 */
-    struct mpiio_range *ranges;
-    size_t count, room;
-    int64_t first; /* the position of the first range */
+    struct ranges ranges;            /* in the image */
+    int64_t first;                   /* the position of the first range */
 };
 
 /* Writes ranges of an image that begins at displacement. Returns the byte up to which all is
@@ -247,36 +264,12 @@ static int64_t write_ranges(struct collection *collection, const char *image, in
 /* Writes the collected runs. Returns false after an error. */
 static bool flush_image(struct collection *collection)
 {
-    if (collection->count > 0 && collection->transfer->error == 0)
-        write_ranges(collection, collection->image, collection->block, collection->ranges,
-                     collection->count);
+    if (collection->ranges.count > 0 && collection->transfer->error == 0)
+        write_ranges(collection, collection->image, collection->block, collection->ranges.list,
+                     collection->ranges.count);
     if (collection->transfer->error == 0)
-        collection->count = 0;
+        collection->ranges.count = 0;
     return collection->transfer->error == 0;
-}
-
-static bool make_room(struct collection *collection)
-{
-    struct mpiio_range *ranges;
-
-    if (collection->image == NULL)
-        collection->image = malloc(VS_ASSEMBLY_BLOCK);
-    ranges = vs_list_grow(collection->ranges, collection->count, &collection->room,
-                          sizeof(*collection->ranges));
-    if (ranges != NULL)
-        collection->ranges = ranges;
-    if (collection->image == NULL || ranges == NULL)
-        collection->transfer->error = -ENOMEM;
-    return collection->transfer->error == 0;
-}
-
-/* Returns the end of the last range, or 0. */
-static int64_t end_of(const struct collection *collection)
-{
-    const struct mpiio_range *ranges = collection->ranges;
-    size_t count = collection->count;
-
-    return count > 0 ? ranges[count - 1].start + ranges[count - 1].length : 0;
 }
 
 /* Adds a run that lies in one block. from has its bytes. Returns false after an error. */
@@ -285,21 +278,20 @@ static bool add_run(struct collection *collection, const char *from, int64_t pos
 {
     int64_t start = displacement % VS_ASSEMBLY_BLOCK;
 
-    if ((collection->block != displacement - start || start < end_of(collection)) &&
+    if ((collection->block != displacement - start || start < ranges_end(&collection->ranges)) &&
         !flush_image(collection))
         return false;
-    if (!make_room(collection))
-        return false;
-    memcpy(collection->image + start, from, (size_t)length);
-    if (collection->count == 0) {
+    if (collection->ranges.count == 0) {
         collection->block = displacement - start;
         collection->first = position;
-    } else if (end_of(collection) == start) {
-        collection->ranges[collection->count - 1].length += length;
-        return true;
     }
-    collection->ranges[collection->count++] =
-        (struct mpiio_range){.start = start, .length = length};
+    if (collection->image == NULL)
+        collection->image = malloc(VS_ASSEMBLY_BLOCK);
+    if (collection->image == NULL || !ranges_add(&collection->ranges, start, length)) {
+        collection->transfer->error = -ENOMEM;
+        return false;
+    }
+    memcpy(collection->image + start, from, (size_t)length);
     return true;
 }
 
@@ -336,10 +328,10 @@ void mpiio_assembled_write_runs(struct mpiio_source *source, struct mpiio_transf
     }
     flush_image(&collection);
     /* Collected bytes that could not be written come before the rest. */
-    if (transfer->error != 0 && collection.count > 0)
+    if (transfer->error != 0 && collection.ranges.count > 0)
         bytes = collection.first - transfer->position;
     free(collection.image);
-    free(collection.ranges);
+    free(collection.ranges.list);
     transfer->bytes = (size_t)bytes;
 }
 
