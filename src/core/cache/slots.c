@@ -196,21 +196,6 @@ bool mpiio_slot_touched(const struct mpiio_slot *slot, size_t from, size_t to)
                                &run);
 }
 
-bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to)
-{
-    struct mpiio_mask_run pages = {.end = from / MPIIO_PAGE_SIZE}, bytes;
-    size_t behind = (to - 1) / MPIIO_PAGE_SIZE + 1;
-
-    while (mpiio_mask_next_run(slot->pages, pages.end, behind, &pages)) {
-        size_t start = pages.start * MPIIO_PAGE_SIZE, end = pages.end * MPIIO_PAGE_SIZE;
-
-        if (mpiio_mask_next_run(slot->mask, start > from ? start : from, end < to ? end : to,
-                                &bytes))
-            return true;
-    }
-    return false;
-}
-
 int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS])
 {
     size_t count = mpiio_mask_count(pages, 0, MPIIO_PAGE_WORDS * 64);
@@ -220,23 +205,39 @@ int64_t mpiio_slot_memory(const uint64_t pages[MPIIO_PAGE_WORDS])
     return (int64_t)count * MPIIO_PAGE_SIZE;
 }
 
-bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run)
+/* Finds the next run in [from, to). Skips empty parts of the mask. */
+static bool next_run(const struct mpiio_slot *slot, size_t from, size_t to,
+                     struct mpiio_mask_run *run)
 {
-    size_t block = (size_t)MPIIO_BLOCK_SIZE;
     struct mpiio_mask_run pages;
 
-    while (from < block) {
+    while (from < to) {
+        size_t end;
+
         /* Treat adjacent touched pages as one range. A run never extends beyond it. */
-        if (!mpiio_mask_next_run(slot->pages, from / MPIIO_PAGE_SIZE, block / MPIIO_PAGE_SIZE,
-                                 &pages))
+        if (!mpiio_mask_next_run(slot->pages, from / MPIIO_PAGE_SIZE,
+                                 (to - 1) / MPIIO_PAGE_SIZE + 1, &pages))
             return false;
         if (from < pages.start * MPIIO_PAGE_SIZE)
             from = pages.start * MPIIO_PAGE_SIZE;
-        if (mpiio_mask_next_run(slot->mask, from, pages.end * MPIIO_PAGE_SIZE, run))
+        end = pages.end * MPIIO_PAGE_SIZE;
+        if (mpiio_mask_next_run(slot->mask, from, end < to ? end : to, run))
             return true;
-        from = pages.end * MPIIO_PAGE_SIZE;
+        from = end;
     }
     return false;
+}
+
+bool mpiio_slot_next_run(const struct mpiio_slot *slot, size_t from, struct mpiio_mask_run *run)
+{
+    return next_run(slot, from, (size_t)MPIIO_BLOCK_SIZE, run);
+}
+
+bool mpiio_slot_has(const struct mpiio_slot *slot, size_t from, size_t to)
+{
+    struct mpiio_mask_run run;
+
+    return next_run(slot, from, to, &run);
 }
 
 int64_t mpiio_slot_bytes(const struct mpiio_slot *slot)
