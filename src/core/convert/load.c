@@ -2,6 +2,7 @@
 #include "core/load.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +61,9 @@ static char *absolute_path(const char *folder)
 /* Returns the folder of path. A new string. */
 static char *folder_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return absolute_path(".");
-    char *folder = strndup(path, slash == path ? 1 : (size_t)(slash - path));
-    char *result = folder ? absolute_path(folder) : NULL;
-    free(folder);
+    char *copy = strdup(path);
+    char *result = copy ? absolute_path(dirname(copy)) : NULL;
+    free(copy);
     return result;
 }
 
