@@ -25,7 +25,7 @@ struct element {
 
 static bool put_integer(const struct vs_basic *basic, const char *text, unsigned char *native)
 {
-    unsigned bits = 8U * basic->size;
+    unsigned spare = 64 - 8U * basic->size; /* bits of value that must only extend the element */
     bool is_signed = basic->kind == VS_INTEGER;
     char *end;
 
@@ -33,11 +33,8 @@ static bool put_integer(const struct vs_basic *basic, const char *text, unsigned
     uint64_t value = is_signed ? (uint64_t)strtoll(text, &end, 10) : strtoull(text, &end, 10);
     if (errno || end == text || *end || basic->size > 8 || (!is_signed && *text == '-'))
         return false;
-    if (bits < 64 && is_signed &&
-        ((int64_t)value >= INT64_C(1) << (bits - 1) ||
-         (int64_t)value < -(INT64_C(1) << (bits - 1))))
-        return false;
-    if (bits < 64 && !is_signed && value >> bits)
+    if (is_signed ? (int64_t)(value << spare) >> spare != (int64_t)value
+                  : value << spare >> spare != value)
         return false;
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     memcpy(native, (const char *)&value + sizeof(value) - basic->size, basic->size);
