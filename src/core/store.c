@@ -10,7 +10,6 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "core/cache/cache.h"
-#include "core/file/file.h"
 #include "store_private.h"
 
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)

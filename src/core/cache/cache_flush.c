@@ -6,11 +6,8 @@
 
 #include "cache_private.h"
 #include "core/base/clock.h"
-#include "core/base/guard.h"
 #include "core/base/probe.h"
 #include "core/base/thread.h"
-#include "core/file/file.h"
-#include "slots.h"
 
 /* Freezing a generation, storing it, and resolving the outcome. */
 

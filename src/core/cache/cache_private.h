@@ -11,7 +11,6 @@
 #include "block_walk.h"
 #include "cache.h"
 #include "core/base/guard.h"
-#include "core/file/file.h"
 
 /* A slice that has data in a dirty block, by the id that its user gave it. If data could not be
    stored, exactly these slices get the error. For the sources of cache_private.h only, whose

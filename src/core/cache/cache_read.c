@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/gather.h"
-#include "block_walk.h"
 #include "cache_private.h"
 
 /* Reading the file with both generations overlaid. */

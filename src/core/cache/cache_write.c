@@ -6,8 +6,6 @@
 #include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "core/base/gather.h"
-#include "core/base/guard.h"
-#include "block_walk.h"
 #include "cache_private.h"
 
 /* Writing to the active generation. */

@@ -11,9 +11,8 @@
 #define X87_LEADING_BIT (UINT64_C(1) << 63)
 #define X87_QUIET_BIT   (UINT64_C(1) << 62)
 #define X87_SIGN_BIT    0x8000
-#define X87_EXPONENT_MAX                                                                           \
-    0x7fff /* infinities and NaNs; both formats have the same exponent range                       \
-            */
+/* infinities and NaNs; both formats have the same exponent range */
+#define X87_EXPONENT_MAX 0x7fff
 
 /* binary128's fraction has 112 bits: the 63 bits of x87's, and these low ones. */
 #define X87_LOW_BITS 49

@@ -13,9 +13,7 @@
 #include "core/base/fd_link.h"
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/members/members.h"
 #include "assembled_private.h"
-#include "identity.h"
 
 static bool is_later(struct timespec a, struct timespec b)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "assembled.h"
 #include "core/base/gather.h"
 #include "viewspec/base/integer.h"
 
