@@ -93,7 +93,6 @@ static int read_values(struct mpiio_slice *slice, const struct vs_values *values
 
 /* A part of a row of a padded array. */
 struct part {
-    int64_t at;     /* its first byte in the padded array */
     int64_t length; /* its bytes in the range that is read */
     int64_t from;   /* the offset in the slice of its first byte; -1: it is padding */
     int64_t data;   /* the number of its bytes that are not padding */
@@ -106,7 +105,7 @@ static struct part part_at(const struct vs_values *values, int64_t at, int64_t e
     int64_t width = values->padded[last] * values->element;
     int64_t filled = values->count[last] * values->element;
     int64_t row = at / width, column = at % width, source = 0, weight = 1;
-    struct part part = {.at = at, .length = width - column};
+    struct part part = {.length = width - column};
 
     if (part.length > end - at)
         part.length = end - at;

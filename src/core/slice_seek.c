@@ -103,30 +103,24 @@ static int64_t seek_file(struct mpiio_slice *slice, int64_t displacement, int wh
 
 /* An element of a slice; without conversion, a byte. */
 struct place {
-    int64_t offset, behind;       /* slice offsets */
+    int64_t behind;               /* slice offset */
     int64_t displacement, beyond; /* in the file */
 };
 
-static struct place place_of(const struct mpiio_slice *slice, const struct mpiio_element *element)
+static struct place place_at(const struct mpiio_slice *slice, int64_t offset)
 {
-    int64_t displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
-    int64_t native = 1, file = 1;
+    const struct vs_map *map = vs_view_map(slice->view);
+    struct mpiio_element element;
+    int64_t displacement;
 
-    if (element->conversion != NULL) {
-        native = (int64_t)element->conversion->native;
-        file = (int64_t)element->conversion->file;
+    if (slice->codec == NULL) {
+        displacement = vs_map_displacement(map, offset);
+        return (struct place){offset + 1, displacement, displacement + 1};
     }
-    return (struct place){element->offset, element->offset + native, displacement,
-                          displacement + file};
-}
-
-static struct place place_at_offset(const struct mpiio_slice *slice, int64_t offset)
-{
-    struct mpiio_element element = {NULL, offset, offset};
-
-    if (slice->codec != NULL)
-        element = mpiio_codec_element(slice->codec, offset);
-    return place_of(slice, &element);
+    element = mpiio_codec_element(slice->codec, offset);
+    displacement = vs_map_displacement(map, element.position);
+    return (struct place){element.offset + (int64_t)element.conversion->native, displacement,
+                          displacement + (int64_t)element.conversion->file};
 }
 
 /* Returns the slice offset of the first byte at or after displacement, or end if there is none. */
@@ -151,7 +145,7 @@ static int64_t seek_slice(struct mpiio_slice *slice, int64_t offset, int whence,
                           int64_t end)
 {
     for (int steps = 0; offset < end; steps++) {
-        struct place place = place_at_offset(slice, offset);
+        struct place place = place_at(slice, offset);
         int64_t found = seek_file(slice, place.displacement, SEEK_DATA, size);
         bool is_data = found >= 0 && found < place.beyond;
 
