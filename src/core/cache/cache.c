@@ -282,8 +282,7 @@ void mpiio_cache_find(struct mpiio_cache *cache, int64_t number, struct mpiio_bl
 
 int64_t mpiio_cache_end(struct mpiio_cache *cache)
 {
-    return MPIIO_LOCKED(&cache->state, cache->active_end > cache->frozen_end ? cache->active_end
-                                                                             : cache->frozen_end);
+    return MPIIO_LOCKED(&cache->state, vs_max(cache->active_end, cache->frozen_end));
 }
 
 /* Samples the end of dirty data first. Bytes that a flush stores in between then count in the

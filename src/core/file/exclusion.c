@@ -193,18 +193,16 @@ static bool extend_shared(struct mpiio_shared_lock *shared_lock, const struct mp
 {
     if (access->start > shared_lock->end || access->end < shared_lock->start)
         return false;
-    if (access->start < shared_lock->start) {
-        if (mpiio_file_lock_extend(&shared_lock->lock, access->start, shared_lock->start,
-                                   shared_lock->exclusive) != 0)
-            return false;
-        shared_lock->start = access->start;
-    }
-    if (access->end > shared_lock->end) {
-        if (mpiio_file_lock_extend(&shared_lock->lock, shared_lock->end, access->end,
-                                   shared_lock->exclusive) != 0)
-            return false;
-        shared_lock->end = access->end;
-    }
+    if (access->start < shared_lock->start &&
+        mpiio_file_lock_extend(&shared_lock->lock, access->start, shared_lock->start,
+                               shared_lock->exclusive) != 0)
+        return false;
+    shared_lock->start = vs_min(shared_lock->start, access->start);
+    if (access->end > shared_lock->end &&
+        mpiio_file_lock_extend(&shared_lock->lock, shared_lock->end, access->end,
+                               shared_lock->exclusive) != 0)
+        return false;
+    shared_lock->end = vs_max(shared_lock->end, access->end);
     assert(shared_lock->start <= access->start && access->end <= shared_lock->end);
     return true;
 }
