@@ -121,8 +121,9 @@ void *mpiio_named_memory(const char *name, size_t size)
 
 /* Preloading a library. */
 
-static int find_library(const char *const *places, size_t count, char path[PATH_MAX])
+static int find_library(const char *installed, const char *built, char path[PATH_MAX])
 {
+    const char *const places[] = {installed, built};
     char self[PATH_MAX], near[2 * PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
@@ -130,7 +131,7 @@ static int find_library(const char *const *places, size_t count, char path[PATH_
         return -errno;
     self[length] = '\0';
     *strrchr(self, '/') = '\0';
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < 2; i++) {
         snprintf(near, sizeof(near), "%s/%s", self, places[i]);
         if (realpath(near, path) != NULL)
             return 0;
@@ -156,9 +157,8 @@ static int append_preload(const char *library)
 
 const char *mpiio_preload(const char *installed, const char *built)
 {
-    const char *const places[] = {installed, built};
     static char library[PATH_MAX], why[PATH_MAX + 64];
-    int error = find_library(places, 2, library);
+    int error = find_library(installed, built, library);
 
     if (error != 0)
         snprintf(why, sizeof(why), "%s: %s", strrchr(installed, '/') + 1, strerror(-error));

@@ -104,18 +104,15 @@ static struct datarep *make_datarep(const char *name, const char *path)
         return NULL;
     made->name = strdup(name);
     made->path = strdup(path);
-    if (made->name == NULL || made->path == NULL) {
-        free(made->name);
-        free(made->path);
-        free(made);
-        return NULL;
-    }
     made->user.name = made->name;
     made->user.library = made;
     made->library.fd = -1;
     made->read.name = "read";
     made->write.name = "write";
-    return made;
+    if (made->name != NULL && made->path != NULL)
+        return made;
+    mpiio_datarep_unload(&made->user);
+    return NULL;
 }
 
 int mpiio_datarep_load(void *argument, const char *name, const char *library,
