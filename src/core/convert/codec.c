@@ -217,6 +217,15 @@ struct decoding {
     size_t size; /* bytes left in file */
 };
 
+/* Records that bytes of native were decoded from `file` bytes of the file. */
+static void decoding_pass(struct decoding *d, size_t native, size_t file)
+{
+    d->native += native;
+    d->left -= native;
+    d->file += file;
+    d->size -= file;
+}
+
 /* Decodes the next element, or the requested part of it. */
 static int decode_part(struct decoding *d, const struct mpiio_conversion *conversion)
 {
@@ -228,47 +237,31 @@ static int decode_part(struct decoding *d, const struct mpiio_conversion *conver
         return error;
     bytes = bytes < d->left ? bytes : d->left;
     memcpy(d->native, value + d->skip, bytes);
-    d->native += bytes;
-    d->left -= bytes;
-    d->file += conversion->file;
-    d->size -= conversion->file;
+    decoding_pass(d, bytes, conversion->file);
     d->skip = 0;
     return 0;
 }
 
-/* Decodes count whole elements. */
-static int decode_whole(struct decoding *d, const struct mpiio_conversion *conversion, size_t count)
-{
-    int error = mpiio_to_native(conversion, d->native, d->file, count);
-
-    if (error != 0)
-        return error;
-    d->native += count * conversion->native;
-    d->left -= count * conversion->native;
-    d->file += count * conversion->file;
-    d->size -= count * conversion->file;
-    return 0;
-}
-
-/* Decodes up to count elements, as many as there are bytes for. */
+/* Decodes up to count elements, as many as there are bytes for: whole ones at once. */
 static int decode_run(struct decoding *d, const struct mpiio_conversion *conversion, int64_t count)
 {
     size_t there = d->size / conversion->file;
     size_t wanted = (size_t)count < there ? (size_t)count : there;
     int error = 0;
 
-    if (wanted > 0 && d->skip > 0) {
-        error = decode_part(d, conversion);
-        wanted--;
+    while (error == 0 && wanted > 0 && d->left > 0) {
+        size_t fit = d->skip > 0 ? 0 : d->left / conversion->native;
+        size_t whole = wanted < fit ? wanted : fit;
+
+        if (whole > 0) {
+            error = mpiio_to_native(conversion, d->native, d->file, whole);
+            if (error == 0)
+                decoding_pass(d, whole * conversion->native, whole * conversion->file);
+        } else {
+            error = decode_part(d, conversion);
+        }
+        wanted -= whole > 0 ? whole : 1;
     }
-    there = d->left / conversion->native;
-    there = wanted < there ? wanted : there;
-    if (error == 0 && there > 0) {
-        error = decode_whole(d, conversion, there);
-        wanted -= there;
-    }
-    if (error == 0 && wanted > 0 && d->left > 0)
-        error = decode_part(d, conversion);
     return error;
 }
 
