@@ -107,9 +107,17 @@ int64_t mpiio_slice_size(struct mpiio_slice *slice)
     return size < 0 ? size : vs_view_slice_size(slice->view, size);
 }
 
+/* Reading packed bytes. Offsets are packed offsets (vs_view_gaps). */
+
+/* Returns the number of bytes from offset on in a file of that size, or a negative errno. */
+static int64_t bytes_behind(const struct mpiio_slice *slice, int64_t offset, int64_t size)
+{
+    int64_t there = size < 0 ? size : vs_view_packed_size(slice->view, size);
+
+    return there < 0 ? there : vs_max(there - offset, 0);
+}
+
 /*
- * Reading packed bytes. Offsets are packed offsets (vs_view_gaps).
- *
  * Returns the number of the length bytes from offset on that exist, or a negative errno. Sets *size
  * to the file's size by which that was determined: an earlier one if all bytes existed by that,
  * else the current one.
@@ -120,14 +128,12 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
     int64_t there;
 
     *size = mpiio_store_last_size(slice->store);
-    there = vs_view_packed_size(slice->view, *size);
-    if (there < offset || (uint64_t)(there - offset) < length) {
+    there = bytes_behind(slice, offset, *size);
+    if (there < 0 || (uint64_t)there < length) {
         *size = mpiio_store_size(slice->store);
-        there = *size < 0 ? *size : vs_view_packed_size(slice->view, *size);
+        there = bytes_behind(slice, offset, *size);
     }
-    if (there < 0)
-        return there;
-    return there > offset ? there - offset : 0;
+    return there;
 }
 
 /*
@@ -140,21 +146,10 @@ static int64_t count_present(struct mpiio_slice *slice, int64_t offset, size_t l
 static int64_t cut_range(struct mpiio_slice *slice, int64_t offset, int64_t size,
                          const struct mpiio_transfer *transfer)
 {
-    int64_t now = mpiio_store_size(slice->store);
+    int64_t now = vs_min(mpiio_store_size(slice->store), transfer->end);
     int64_t bytes = (int64_t)transfer->bytes;
-    int64_t there;
 
-    if (now < 0)
-        return now;
-    if (now > transfer->end)
-        now = transfer->end;
-    if (now >= size)
-        return bytes;
-    there = vs_view_packed_size(slice->view, now);
-    if (there < 0)
-        return there;
-    there = there > offset ? there - offset : 0;
-    return there < bytes ? there : bytes;
+    return now >= size ? bytes : vs_min(bytes_behind(slice, offset, now), bytes);
 }
 
 static ssize_t read_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
