@@ -17,36 +17,27 @@ static int fail_load(struct vs_error *error, int code, const char *path)
     return code;
 }
 
-/* Reads a whole file or pipe, up to somewhat more than the longest spec. */
+/* Reads a whole file or pipe, up to somewhat more than the longest spec. The caller frees *text,
+   also after an error. */
 static int read_all(const char *path, char **text, size_t *length)
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return -errno;
-    size_t size = 0, room = 1 << 16;
-    char *bytes = NULL;
+    size_t room = 1 << 15;
     int error = 0;
     do {
-        char *larger = realloc(bytes, room);
+        char *larger = realloc(*text, room *= 2);
         if (larger == NULL) {
             error = -ENOMEM;
             break;
         }
-        bytes = larger;
-        size += fread(bytes + size, 1, room - size, file);
-        if (size < room)
-            break;
-        room *= 2;
-    } while (size <= VS_SPEC_MAX_BYTES);
+        *text = larger;
+        *length += fread(larger + *length, 1, room - *length, file);
+    } while (*length == room && *length <= VS_SPEC_MAX_BYTES);
     if (error == 0 && ferror(file))
         error = -errno;
     fclose(file);
-    if (error != 0) {
-        free(bytes);
-        bytes = NULL;
-    }
-    *text = bytes;
-    *length = size;
     return error;
 }
 
