@@ -319,11 +319,18 @@ static int add_member(struct mpiio_assembled *self, int64_t member, const struct
     return error == 0 ? 0 : fail_member(self, member, error, strerror(-error), why);
 }
 
+/* Adds all members to new places. */
 static int add_members(struct mpiio_assembled *self, struct vs_error *why)
 {
     const struct vs_members *members = self->table.members;
     int error = 0;
 
+    vs_assembly_free(self->places);
+    self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
+    self->st = (struct stat){0};
+    self->identity = VS_HASH_START;
+    if (self->places == NULL)
+        return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     for (int64_t i = 0; i < vs_members_count(members) && error == 0; i++) {
         struct vs_view *view = NULL, *local = NULL;
 
@@ -429,15 +436,7 @@ static int create_missing(struct mpiio_assembled *self, struct vs_error *why)
     vs_assembly_finish(self->places);
     made = mpiio_members_create(self->table.members, self->places, why);
     self->creates = false;
-    if (made <= 0)
-        return (int)made;
-    vs_assembly_free(self->places);
-    self->st = (struct stat){0};
-    self->identity = VS_HASH_START;
-    self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
-    if (self->places == NULL)
-        return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
-    return add_members(self, why);
+    return made <= 0 ? (int)made : add_members(self, why);
 }
 
 static int init_assembled(struct mpiio_assembled *self, const struct vs_members *members,
@@ -450,11 +449,10 @@ static int init_assembled(struct mpiio_assembled *self, const struct vs_members 
     if (writable && self->overlap != VS_OVERLAP_ERROR)
         return vs_members_fail(members, -EROFS, why,
                                "members that may overlap can only be read (mpiio-mount -o ro)");
-    self->places = vs_assembly_new(self->overlap != VS_OVERLAP_ERROR);
     self->written = calloc((size_t)(count + 63) / 64, sizeof(*self->written));
     self->table.identities = calloc((size_t)count, sizeof(*self->table.identities));
     self->table.whole = &self->file;
-    if (self->places == NULL || self->written == NULL || self->table.identities == NULL)
+    if (self->written == NULL || self->table.identities == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
     error = add_members(self, why);
     if (error == 0 && self->creates)
@@ -487,7 +485,6 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->allows_missing = vs_members_missing(members) != VS_MISSING_ERROR;
     self->fills = fills;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
-    self->identity = VS_HASH_START;
     error = init_assembled(self, members, writable, why);
     if (error != 0) {
         close_all(&self->file);
