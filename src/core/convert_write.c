@@ -409,14 +409,12 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
     while (at < writing->body_end) {
         size_t part =
             writing->body_end - at < (int64_t)most ? (size_t)(writing->body_end - at) : most;
-        int error =
-            mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
         size_t put = 0;
 
-        if (error == 0)
+        writing->transfer->error =
+            mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
+        if (writing->transfer->error == 0)
             put = store_positions(writing, at, part, memory, MPIIO_PUT_WAIT);
-        else
-            writing->transfer->error = error;
         at += (int64_t)put;
         if (put < part)
             break;

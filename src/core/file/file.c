@@ -80,22 +80,13 @@ static void enqueue_range(struct mpiio_write_behind *behind, int64_t number)
     }
 }
 
-/* Returns the entry of a block, which replaces another one if it is new. With the lock held. */
-static struct mpiio_filling *find_block(struct mpiio_write_behind *behind, int64_t number)
+static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
 {
     struct mpiio_filling *filling = &behind->filling[number % MPIIO_WRITE_BEHIND_COUNT];
 
-    if (filling->number != number)
-        *filling = (struct mpiio_filling){.number = number};
-    return filling;
-}
-
-static void fill_block(struct mpiio_write_behind *behind, int64_t number, int64_t bytes)
-{
-    struct mpiio_filling *filling;
-
     pthread_mutex_lock(&behind->lock);
-    filling = find_block(behind, number);
+    if (filling->number != number)
+        *filling = (struct mpiio_filling){.number = number}; /* replaces another block */
     if (filling->bytes >= 0)
         filling->bytes += bytes;
     if (filling->bytes >= MPIIO_WRITE_BEHIND_BLOCK - SLACK) {
