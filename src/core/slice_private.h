@@ -2,12 +2,6 @@
 #ifndef MPIIO_SLICE_PRIVATE_H
 #define MPIIO_SLICE_PRIVATE_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "core/convert/codec.h"
 #include "slice_access.h"
 #include "spec.h"

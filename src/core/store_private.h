@@ -2,10 +2,6 @@
 #ifndef MPIIO_STORE_PRIVATE_H
 #define MPIIO_STORE_PRIVATE_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-
 #include "core/file/file.h"
 #include "core/file/exclusion.h"
 #include "store.h"

@@ -2,10 +2,6 @@
 #ifndef MPIIO_BLOCK_WALK_H
 #define MPIIO_BLOCK_WALK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "slots.h"
 #include "core/file/batches.h"
 #include "core/file/source.h"

@@ -13,10 +13,6 @@
 #include "viewspec/base/list.h"
 #include "viewspec/base/search.h"
 
-/* The maximum number of slots, which bounds the address space. Unused slots take no memory. */
-#define SLOTS_MAX 16384
-#define SLOTS_MIN 64
-
 /* Dirty blocks. */
 
 int mpiio_blocks_init(struct mpiio_blocks *blocks, size_t room)
@@ -148,6 +144,10 @@ void mpiio_writers_clear(struct mpiio_writers *writers)
 }
 
 /* Making and freeing. */
+
+/* The maximum number of slots, which bounds the address space. Unused slots take no memory. */
+#define SLOTS_MAX 16384
+#define SLOTS_MIN 64
 
 /*
  * Returns the number of slots. The memory is a file without a name, so RLIMIT_FSIZE limits it, too.

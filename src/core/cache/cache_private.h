@@ -2,19 +2,15 @@
 #ifndef MPIIO_CACHE_PRIVATE_H
 #define MPIIO_CACHE_PRIVATE_H
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "block_walk.h"
 #include "cache.h"
 #include "core/base/guard.h"
 
+/* The internals of write-back, for cache.c, cache_write.c (writing), cache_read.c (reading) and
+   cache_flush.c only. The locks of struct mpiio_cache guard all members. */
+
 /* A slice that has data in a dirty block, by the id that its user gave it. If data could not be
-   stored, exactly these slices get the error. For the sources of cache_private.h only, whose
-   locks guard all members. */
+   stored, exactly these slices get the error. */
 struct mpiio_writer {
     uint64_t id;
     int unsaved; /* negative errno: why some of its data was not stored last time; 0: all was */
@@ -38,8 +34,7 @@ struct mpiio_writers {
 void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer);
 void mpiio_writers_clear(struct mpiio_writers *writers);
 
-/* A dirty block. A generation is a set of them. For the sources of cache_private.h only, whose
-   locks guard all members. */
+/* A dirty block. A generation is a set of them. */
 struct mpiio_block {
     int64_t number; /* the block begins at displacement number * MPIIO_BLOCK_SIZE */
     int slot;
@@ -75,9 +70,6 @@ void mpiio_blocks_sort(struct mpiio_blocks *blocks);
 
 /* Empties the set. Of the blocks, changes only next. */
 void mpiio_blocks_clear(struct mpiio_blocks *blocks);
-
-/* The internals of write-back, for cache.c, cache_write.c (writing), cache_read.c (reading) and
-   cache_flush.c only. */
 
 /*
  * Locks are taken in this order. All but the first two are held for memory accesses or copies only:

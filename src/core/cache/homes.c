@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "homes.h"
 
-#include <stdbool.h>
-
 #include "slots.h"
 #include "viewspec/base/integer.h"
 

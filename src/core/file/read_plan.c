@@ -2,7 +2,6 @@
 #include "file.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "batches.h"

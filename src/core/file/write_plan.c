@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "file.h"
 
-#include <stdbool.h>
-
 #include "core/base/guard.h"
 #include "batches.h"
 
