@@ -124,9 +124,6 @@ void mpiio_write_behind_synced(struct mpiio_write_behind *behind)
 
 /* Files. */
 
-/* The maximum number of bytes that Linux moves in one call. */
-#define MAX_TRANSFER ((size_t)0x7ffff000)
-
 void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)
 {
     mpiio_windows_init(&file->windows, fd, writable);
@@ -166,9 +163,7 @@ int64_t mpiio_file_pread_all(int fd, void *buffer, size_t length, int64_t displa
     size_t have = 0;
 
     while (have < length) {
-        size_t rest = length - have;
-        ssize_t got = pread(fd, (char *)buffer + have, rest < MAX_TRANSFER ? rest : MAX_TRANSFER,
-                            displacement + (int64_t)have);
+        ssize_t got = pread(fd, (char *)buffer + have, length - have, displacement + (int64_t)have);
 
         if (got < 0 && errno == EINTR)
             continue;
@@ -201,12 +196,11 @@ int64_t mpiio_file_pwrite(struct mpiio_file *file, const void *buffer, size_t le
     size_t have = 0;
 
     while (have < length) {
-        size_t rest = length - have;
         ssize_t put;
 
         mpiio_file_check(file);
-        put = pwrite(file->fd, (const char *)buffer + have,
-                     rest < MAX_TRANSFER ? rest : MAX_TRANSFER, displacement + (int64_t)have);
+        put = pwrite(file->fd, (const char *)buffer + have, length - have,
+                     displacement + (int64_t)have);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) {
