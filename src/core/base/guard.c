@@ -29,12 +29,6 @@ struct action {
     } slot[ACTION_SLOTS];
 };
 
-/* The default action, as an initial value. */
-#define ACTION_INIT                                                                                \
-    {                                                                                              \
-        .slot = { {.users = 2} }                                                                   \
-    }
-
 /* The functions below are thread-safe and async-signal-safe. */
 
 /* Returns true if the action has not been replaced since it had the version. */
@@ -139,7 +133,7 @@ struct guard {
  */
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct guard *volatile current;
 
-static struct action previous = ACTION_INIT;
+static struct action previous = {.slot = {{.users = 2}}}; /* the default action */
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 static atomic_bool stands; /* the handler is installed and previous is set */
 

@@ -65,14 +65,9 @@ uint64_t mpiio_rlimit_file_size(void)
 
 #define CAPABILITY_SETS _LINUX_CAPABILITY_U32S_3
 
-static struct __user_cap_header_struct header_of_this_thread(void)
-{
-    return (struct __user_cap_header_struct){.version = _LINUX_CAPABILITY_VERSION_3};
-}
-
 bool mpiio_capability_has(int capability)
 {
-    struct __user_cap_header_struct header = header_of_this_thread();
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[CAPABILITY_SETS];
 
     return syscall(SYS_capget, &header, sets) == 0 &&
@@ -81,7 +76,7 @@ bool mpiio_capability_has(int capability)
 
 void mpiio_capability_drop_fsetid(void)
 {
-    struct __user_cap_header_struct header = header_of_this_thread();
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct sets[CAPABILITY_SETS];
 
     if (syscall(SYS_capget, &header, sets) != 0)
