@@ -275,18 +275,23 @@ static int allocate_span(struct mpiio_file *file, const struct span *span)
     return span->end == 0 ? 0 : file->ops->allocate(file, span->start, span->end - span->start);
 }
 
-/* Adds [start, end) to span if it is near. Otherwise allocates the span and begins a new one. */
+/* Adds [start, end) to span if it is near. Otherwise allocates the span and begins a new one. Also
+   allocates it once it is long, so that a full disk is reported soon. */
 static int add_to_span(struct mpiio_file *file, struct span *span, int64_t start, int64_t end)
 {
-    int error;
+    int error = 0;
 
     if (span->end != 0 && start <= span->end + SMALL_GAP && end >= span->start - SMALL_GAP) {
         span->start = start < span->start ? start : span->start;
         span->end = end > span->end ? end : span->end;
-        return 0;
+    } else {
+        error = allocate_span(file, span);
+        *span = (struct span){.start = start, .end = end};
     }
-    error = allocate_span(file, span);
-    *span = (struct span){.start = start, .end = end};
+    if (error == 0 && span->end - span->start >= LONG_SPAN) {
+        error = allocate_span(file, span);
+        *span = (struct span){0};
+    }
     return error;
 }
 
@@ -295,26 +300,12 @@ static int allocate_batch(struct mpiio_file *file, struct span *span, const stru
     int64_t start = batch->displacement;
     int error = 0;
 
-    if (batch->stride >= 0 && batch->stride - batch->length <= SMALL_GAP) {
+    if (batch->stride >= 0 && batch->stride - batch->length <= SMALL_GAP)
         return add_to_span(file, span, start,
                            start + (batch->count - 1) * batch->stride + batch->length);
-    }
-    for (int64_t i = 0; i < batch->count && error == 0; i++) {
+    for (int64_t i = 0; i < batch->count && error == 0; i++)
         error = add_to_span(file, span, start + i * batch->stride,
                             start + i * batch->stride + batch->length);
-    }
-    return error;
-}
-
-/* Allocates the span if it is long, so that a full disk is reported soon. */
-static int allocate_long(struct mpiio_file *file, struct span *span)
-{
-    int error = 0;
-
-    if (span->end - span->start >= LONG_SPAN) {
-        error = allocate_span(file, span);
-        *span = (struct span){0};
-    }
     return error;
 }
 
@@ -360,8 +351,6 @@ static int reserve_space(struct mpiio_slice *slice, int64_t position, int64_t en
         else
             error = ++batches > MAX_BATCHES ? -EFBIG
                                             : allocate_batch(slice->store->file, &span, &batch);
-        if (error == 0)
-            error = allocate_long(slice->store->file, &span);
     }
     return error != 0 ? error : allocate_span(slice->store->file, &span);
 }
