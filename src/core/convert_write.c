@@ -272,14 +272,6 @@ static int replace_bytes(const struct converted_write *writing, const struct mpi
     return error;
 }
 
-static int store_kept(struct mpiio_slice *slice, struct merged *merged, const unsigned char *native,
-                      struct mpiio_counters *done)
-{
-    int error = merge_bytes(slice, merged, NULL, 0, 0, native);
-
-    return error != 0 ? error : store_element(slice, merged, done);
-}
-
 /* Keeps an element that was stored but reads back as another value. */
 static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
 {
@@ -306,7 +298,9 @@ static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged
         if (kept.stored && !last)
             return 0;
         if (!kept.stored) {
-            error = store_kept(slice, merged, native, done);
+            error = merge_bytes(slice, merged, NULL, 0, 0, native);
+            if (error == 0)
+                error = store_element(slice, merged, done);
             if (error != 0)
                 return error;
             if (!last && !is_exact(slice, merged))

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "block_walk.h"
 
+#include "viewspec/base/integer.h"
+
 static void visit_portion(struct mpiio_block_walk *portion)
 {
     if (portion->count > 0 && !portion->stopped)
@@ -78,10 +80,9 @@ int64_t mpiio_block_walk_end(const struct mpiio_block_walk *portion)
 
     for (int i = 0; i < portion->count; i++) {
         const struct mpiio_batch_part *part = &portion->part[i];
-        int64_t forward = part->stride > 0 ? (part->count - 1) * part->stride : 0;
-        int64_t last = part->displacement + forward + part->length;
+        int64_t last = part->displacement + vs_max((part->count - 1) * part->stride, 0);
 
-        end = last > end ? last : end;
+        end = vs_max(end, last + part->length);
     }
     return end;
 }

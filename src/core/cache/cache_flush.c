@@ -215,7 +215,8 @@ static void tell_writers(struct mpiio_cache *cache)
 
 /* The number of blocks of a generation by outcome. */
 struct outcome {
-    size_t stored, failed, left;
+    size_t stored, dirty;
+    size_t failed; /* of the dirty ones */
 };
 
 static struct outcome count_outcome(const struct mpiio_blocks *blocks)
@@ -225,9 +226,9 @@ static struct outcome count_outcome(const struct mpiio_blocks *blocks)
     for (size_t i = 0; i < blocks->count; i++) {
         const struct mpiio_block *block = blocks->list[i];
 
-        *(block->error == 0  ? &outcome.stored
-          : is_failed(block) ? &outcome.failed
-                             : &outcome.left) += 1;
+        outcome.stored += block->error == 0;
+        outcome.dirty += block->error != 0;
+        outcome.failed += is_failed(block);
     }
     return outcome;
 }
@@ -259,7 +260,7 @@ static void end_generation(struct mpiio_cache *cache, struct outcome outcome)
 {
     assert(cache->busy);
     pthread_mutex_lock(&cache->state);
-    if (outcome.failed + outcome.left > 0 && cache->frozen_end > cache->active_end)
+    if (outcome.dirty > 0 && cache->frozen_end > cache->active_end)
         cache->active_end = cache->frozen_end;
     cache->frozen_end = 0;
     cache->busy = false;

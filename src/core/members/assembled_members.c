@@ -47,8 +47,7 @@ static int cut_overlap(struct mpiio_assembled *self, int64_t displacement,
         int64_t begin = vs_assembly_place(self->places, parts[i].member, parts[i].position);
 
         if (self->overlap == VS_OVERLAP_FIRST ? member < place->member : member > place->member)
-            place->length =
-                begin - displacement < place->length ? begin - displacement : place->length;
+            place->length = vs_min(place->length, begin - displacement);
     }
     free(parts);
     return error;
