@@ -50,8 +50,8 @@ static int get_stat(struct mpiio_file *file, struct stat *st)
     bool first = true;
 
     *st = self->st;
-    /* So many members are not examined on each request. The file always appears to have just
-       changed then, so that nobody relies on earlier reads. */
+    /* Examining more members takes too long. The file then always appears to have just changed, so
+       that nobody relies on earlier reads. */
     if (count > MPIIO_MEMBERS_JUDGED) {
         clock_gettime(CLOCK_REALTIME, &st->st_ctim);
         return 0;
