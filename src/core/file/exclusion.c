@@ -15,7 +15,7 @@
 
 /* A lock of the file, shared by several accesses. */
 struct mpiio_shared_lock {
-    struct mpiio_shared_lock *next;
+    LIST_ENTRY(mpiio_shared_lock) entry;
     struct mpiio_lock lock;
     int64_t start, end;
     bool exclusive;
@@ -29,6 +29,7 @@ int mpiio_exclusion_init(struct mpiio_exclusion *accesses, int fd, int64_t base,
     int error;
 
     *accesses = (struct mpiio_exclusion){0};
+    TAILQ_INIT(&accesses->list);
     mpiio_file_locks_init(&accesses->locks, fd, base, writable);
     error = mpiio_file_lock_try(&accesses->locks, 0, 1, false, &lock);
     if (error == 0)
@@ -172,14 +173,12 @@ static bool accesses_conflict(const struct mpiio_access *a, const struct mpiio_a
 /* Waits for all older accesses that conflict. */
 static void join_accesses(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
+    const struct mpiio_access *older;
+
     pthread_mutex_lock(&accesses->lock);
-    for (const struct mpiio_access *older = accesses->first; older != NULL; older = older->next)
+    TAILQ_FOREACH (older, &accesses->list, entry)
         access->blockers += accesses_conflict(older, access);
-    if (accesses->first == NULL)
-        accesses->first = access;
-    else
-        accesses->last->next = access;
-    accesses->last = access;
+    TAILQ_INSERT_TAIL(&accesses->list, access, entry);
     accesses->stats.calls++;
     accesses->stats.waits += access->blockers > 0;
     while (access->blockers > 0)
@@ -214,8 +213,8 @@ static struct mpiio_shared_lock *find_shared(struct mpiio_exclusion *accesses,
     struct mpiio_shared_lock *shared_lock;
 
     pthread_mutex_lock(&accesses->lock);
-    for (shared_lock = accesses->shared_locks; shared_lock != NULL;
-         shared_lock = shared_lock->next) {
+    LIST_FOREACH(shared_lock, &accesses->shared_locks, entry)
+    {
         if (shared_lock->shares < SHARES_MAX && (shared_lock->exclusive || !access->writes) &&
             extend_shared(shared_lock, access)) {
             shared_lock->users++;
@@ -250,8 +249,7 @@ static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *acce
     }
     pthread_mutex_lock(&accesses->lock);
     accesses->stats.lock_waits += waited;
-    shared_lock->next = accesses->shared_locks;
-    accesses->shared_locks = shared_lock;
+    LIST_INSERT_HEAD(&accesses->shared_locks, shared_lock, entry);
     pthread_mutex_unlock(&accesses->lock);
     access->shared_lock = shared_lock;
     return 0;
@@ -260,17 +258,12 @@ static int lock_file(struct mpiio_exclusion *accesses, struct mpiio_access *acce
 /* Releases the lock if no other access shares it. */
 static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *shared_lock)
 {
-    struct mpiio_shared_lock **link;
     bool last;
 
     pthread_mutex_lock(&accesses->lock);
     last = --shared_lock->users == 0;
-    if (last) {
-        link = &accesses->shared_locks;
-        while (*link != shared_lock)
-            link = &(*link)->next;
-        *link = shared_lock->next;
-    }
+    if (last)
+        LIST_REMOVE(shared_lock, entry);
     pthread_mutex_unlock(&accesses->lock);
     if (last) {
         mpiio_file_lock_release(&accesses->locks, &shared_lock->lock);
@@ -280,20 +273,14 @@ static void let_go(struct mpiio_exclusion *accesses, struct mpiio_shared_lock *s
 
 static void leave_accesses(struct mpiio_exclusion *accesses, struct mpiio_access *access)
 {
-    struct mpiio_access **link = &accesses->first, *before = NULL;
+    struct mpiio_access *later = access;
     bool frees = false;
 
     pthread_mutex_lock(&accesses->lock);
-    while (*link != access) {
-        before = *link;
-        link = &before->next;
-    }
-    *link = access->next;
-    if (accesses->last == access)
-        accesses->last = before;
-    for (struct mpiio_access *later = access->next; later != NULL; later = later->next)
+    while ((later = TAILQ_NEXT(later, entry)) != NULL)
         if (later->blockers > 0 && accesses_conflict(access, later) && --later->blockers == 0)
             frees = true;
+    TAILQ_REMOVE(&accesses->list, access, entry);
     if (frees)
         pthread_cond_broadcast(&accesses->changed);
     pthread_mutex_unlock(&accesses->lock);

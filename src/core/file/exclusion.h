@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "viewspec/map.h"
 
@@ -86,9 +87,9 @@ struct mpiio_exclusion {
     struct mpiio_file_locks locks;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct mpiio_access *first, *last;      /* in order of arrival; guarded by lock */
-    struct mpiio_shared_lock *shared_locks; /* locks that are held; guarded by lock */
-    struct mpiio_exclusion_stats stats;     /* guarded by lock */
+    TAILQ_HEAD(, mpiio_access) list;             /* in order of arrival; guarded by lock */
+    LIST_HEAD(, mpiio_shared_lock) shared_locks; /* locks that are held; guarded by lock */
+    struct mpiio_exclusion_stats stats;          /* guarded by lock */
 };
 
 /* An access in progress. */
@@ -99,7 +100,7 @@ struct mpiio_access {
     bool writes;
     unsigned blockers; /* number of older accesses to wait for; guarded by the accesses' lock */
     struct mpiio_shared_lock *shared_lock;
-    struct mpiio_access *next; /* guarded by the accesses' lock */
+    TAILQ_ENTRY(mpiio_access) entry; /* guarded by the accesses' lock */
 };
 
 /*
