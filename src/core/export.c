@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/convert/kernels.h"
+#include "viewspec/base/integer.h"
 
 struct mpiio_export {
     struct vs_export file;
@@ -105,10 +106,8 @@ static struct part part_at(const struct vs_values *values, int64_t at, int64_t e
     int64_t width = values->padded[last] * values->element;
     int64_t filled = values->count[last] * values->element;
     int64_t row = at / width, column = at % width, source = 0, weight = 1;
-    struct part part = {.length = width - column};
+    struct part part = {.length = vs_min(width - column, end - at)};
 
-    if (part.length > end - at)
-        part.length = end - at;
     for (int d = last - 1; d >= 0; d--) {
         int64_t index = row % values->padded[d];
 
@@ -120,9 +119,7 @@ static struct part part_at(const struct vs_values *values, int64_t at, int64_t e
         weight *= values->count[d];
     }
     part.from = source < 0 ? -1 : source * filled + column;
-    part.data = column < filled && source >= 0 ? filled - column : 0;
-    if (part.data > part.length)
-        part.data = part.length;
+    part.data = column < filled && source >= 0 ? vs_min(filled - column, part.length) : 0;
     return part;
 }
 

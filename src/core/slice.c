@@ -234,8 +234,7 @@ static void find_positions(const struct mpiio_slice *slice, int64_t *offset, int
 
     *offset = vs_view_packed(slice->view, *offset);
     *length = vs_view_packed(slice->view, end) - *offset;
-    if (*length > slice->limit - *offset)
-        *length = slice->limit > *offset ? slice->limit - *offset : 0;
+    *length = vs_max(vs_min(*length, slice->limit - *offset), 0);
     end = *offset + *length;
     if (*length > 0)
         mpiio_slice_positions(slice, offset, &end);

@@ -156,13 +156,11 @@ void mpiio_writers_clear(struct mpiio_writers *writers)
 static int slots_for(int64_t dirty_max)
 {
     uint64_t limit = mpiio_rlimit_file_size() / MPIIO_SLOT_SIZE;
-    int64_t slots = dirty_max / (4 * MPIIO_PAGE_SIZE);
+    int64_t slots = vs_min(dirty_max / (4 * MPIIO_PAGE_SIZE), SLOTS_MAX);
 
-    if (slots > SLOTS_MAX)
-        slots = SLOTS_MAX;
     if ((uint64_t)slots >= limit)
         slots = (int64_t)limit - 1;
-    return slots > SLOTS_MIN ? (int)slots : SLOTS_MIN;
+    return (int)vs_max(slots, SLOTS_MIN);
 }
 
 static int init_cache(struct mpiio_cache *cache)
@@ -330,7 +328,6 @@ uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
     return generation;
 }
 
-/* With state held. */
 static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
 {
     assert(mpiio_is_held(&cache->state));

@@ -75,7 +75,6 @@ static int drain_block(struct mpiio_file *file, int64_t block, const struct mpii
 
 /* Freezing. */
 
-/* With the gate held exclusively. */
 static int freeze_active(struct mpiio_cache *cache)
 {
     struct mpiio_blocks *blocks = cache->active;

@@ -24,7 +24,7 @@ struct mpiio_homes mpiio_homes_of(int64_t unit, int64_t factor, int nodes)
 
     if (factor <= 0 || factor > FACTOR_MOST)
         factor = 0;
-    if (factor > 0)
+    else
         homes.period = factor;
     if (!can_follow(unit))
         return homes;

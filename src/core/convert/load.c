@@ -61,10 +61,10 @@ static char *folder_of(const char *path)
 /* Returns the absolute path of a file that may not exist yet. A new string. */
 static char *absolute_file(const char *file)
 {
-    char *folder = file[0] == '/' ? NULL : absolute_path("."), *path = NULL;
     if (file[0] == '/')
-        path = strdup(file);
-    else if (folder && asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", file) < 0)
+        return strdup(file);
+    char *folder = absolute_path("."), *path = NULL;
+    if (folder && asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", file) < 0)
         path = NULL;
     free(folder);
     return path;

@@ -175,8 +175,7 @@ static int64_t length_of(const struct vs_view *local, int64_t bytes)
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(local));
     int64_t tiles, length;
 
-    if (bytes > facts->limit)
-        bytes = facts->limit;
+    bytes = vs_min(bytes, facts->limit);
     if (bytes == 0)
         return 0;
     if (vs_view_facts(local)->array == NULL)
