@@ -44,6 +44,7 @@ static int init_slice(struct mpiio_slice *slice, enum mpiio_narrow narrow)
     const struct vs_map *map = vs_view_map(slice->view);
     int error = 0;
 
+    mpiio_partial_init(&slice->partial);
     slice->limit = vs_map_facts(map)->limit;
     if (!vs_view_facts(slice->view)->identical) {
         error = mpiio_codec_new(slice->view, narrow, &slice->codec);
@@ -53,7 +54,6 @@ static int init_slice(struct mpiio_slice *slice, enum mpiio_narrow narrow)
     }
     if (slice->store->file->writable)
         error = find_disjoint(map, &slice->disjoint);
-    mpiio_partial_init(&slice->partial);
     return error;
 }
 
@@ -61,22 +61,20 @@ int mpiio_slice_new(struct mpiio_store *store, struct vs_view *view, enum mpiio_
                     struct mpiio_slice **slice)
 {
     struct mpiio_slice *new = malloc(sizeof(*new));
-    int error = -ENOMEM;
+    int error;
 
-    if (new != NULL) {
-        *new = (struct mpiio_slice){
-            .store = store, .view = view, .truncates = narrow == MPIIO_NARROW_TRUNCATE};
-        error = init_slice(new, narrow);
-    }
-    if (error != 0) {
-        if (new != NULL)
-            free(new->codec);
-        free(new);
+    if (new == NULL) {
         vs_view_unref(view);
-        return error;
+        return -ENOMEM;
     }
-    *slice = new;
-    return 0;
+    *new = (struct mpiio_slice){
+        .store = store, .view = view, .truncates = narrow == MPIIO_NARROW_TRUNCATE};
+    error = init_slice(new, narrow);
+    if (error != 0)
+        mpiio_slice_free(new);
+    else
+        *slice = new;
+    return error;
 }
 
 void mpiio_slice_free(struct mpiio_slice *slice)
