@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
+#include "core/base/thread.h"
 
 /* Locks of byte ranges of a file. */
 
@@ -25,14 +26,11 @@ void mpiio_file_locks_destroy(struct mpiio_file_locks *locks)
 /* Returns an open file description that holds no lock, or a negative errno. */
 static int take_description(struct mpiio_file_locks *locks)
 {
-    int fd = -1;
+    int fd;
 
     if (locks->fd < 0)
         return -EOPNOTSUPP;
-    pthread_mutex_lock(&locks->lock);
-    if (locks->kept > 0)
-        fd = locks->description[--locks->kept];
-    pthread_mutex_unlock(&locks->lock);
+    fd = MPIIO_LOCKED(&locks->lock, locks->kept > 0 ? locks->description[--locks->kept] : -1);
     if (fd >= 0)
         return fd;
     return mpiio_fd_reopen(locks->fd, locks->writable ? O_RDWR : O_RDONLY);
