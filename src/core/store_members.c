@@ -82,8 +82,6 @@ static bool put_number(const struct vs_basic *basic, const char *text, unsigned 
 static int encode_fill(const struct vs_view *view, const unsigned char *native,
                        struct vs_fill *fill)
 {
-    const struct vs_view_facts *facts = vs_view_facts(view);
-    unsigned char file[VS_FILL_BYTES];
     struct mpiio_codec *codec;
     struct vs_elements one;
     bool bytewise;
@@ -92,16 +90,11 @@ static int encode_fill(const struct vs_view *view, const unsigned char *native,
     if (!vs_elements_find(view, 0, &one) || one.file > VS_FILL_BYTES)
         return -ENOTSUP;
     fill->length = (unsigned)one.file;
-    if (facts->identical) {
-        memcpy(fill->value, native, fill->length);
-        return 0;
-    }
     error = mpiio_codec_new(view, MPIIO_NARROW_REFUSE, &codec);
-    if (error == 0) {
-        error = mpiio_codec_encode(codec, 0, (size_t)one.native, file, native, &bytewise);
-        memcpy(fill->value, file, fill->length);
-        free(codec);
-    }
+    if (error != 0)
+        return error;
+    error = mpiio_codec_encode(codec, 0, (size_t)one.native, fill->value, native, &bytewise);
+    free(codec);
     return error;
 }
 
