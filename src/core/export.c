@@ -10,19 +10,17 @@
 
 struct mpiio_export {
     struct vs_export file;
-    struct mpiio_slice **slices; /* by piece; NULL: it has no values */
+    struct mpiio_slice *slices[]; /* by piece; NULL: it has no values */
 };
 
 int mpiio_export_open(struct mpiio_store *store, struct vs_export *file,
                       struct mpiio_export **result)
 {
-    struct mpiio_export *export = calloc(1, sizeof(*export));
+    struct mpiio_export *export =
+        calloc(1, sizeof(*export) + file->count * sizeof(export->slices[0]));
     int error = 0;
 
-    if (export)
-        export->slices = calloc(file->count + 1, sizeof(*export->slices));
-    if (export == NULL || export->slices == NULL) {
-        free(export);
+    if (export == NULL) {
         vs_export_free(file);
         return -ENOMEM;
     }
@@ -48,7 +46,6 @@ void mpiio_export_close(struct mpiio_export *export)
         return;
     for (size_t i = 0; i < export->file.count; i++)
         mpiio_slice_free(export->slices[i]);
-    free(export->slices);
     vs_export_free(&export->file);
     free(export);
 }
