@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/base/thread.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "viewspec/base/search.h"
 
 /* Partial elements, and reading elements of the file and converting them to native. */
 

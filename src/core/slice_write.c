@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "viewspec/base/search.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/element.h"
 #include "slice_private.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/search.h"
+#include "viewspec/base/integer.h"
 
 #define MAX_VALUES 4
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "viewspec/base/list.h"
-#include "viewspec/base/search.h"
+#include "viewspec/base/integer.h"
 #include "core/cache/slots.h"
 #include "piece.h"
 

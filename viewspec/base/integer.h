@@ -2,8 +2,8 @@
 #ifndef VS_INTEGER_H
 #define VS_INTEGER_H
 
-/* Arithmetic of 64-bit integers, for viewspec/ and for code that computes with its maps. Not
-   installed. */
+/* Arithmetic of 64-bit integers, and binary search. For viewspec/ and for code that computes with
+   its maps. Not installed. */
 
 #include <stdint.h>
 
@@ -59,5 +59,24 @@ static inline int64_t vs_mul_capped(int64_t a, int64_t b)
 {
     return __builtin_mul_overflow(a, b, &a) ? INT64_MAX : a;
 }
+
+/*
+ * Finds the first number i in [low, high) for which the condition, an expression with i, is true;
+ * high if there is none. The condition must be true for all later ones. Evaluates low and high
+ * once.
+ */
+#define VS_FIRST(i, low, high, condition)                                                          \
+    __extension__({                                                                                \
+        int64_t vs_low = (low), vs_high = (high);                                                  \
+                                                                                                   \
+        while (vs_low < vs_high) {                                                                 \
+            const int64_t i = vs_low + (vs_high - vs_low) / 2;                                     \
+            if (condition)                                                                         \
+                vs_high = i;                                                                       \
+            else                                                                                   \
+                vs_low = i + 1;                                                                    \
+        }                                                                                          \
+        vs_low;                                                                                    \
+    })
 
 #endif

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "viewspec/base/search.h"
 
 const struct vs_node *vs_node_run(struct vs_arena *arena, int64_t size)
 {

@@ -6,7 +6,6 @@
 
 #include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/base/search.h"
 
 static uint64_t shape_hash(const struct vs_shape *shape)
 {

@@ -8,7 +8,6 @@
 #include "buftype.h"
 #include "build.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/base/search.h"
 #include "viewspec/text/check.h"
 #include "view.h"
 #include "viewspec/map_private.h"

@@ -11,7 +11,6 @@
 #include "core/base/process.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "viewspec/base/search.h"
 
 /* Dirty blocks. */
 

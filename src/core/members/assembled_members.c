@@ -15,7 +15,6 @@
 #include "core/base/filesystem.h"
 #include "core/file/acl.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/base/search.h"
 
 /* Functions of an assembled file that concern single members. */
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "viewspec/base/search.h"
 #include "view/view.h"
 #include "view/survey.h"
 
