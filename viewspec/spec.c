@@ -7,10 +7,8 @@
 #include "viewspec/types/view.h"
 #include "viewspec/text/shorthand_private.h"
 #include "spec_private.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 #include "viewspec/members/members_private.h"
-#include "viewspec/base/path.h"
-#include "viewspec/text/pretty.h"
 
 #define MAX_RANKS INT32_MAX
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "viewspec/types/labels.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"
 

@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 #include "members_private.h"
-#include "viewspec/base/path.h"
 #include "viewspec/text/shorthand_private.h"
 
 static const struct vs_place at_members = {.key = "members"};

@@ -6,7 +6,7 @@
 
 #include "viewspec/base/integer.h"
 #include "members_private.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 
 /* Reads "missing" and "fill": the values of bytes of the whole that no member holds. */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "members_private.h"
-#include "viewspec/text/pretty.h"
+#include "viewspec/text/json.h"
 #include "viewspec/spec_private.h"
 
 /* Prints a spec in its resolved form. */

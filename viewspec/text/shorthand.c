@@ -13,7 +13,7 @@
 #include "viewspec/basic.h"
 #include "shorthand_private.h"
 #include "viewspec/base/words.h"
-#include "pretty.h"
+#include "json.h"
 
 #define MAX_WORD 64
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 #include "viewspec/map/order.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "build.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/element.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 
 #define MAX_NESTING 64
 _Static_assert(MAX_NESTING <= VS_ELEMENT_DEPTH, "an element cursor reaches down all types");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "viewspec/global.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 
 /* A label is a name that Zarr, netCDF and VTK accept and that can be a file's name, too. */
 bool vs_is_label(const char *name)

@@ -7,8 +7,7 @@
 #include "byte_order.h"
 #include "view.h"
 #include "representation.h"
-#include "viewspec/text/check.h"
-#include "viewspec/base/path.h"
+#include "viewspec/text/json.h"
 
 static struct vs_representation standard[] = {
     {.name = "native", .datarep = VS_NATIVE},
@@ -71,8 +70,6 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
     struct vs_error *error = source->scope->error;
     const char *name, *library;
     struct vs_place here;
-    char *path;
-    int failed;
 
     if (vs_check_keys(error, source->text, place, object, keys))
         return error->code;
@@ -83,10 +80,7 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
     here = (struct vs_place){.up = place, .key = "name"};
     if (find_standard(name))
         return vs_fail(error, source->text, &here, false, "the name is taken");
-    path = vs_path_from(folder, library);
-    failed = path ? json_object_set_new(object, "library", json_string(path)) : -1;
-    free(path);
-    return failed ? vs_fail_memory(error, source->text) : 0;
+    return vs_path_settle(source->text, object, "library", folder, error);
 }
 
 /* Makes a representation. The name and the path are in the same allocation, after the struct. */

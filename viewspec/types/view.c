@@ -8,7 +8,7 @@
 #include "buftype.h"
 #include "build.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/text/check.h"
+#include "viewspec/text/json.h"
 #include "view.h"
 #include "viewspec/map_private.h"
 

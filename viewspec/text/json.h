@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VS_CHECK_H
-#define VS_CHECK_H
+#ifndef VS_JSON_H
+#define VS_JSON_H
 
 #include <jansson.h>
 
@@ -9,7 +9,8 @@
 #include "viewspec/spec.h"
 
 /*
- * Private to viewspec/: checks of a spec's JSON, of its objects, and of the nodes built from them.
+ * Private to viewspec/: the JSON of a spec. Checks of its text, of its objects and of the nodes
+ * built from them; paths in it; its text for people.
  */
 
 /*
@@ -34,12 +35,28 @@ int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct 
  * filled. */
 int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error);
 
+/* Returns name, prefixed by folder if it is relative. A new string; NULL: out of memory. */
+char *vs_path_from(const char *folder, const char *name);
+
 /*
- * header.c: checks the parts of the header and makes the names of their files absolute, relative to
+ * Makes the path under key of an object absolute, relative to folder. Returns 0, or a negative
+ * errno with error filled.
+ */
+int vs_path_settle(const struct vs_text *text, json_t *object, const char *key, const char *folder,
+                   struct vs_error *error);
+
+/*
+ * Checks the parts of the header and makes the names of their files absolute, relative to
  * folder. Drops the header if overrides set a data representation, because they then belong to
  * another file, whose header is unknown. Returns 0 or a negative errno, with error filled.
  */
 int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
                      const struct vs_overrides *overrides, struct vs_error *error);
+
+/*
+ * Formats JSON for people: a value that fits on a line is written on one. The caller frees the
+ * string by free(). NULL: out of memory. Local, thread-safe.
+ */
+char *vs_pretty(json_t *json);
 
 #endif

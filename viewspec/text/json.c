@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+#include "json.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viewspec/spec_private.h"
+
+/* Reasons why a text is no JSON. */
+
+/* Returns the length of the token that jansson quotes as "near '...'", less one; 0 if there is
+ * none. */
+static int syntax_token_tail(const char *reason)
+{
+    const char *token = strstr(reason, " near '"), *end = strrchr(reason, '\'');
+    int characters = 0;
+    for (const char *c = token ? token + 7 : end; c && c < end; c++)
+        characters += ((unsigned char)*c & 0xc0) != 0x80;
+    return characters ? characters - 1 : 0;
+}
+
+/* Returns the reason for a text that does not begin with '{', or NULL if it does. */
+static const char *syntax_other_format(const struct vs_text *text)
+{
+    static const struct {
+        const char *magic, *name;
+    } formats[] = {
+        {"CDF", "a netCDF file, not a spec (mpiio-view spec --from FILE makes one)"},
+        {"\x89HDF", "an HDF5 file, not a spec (mpiio-view spec --from FILE makes one)"},
+        {"\x93NUMPY", "a .npy file, not a spec (mpiio-view spec --from FILE makes one)"},
+    };
+
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+        if (strncmp(text->bytes, formats[i].magic, strlen(formats[i].magic)) == 0)
+            return formats[i].name;
+    if (text->bytes[strspn(text->bytes, " \t\r\n")] == '{')
+        return NULL;
+    return text->length == 0 ? "an empty file, not a spec"
+                             : "not a spec: a spec begins with '{' (-f names the shared file)";
+}
+
+/* Returns the comma before the bracket that the parser did not expect, or NULL if there is none. */
+static const char *syntax_comma_before(const struct vs_text *text, const json_error_t *json)
+{
+    const char *c = text->bytes + json->position, *token = strstr(json->text, " near '");
+
+    if (json->position < 2 || (size_t)json->position > text->length || token == NULL ||
+        (strcmp(token, " near '}'") != 0 && strcmp(token, " near ']'") != 0))
+        return NULL;
+    for (c -= 2; c > text->bytes && isspace((unsigned char)*c); c--)
+        ;
+    return c > text->bytes && *c == ',' ? c : NULL;
+}
+
+int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct vs_error *error)
+{
+    const char *other = syntax_other_format(text);
+    const char *comma = syntax_comma_before(text, json);
+    int column;
+
+    if (json_error_code(json) == json_error_out_of_memory || !json->text[0])
+        return vs_fail_memory(error, text);
+    if (other != NULL)
+        return vs_note(error, -EINVAL, text->source, other);
+    if (comma != NULL) {
+        vs_note(error, -EINVAL, text->source, "a comma after the last value");
+        vs_place_at(error, text->bytes, comma);
+        return error->code;
+    }
+    /* jansson's column is the end of the token. */
+    vs_note(error, -EINVAL, text->source, json->text);
+    for (char *c = error->reason; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    error->line = json->line < 1 ? 1 : json->line;
+    column = json->column - syntax_token_tail(error->reason);
+    error->column = column < 1 ? 1 : column;
+    return error->code;
+}
+
+/* Checks of objects and nodes. */
+
+int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
+                  json_t *object, const char *const *keys)
+{
+    const char *key;
+    json_t *value;
+
+    if (!json_is_object(object))
+        return vs_fail(error, text, place, false, "expected an object, got %s",
+                       vs_kind_name(object));
+    json_object_foreach(object, key, value)
+    {
+        size_t i = 0;
+        struct vs_place here;
+
+        while (keys[i] && strcmp(keys[i], key) != 0)
+            i++;
+        here = (struct vs_place){.up = place, .key = key};
+        if (!keys[i])
+            return vs_fail(error, text, &here, true, "unknown key");
+    }
+    return 0;
+}
+
+int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
+                   const struct vs_place *place)
+{
+    if (!arena->failure)
+        return 0;
+    if (arena->failure == -EOVERFLOW)
+        return vs_fail(error, text, place, false, "the type exceeds 2^63-1 bytes");
+    return vs_fail_memory(error, text);
+}
+
+int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error)
+{
+    const char *key;
+    json_t *value;
+    struct vs_place hints = {.key = "hints"}, place = {.up = &hints};
+    json_object_foreach(json_object_get(root, "hints"), key, value)
+    {
+        place.key = key;
+        if (!json_is_string(value))
+            return vs_fail(error, text, &place, false, "expected a string, got %s",
+                           vs_kind_name(value));
+    }
+    return 0;
+}
+
+/* Paths. */
+
+char *vs_path_from(const char *folder, const char *name)
+{
+    char *path = NULL;
+
+    if (name[0] == '/')
+        return strdup(name);
+    return asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name) < 0 ? NULL : path;
+}
+
+int vs_path_settle(const struct vs_text *text, json_t *object, const char *key, const char *folder,
+                   struct vs_error *error)
+{
+    char *path = vs_path_from(folder, json_string_value(json_object_get(object, key)));
+    int failed = path ? json_object_set_new(object, key, json_string(path)) : -1;
+
+    free(path);
+    return failed ? vs_fail_memory(error, text) : 0;
+}
+
+/* The spec's "header": checksums of the file's header. This source does not read the file. */
+
+#define SUM_DIGITS 8
+
+/* Parses the sum, eight hexadecimal digits; returns false if it is not a sum. */
+static bool read_sum(const json_t *value, uint32_t *sum)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *text = json_string_value(value);
+    if (text == NULL || strlen(text) != SUM_DIGITS || strspn(text, digits) != SUM_DIGITS)
+        return false;
+    *sum = (uint32_t)strtoul(text, NULL, 16);
+    return true;
+}
+
+/* Checks a number of bytes. It may be absent, and otherwise must be `least` or more. */
+static int check_bytes(const struct vs_text *text, const struct vs_place *up, json_t *part,
+                       const char *key, int64_t least, struct vs_error *error)
+{
+    json_t *value = json_object_get(part, key);
+    struct vs_place place = {.up = up, .key = key};
+    if (value == NULL || (json_is_integer(value) && json_integer_value(value) >= least))
+        return 0;
+    return vs_fail(error, text, &place, false, "expected a number of bytes, %lld or more",
+                   (long long)least);
+}
+
+static int settle_name(const struct vs_text *text, const struct vs_place *up, json_t *part,
+                       const char *folder, struct vs_error *error)
+{
+    json_t *value = json_object_get(part, "file");
+    struct vs_place place = {.up = up, .key = "file"};
+    const char *name = json_string_value(value);
+
+    if (value == NULL)
+        return 0;
+    if (name == NULL || !name[0])
+        return vs_fail(error, text, &place, false, "expected a file's name");
+    return vs_path_settle(text, part, "file", folder, error);
+}
+
+static int settle_part(const struct vs_text *text, const struct vs_place *place, json_t *part,
+                       const char *folder, struct vs_error *error)
+{
+    static const char *const keys[] = {"file", "at", "size", "crc32", NULL};
+    struct vs_place sum_place = {.up = place, .key = "crc32"};
+    json_t *value = json_object_get(part, "crc32");
+    uint32_t sum;
+    if (vs_check_keys(error, text, place, part, keys))
+        return error->code;
+    if (!json_object_get(part, "size") || value == NULL)
+        return vs_fail(error, text, place, false, "\"size\" or \"crc32\" is missing");
+    if (!read_sum(value, &sum))
+        return vs_fail(error, text, &sum_place, false,
+                       "expected a string of 8 hexadecimal digits in lower case");
+    if (check_bytes(text, place, part, "at", 0, error) ||
+        check_bytes(text, place, part, "size", 1, error))
+        return error->code;
+    return settle_name(text, place, part, folder, error);
+}
+
+int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
+                     const struct vs_overrides *overrides, struct vs_error *error)
+{
+    json_t *parts = json_object_get(root, "header"), *part;
+    struct vs_place place = {.key = "header"};
+    size_t index;
+    if (parts && !json_is_array(parts))
+        return vs_fail(error, text, &place, false, "expected an array, got %s",
+                       vs_kind_name(parts));
+    json_array_foreach(parts, index, part)
+    {
+        struct vs_place entry = {.up = &place, .index = index};
+        if (settle_part(text, &entry, part, folder, error))
+            return error->code;
+    }
+    /* Another representation means another file, whose header is unknown. */
+    if (overrides->datarep && parts)
+        json_object_del(root, "header");
+    return 0;
+}
+
+bool vs_spec_header(const struct vs_spec *spec, size_t index, struct vs_header *header)
+{
+    const json_t *parts = json_object_get(spec->root, "header");
+    const json_t *part = json_array_get(parts, index);
+    if (part == NULL)
+        return false;
+    *header = (struct vs_header){.file = json_string_value(json_object_get(part, "file")),
+                                 .at = json_integer_value(json_object_get(part, "at")),
+                                 .size = json_integer_value(json_object_get(part, "size"))};
+    return read_sum(json_object_get(part, "crc32"), &header->crc32);
+}
+
+/* The text of JSON for people. */
+
+#define WIDTH 96
+
+struct output {
+    char *bytes;
+    size_t length, room;
+    bool failed;
+};
+
+static int append(const char *bytes, size_t length, void *argument)
+{
+    struct output *text = argument;
+    if (text->failed)
+        return -1;
+    if (length > text->room - text->length) {
+        size_t room = (text->room + length) * 2;
+        char *larger = realloc(text->bytes, room);
+        if (larger == NULL) {
+            text->failed = true;
+            return -1;
+        }
+        text->bytes = larger;
+        text->room = room;
+    }
+    memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    return 0;
+}
+
+static int use_room(const char *bytes, size_t length, void *argument)
+{
+    size_t *room = argument;
+    (void)bytes;
+    if (length > *room)
+        return -1;
+    *room -= length;
+    return 0;
+}
+
+/*
+ * Returns true if json fits into room characters. Stops when the room is used up, so that a long
+ * value costs no more than a line.
+ */
+static bool fits(const json_t *json, size_t room)
+{
+    return json_dump_callback(json, use_room, &room, JSON_ENCODE_ANY) == 0;
+}
+
+static void new_line(struct output *text, int depth)
+{
+    append("\n", 1, text);
+    for (int i = 0; i < depth; i++)
+        append("  ", 2, text);
+}
+
+static void write_value(struct output *text, json_t *json, int depth, size_t used);
+
+static void write_key(struct output *text, const char *key, json_t *value, int depth)
+{
+    json_t *name = json_string(key);
+    size_t before = text->length;
+    if (name == NULL || json_dump_callback(name, append, text, JSON_ENCODE_ANY))
+        text->failed = true;
+    json_decref(name);
+    append(": ", 2, text);
+    write_value(text, value, depth, text->length - before);
+}
+
+/* Writes a value after depth levels of indentation and `used` characters. A comma may follow it. */
+static void write_value(struct output *text, json_t *json, int depth, size_t used)
+{
+    size_t left = used + 2 * (size_t)depth + 1;
+    bool whole = !json_object_size(json) && !json_array_size(json);
+    const char *key;
+    json_t *value;
+    size_t index, count = 0;
+    bool object;
+
+    if (whole || (depth && left < WIDTH && fits(json, WIDTH - left))) {
+        if (json_dump_callback(json, append, text, JSON_ENCODE_ANY))
+            text->failed = true;
+        return;
+    }
+    object = json_is_object(json);
+    append(object ? "{" : "[", 1, text);
+    if (object) {
+        json_object_foreach(json, key, value)
+        {
+            append(",", count++ > 0, text);
+            new_line(text, depth + 1);
+            write_key(text, key, value, depth + 1);
+        }
+    } else {
+        json_array_foreach(json, index, value)
+        {
+            append(",", index > 0, text);
+            new_line(text, depth + 1);
+            write_value(text, value, depth + 1, 0);
+        }
+    }
+    new_line(text, depth);
+    append(object ? "}" : "]", 1, text);
+}
+
+char *vs_pretty(json_t *json)
+{
+    struct output text = {0};
+    write_value(&text, json, 0, 0);
+    append("", 1, &text);
+    if (text.failed) {
+        free(text.bytes);
+        return NULL;
+    }
+    return text.bytes;
+}
