@@ -12,7 +12,6 @@
 
 #include "viewspec/basic.h"
 #include "shorthand_private.h"
-#include "viewspec/base/words.h"
 #include "json.h"
 
 #define MAX_WORD 64

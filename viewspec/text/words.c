@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "words.h"
+#include "shorthand_private.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* The words, marks and expressions of a shorthand. */
 
 #define MAX_EXPRESSION 512 /* bytes, with the terminator */
 #define MAX_NESTING    64
