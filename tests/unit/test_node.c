@@ -9,7 +9,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/map/node.h"
-#include "viewspec/map/order.h"
+#include "viewspec/map/map_private.h"
 #include "viewspec/map/shape.h"
 
 #define BYTES   96  /* most bytes of a tree */

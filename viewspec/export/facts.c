@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viewspec/map_private.h"
+#include "viewspec/map/map_private.h"
 
 /* The facts of a global array, and the parts of the JSON that it is found in. */
 

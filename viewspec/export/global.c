@@ -6,7 +6,7 @@
 
 #include "fields.h"
 #include "global_private.h"
-#include "viewspec/map_private.h"
+#include "viewspec/map/map_private.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/types/view.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "export_private.h"
 #include "global_private.h"
-#include "viewspec/map_private.h"
+#include "viewspec/map/map_private.h"
 #include "viewspec/types/view.h"
 
 /* The parts of a global array that ranks own. */

@@ -10,7 +10,7 @@
 #include "shape.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "viewspec/map_private.h"
+#include "map_private.h"
 
 /* Up to this number, members are examined one by one, without lists. */
 #define FEW 64

@@ -8,7 +8,7 @@
 #include "shape.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
-#include "viewspec/map_private.h"
+#include "map_private.h"
 
 /*
  * The algorithm. All tiles of all ranks are laid over one period (or stretch) as items: shapes at

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <assert.h>
 
-#include "node.h"
-#include "viewspec/map.h"
-#include "viewspec/map_private.h"
+#include "map_private.h"
 
 /* Returns true for a leaf, which is walked by arithmetic: no frame is pushed below it. */
 static bool is_leaf(const struct vs_node *node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "order.h"
+#include "map_private.h"
 
 #include <errno.h>
 #include <stdlib.h>

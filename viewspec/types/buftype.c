@@ -6,7 +6,6 @@
 
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
-#include "viewspec/map/order.h"
 
 /*
  * Returns an etype of one byte at the origin. Types are built from it a second time to find the

@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "build.h"
-#include "viewspec/map/order.h"
+#include "viewspec/map/map_private.h"
 #include "viewspec/base/place.h"
 #include "type.h"
 #include "view.h"

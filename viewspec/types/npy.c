@@ -9,7 +9,7 @@
 #include "byte_order.h"
 #include "view.h"
 #include "npy_private.h"
-#include "viewspec/map_private.h"
+#include "viewspec/map/map_private.h"
 #include "viewspec/npy.h"
 
 /*

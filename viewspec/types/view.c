@@ -10,7 +10,7 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
 #include "view.h"
-#include "viewspec/map_private.h"
+#include "viewspec/map/map_private.h"
 
 /* The keys of a view that its types are built from. */
 enum { ETYPE, FILETYPE, DATAREP, TILES, BUFTYPE, MEMORY, TYPE_KEYS };

@@ -3,7 +3,6 @@
 
 #include "map_private.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/map/node.h"
 
 /*
  * The root is one loop over all tiles, or over those that fit below 2^63. Seeking and walking then

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VS_MAP_PRIVATE_H
+#define VS_MAP_PRIVATE_H
+
+#include "viewspec/base/arena.h"
+#include "viewspec/map.h"
+#include "node.h"
+
+/* Private to viewspec/: the nodes of a map, and its order in memory. */
+
+/*
+ * order.c: the order in which a process has the etypes of a tile in memory (the buftype), if it
+ * differs from the file's. The bytes inside an etype keep their order.
+ */
+
+/* The limit of pieces of an order. Types that need more are refused. */
+#define VS_PIECES_MAX (INT64_C(1) << 20)
+
+/* The places of a tile's etypes, by their numbers in the file's order, and the bytes of an etype.
+ */
+struct vs_both {
+    const struct vs_node *file;   /* displacements of their origins, as runs of a byte each */
+    const struct vs_node *memory; /* the same in memory; not negative */
+    const struct vs_node *file_etype, *memory_etype; /* all bytes of one etype */
+};
+
+/* A tile in the order of memory. Nodes live in the arena that they were made in. */
+struct vs_order {
+    const struct vs_node *file;    /* the bytes of the file */
+    const struct vs_node *origins; /* a byte for each etype: the displacement of its origin */
+    const struct vs_node *memory;  /* native bytes: their places in memory, ascending */
+    const struct vs_node *places; /* by the numbers in the file's order: the first byte in memory */
+    int64_t extent;               /* of the tile in memory; set by the caller */
+    int64_t grain;  /* a divisor of the position and length of each element in memory and of the
+                       extent; set by the caller; 0: unknown */
+    int64_t pieces; /* number of pieces needed, tens of nanoseconds each */
+};
+
+/*
+ * Finds the order. Records overflow in arena. Returns 0, -ENOMEM, -EINVAL if two etypes overlap or
+ * interleave in memory, or -E2BIG if more than VS_PIECES_MAX pieces are needed.
+ */
+int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_order *order);
+
+/*
+ * Builds the map of a type in arena, repeated `tiles` times (INT64_MAX: without end). Returns 0,
+ * -ENOMEM, -EOVERFLOW, or -E2BIG if it is nested too deep.
+ */
+int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
+                 const struct vs_node *tile, const struct vs_map **map);
+
+/*
+ * Builds a map whose positions follow another order than the file's, which `order` describes (its
+ * extent must be set). etype_file and etype_memory are the bytes of an etype.
+ */
+struct vs_map_source {
+    int64_t displacement, extent, tiles;
+    const struct vs_node *tile;   /* in the file's order */
+    const struct vs_order *order; /* borrowed; it lives as long as the map */
+    int64_t etype_file, etype_memory;
+};
+int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *source,
+                         const struct vs_map **map);
+
+/* Returns the order of an ordered map; else NULL. */
+const struct vs_order *vs_map_order(const struct vs_map *map);
+
+/* Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets. */
+const struct vs_map *vs_map_memory(const struct vs_map *map);
+
+/* Returns the root of a map: all tiles, placed at the view's displacement. NULL: no data. */
+const struct vs_node *vs_map_root(const struct vs_map *map);
+
+/* Returns one tile in the file's order, with displacements relative to its beginning. NULL: no
+   data. */
+const struct vs_node *vs_map_tile(const struct vs_map *map);
+
+#endif
