@@ -16,7 +16,7 @@
 #include "core/base/grant.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
-#include "viewspec/map/alike.h"
+#include "viewspec/types/ranks.h"
 
 static_assert(MPIIO_RECORD_IDENTITY == MPIIO_MOUNT_BYTES, "messages have room for the identity");
 

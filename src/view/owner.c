@@ -13,7 +13,7 @@
 #include "core/store_members.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
-#include "viewspec/types/owner.h"
+#include "viewspec/types/ranks.h"
 
 /* The number of ranks that a thread takes at a time. */
 #define PORTION     4096

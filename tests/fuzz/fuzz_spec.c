@@ -12,7 +12,7 @@
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
 #include "viewspec/npy.h"
-#include "viewspec/types/owner.h"
+#include "viewspec/types/ranks.h"
 
 /* Checks a position and its displacement. If ordered, a buftype orders the view, and any
    position of an equal displacement may be found. */

@@ -2,7 +2,7 @@
 /* Tests whether views are found to be the same on all ranks, against the expected answer. */
 
 #include "spec_fixture.h"
-#include "viewspec/map/alike.h"
+#include "viewspec/types/ranks.h"
 
 #define VECTOR(count, length, stride)                                                              \
     "{\"type\": \"vector\", \"count\": " count ", \"blocklength\": " length                        \

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VS_OWNER_H
-#define VS_OWNER_H
+#ifndef VS_RANKS_H
+#define VS_RANKS_H
 
 #include "viewspec/spec.h"
+
+/* Questions about the views of all ranks: which ones hold a byte, and whether all are the same. Not
+   installed. */
 
 /*
  * The search for the slices that hold a byte of the file. Local, thread-safe: threads may share a
@@ -31,5 +34,22 @@ struct vs_owner {
  */
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error);
+
+/* The limit of the values and runs that a comparison examines: a fraction of a second. */
+#define VS_ALIKE_STEPS 1000000
+
+/*
+ * Returns true if the two views show the same bytes of the file in the same order, as the same
+ * elements. Subtracts the values and runs examined from *steps; returns false if these do not
+ * suffice. Local, thread-safe.
+ */
+bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *steps);
+
+/*
+ * Returns true if all ranks have the same view, judged by their maps and not by the text of the
+ * spec. Returns false if that takes more than `steps` steps, or if the view of a rank does not
+ * compile. Local, thread-safe.
+ */
+bool vs_spec_view_alike(const struct vs_spec *spec, size_t index, int64_t steps);
 
 #endif
