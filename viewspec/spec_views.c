@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "viewspec/types/labels.h"
 #include "viewspec/text/json.h"
 #include "viewspec/types/build.h"
 #include "viewspec/types/view.h"

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "labels.h"
+#include "view.h"
 
 #include <ctype.h>
 #include <string.h>
 
 #include "viewspec/global.h"
 #include "viewspec/text/json.h"
+
+/* Labels: names of a view, its dimensions and its grid. */
 
 /* A label is a name that Zarr, netCDF and VTK accept and that can be a file's name, too. */
 bool vs_is_label(const char *name)
