@@ -45,6 +45,12 @@ const char *vs_export_name(const struct vs_global *global, int64_t field);
 int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
                     struct vs_error *error);
 
+/* The longest type string of NumPy, with its zero byte. */
+#define VS_NPY_TYPE 16
+
+/* npy.c: writes NumPy's type string of values into text (VS_NPY_TYPE bytes), as in "<f8". */
+void vs_npy_type(const struct vs_basic *basic, bool big_endian, char *text);
+
 /* Records why a format cannot show an array. Returns -EINVAL. */
 int vs_export_fail(struct vs_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

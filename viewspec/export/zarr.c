@@ -9,7 +9,6 @@
 #include "chunks.h"
 #include "export_private.h"
 #include "viewspec/types/byte_order.h"
-#include "viewspec/types/npy_private.h"
 #include "zarr_tree.h"
 
 /*

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "byte_order.h"
-#include "view.h"
-#include "npy_private.h"
+#include "export_private.h"
 #include "viewspec/map/map_private.h"
 #include "viewspec/npy.h"
+#include "viewspec/types/byte_order.h"
+#include "viewspec/types/view.h"
 
 /*
  * The length above which a dtype becomes void. Nested types can be arbitrarily long when written
