@@ -7,7 +7,6 @@
 
 #include "viewspec/text/json.h"
 #include "viewspec/types/build.h"
-#include "viewspec/types/view.h"
 
 /*
  * The views of a spec. Each is compiled for rank 0 when the spec is read, and for other ranks on

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "buftype.h"
+#include "build.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
+
+/* The layout of a view's slice. */
 
 /*
  * Returns an etype of one byte at the origin. Types are built from it a second time to find the

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "build.h"
 #include "byte_order.h"
 #include "view.h"
 #include "representation.h"

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "buftype.h"
+#include "view.h"
 #include "build.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
-#include "view.h"
-#include "viewspec/map/map_private.h"
 
 /* The keys of a view that its types are built from. */
 enum { ETYPE, FILETYPE, DATAREP, TILES, BUFTYPE, MEMORY, TYPE_KEYS };
