@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "fields.h"
+#include "global_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The fields of an etype. */
 
 /* The most values that are listed for the fields of an etype together, and the most fields. */
 #define VALUES_MAX ((int64_t)1 << 18)

@@ -4,11 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fields.h"
 #include "global_private.h"
 #include "viewspec/map/map_private.h"
 #include "viewspec/types/byte_order.h"
-#include "viewspec/types/view.h"
 
 /*
  * The global array of a view. The view's JSON is changed so that the filetype is the whole array

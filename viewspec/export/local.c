@@ -2,7 +2,6 @@
 #include "export_private.h"
 #include "global_private.h"
 #include "viewspec/map/map_private.h"
-#include "viewspec/types/view.h"
 
 /* The parts of a global array that ranks own. */
 

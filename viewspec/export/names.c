@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "export_private.h"
-#include "viewspec/types/view.h"
 
 /* Names of a global array and of its dimensions, and its grid. */
 
