@@ -105,10 +105,3 @@ int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_loca
                                      (long long)rank);
     return failure;
 }
-
-const char *vs_export_name(const struct vs_global *global, int64_t field)
-{
-    const struct vs_global_facts *facts = vs_global_facts(global);
-
-    return facts->field[field].name[0] ? facts->field[field].name : facts->name;
-}

@@ -35,8 +35,13 @@ double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t
 /* The most coordinates that a file has for a dimension. */
 #define VS_COORDINATES_MAX ((int64_t)1 << 20)
 
-/* The name of a field in a file: its own, or the array's if it is the only field. */
-const char *vs_export_name(const struct vs_global *global, int64_t field);
+/* Returns the name of a field in a file: its own, or the array's if it is the only field. */
+static inline const char *vs_export_name(const struct vs_global *global, int64_t field)
+{
+    const struct vs_global_facts *facts = vs_global_facts(global);
+
+    return facts->field[field].name[0] ? facts->field[field].name : facts->name;
+}
 
 /*
  * Finds a rank's part as vs_global_local does. Fails if it has no shape. Returns 0 or a negative
