@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "chunks.h"
+#include "zarr_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export.h"
+/* The chunks of a Zarr array. */
 
 /*
  * Bytes of a chunk that is chosen by rows, of the largest block of a rank that is a chunk, and of

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunks.h"
-#include "export_private.h"
 #include "viewspec/types/byte_order.h"
-#include "zarr_tree.h"
+#include "zarr_private.h"
 
 /*
  * A Zarr store, version 2, uncompressed. Chunks at the upper edges are padded with zeros, as the

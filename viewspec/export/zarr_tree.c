@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "zarr_tree.h"
+#include "zarr_private.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_private.h"
 #include "viewspec/base/hash.h"
 
 /*

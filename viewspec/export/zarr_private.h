@@ -1,13 +1,54 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef VS_CHUNKS_H
-#define VS_CHUNKS_H
+#ifndef VS_ZARR_PRIVATE_H
+#define VS_ZARR_PRIVATE_H
 
 #include <stddef.h>
 
-#include "viewspec/global.h"
+#include "export_private.h"
+#include "viewspec/base/arena.h"
+
+/* Private to viewspec/export/: a Zarr store. */
+
+/* zarr_tree.c: its groups and arrays. */
+
+enum vs_zarr_kind { VS_ZARR_GROUP, VS_ZARR_FIELD, VS_ZARR_COORDINATES };
+
+struct vs_zarr_node {
+    enum vs_zarr_kind kind;
+    const char *name; /* of its folder; "" for the store itself */
+    int64_t up;       /* the node that contains it; -1: none */
+    const struct vs_global *global;
+    int64_t records;      /* of the file for which the store was made */
+    int64_t field;        /* VS_ZARR_FIELD */
+    int64_t dimension;    /* VS_ZARR_COORDINATES: of the array */
+    int64_t first, count; /* VS_ZARR_GROUP: the nodes in it */
+    const char **dims;    /* VS_ZARR_FIELD: names of the dimensions; NULL: those of its shape */
+};
+
+/* A slot of a hash table: a node by its name, or an array's dimension by its name. */
+struct vs_zarr_slot {
+    const char *name; /* NULL: free */
+    int64_t place;
+    int64_t number;
+};
+
+struct vs_zarr {
+    struct vs_arena arena; /* texts */
+    struct vs_zarr_node *nodes;
+    int64_t count;
+    struct vs_zarr_slot *slots;
+    size_t room; /* a power of two */
+};
+
+/* Fills a zeroed store, as vs_zarr_new describes it. The caller frees it, also after an error. */
+int vs_zarr_make(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count,
+                 int64_t file_size, struct vs_error *error);
+
+/* Returns the node of that name in a group, or -1. Local, thread-safe. */
+int64_t vs_zarr_node(const struct vs_zarr *zarr, int64_t up, const char *name);
 
 /*
- * Private to viewspec/export/: the chunks of a Zarr array. A chunk is a block of the ranks if these
+ * chunks.c: the chunks of an array. A chunk is a block of the ranks if these
  * own blocks of a regular grid, else a number of rows, planes or records. All functions are local
  * and thread-safe.
  *
