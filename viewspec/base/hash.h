@@ -2,8 +2,11 @@
 #ifndef VS_HASH_H
 #define VS_HASH_H
 
-/* Hashes of numbers and texts. They do not resist chosen collisions. Not installed. */
+/* Hashes of numbers and texts, and a table by addresses. They do not resist chosen collisions. Not
+   installed. */
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define VS_HASH_START UINT64_C(0xcbf29ce484222325)
@@ -22,5 +25,36 @@ static inline uint64_t vs_hash_text(uint64_t hash, const char *text)
         hash = vs_hash_mix(hash, (unsigned char)*text);
     return hash;
 }
+
+/*
+ * A memo: results by the address of an object. A type that a spec names may occur in many places. A
+ * walk that memoizes its results takes time in proportion to the length of the spec, however much
+ * the spec describes.
+ */
+
+struct vs_memo_entry {
+    const void *key;
+    const void *value;
+    uint64_t generation; /* differs from the memo's: the entry is empty */
+};
+
+/* Starts zeroed. Owns memory: free it by vs_memo_free. One thread uses it at a time. */
+struct vs_memo {
+    struct vs_memo_entry *entries;
+    size_t room; /* a power of two, or 0 */
+    size_t count;
+    uint64_t generation; /* of valid entries, less one */
+};
+
+/* Returns the value of key, or NULL. */
+const void *vs_memo_find(const struct vs_memo *memo, const void *key);
+
+/* Sets the value of key, which must have none yet. Returns false if out of memory. */
+bool vs_memo_add(struct vs_memo *memo, const void *key, const void *value);
+
+/* Forgets all entries in constant time, and keeps the memory. */
+void vs_memo_clear(struct vs_memo *memo);
+
+void vs_memo_free(struct vs_memo *memo);
 
 #endif

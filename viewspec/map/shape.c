@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/hash.h"
 #include "viewspec/base/integer.h"
 
 static uint64_t shape_hash(const struct vs_shape *shape)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "viewspec/base/arena.h"
-#include "viewspec/base/memo.h"
+#include "viewspec/base/hash.h"
 #include "node.h"
 
 /*

@@ -9,7 +9,7 @@
 
 #include <jansson.h>
 
-#include "viewspec/base/memo.h"
+#include "viewspec/base/hash.h"
 #include "viewspec/map/map_private.h"
 #include "view.h"
 

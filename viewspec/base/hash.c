@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "memo.h"
+#include "hash.h"
 
 #include <stdlib.h>
-
-#include "hash.h"
 
 static size_t slot_of(const struct vs_memo *memo, const void *key)
 {
