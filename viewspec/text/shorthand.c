@@ -16,10 +16,8 @@
 
 #define MAX_WORD 64
 
-/* The clauses, by their first words. */
-enum { OF, AT, AS, EVERY, ON, ORDER, TILES, MEMORY, NAME, DIMS, GRID, CLAUSES };
-static const char *const clauses[] = {"of",    "at",     "as",   "every", "on",  "order",
-                                      "tiles", "memory", "name", "dims",  "grid"};
+/* The clauses, in the order of their values in the VIEW. */
+enum { AT, OF, AS, EVERY, TILES, MEMORY, NAME, DIMS, GRID, ON, ORDER, CLAUSES };
 
 struct reader {
     struct vs_words words;
@@ -27,11 +25,9 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    /* NULL: omitted. The grid is that of the ranks; the coordinates are "grid". */
-    json_t *disp, *etype, *datarep, *extent, *grid, *tiles, *memory, *name, *dims, *coordinates;
-    const char *disp_at, *etype_at, *datarep_at, *extent_at, *grid_at, *order_at, *tiles_at,
-        *memory_at, *name_at, *dims_at, *coordinates_at;
-    int distributed; /* number of dimensions of a darray that are not "none" */
+    json_t *values[CLAUSES]; /* by clause; NULL: omitted. That of "on" is the grid of ranks */
+    const char *at[CLAUSES]; /* the places of the values; NULL: omitted */
+    int distributed;         /* number of dimensions of a darray that are not "none" */
 };
 
 /* Moves the reference to value into object, or into array if key is NULL. */
@@ -48,13 +44,12 @@ static void put_place(struct reader *r, const char *at, const char *pointer)
 
 /*
  * Reads an integer as JSON: a number, or a string if it is an expression. pointer is its place
- * below the form; NULL: the caller records it.
+ * below the form.
  */
 static json_t *integer(struct reader *r, const char *pointer)
 {
     vs_words_peek(&r->words);
-    if (pointer)
-        put_place(r, r->words.at, pointer);
+    put_place(r, r->words.at, pointer);
     return vs_words_integer(&r->words);
 }
 
@@ -92,13 +87,140 @@ static void need_word(struct reader *r, const char *word)
         vs_words_expected(&r->words, word);
 }
 
+/* Reads [COUNT] TYPE. A count begins with a digit or a parenthesis. */
+static json_t *read_etype(struct reader *r)
+{
+    char name[MAX_WORD];
+    json_t *count = NULL, *type;
+    size_t length;
+
+    if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
+        count = vs_words_integer(&r->words);
+    length = vs_words_length(&r->words);
+    snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 0, r->words.at);
+    if (!vs_basic_find(name))
+        vs_words_expected(&r->words, "a basic type, such as double");
+    else
+        r->words.at += length;
+    if (count == NULL)
+        return json_string(name);
+    type = json_object();
+    put(r, type, "type", json_string("contiguous"));
+    put(r, type, "count", count);
+    put(r, type, "oldtype", json_string(name));
+    return type;
+}
+
+/* Reads the name of a data representation, or NAME=LIBRARY, up to the next blank. */
+static json_t *read_datarep(struct reader *r)
+{
+    size_t length, name;
+    const char *start, *equals;
+    json_t *object;
+
+    vs_words_peek(&r->words);
+    start = r->words.at;
+    length = strcspn(start, " \t\n");
+    equals = memchr(start, '=', length);
+    if (!length || (equals && (equals == start || equals + 1 == start + length)))
+        vs_words_expected(&r->words, "a data representation or NAME=LIBRARY");
+    r->words.at += length;
+    if (equals == NULL)
+        return json_stringn(start, length);
+    name = (size_t)(equals - start);
+    object = json_object();
+    put(r, object, "name", json_stringn(start, name));
+    put(r, object, "library", json_stringn(equals + 1, length - name - 1));
+    return object;
+}
+
+/* Reads values that are separated by commas. */
+static json_t *read_list(struct reader *r, json_t *(*read)(struct vs_words *words))
+{
+    json_t *list = json_array();
+
+    do
+        put(r, list, NULL, read(&r->words));
+    while (vs_words_accept(&r->words, ','));
+    return list;
+}
+
+static json_t *read_dims(struct reader *r)
+{
+    return read_list(r, vs_words_label);
+}
+
+/* Reads ORIGIN [by SPACING]. */
+static json_t *read_coordinates(struct reader *r)
+{
+    json_t *object = json_object();
+
+    put(r, object, "origin", read_list(r, vs_words_number));
+    if (vs_words_accept_word(&r->words, "by"))
+        put(r, object, "spacing", read_list(r, vs_words_number));
+    return object;
+}
+
+/* Reads "C" or "Fortran". */
+static json_t *order_word(struct reader *r)
+{
+    size_t length = vs_words_length(&r->words);
+    bool c = length == 1 && strncasecmp(r->words.at, "C", 1) == 0;
+    if (!c && (length != 7 || strncasecmp(r->words.at, "Fortran", 7) != 0))
+        vs_words_expected(&r->words, "C or Fortran");
+    r->words.at += length;
+    return json_string(c ? "C" : "Fortran");
+}
+
+static json_t *read_integer(struct reader *r)
+{
+    return vs_words_integer(&r->words);
+}
+
+static json_t *read_name(struct reader *r)
+{
+    return vs_words_label(&r->words);
+}
+
+static json_t *read_grid(struct reader *r)
+{
+    return integers(r, "psizes");
+}
+
+static json_t *read_order(struct reader *r)
+{
+    put_place(r, r->words.at, "/order");
+    return order_word(r);
+}
+
+/* The clauses. Those with a key are in the order of their values in the VIEW. */
+static const struct clause {
+    const char *word;
+    json_t *(*read)(struct reader *r);
+    const char *pointer; /* the place of the value in the spec; NULL: in the form */
+    const char *key;     /* of the value in the VIEW; NULL: it is elsewhere */
+} clauses[CLAUSES] = {
+    [AT] = {"at", read_integer, "/view/disp", "disp"},
+    [OF] = {"of", read_etype, "/view/etype", "etype"},
+    [AS] = {"as", read_datarep, "/view/datarep", "datarep"},
+    [EVERY] = {"every", read_integer, "/view/filetype/extent", "filetype"},
+    [TILES] = {"tiles", read_integer, "/view/tiles", "tiles"},
+    [MEMORY] = {"memory", order_word, "/view/memory", "memory"},
+    [NAME] = {"name", read_name, "/view/name", "name"},
+    [DIMS] = {"dims", read_dims, "/view/dims", "dims"},
+    [GRID] = {"grid", read_coordinates, "/view/grid", "grid"},
+    [ON] = {"on", read_grid, "/ranks", NULL},
+    [ORDER] = {"order", read_order, NULL, NULL},
+};
+
 /* Returns true if an integer may begin here, which is not the word of a clause. */
 static bool at_integer(struct reader *r)
 {
     char next = vs_words_peek(&r->words);
     size_t length = vs_words_length(&r->words);
+
     for (size_t i = 0; i < CLAUSES; i++)
-        if (length == strlen(clauses[i]) && strncmp(r->words.at, clauses[i], length) == 0)
+        if (length == strlen(clauses[i].word) && strncmp(r->words.at, clauses[i].word, length) == 0)
             return false;
     return next != '\0';
 }
@@ -195,21 +317,20 @@ static void read_hpf_cyclic(struct reader *r)
         member(r, "blocklength");
 }
 
-static void read_broadcast(struct reader *r)
-{
-    (void)r;
-}
-
 static void read_form(struct reader *r)
 {
     static const struct {
         const char *name;
         void (*read)(struct reader *r);
     } forms[] = {
-        {"contiguous", read_contiguous}, {"vector", read_vector},
-        {"subarray", read_subarray},     {"darray", read_darray},
-        {"broadcast", read_broadcast},   {"scatter", read_scatter},
-        {"hpf_block", read_hpf_block},   {"hpf_cyclic", read_hpf_cyclic},
+        {"contiguous", read_contiguous},
+        {"vector", read_vector},
+        {"subarray", read_subarray},
+        {"darray", read_darray},
+        {"broadcast", NULL},
+        {"scatter", read_scatter},
+        {"hpf_block", read_hpf_block},
+        {"hpf_cyclic", read_hpf_cyclic},
     };
     vs_words_peek(&r->words);
     r->form_at = r->words.at;
@@ -217,7 +338,8 @@ static void read_form(struct reader *r)
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         if (vs_words_accept_word(&r->words, forms[i].name)) {
             put(r, r->form, "type", json_string(forms[i].name));
-            forms[i].read(r);
+            if (forms[i].read)
+                forms[i].read(r);
             return;
         }
     }
@@ -226,145 +348,27 @@ static void read_form(struct reader *r)
                       "broadcast");
 }
 
-/* Reads [COUNT] TYPE. A count begins with a digit or a parenthesis. */
-static void read_etype(struct reader *r)
-{
-    char name[MAX_WORD];
-    json_t *count = NULL;
-    size_t length;
-
-    if (isdigit((unsigned char)vs_words_peek(&r->words)) || *r->words.at == '(')
-        count = integer(r, NULL);
-    length = vs_words_length(&r->words);
-    snprintf(name, sizeof(name), "%.*s", length < sizeof(name) ? (int)length : 0, r->words.at);
-    if (!vs_basic_find(name))
-        vs_words_expected(&r->words, "a basic type, such as double");
-    else
-        r->words.at += length;
-    r->etype = json_string(name);
-    if (count) {
-        json_t *type = json_object();
-        put(r, type, "type", json_string("contiguous"));
-        put(r, type, "count", count);
-        put(r, type, "oldtype", r->etype);
-        r->etype = type;
-    }
-}
-
-/* Reads the name of a data representation, or NAME=LIBRARY, up to the next blank. */
-static void read_datarep(struct reader *r)
-{
-    size_t length;
-    const char *equals;
-
-    vs_words_peek(&r->words);
-    length = strcspn(r->words.at, " \t\n");
-    equals = memchr(r->words.at, '=', length);
-    if (!length || (equals && (equals == r->words.at || equals + 1 == r->words.at + length)))
-        vs_words_expected(&r->words, "a data representation or NAME=LIBRARY");
-    if (equals) {
-        size_t name = (size_t)(equals - r->words.at);
-        r->datarep = json_object();
-        put(r, r->datarep, "name", json_stringn(r->words.at, name));
-        put(r, r->datarep, "library", json_stringn(equals + 1, length - name - 1));
-    } else {
-        r->datarep = json_stringn(r->words.at, length);
-    }
-    r->words.at += length;
-}
-
-/* Reads names that are separated by commas. */
-static json_t *read_dims(struct reader *r)
-{
-    json_t *list = json_array();
-
-    do
-        put(r, list, NULL, vs_words_label(&r->words));
-    while (vs_words_accept(&r->words, ','));
-    return list;
-}
-
-/* Reads numbers that are separated by commas into a member of object. */
-static void read_numbers(struct reader *r, json_t *object, const char *key)
-{
-    json_t *list = json_array();
-
-    do
-        put(r, list, NULL, vs_words_number(&r->words));
-    while (vs_words_accept(&r->words, ','));
-    put(r, object, key, list);
-}
-
-/* Reads ORIGIN [by SPACING]. */
-static json_t *read_coordinates(struct reader *r)
-{
-    json_t *object = json_object();
-
-    read_numbers(r, object, "origin");
-    if (vs_words_accept_word(&r->words, "by"))
-        read_numbers(r, object, "spacing");
-    return object;
-}
-
-/* Reads "C" or "Fortran". */
-static json_t *order_word(struct reader *r)
-{
-    size_t length = vs_words_length(&r->words);
-    bool c = length == 1 && strncasecmp(r->words.at, "C", 1) == 0;
-    if (!c && (length != 7 || strncasecmp(r->words.at, "Fortran", 7) != 0))
-        vs_words_expected(&r->words, "C or Fortran");
-    r->words.at += length;
-    return json_string(c ? "C" : "Fortran");
-}
-
 static void read_clause(struct reader *r)
 {
-    /* The place of each clause; NULL: not seen yet. */
-    const char **const places[] = {&r->etype_at, &r->disp_at,  &r->datarep_at,    &r->extent_at,
-                                   &r->grid_at,  &r->order_at, &r->tiles_at,      &r->memory_at,
-                                   &r->name_at,  &r->dims_at,  &r->coordinates_at};
     size_t i = 0;
     const char *start;
 
     vs_words_peek(&r->words);
     start = r->words.at;
-    while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i]))
+    while (i < CLAUSES && !vs_words_accept_word(&r->words, clauses[i].word))
         i++;
     if (i == CLAUSES) {
         vs_words_expected(&r->words,
                           "of, at, as, every, on, order, tiles, memory, name, dims or grid");
         return;
     }
-    if (*places[i]) {
-        vs_words_fail(&r->words, start, "\"%s\" is said twice", clauses[i]);
+    if (r->at[i]) {
+        vs_words_fail(&r->words, start, "\"%s\" is said twice", clauses[i].word);
         return;
     }
     vs_words_peek(&r->words);
-    *places[i] = r->words.at;
-    if (i == ORDER)
-        put_place(r, r->order_at, "/order");
-    if (i == OF)
-        read_etype(r);
-    else if (i == AT)
-        r->disp = integer(r, NULL);
-    else if (i == AS)
-        read_datarep(r);
-    else if (i == EVERY)
-        r->extent = integer(r, NULL);
-    else if (i == ON)
-        r->grid = integers(r, "psizes");
-    else if (i == ORDER)
-        put(r, r->form, "order", order_word(r));
-    else if (i == MEMORY)
-        r->memory = order_word(r);
-    else if (i == NAME)
-        r->name = vs_words_label(&r->words);
-    else if (i == DIMS)
-        r->dims = read_dims(r);
-    else if (i == GRID)
-        r->coordinates = read_coordinates(r);
-    else
-        r->tiles = integer(r, NULL);
+    r->at[i] = r->words.at;
+    r->values[i] = clauses[i].read(r);
 }
 
 /*
@@ -374,10 +378,10 @@ static void read_clause(struct reader *r)
 static void settle_grid(struct reader *r)
 {
     json_t *distribs = json_object_get(r->form, "distribs"), *distribution, *psizes;
-    size_t count = json_array_size(r->grid), index, next = 0;
+    size_t count = json_array_size(r->values[ON]), index, next = 0;
 
     if (count > 1 && count != (size_t)r->distributed) {
-        put(r, r->form, "psizes", json_incref(r->grid));
+        put(r, r->form, "psizes", json_incref(r->values[ON]));
         return;
     }
     if (r->distributed > 1 && count <= 1)
@@ -391,7 +395,7 @@ static void settle_grid(struct reader *r)
 
         put(r, psizes, NULL,
             none        ? json_integer(1)
-            : count > 1 ? json_incref(json_array_get(r->grid, next++))
+            : count > 1 ? json_incref(json_array_get(r->values[ON], next++))
                         : json_string("ranks"));
     }
     put(r, r->form, "psizes", psizes);
@@ -414,7 +418,7 @@ static json_t *count_ranks(struct reader *r)
     int64_t ranks = 1;
     bool literal = true, overflow = false;
     json_t *value;
-    json_array_foreach(r->grid, index, value)
+    json_array_foreach(r->values[ON], index, value)
     {
         const char *text = json_string_value(value);
         if (text && uses_ranks(text))
@@ -429,7 +433,7 @@ static json_t *count_ranks(struct reader *r)
                                              json_integer_value(value)));
     }
     if (used >= sizeof(product) || (literal && overflow))
-        vs_words_fail(&r->words, r->grid_at, "the grid is too large");
+        vs_words_fail(&r->words, r->at[ON], "the grid is too large");
     return literal ? json_integer(ranks) : json_string(product);
 }
 
@@ -456,50 +460,38 @@ static void put_let(struct reader *r, json_t *root)
 /* Collects the places of the spec's values. */
 static json_t *all_places(struct reader *r)
 {
-    json_t *all, *offset;
+    json_t *all = json_object(), *offset;
     const char *pointer;
 
-    const struct own {
-        const char *pointer, *at;
-    } own[] = {
-        {"", r->words.text.bytes},         {"/ranks", r->grid_at},
-        {"/view/disp", r->disp_at},        {"/view/etype", r->etype_at},
-        {"/view/datarep", r->datarep_at},  {"/view/filetype", r->form_at},
-        {"/view/tiles", r->tiles_at},      {"/view/memory", r->memory_at},
-        {"/view/name", r->name_at},        {"/view/dims", r->dims_at},
-        {"/view/grid", r->coordinates_at}, {"/view/filetype/extent", r->extent_at},
-    };
-    all = json_object();
     json_object_foreach(r->places, pointer, offset)
     {
         char whole[128];
-        snprintf(whole, sizeof(whole), "/view/filetype%s%s", r->extent ? "/oldtype" : "", pointer);
+        snprintf(whole, sizeof(whole), "/view/filetype%s%s", r->values[EVERY] ? "/oldtype" : "",
+                 pointer);
         put(r, all, whole, json_incref(offset));
     }
-    for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-        if (own[i].at && !json_object_get(all, own[i].pointer))
-            put(r, all, own[i].pointer, json_integer(own[i].at - r->words.text.bytes));
+    put(r, all, "", json_integer(0));
+    put(r, all, "/view/filetype", json_integer(r->form_at - r->words.text.bytes));
+    for (size_t i = 0; i < CLAUSES; i++)
+        if (r->at[i] && clauses[i].pointer)
+            put(r, all, clauses[i].pointer, json_integer(r->at[i] - r->words.text.bytes));
     return all;
 }
 
 static json_t *make_view(struct reader *r)
 {
-    const struct {
-        const char *key;
-        json_t *value;
-    } members[] = {{"disp", r->disp},     {"etype", r->etype}, {"datarep", r->datarep},
-                   {"filetype", r->form}, {"tiles", r->tiles}, {"memory", r->memory},
-                   {"name", r->name},     {"dims", r->dims},   {"grid", r->coordinates}};
     json_t *view = json_object(), *resized;
 
-    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
-        if (members[i].value)
-            put(r, view, members[i].key, json_incref(members[i].value));
-    if (r->extent) {
+    for (size_t i = 0; i < CLAUSES; i++) {
+        json_t *value = i == EVERY ? r->form : r->values[i];
+        if (value && clauses[i].key)
+            put(r, view, clauses[i].key, json_incref(value));
+    }
+    if (r->values[EVERY]) {
         resized = json_object();
         put(r, resized, "type", json_string("resized"));
         put(r, resized, "lb", json_integer(0));
-        put(r, resized, "extent", json_incref(r->extent));
+        put(r, resized, "extent", json_incref(r->values[EVERY]));
         put(r, resized, "oldtype", json_incref(r->form));
         put(r, view, "filetype", resized);
     }
@@ -512,17 +504,17 @@ static json_t *make_spec(struct reader *r)
     bool darray = type && strcmp(type, "darray") == 0;
     bool ordered = darray || (type && strcmp(type, "subarray") == 0);
     json_t *root = json_object(), *ranks = NULL;
-    if (r->order_at && !ordered)
-        vs_words_fail(&r->words, r->order_at, "only a subarray and a darray have an order");
-    if (ordered && !r->order_at)
-        put(r, r->form, "order", json_string("C"));
+    if (r->at[ORDER] && !ordered)
+        vs_words_fail(&r->words, r->at[ORDER], "only a subarray and a darray have an order");
+    if (ordered)
+        put(r, r->form, "order", r->at[ORDER] ? json_incref(r->values[ORDER]) : json_string("C"));
     if (darray)
         settle_grid(r);
-    else if (json_array_size(r->grid) > 1)
-        vs_words_fail(&r->words, r->grid_at,
+    else if (json_array_size(r->values[ON]) > 1)
+        vs_words_fail(&r->words, r->at[ON],
                       "only a darray has a grid: expected the number of ranks");
     put(r, root, "viewspec", json_integer(1));
-    if (r->grid && (ranks = count_ranks(r)))
+    if (r->values[ON] && (ranks = count_ranks(r)))
         put(r, root, "ranks", ranks);
     put_let(r, root);
     put(r, root, "view", make_view(r));
@@ -565,16 +557,8 @@ json_t *vs_shorthand_translate(const char *text, const char *source, const struc
         *places = all_places(&r);
     json_decref(r.form);
     json_decref(r.places);
-    json_decref(r.disp);
-    json_decref(r.etype);
-    json_decref(r.datarep);
-    json_decref(r.extent);
-    json_decref(r.tiles);
-    json_decref(r.memory);
-    json_decref(r.name);
-    json_decref(r.dims);
-    json_decref(r.coordinates);
-    json_decref(r.grid);
+    for (size_t i = 0; i < CLAUSES; i++)
+        json_decref(r.values[i]);
     if (!error->code)
         return root;
     json_decref(root);
