@@ -251,30 +251,9 @@ bool vs_spec_header(const struct vs_spec *spec, size_t index, struct vs_header *
 #define WIDTH 96
 
 struct output {
-    char *bytes;
-    size_t length, room;
+    FILE *file;
     bool failed;
 };
-
-static int append(const char *bytes, size_t length, void *argument)
-{
-    struct output *text = argument;
-    if (text->failed)
-        return -1;
-    if (length > text->room - text->length) {
-        size_t room = (text->room + length) * 2;
-        char *larger = realloc(text->bytes, room);
-        if (larger == NULL) {
-            text->failed = true;
-            return -1;
-        }
-        text->bytes = larger;
-        text->room = room;
-    }
-    memcpy(text->bytes + text->length, bytes, length);
-    text->length += length;
-    return 0;
-}
 
 static int use_room(const char *bytes, size_t length, void *argument)
 {
@@ -295,70 +274,73 @@ static bool fits(const json_t *json, size_t room)
     return json_dump_callback(json, use_room, &room, JSON_ENCODE_ANY) == 0;
 }
 
-static void new_line(struct output *text, int depth)
+static void new_line(struct output *out, int depth)
 {
-    append("\n", 1, text);
-    for (int i = 0; i < depth; i++)
-        append("  ", 2, text);
+    fprintf(out->file, "\n%*s", 2 * depth, "");
 }
 
-static void write_value(struct output *text, json_t *json, int depth, size_t used);
+static void write_value(struct output *out, json_t *json, int depth, size_t used);
 
-static void write_key(struct output *text, const char *key, json_t *value, int depth)
+static void write_key(struct output *out, const char *key, json_t *value, int depth)
 {
     json_t *name = json_string(key);
-    size_t before = text->length;
-    if (name == NULL || json_dump_callback(name, append, text, JSON_ENCODE_ANY))
-        text->failed = true;
+    char *text = name ? json_dumps(name, JSON_ENCODE_ANY) : NULL;
+
     json_decref(name);
-    append(": ", 2, text);
-    write_value(text, value, depth, text->length - before);
+    if (text == NULL) {
+        out->failed = true;
+        return;
+    }
+    fprintf(out->file, "%s: ", text);
+    write_value(out, value, depth, strlen(text) + 2);
+    free(text);
 }
 
 /* Writes a value after depth levels of indentation and `used` characters. A comma may follow it. */
-static void write_value(struct output *text, json_t *json, int depth, size_t used)
+static void write_value(struct output *out, json_t *json, int depth, size_t used)
 {
     size_t left = used + 2 * (size_t)depth + 1;
     bool whole = !json_object_size(json) && !json_array_size(json);
-    const char *key;
+    const char *key, *comma = "";
     json_t *value;
-    size_t index, count = 0;
-    bool object;
+    size_t index;
 
     if (whole || (depth && left < WIDTH && fits(json, WIDTH - left))) {
-        if (json_dump_callback(json, append, text, JSON_ENCODE_ANY))
-            text->failed = true;
+        out->failed |= json_dumpf(json, out->file, JSON_ENCODE_ANY) != 0;
         return;
     }
-    object = json_is_object(json);
-    append(object ? "{" : "[", 1, text);
-    if (object) {
-        json_object_foreach(json, key, value)
-        {
-            append(",", count++ > 0, text);
-            new_line(text, depth + 1);
-            write_key(text, key, value, depth + 1);
-        }
-    } else {
-        json_array_foreach(json, index, value)
-        {
-            append(",", index > 0, text);
-            new_line(text, depth + 1);
-            write_value(text, value, depth + 1, 0);
-        }
+    fputs(json_is_object(json) ? "{" : "[", out->file);
+    json_object_foreach(json, key, value)
+    {
+        fputs(comma, out->file);
+        comma = ",";
+        new_line(out, depth + 1);
+        write_key(out, key, value, depth + 1);
     }
-    new_line(text, depth);
-    append(object ? "}" : "]", 1, text);
+    json_array_foreach(json, index, value)
+    {
+        fputs(comma, out->file);
+        comma = ",";
+        new_line(out, depth + 1);
+        write_value(out, value, depth + 1, 0);
+    }
+    new_line(out, depth);
+    fputs(json_is_object(json) ? "}" : "]", out->file);
 }
 
 char *vs_pretty(json_t *json)
 {
-    struct output text = {0};
-    write_value(&text, json, 0, 0);
-    append("", 1, &text);
-    if (text.failed) {
-        free(text.bytes);
+    char *text = NULL;
+    size_t length;
+    struct output out = {.file = open_memstream(&text, &length)};
+
+    if (out.file == NULL)
+        return NULL;
+    write_value(&out, json, 0, 0);
+    out.failed |= ferror(out.file) != 0;
+    if (fclose(out.file) || out.failed) {
+        free(text);
         return NULL;
     }
-    return text.bytes;
+    return text;
 }
