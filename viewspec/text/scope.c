@@ -10,19 +10,14 @@
 
 /* Integer expressions (viewspec(5), INTEGERS). */
 
-/*
- * Looks up a name. Returns 0, -ENOENT if the name is unknown, or -EINVAL after recording an error.
- */
-typedef int expr_lookup(void *context, const char *name, int64_t *value);
-
 #define EXPR_NESTING_MAX 64
 #define EXPR_NAME_MAX    128
 
 /* The position of a parser, and the reason why it failed. */
 struct expr {
     const char *at;
-    expr_lookup *lookup;
-    void *context;
+    struct vs_scope *scope;
+    size_t visible; /* number of bindings that may be used: those before the current one */
     char *reason;
     size_t size;
     bool failed;
@@ -31,10 +26,8 @@ struct expr {
 
 static int64_t expr_sum(struct expr *p);
 
-static int64_t expr_fail(struct expr *p, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static int64_t expr_fail(struct expr *p, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int64_t expr_fail(struct expr *p, const char *format,
+                                                               ...)
 {
     va_list arguments;
 
@@ -98,12 +91,34 @@ static int64_t expr_extreme(struct expr *p, bool smallest)
     return (a < b) == smallest ? a : b;
 }
 
+/* Returns the value of a name. */
+static int64_t expr_look_up(struct expr *p, const char *name)
+{
+    struct vs_scope *scope = p->scope;
+    const json_t *found;
+    size_t index;
+    bool dependent;
+
+    if (strcmp(name, "ranks") == 0 && scope->ranks)
+        return scope->ranks;
+    if (strcmp(name, "rank") == 0) {
+        scope->uses_rank = scope->names_rank = true;
+        return scope->rank < 0 ? expr_fail(p, "unknown name \"rank\"") : scope->rank;
+    }
+    found = json_object_get(scope->indexes, name);
+    index = (size_t)json_integer_value(found);
+    if (found == NULL || index >= p->visible || scope->states[index] == VS_UNKNOWN)
+        return expr_fail(p, "unknown name \"%s\"", name);
+    dependent = scope->states[index] == VS_RANK_DEPENDENT;
+    scope->uses_rank |= dependent;
+    scope->names_rank |= dependent;
+    return scope->values[index];
+}
+
 static int64_t expr_name(struct expr *p)
 {
     char text[EXPR_NAME_MAX];
     size_t length = 0;
-    int64_t value = 0;
-    int result;
 
     while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
         length++;
@@ -114,11 +129,13 @@ static int64_t expr_name(struct expr *p)
     p->at += length;
     if (strcmp(text, "min") == 0 || strcmp(text, "max") == 0)
         return expr_extreme(p, strcmp(text, "min") == 0);
-    result = p->lookup(p->context, text, &value);
-    if (result == -ENOENT)
-        return expr_fail(p, "unknown name \"%s\"", text);
-    if (result)
-        p->failed = true;
+    return expr_look_up(p, text);
+}
+
+static int64_t expr_negate(struct expr *p, int64_t value)
+{
+    if (__builtin_sub_overflow((int64_t)0, value, &value))
+        return expr_fail(p, "the result exceeds 64 bits");
     return value;
 }
 
@@ -147,9 +164,7 @@ static int64_t expr_factor(struct expr *p)
     } else {
         return expr_fail(p, "expected a number, a name or '(' at the end");
     }
-    if (negative && __builtin_sub_overflow((int64_t)0, value, &value))
-        return expr_fail(p, "the result exceeds 64 bits");
-    return value;
+    return negative ? expr_negate(p, value) : value;
 }
 
 static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
@@ -160,14 +175,8 @@ static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
         return 0;
     if (!b)
         return expr_fail(p, "division by zero");
-    if (b == -1) {
-        int64_t negated;
-        if (rest)
-            return 0;
-        if (__builtin_sub_overflow((int64_t)0, a, &negated))
-            return expr_fail(p, "the result exceeds 64 bits");
-        return negated;
-    }
+    if (b == -1)
+        return rest ? 0 : expr_negate(p, a);
     quotient = a / b;
     remainder = a % b;
     if (remainder && (remainder < 0) != (b < 0)) {
@@ -211,16 +220,14 @@ static int64_t expr_sum(struct expr *p)
 }
 
 /*
- * Evaluates text with checked 64-bit arithmetic; / and % round towards minus infinity. Returns 0,
- * or -EINVAL with the reason in `reason` (size bytes). The reason is empty if lookup has recorded
- * an error.
+ * Evaluates text with checked 64-bit arithmetic; / and % round towards minus infinity. It may use
+ * the first `visible` bindings. Returns 0, or -EINVAL with the reason in `reason` (size bytes).
  */
-static int expr_evaluate(const char *text, expr_lookup *lookup, void *context, int64_t *result,
+static int expr_evaluate(const char *text, struct vs_scope *scope, size_t visible, int64_t *result,
                          char *reason, size_t size)
 {
     struct expr p = {
-        .at = text, .lookup = lookup, .context = context, .reason = reason, .size = size};
-    reason[0] = '\0';
+        .at = text, .scope = scope, .visible = visible, .reason = reason, .size = size};
     *result = expr_sum(&p);
     if (!p.failed && expr_peek(&p))
         expr_fail(&p, "unexpected '%.20s'", p.at);
@@ -231,37 +238,6 @@ static int expr_evaluate(const char *text, expr_lookup *lookup, void *context, i
 
 /* The number of characters in an expression that count as one value of work. */
 #define TOKENS_PER_VALUE 4
-
-struct lookup {
-    struct vs_scope *scope;
-    size_t visible; /* number of bindings that may be used: those before the current one */
-};
-
-static int scope_look_up(void *context, const char *name, int64_t *value)
-{
-    struct lookup *lookup = context;
-    struct vs_scope *scope = lookup->scope;
-    const json_t *found;
-    size_t index;
-
-    if (strcmp(name, "ranks") == 0) {
-        *value = scope->ranks;
-        return scope->ranks ? 0 : -ENOENT;
-    }
-    if (strcmp(name, "rank") == 0) {
-        *value = scope->rank;
-        scope->uses_rank = scope->names_rank = true;
-        return scope->rank < 0 ? -ENOENT : 0;
-    }
-    found = json_object_get(scope->indexes, name);
-    index = (size_t)json_integer_value(found);
-    if (found == NULL || index >= lookup->visible || scope->states[index] == VS_UNKNOWN)
-        return -ENOENT;
-    *value = scope->values[index];
-    scope->uses_rank |= scope->states[index] == VS_RANK_DEPENDENT;
-    scope->names_rank |= scope->states[index] == VS_RANK_DEPENDENT;
-    return 0;
-}
 
 const char *vs_kind_name(const json_t *value)
 {
@@ -277,7 +253,6 @@ static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct v
                           const struct vs_place *place, const json_t *value, int64_t *result)
 {
     const char *expression;
-    struct lookup lookup;
     char reason[300];
 
     scope->work++;
@@ -290,8 +265,7 @@ static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct v
         return vs_fail(scope->error, text, place, false, "expected an integer, got %s",
                        vs_kind_name(value));
     scope->work += (int64_t)(json_string_length(value) / TOKENS_PER_VALUE);
-    lookup = (struct lookup){.scope = scope, .visible = visible};
-    if (!expr_evaluate(expression, scope_look_up, &lookup, result, reason, sizeof(reason)))
+    if (!expr_evaluate(expression, scope, visible, result, reason, sizeof(reason)))
         return 0;
     if (vs_scope_name_ok(expression))
         return vs_fail(scope->error, text, place, false, "expected an integer, got \"%.100s\"",
