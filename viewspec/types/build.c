@@ -16,6 +16,7 @@ struct site {
     struct vs_builder *b;
     json_t *json;
     const struct vs_place *place;
+    bool bytes; /* the stride and displacements are in bytes, not in extents of oldtype */
 };
 
 static bool failed(const struct vs_builder *b)
@@ -49,10 +50,10 @@ static int64_t integer(const struct site *site, const char *key, int64_t least)
     return value ? integer_at(site->b, &place, value, least) : 0;
 }
 
-static int64_t integer_or(const struct site *site, const char *key, int64_t least,
-                          int64_t otherwise)
+/* Returns the "blocklength" of a constructor that need not have one. */
+static int64_t blocklength_of(const struct site *site)
 {
-    return json_object_get(site->json, key) ? integer(site, key, least) : otherwise;
+    return json_object_get(site->json, "blocklength") ? integer(site, "blocklength", 1) : 1;
 }
 
 /* Returns the array under key. If *count < 0, any length is accepted and stored; else it is fixed.
@@ -133,64 +134,39 @@ static struct vs_type make_contiguous(const struct site *site)
     return vs_type_vector(site->b->arena, 1, count, 0, &old);
 }
 
-static struct vs_type make_strided(const struct site *site, bool bytes)
+static struct vs_type make_vector(const struct site *site)
 {
     struct vs_arena *arena = site->b->arena;
     int64_t count = integer(site, "count", 0), length = integer(site, "blocklength", 0);
     int64_t stride = integer(site, "stride", INT64_MIN);
     struct vs_type old = old_type(site);
-    if (!bytes)
+    if (!site->bytes)
         stride = vs_mul(arena, stride, vs_type_extent(arena, &old));
     return vs_type_vector(arena, count, length, stride, &old);
 }
 
-static struct vs_type make_vector(const struct site *site)
-{
-    return make_strided(site, false);
-}
-
-static struct vs_type make_hvector(const struct site *site)
-{
-    return make_strided(site, true);
-}
-
-static struct vs_type make_list(const struct site *site, bool bytes, bool same_length)
+/* Makes a list of blocks. The lengths are NULL if all blocks have the same. */
+static struct vs_type make_blocks(const struct site *site, int64_t count, const int64_t *lengths,
+                                  int64_t length)
 {
     struct vs_arena *arena = site->b->arena;
-    int64_t count = -1, length = 0, *lengths = NULL;
-    int64_t *displacements, unit;
-    struct vs_type old;
-
-    if (same_length)
-        length = integer(site, "blocklength", 0);
-    else
-        lengths = integers(site, "blocklengths", &count, 0);
-    displacements = integers(site, "displacements", &count, INT64_MIN);
-    old = old_type(site);
+    int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
+    struct vs_type old = old_type(site);
     if (failed(site->b))
         return old;
-    unit = bytes ? 1 : vs_type_extent(arena, &old);
-    return vs_type_indexed(arena, count, lengths, length, displacements, unit, &old);
+    return vs_type_indexed(arena, count, lengths, length, displacements,
+                           site->bytes ? 1 : vs_type_extent(arena, &old), &old);
 }
 
 static struct vs_type make_indexed(const struct site *site)
 {
-    return make_list(site, false, false);
+    int64_t count = -1, *lengths = integers(site, "blocklengths", &count, 0);
+    return make_blocks(site, count, lengths, 0);
 }
 
-static struct vs_type make_hindexed(const struct site *site)
+static struct vs_type make_block(const struct site *site)
 {
-    return make_list(site, true, false);
-}
-
-static struct vs_type make_indexed_block(const struct site *site)
-{
-    return make_list(site, false, true);
-}
-
-static struct vs_type make_hindexed_block(const struct site *site)
-{
-    return make_list(site, true, true);
+    return make_blocks(site, -1, NULL, integer(site, "blocklength", 0));
 }
 
 static struct vs_type make_struct(const struct site *site)
@@ -402,7 +378,7 @@ static struct vs_type deal(const struct site *site, int64_t size, int64_t length
 
 static struct vs_type make_scatter(const struct site *site)
 {
-    int64_t length = integer_or(site, "blocklength", 1, 1);
+    int64_t length = blocklength_of(site);
     return deal(site, vs_mul(site->b->arena, length, site->b->scope->ranks), length);
 }
 
@@ -415,36 +391,40 @@ static struct vs_type make_hpf_block(const struct site *site)
 static struct vs_type make_hpf_cyclic(const struct site *site)
 {
     int64_t size = integer(site, "size", 1);
-    return deal(site, size, integer_or(site, "blocklength", 1, 1));
+    return deal(site, size, blocklength_of(site));
 }
 
 static const struct constructor {
     const char *name;
     struct vs_type (*make)(const struct site *site);
+    bool bytes; /* as in struct site */
     const char *keys[8];
 } constructors[] = {
-    {"contiguous", make_contiguous, {"type", "count", "oldtype"}},
-    {"vector", make_vector, {"type", "count", "blocklength", "stride", "oldtype"}},
-    {"hvector", make_hvector, {"type", "count", "blocklength", "stride", "oldtype"}},
-    {"indexed", make_indexed, {"type", "blocklengths", "displacements", "oldtype"}},
-    {"hindexed", make_hindexed, {"type", "blocklengths", "displacements", "oldtype"}},
-    {"indexed_block", make_indexed_block, {"type", "blocklength", "displacements", "oldtype"}},
-    {"hindexed_block", make_hindexed_block, {"type", "blocklength", "displacements", "oldtype"}},
-    {"struct", make_struct, {"type", "blocklengths", "displacements", "types"}},
-    {"subarray", make_subarray, {"type", "sizes", "subsizes", "starts", "order", "oldtype"}},
-    {"darray", make_darray, {"type", "gsizes", "distribs", "dargs", "psizes", "order", "oldtype"}},
-    {"resized", make_resized, {"type", "lb", "extent", "oldtype"}},
-    {"dup", make_dup, {"type", "oldtype"}},
-    {"broadcast", make_dup, {"type", "oldtype"}},
-    {"scatter", make_scatter, {"type", "blocklength", "oldtype"}},
-    {"hpf_block", make_hpf_block, {"type", "size", "oldtype"}},
-    {"hpf_cyclic", make_hpf_cyclic, {"type", "size", "blocklength", "oldtype"}},
+    {"contiguous", make_contiguous, false, {"type", "count", "oldtype"}},
+    {"vector", make_vector, false, {"type", "count", "blocklength", "stride", "oldtype"}},
+    {"hvector", make_vector, true, {"type", "count", "blocklength", "stride", "oldtype"}},
+    {"indexed", make_indexed, false, {"type", "blocklengths", "displacements", "oldtype"}},
+    {"hindexed", make_indexed, true, {"type", "blocklengths", "displacements", "oldtype"}},
+    {"indexed_block", make_block, false, {"type", "blocklength", "displacements", "oldtype"}},
+    {"hindexed_block", make_block, true, {"type", "blocklength", "displacements", "oldtype"}},
+    {"struct", make_struct, true, {"type", "blocklengths", "displacements", "types"}},
+    {"subarray", make_subarray, false, {"type", "sizes", "subsizes", "starts", "order", "oldtype"}},
+    {"darray",
+     make_darray,
+     false,
+     {"type", "gsizes", "distribs", "dargs", "psizes", "order", "oldtype"}},
+    {"resized", make_resized, true, {"type", "lb", "extent", "oldtype"}},
+    {"dup", make_dup, false, {"type", "oldtype"}},
+    {"broadcast", make_dup, false, {"type", "oldtype"}},
+    {"scatter", make_scatter, false, {"type", "blocklength", "oldtype"}},
+    {"hpf_block", make_hpf_block, false, {"type", "size", "oldtype"}},
+    {"hpf_cyclic", make_hpf_cyclic, false, {"type", "size", "blocklength", "oldtype"}},
     {0},
 };
 
 static struct vs_type build_object(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
-    struct site site = {b, json, place};
+    struct site site = {.b = b, .json = json, .place = place};
     struct vs_place type_place = {.up = place, .key = "type"};
     json_t *name = member(&site, "type");
     const struct constructor *constructor = constructors;
@@ -464,6 +444,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     }
     if (vs_check_keys(b->scope->error, b->text, place, json, constructor->keys))
         return (struct vs_type){0};
+    site.bytes = constructor->bytes;
     type = constructor->make(&site);
     if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
         b->blame = vs_place_keep(b->arena, place);
