@@ -32,6 +32,14 @@ const struct vs_node *vs_node_unit(struct vs_arena *arena, const struct vs_node 
     return unit;
 }
 
+static void shift_facts(struct vs_arena *arena, struct vs_node *node, int64_t distance)
+{
+    node->lo = vs_add(arena, node->lo, distance);
+    node->hi = vs_add(arena, node->hi, distance);
+    node->starts.first = vs_add(arena, node->starts.first, distance);
+    node->starts.last = vs_add(arena, node->starts.last, distance);
+}
+
 const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node *node,
                                     int64_t distance)
 {
@@ -39,26 +47,19 @@ const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node
     if (moved == NULL)
         return node;
     moved->base = vs_add(arena, node->base, distance);
-    moved->lo = vs_add(arena, node->lo, distance);
-    moved->hi = vs_add(arena, node->hi, distance);
-    moved->starts.first = vs_add(arena, node->starts.first, distance);
-    moved->starts.last = vs_add(arena, node->starts.last, distance);
+    shift_facts(arena, moved, distance);
     return moved;
 }
 
 /*
- * Computes the facts of `count` >= 2 instances of child, stride apart, the first one at the child's
- * place. The caller sets the kind of the node.
+ * Sets the facts of node to those of `count` >= 2 instances of child, stride apart,
+ * the first one at the child's place.
  */
-static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t stride,
-                                  const struct vs_node *child)
+static void loop_facts(struct vs_arena *arena, struct vs_node *node, int64_t count, int64_t stride,
+                       const struct vs_node *child)
 {
-    struct vs_node *node = vs_arena_alloc(arena, sizeof(*node));
-    int64_t reach;
+    int64_t reach = vs_mul(arena, count - 1, stride);
 
-    if (node == NULL)
-        return NULL;
-    reach = vs_mul(arena, count - 1, stride);
     node->size = vs_mul(arena, count, child->size);
     node->lo = vs_add(arena, child->lo, vs_min(reach, 0));
     node->hi = vs_add(arena, child->hi, vs_max(reach, 0));
@@ -70,7 +71,6 @@ static struct vs_node *loop_facts(struct vs_arena *arena, int64_t count, int64_t
     node->disjoint =
         node->monotonic && child->disjoint && vs_add(arena, stride, child->lo) >= child->hi;
     node->runs = vs_mul_capped(count, child->runs);
-    return node;
 }
 
 /*
@@ -112,9 +112,11 @@ const struct vs_node *vs_node_loop(struct vs_arena *arena, int64_t count, int64_
         return NULL;
     if (count == 1)
         return child;
-    node = loop_facts(arena, count, stride, child);
-    if (node)
-        loop_shape(node, count, stride, child);
+    node = vs_arena_alloc(arena, sizeof(*node));
+    if (node == NULL)
+        return NULL;
+    loop_facts(arena, node, count, stride, child);
+    loop_shape(node, count, stride, child);
     return node;
 }
 
@@ -183,31 +185,19 @@ static bool list_blocks(struct vs_arena *arena, struct block_list *list, int64_t
     return !arena->failure;
 }
 
-/* Adds the facts of block b of the list. Uses scratch memory of the caller. */
+/* Adds the facts of block b of the list. */
 static void append_block(struct vs_arena *arena, struct vs_node *node,
                          const struct block_list *list, int64_t b, int64_t stride,
                          const struct vs_node *child)
 {
     int64_t n = list->before[b + 1] - list->before[b];
-    int64_t reach = vs_mul(arena, n - 1, stride);
     struct vs_node block = *child;
-    bool dense;
 
-    block.size = vs_mul(arena, n, child->size);
-    block.lo = vs_add(arena, vs_add(arena, child->lo, vs_min(reach, 0)), list->displacements[b]);
-    block.hi = vs_add(arena, vs_add(arena, child->hi, vs_max(reach, 0)), list->displacements[b]);
-    block.starts.first = vs_add(arena, child->starts.first, list->displacements[b]);
-    block.starts.last =
-        vs_add(arena, child->starts.last, vs_add(arena, reach, list->displacements[b]));
-    dense = child->kind == VS_RUN && stride == child->size;
-    block.runs = dense ? 1 : vs_mul_capped(n, child->runs);
-    if (n > 1) {
-        block.starts.grain = vs_gcd(child->starts.grain, stride);
-        block.monotonic =
-            child->monotonic && vs_add(arena, stride, child->starts.first) >= child->starts.last;
-        block.disjoint =
-            block.monotonic && child->disjoint && vs_add(arena, stride, child->lo) >= child->hi;
-    }
+    if (n > 1)
+        loop_facts(arena, &block, n, stride, child);
+    if (child->kind == VS_RUN && stride == child->size)
+        block.runs = 1; /* dense */
+    shift_facts(arena, &block, list->displacements[b]);
     append_facts(arena, node, &block);
 }
 
