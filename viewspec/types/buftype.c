@@ -63,18 +63,18 @@ static int64_t grain_of(const struct vs_type *etype)
 static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype, int64_t *grain)
 {
     struct vs_builder b = builder_of(from, "etype", vs_representation_native());
-    if (from->etype.value)
-        *etype = vs_build_type(&b, from->etype.value, from->etype.place);
+    if (from->etype->value)
+        *etype = vs_build_type(&b, from->etype->value, &from->etype->place);
     else
         *etype = vs_type_basic(from->arena, vs_basic_find("byte"), b.representation);
     vs_builder_free(&b);
-    if (check_buftype(from, from->etype.place))
+    if (check_buftype(from, &from->etype->place))
         return from->source->scope->error->code;
     if (!etype->node->disjoint)
-        return fail(from, from->etype.place, "the etype overlaps itself in memory");
+        return fail(from, &from->etype->place, "the etype overlaps itself in memory");
     *grain = grain_of(etype);
     etype->node = vs_node_unit(from->arena, etype->node);
-    return check_buftype(from, from->etype.place);
+    return check_buftype(from, &from->etype->place);
 }
 
 /* Finds the places of the etypes of a type, whose etypes have the extent of `etype`. */
@@ -85,16 +85,10 @@ static int build_origins(const struct vs_buftype_source *from, const char *whole
 {
     struct vs_builder b = builder_of(from, whole, representation);
     struct vs_type unit = origins_of(from->arena, etype);
-    json_t *byte = json_string("byte");
 
-    b.etype = &unit;
-    b.etype_json = from->etype.value ? vs_build_definition(&b, from->etype.value) : byte;
-    *type = member->value ? vs_build_type(&b, member->value, member->place) : unit;
+    *type = vs_build_of_units(&b, &unit, from->etype, member);
     vs_builder_free(&b);
-    json_decref(byte);
-    if (byte == NULL)
-        from->arena->failure = -ENOMEM;
-    return check_buftype(from, member->place);
+    return check_buftype(from, &member->place);
 }
 
 static int64_t size_of(const struct vs_node *node)
@@ -120,7 +114,7 @@ static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *til
     if (tile->order.extent >= span || tile->tiles <= 1)
         return 0;
     if (tile->tiles == INT64_MAX)
-        return fail(from, from->buftype.place,
+        return fail(from, &from->buftype->place,
                     "tiles lie %lld bytes apart in memory and reach over %lld: \"tiles\" must say "
                     "how many there are",
                     (long long)tile->order.extent, (long long)span);
@@ -131,7 +125,7 @@ static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *til
     tile->order.extent = end_in_memory(both);
     tile->tiles = 1;
     tile->memory = NULL;
-    return check_buftype(from, from->buftype.place);
+    return check_buftype(from, &from->buftype->place);
 }
 
 static int find_order(const struct vs_buftype_source *from, const struct vs_place *place,
@@ -175,16 +169,16 @@ static const struct vs_array *array_in_memory(struct vs_arena *arena, const stru
 static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *tile)
 {
     struct vs_type etype, file, memory;
-    const struct vs_place *place = from->buftype.place;
+    const struct vs_place *place = &from->buftype->place;
     int64_t grain = 1;
     int error;
     struct vs_both both;
     int64_t first;
 
     if ((error = build_etype(from, &etype, &grain)) ||
-        (error = build_origins(from, "filetype", from->representation, &from->filetype,
+        (error = build_origins(from, "filetype", from->representation, from->filetype,
                                from->file_etype, &file)) ||
-        (error = build_origins(from, "buftype", vs_representation_native(), &from->buftype, &etype,
+        (error = build_origins(from, "buftype", vs_representation_native(), from->buftype, &etype,
                                &memory)))
         return error;
     if (!file.node)
@@ -246,7 +240,7 @@ static const struct vs_node *transposed(const struct vs_buftype_source *from,
 static int find_memory(const struct vs_buftype_source *from, struct vs_tile *tile)
 {
     const struct vs_array *part = from->file_type->part;
-    const char *word = json_string_value(from->memory.value);
+    const char *word = json_string_value(from->memory->value);
     struct vs_arena *arena = from->arena;
     int64_t etype_size = from->file_etype->elements.count * from->file_etype->elements.native;
     struct vs_type file;
@@ -255,17 +249,17 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
     int error;
 
     if (word == NULL || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
-        return fail(from, from->memory.place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
-                    word ? "\"" : "", word ? word : vs_kind_name(from->memory.value),
+        return fail(from, &from->memory->place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
+                    word ? "\"" : "", word ? word : vs_kind_name(from->memory->value),
                     word ? "\"" : "");
     if (part == NULL)
-        return fail(from, from->memory.place,
+        return fail(from, &from->memory->place,
                     "\"memory\" needs a filetype that is a subarray or a darray");
     fortran = strcmp(word, "Fortran") == 0;
     tile->memory = local_array(arena, part, fortran);
     if (fortran == part->fortran || !from->file_type->node)
-        return check_buftype(from, from->memory.place);
-    if (build_origins(from, "filetype", from->representation, &from->filetype, from->file_etype,
+        return check_buftype(from, &from->memory->place);
+    if (build_origins(from, "filetype", from->representation, from->filetype, from->file_etype,
                       &file))
         return from->source->scope->error->code;
     both = (struct vs_both){
@@ -274,17 +268,17 @@ static int find_memory(const struct vs_buftype_source *from, struct vs_tile *til
         .file_etype = vs_node_unit(arena, from->file_etype->node),
         .memory_etype = vs_node_run(arena, etype_size),
     };
-    error = check_buftype(from, from->memory.place);
-    return error ? error : find_order(from, from->memory.place, &both, tile);
+    error = check_buftype(from, &from->memory->place);
+    return error ? error : find_order(from, &from->memory->place, &both, tile);
 }
 
 int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile)
 {
-    if (from->buftype.value && from->memory.value)
-        return fail(from, from->memory.place, "\"memory\" stands beside a \"buftype\"");
-    if (from->memory.value)
+    if (from->buftype->value && from->memory->value)
+        return fail(from, &from->memory->place, "\"memory\" stands beside a \"buftype\"");
+    if (from->memory->value)
         return find_memory(from, tile);
-    return from->buftype.value ? find_buftype(from, tile) : 0;
+    return from->buftype->value ? find_buftype(from, tile) : 0;
 }
 
 /* Counts the etypes that fill a tile of the slice. Returns 0, or the code of an error. */

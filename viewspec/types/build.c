@@ -493,7 +493,8 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
     return named->type;
 }
 
-json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
+/* Follows the names of named types and returns the definition of a TYPE. */
+static json_t *definition_of(const struct vs_builder *b, json_t *json)
 {
     for (int i = 0; i < MAX_NESTING && json_is_string(json); i++) {
         json_t *definition = json_object_get(b->types, json_string_value(json));
@@ -510,12 +511,13 @@ json_t *vs_build_definition(const struct vs_builder *b, json_t *json)
  */
 static bool is_etype(const struct vs_builder *b, json_t *json)
 {
+    const char *name = json_string_value(json);
+    const char *etype = b->etype_json ? json_string_value(b->etype_json) : "byte";
+
     if (!b->etype || b->any_leaf)
         return false;
-    if (json_is_string(json) && json_is_string(b->etype_json))
-        return vs_basic_find(json_string_value(json)) ==
-               vs_basic_find(json_string_value(b->etype_json));
-    return json_equal(json, b->etype_json);
+    return name && etype ? vs_basic_find(name) == vs_basic_find(etype)
+                         : json_equal(json, b->etype_json);
 }
 
 /* Reports a basic type that the user-defined representation lacks. */
@@ -577,5 +579,18 @@ struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs
         vs_build_fail(b, place, "expected a type's name or an object, got %s", vs_kind_name(json));
     --*around;
     b->depth = (int)vs_max(before, b->depth + json_is_object(json));
+    return type;
+}
+
+struct vs_type vs_build_of_units(struct vs_builder *b, const struct vs_type *unit,
+                                 const struct vs_member *etype, const struct vs_member *member)
+{
+    struct vs_type type = *unit;
+
+    b->etype = unit;
+    b->etype_json = definition_of(b, etype->value);
+    if (member->value)
+        type = vs_build_type(b, member->value, &member->place);
+    b->etype = NULL;
     return type;
 }

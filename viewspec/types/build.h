@@ -13,6 +13,13 @@
 #include "viewspec/map/map_private.h"
 #include "view.h"
 
+/* A member of a view for the scope's rank; per_rank's entry overrides the common one. */
+struct vs_member {
+    json_t *value;         /* NULL: absent in both */
+    struct vs_place place; /* of the value, or of the view */
+    struct vs_place list, entry;
+};
+
 /*
  * Builds the types of one view for one rank. Errors are recorded in scope->error. After an error,
  * or if arena->failure is set, the returned types must not be used.
@@ -25,7 +32,7 @@ struct vs_builder {
     const struct vs_representation *representation;
 
     /* In a filetype: the etype as one unit, and its JSON in the spec (never the name of a named
-       type). NULL while the etype itself is built. */
+       type; NULL: byte). NULL while the etype itself is built. */
     const struct vs_type *etype;
     json_t *etype_json;
     const char *whole; /* the type under construction: "filetype" or "buftype" */
@@ -47,8 +54,12 @@ struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
 /* Frees the builder's memory. The types stay valid, because they are in the arena. */
 void vs_builder_free(struct vs_builder *builder);
 
-/* Follows the names of named types and returns the definition of a TYPE. */
-json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
+/*
+ * Builds a filetype or buftype from member, in which an etype is the unit. If the member is absent,
+ * the type is the unit.
+ */
+struct vs_type vs_build_of_units(struct vs_builder *builder, const struct vs_type *unit,
+                                 const struct vs_member *etype, const struct vs_member *member);
 
 /* Records an error of the value at place and returns its code. */
 #define vs_build_fail(builder, place, ...)                                                         \
@@ -56,18 +67,12 @@ json_t *vs_build_definition(const struct vs_builder *builder, json_t *json);
 
 /* buftype.c: the order of the etypes, from "buftype" and "memory", and the array, from "shape". */
 
-/* A value of the view and its place. If the value is absent, the place is the view's. */
-struct vs_member {
-    json_t *value; /* NULL: absent */
-    const struct vs_place *place;
-};
-
 /* The inputs for finding a tile's order. All are borrowed. */
 struct vs_buftype_source {
     const struct vs_source *source;
     struct vs_arena *arena; /* for the results */
     const struct vs_representation *representation;
-    struct vs_member etype, filetype, buftype, memory;
+    const struct vs_member *etype, *filetype, *buftype, *memory;
     const struct vs_type *file_etype, *file_type;
 };
 

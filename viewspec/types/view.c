@@ -97,14 +97,7 @@ const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
     return view->types->filetype.dealing;
 }
 
-/* A member of the view for the scope's rank; per_rank's entry overrides the common one. */
-struct member {
-    json_t *value;         /* NULL: absent in both */
-    struct vs_place place; /* of the value, or of the view */
-    struct vs_place list, entry;
-};
-
-static void find_member(const struct vs_source *source, const char *key, struct member *member)
+static void find_member(const struct vs_source *source, const char *key, struct vs_member *member)
 {
     json_t *list = json_object_get(source->view, "per_rank");
     size_t rank = (size_t)source->scope->rank;
@@ -176,7 +169,7 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
     return 0;
 }
 
-static int build_etype(struct vs_builder *b, const struct member *etype, struct vs_types *types)
+static int build_etype(struct vs_builder *b, const struct vs_member *etype, struct vs_types *types)
 {
     int error;
 
@@ -188,29 +181,20 @@ static int build_etype(struct vs_builder *b, const struct member *etype, struct 
     return error ? error : check_etype(b, &etype->place, &types->etype);
 }
 
-static int build_filetype(struct vs_builder *b, const struct member *etype,
-                          const struct member *filetype, struct vs_types *types)
+static int build_filetype(struct vs_builder *b, const struct vs_member *etype,
+                          const struct vs_member *filetype, struct vs_types *types)
 {
     struct vs_type unit = vs_type_unit(b->arena, &types->etype);
-    json_t *byte = json_string("byte");
     int error;
 
-    b->etype = &unit;
-    b->etype_json = etype->value ? vs_build_definition(b, etype->value) : byte;
     b->blame = NULL;
-    types->filetype = filetype->value ? vs_build_type(b, filetype->value, &filetype->place) : unit;
-    json_decref(byte);
-    b->etype = NULL;
+    types->filetype = vs_build_of_units(b, &unit, etype, filetype);
     error = b->scope->error->code;
-    if (error)
-        return error;
-    if (byte == NULL)
-        b->arena->failure = -ENOMEM;
-    return check_filetype(b, &filetype->place, &types->filetype, &types->etype);
+    return error ? error : check_filetype(b, &filetype->place, &types->filetype, &types->etype);
 }
 
 /* Reads the number of tiles: "tiles", or INT64_MAX. */
-static int read_tiles(const struct vs_source *source, const struct member *tiles, int64_t *count)
+static int read_tiles(const struct vs_source *source, const struct vs_member *tiles, int64_t *count)
 {
     *count = INT64_MAX;
     if (!tiles->value)
@@ -224,33 +208,30 @@ static int read_tiles(const struct vs_source *source, const struct member *tiles
 }
 
 /* Builds the tile that the view repeats, and its order in memory. */
-static int build_tile(const struct vs_source *source, const struct member *members,
+static int build_tile(const struct vs_source *source, const struct vs_member *members,
                       struct vs_types *types)
 {
     struct vs_tile *tile = &types->tile;
-    struct vs_member given[TYPE_KEYS];
     struct vs_buftype_source from = {
         .source = source,
         .arena = &types->arena,
         .representation = types->representation,
+        .etype = &members[ETYPE],
+        .filetype = &members[FILETYPE],
+        .buftype = &members[BUFTYPE],
+        .memory = &members[MEMORY],
         .file_etype = &types->etype,
         .file_type = &types->filetype,
     };
-    for (int i = 0; i < TYPE_KEYS; i++)
-        given[i] = (struct vs_member){members[i].value, &members[i].place};
     tile->node = types->filetype.node;
     tile->extent = types->filetype.ub - types->filetype.lb;
     tile->memory = types->filetype.part;
     if (read_tiles(source, &members[TILES], &tile->tiles))
         return source->scope->error->code;
-    from.etype = given[ETYPE];
-    from.filetype = given[FILETYPE];
-    from.buftype = given[BUFTYPE];
-    from.memory = given[MEMORY];
     return source->by_file ? 0 : vs_buftype_find(&from, tile);
 }
 
-static int build_types(const struct vs_source *source, const struct member *members,
+static int build_types(const struct vs_source *source, const struct vs_member *members,
                        struct vs_types *types)
 {
     struct vs_builder b = {
@@ -275,7 +256,7 @@ static int build_types(const struct vs_source *source, const struct member *memb
 static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
 {
     struct vs_scope *scope = source->scope;
-    struct member members[TYPE_KEYS];
+    struct vs_member members[TYPE_KEYS];
     struct vs_types *types = source->shared;
     bool same = types != NULL;
     bool before;
@@ -339,7 +320,7 @@ static bool has_gaps(const struct vs_order *order)
 static int build_map(const struct vs_source *source, struct vs_view *view)
 {
     struct vs_error *error = source->scope->error;
-    struct member disp;
+    struct vs_member disp;
     int64_t displacement = 0;
     const struct vs_tile *tile;
     bool ordered;
@@ -390,7 +371,7 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
 /* Reads the array that "shape" makes of a tile of the slice. Ignores it in the file's order. */
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
-    struct member shape;
+    struct vs_member shape;
     struct vs_slice_tile tile;
 
     find_member(source, "shape", &shape);
