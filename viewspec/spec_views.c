@@ -74,17 +74,16 @@ static int check_view_keys(const struct vs_source *source, int64_t ranks, struct
     struct vs_place place = {.up = source->place, .key = "per_rank"};
 
     if (vs_check_keys(error, source->text, source->place, source->view, keys) ||
-        vs_labels_check(source, error))
+        vs_labels_check(source))
         return error->code;
     list = json_object_get(source->view, "per_rank");
     if (list == NULL)
         return 0;
     if (!json_is_array(list))
-        return vs_fail(error, source->text, &place, false, "expected an array, got %s",
-                       vs_kind_name(list));
+        return vs_build_fail(source, &place, "expected an array, got %s", vs_kind_name(list));
     if ((int64_t)json_array_size(list) != ranks)
-        return vs_fail(error, source->text, &place, false, "%zu entries for %lld ranks",
-                       json_array_size(list), (long long)ranks);
+        return vs_build_fail(source, &place, "%zu entries for %lld ranks", json_array_size(list),
+                             (long long)ranks);
     for (size_t i = 0; i < json_array_size(list); i++) {
         struct vs_place entry = {.up = &place, .index = i};
         if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))

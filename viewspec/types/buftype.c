@@ -28,8 +28,7 @@ static int check_buftype(const struct vs_buftype_source *from, const struct vs_p
                        : vs_check_arena(from->arena, error, from->source->text, place);
 }
 
-#define fail(from, place, ...)                                                                     \
-    vs_fail((from)->source->scope->error, (from)->source->text, (place), false, __VA_ARGS__)
+#define fail(from, place, ...) vs_build_fail((from)->source, (place), __VA_ARGS__)
 
 static struct vs_builder builder_of(const struct vs_buftype_source *from, const char *whole,
                                     const struct vs_representation *representation)
@@ -290,10 +289,11 @@ static int count_etypes(const struct vs_source *source, const struct vs_place *p
 
     *count = order ? order->extent / size : tile->etypes;
     if (order && order->grain % size)
-        return vs_fail(source->scope->error, source->text, place, false,
-                       "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
-                       "of %lld bytes (leave out \"shape\")",
-                       (long long)order->extent, (long long)size);
+        return vs_build_fail(
+            source, place,
+            "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
+            "of %lld bytes (leave out \"shape\")",
+            (long long)order->extent, (long long)size);
     return 0;
 }
 
@@ -303,11 +303,11 @@ static int check_product(const struct vs_source *source, const struct vs_place *
 {
     if (product == etypes)
         return 0;
-    return vs_fail(source->scope->error, source->text, place, false,
-                   tile->order ? "the array has %lld elements, a tile of the slice has "
-                                 "%lld with its gaps"
-                               : "the array has %lld elements, a tile has %lld etypes",
-                   (long long)product, (long long)etypes);
+    return vs_build_fail(source, place,
+                         tile->order ? "the array has %lld elements, a tile of the slice has "
+                                       "%lld with its gaps"
+                                     : "the array has %lld elements, a tile has %lld etypes",
+                         (long long)product, (long long)etypes);
 }
 
 int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
@@ -319,8 +319,7 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
     struct vs_array *array;
 
     if (!json_is_array(value))
-        return vs_fail(error, source->text, place, false, "expected an array, got %s",
-                       vs_kind_name(value));
+        return vs_build_fail(source, place, "expected an array, got %s", vs_kind_name(value));
     dimensions = (int64_t)json_array_size(value);
     sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
     array = vs_arena_alloc(arena, sizeof(*array));
@@ -332,10 +331,9 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
         if (vs_scope_integer(source->scope, source->text, &entry, size, &sizes[i]))
             return error->code;
         if (sizes[i] < 0)
-            return vs_fail(error, source->text, &entry, false, "must not be negative");
+            return vs_build_fail(source, &entry, "must not be negative");
         if (__builtin_mul_overflow(product, sizes[i], &product))
-            return vs_fail(error, source->text, place, false,
-                           "the array has more than 2^63-1 elements");
+            return vs_build_fail(source, place, "the array has more than 2^63-1 elements");
     }
     if (count_etypes(source, place, tile, &etypes) ||
         check_product(source, place, tile, product, etypes))

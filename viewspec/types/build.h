@@ -61,10 +61,6 @@ void vs_builder_free(struct vs_builder *builder);
 struct vs_type vs_build_of_units(struct vs_builder *builder, const struct vs_type *unit,
                                  const struct vs_member *etype, const struct vs_member *member);
 
-/* Records an error of the value at place and returns its code. */
-#define vs_build_fail(builder, place, ...)                                                         \
-    vs_fail((builder)->scope->error, (builder)->text, (place), false, __VA_ARGS__)
-
 /* buftype.c: the order of the etypes, from "buftype" and "memory", and the array, from "shape". */
 
 /* The inputs for finding a tile's order. All are borrowed. */

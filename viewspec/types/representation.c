@@ -49,12 +49,11 @@ static const char *text_member(const struct vs_source *source, json_t *object, c
     json_t *value = json_object_get(object, key);
     const char *text = json_string_value(value);
     if (value == NULL)
-        vs_fail(error, source->text, place, false, "\"%s\" is missing", key);
+        vs_build_fail(source, place, "\"%s\" is missing", key);
     else if (text == NULL)
-        vs_fail(error, source->text, &here, false, "expected a string, got %s",
-                vs_kind_name(value));
+        vs_build_fail(source, &here, "expected a string, got %s", vs_kind_name(value));
     else if (!text[0])
-        vs_fail(error, source->text, &here, false, "the %s is empty", key);
+        vs_build_fail(source, &here, "the %s is empty", key);
     return error->code ? NULL : text;
 }
 
@@ -78,7 +77,7 @@ static int read_object(const struct vs_source *source, json_t *object, const cha
         return error->code;
     here = (struct vs_place){.up = place, .key = "name"};
     if (find_standard(name))
-        return vs_fail(error, source->text, &here, false, "the name is taken");
+        return vs_build_fail(source, &here, "the name is taken");
     return vs_path_settle(source->text, object, "library", folder, error);
 }
 
@@ -106,8 +105,7 @@ static int load(const struct vs_source *source, json_t *object,
     int result;
 
     if (!overrides->load_datarep)
-        return vs_fail(error, source->text, place, false,
-                       "user-defined data representations are not supported");
+        return vs_build_fail(source, place, "user-defined data representations are not supported");
     made = make(json_string_value(json_object_get(object, "name")),
                 json_string_value(json_object_get(object, "library")));
     if (made == NULL)
@@ -116,9 +114,9 @@ static int load(const struct vs_source *source, json_t *object,
                                      &made->user, why, sizeof(why));
     if (result) {
         free(made);
-        return result == -ENOMEM ? vs_fail_memory(error, source->text)
-                                 : vs_fail(error, source->text, place, false, "%s",
-                                           why[0] ? why : strerror(-result));
+        return result == -ENOMEM
+                   ? vs_fail_memory(error, source->text)
+                   : vs_build_fail(source, place, "%s", why[0] ? why : strerror(-result));
     }
     made->unload = overrides->unload_datarep;
     made->next = *list;
@@ -144,6 +142,7 @@ static int load_one(const struct vs_source *source, json_t *view, const struct v
 
 int vs_representation_override(const struct vs_source *source, const struct vs_overrides *overrides)
 {
+    struct vs_place place = {.up = source->place, .key = "datarep"};
     json_t *entry, *value;
     size_t index;
     if (!overrides->datarep)
@@ -152,9 +151,7 @@ int vs_representation_override(const struct vs_source *source, const struct vs_o
                                                    "library", overrides->datarep_library)
                                        : json_string(overrides->datarep);
     if (value == NULL)
-        return vs_fail(source->scope->error, source->text,
-                       &(struct vs_place){.up = source->place, .key = "datarep"}, false,
-                       "the name is not valid UTF-8");
+        return vs_build_fail(source, &place, "the name is not valid UTF-8");
     if (json_object_set_new(source->view, "datarep", value))
         return vs_fail_memory(source->scope->error, source->text);
     json_array_foreach(json_object_get(source->view, "per_rank"), index, entry)
@@ -187,17 +184,16 @@ void vs_representations_free(struct vs_representation *list)
 struct vs_representation *vs_representation_find(const struct vs_source *source,
                                                  const json_t *value, const struct vs_place *place)
 {
-    struct vs_error *error = source->scope->error;
     const char *name = value ? json_string_value(value) : "native";
     struct vs_representation *found = NULL;
     if (json_is_object(value)) {
         found = find_loaded(source->representations, value);
         atomic_fetch_add_explicit(&found->references, 1, memory_order_relaxed);
     } else if (name == NULL) {
-        vs_fail(error, source->text, place, false,
-                "expected the name of a data representation, got %s", vs_kind_name(value));
+        vs_build_fail(source, place, "expected the name of a data representation, got %s",
+                      vs_kind_name(value));
     } else if (!(found = find_standard(name))) {
-        vs_fail(error, source->text, place, false, "unknown data representation \"%.100s\"", name);
+        vs_build_fail(source, place, "unknown data representation \"%.100s\"", name);
     }
     return found;
 }

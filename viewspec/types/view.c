@@ -202,8 +202,9 @@ static int read_tiles(const struct vs_source *source, const struct vs_member *ti
     if (vs_scope_integer(source->scope, source->text, &tiles->place, tiles->value, count))
         return source->scope->error->code;
     if (*count < 0)
-        return vs_fail(source->scope->error, source->text, &tiles->place, false,
-                       "the number of tiles is %lld: it must not be negative", (long long)*count);
+        return vs_build_fail(source, &tiles->place,
+                             "the number of tiles is %lld: it must not be negative",
+                             (long long)*count);
     return 0;
 }
 
@@ -331,9 +332,9 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
         vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
         return error->code;
     if (displacement < 0)
-        return vs_fail(error, source->text, &disp.place, false,
-                       "the displacement is %lld: it must not be negative",
-                       (long long)displacement);
+        return vs_build_fail(source, &disp.place,
+                             "the displacement is %lld: it must not be negative",
+                             (long long)displacement);
     tile = &view->types->tile;
     ordered = tile->ordered && tile->tiles;
     result = ordered ? build_ordered(view, displacement)
@@ -342,10 +343,9 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     if (ordered && !result && has_gaps(&tile->order))
         view->gaps = vs_map_memory(view->map);
     if (result == -E2BIG)
-        return vs_fail(error, source->text, source->place, false, "the view nests too deep");
+        return vs_build_fail(source, source->place, "the view nests too deep");
     if (result == -EOVERFLOW)
-        return vs_fail(error, source->text, source->place, false,
-                       "the first tile exceeds displacement 2^63-1");
+        return vs_build_fail(source, source->place, "the first tile exceeds displacement 2^63-1");
     return result ? vs_fail_memory(error, source->text) : 0;
 }
 

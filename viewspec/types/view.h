@@ -42,6 +42,10 @@ struct vs_source {
     struct vs_types *shared;                   /* types shared by an earlier rank, or NULL */
 };
 
+/* Records an error of the value at place, in a vs_source or vs_builder. Returns its code. */
+#define vs_build_fail(source, place, ...)                                                          \
+    vs_fail((source)->scope->error, (source)->text, (place), false, __VA_ARGS__)
+
 /*
  * Compiles the view. Sets *types, if types is not NULL, to a new reference to types that other
  * ranks may share, or to NULL. Returns 0, or a negative errno after recording the error in
@@ -54,9 +58,9 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **view, struc
 
 /*
  * labels.c: checks the keys of a view that concern its global array: "name", "dims", "grid" and
- * "global". What depends on the array is checked when it is found. Returns 0 or a negative errno,
- * with error filled.
+ * "global". What depends on the array is checked when it is found. Returns 0, or a negative errno
+ * after recording the error in scope->error.
  */
-int vs_labels_check(const struct vs_source *source, struct vs_error *error);
+int vs_labels_check(const struct vs_source *source);
 
 #endif
