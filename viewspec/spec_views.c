@@ -149,7 +149,7 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
     alike = first && !json_object_get(view->json, "per_rank");
     if (alike && !scope->uses_rank)
         view->common = first;
-    else if (alike && !scope->names_rank && vs_view_dealing(first))
+    else if (alike && !scope->names_rank && vs_view_filetype(first)->dealing)
         view->dealt = first;
     else
         vs_view_unref(first);
@@ -221,7 +221,7 @@ bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displace
     if (view == NULL)
         return false;
     displacement -= vs_map_facts(vs_view_map(view))->displacement;
-    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_dealing(view), displacement);
+    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_filetype(view)->dealing, displacement);
     return true;
 }
 

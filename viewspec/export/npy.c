@@ -125,7 +125,7 @@ static bool is_uneven(const struct vs_npy *npy)
 /* Sets descr, item and items. Returns 0 or -ENOMEM. */
 static int find_dtype(struct vs_npy *npy)
 {
-    const struct vs_repeat *etype = vs_view_elements(npy->view);
+    const struct vs_repeat *etype = &vs_view_etype(npy->view)->elements;
     struct text text = {.bytes = malloc(DESCR_MAX), .size = DESCR_MAX};
 
     if (!text.bytes)

@@ -42,7 +42,7 @@ static int64_t most(const struct vs_repeat *etype)
 void vs_elements_start(struct vs_element_cursor *cursor, const struct vs_view *view, int64_t offset,
                        int64_t length)
 {
-    const struct vs_repeat *repeat = vs_view_elements(view);
+    const struct vs_repeat *repeat = &vs_view_etype(view)->elements;
     struct vs_elements *run = &cursor->run;
     int64_t left = most(repeat); /* the slice is the first etype over and over */
     int64_t limit = left * repeat->native;
@@ -122,7 +122,7 @@ bool vs_elements_next(struct vs_element_cursor *cursor, struct vs_elements *run)
 
 bool vs_elements_find(const struct vs_view *view, int64_t position, struct vs_elements *run)
 {
-    const struct vs_repeat *repeat = vs_view_elements(view);
+    const struct vs_repeat *repeat = &vs_view_etype(view)->elements;
     *run = (struct vs_elements){0};
     if (position < 0 || position >= most(repeat) * repeat->file)
         return false;

@@ -77,11 +77,6 @@ const struct vs_map *vs_view_map(const struct vs_view *view)
     return view->map;
 }
 
-const struct vs_repeat *vs_view_elements(const struct vs_view *view)
-{
-    return &view->types->etype.elements;
-}
-
 const struct vs_type *vs_view_etype(const struct vs_view *view)
 {
     return &view->types->etype;
@@ -90,11 +85,6 @@ const struct vs_type *vs_view_etype(const struct vs_view *view)
 const struct vs_type *vs_view_filetype(const struct vs_view *view)
 {
     return &view->types->filetype;
-}
-
-const struct vs_dealing *vs_view_dealing(const struct vs_view *view)
-{
-    return view->types->filetype.dealing;
 }
 
 static void find_member(const struct vs_source *source, const char *key, struct vs_member *member)

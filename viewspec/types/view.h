@@ -12,15 +12,9 @@
 #include "viewspec/text/scope.h"
 #include "viewspec/spec.h"
 
-/* Returns the basic types of one etype, and its sizes. Borrowed from the view. */
-const struct vs_repeat *vs_view_elements(const struct vs_view *view);
-
 /* Return the etype and the filetype. Borrowed from the view. */
 const struct vs_type *vs_view_etype(const struct vs_view *view);
 const struct vs_type *vs_view_filetype(const struct vs_view *view);
-
-/* Returns the distribution of the filetype to the ranks, or NULL. Borrowed from the view. */
-const struct vs_dealing *vs_view_dealing(const struct vs_view *view);
 
 /*
  * The etype and filetype of a view, shared by all ranks that have the same JSON for them, if this
