@@ -309,35 +309,6 @@ void vs_members_free(struct vs_members *members)
     free(members);
 }
 
-json_t *vs_members_resolved(const struct vs_members *members)
-{
-    json_t *copy = json_copy(members->json), *names;
-    int failed = json_object_set_new(copy, "count", json_integer(members->count));
-
-    /* Braces in the folder's name would become part of the pattern. */
-    if (members->pattern.text && !strchr(members->folder, '{')) {
-        char *path = vs_path_from(members->folder, members->pattern.text);
-
-        failed |= json_object_set_new(copy, "file", path ? json_string(path) : NULL);
-        free(path);
-    } else {
-        names = json_array();
-        json_object_del(copy, "file");
-        for (int64_t i = 0; i < members->count; i++) {
-            char *path = vs_members_file(members, i);
-
-            failed |= json_array_append_new(names, path ? json_string(path) : NULL);
-            free(path);
-        }
-        failed |= json_object_set_new(copy, "files", names);
-    }
-    if (failed) {
-        json_decref(copy);
-        return NULL;
-    }
-    return copy;
-}
-
 const struct vs_members *vs_spec_members(const struct vs_spec *spec)
 {
     return spec->members;

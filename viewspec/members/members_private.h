@@ -98,9 +98,6 @@ bool vs_members_see_all(json_t *root);
 
 void vs_members_free(struct vs_members *members); /* NULL is allowed */
 
-/* Returns the JSON of the members with absolute paths, a new reference. NULL: out of memory. */
-json_t *vs_members_resolved(const struct vs_members *members);
-
 /* missing.c: checks the text of an option, and sets "missing" of the object "members" to it.
    Returns 0, or a negative errno with error filled. */
 int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "members.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "members_private.h"
@@ -11,24 +12,6 @@
 
 const char *const vs_spec_keys[] = {"viewspec", "file", "members", "header", "ranks",  "let",
                                     "types",    "view", "views",   "hints",  "atomic", NULL};
-
-/* Filters for the keys that are printed. */
-static bool is_anything(const char *key)
-{
-    (void)key;
-    return true;
-}
-
-static bool is_without_file(const char *key)
-{
-    return strcmp(key, "file") != 0;
-}
-
-static bool is_of_members(const char *key)
-{
-    return strcmp(key, "viewspec") == 0 || strcmp(key, "members") == 0 || strcmp(key, "let") == 0 ||
-           strcmp(key, "types") == 0;
-}
 
 /*
  * Returns the value of a name of "let" if it is the same for all ranks and members, else its
@@ -45,18 +28,41 @@ static json_t *resolve(const struct vs_spec *spec, size_t i)
     return json_incref(scope->bindings[i].value);
 }
 
-static json_t *resolve_members(const struct vs_spec *spec, bool with_names)
+/* Returns the JSON of the members, with absolute names or without names. A new reference; NULL: out
+   of memory. */
+static json_t *resolve_members(const struct vs_members *members, bool with_names)
 {
-    json_t *members = vs_members_resolved(spec->members);
+    json_t *copy = json_copy(members->json), *names;
+    int failed = json_object_set_new(copy, "count", json_integer(members->count));
 
     if (!with_names) {
-        json_object_del(members, "file");
-        json_object_del(members, "files");
+        json_object_del(copy, "file");
+        json_object_del(copy, "files");
+    } else if (members->pattern.text && !strchr(members->folder, '{')) {
+        /* Braces in the folder's name would become part of the pattern. */
+        char *path = vs_path_from(members->folder, members->pattern.text);
+
+        failed |= json_object_set_new(copy, "file", path ? json_string(path) : NULL);
+        free(path);
+    } else {
+        names = json_array();
+        json_object_del(copy, "file");
+        for (int64_t i = 0; i < members->count; i++) {
+            char *path = vs_members_file(members, i);
+
+            failed |= json_array_append_new(names, path ? json_string(path) : NULL);
+            free(path);
+        }
+        failed |= json_object_set_new(copy, "files", names);
     }
-    return members;
+    if (failed) {
+        json_decref(copy);
+        return NULL;
+    }
+    return copy;
 }
 
-static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *key))
+static char *print(const struct vs_spec *spec, const char *const *keys, bool with_file)
 {
     json_t *root = json_copy(spec->root);
     json_t *let = json_copy(json_object_get(root, "let"));
@@ -65,10 +71,11 @@ static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *ke
     char *text;
 
     if (spec->members)
-        error |= json_object_set_new(root, "members",
-                                     resolve_members(spec, is_printed != is_without_file));
+        error |= json_object_set_new(root, "members", resolve_members(spec->members, with_file));
     else if (spec->file)
         error |= json_object_set_new(root, "file", json_string(spec->file));
+    if (!with_file)
+        json_object_del(root, "file");
     error |= json_object_set_new(root, "ranks", json_integer(spec->ranks));
     for (size_t i = 0; i < spec->scope.count; i++)
         error |= json_object_set_new(let, spec->scope.bindings[i].name, resolve(spec, i));
@@ -76,10 +83,9 @@ static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *ke
         error |= json_object_set(root, "let", let);
     json_decref(let);
     sorted = json_object();
-    for (size_t i = 0; vs_spec_keys[i]; i++)
-        if (json_object_get(root, vs_spec_keys[i]) && is_printed(vs_spec_keys[i]))
-            error |=
-                json_object_set(sorted, vs_spec_keys[i], json_object_get(root, vs_spec_keys[i]));
+    for (; *keys; keys++)
+        if (json_object_get(root, *keys))
+            error |= json_object_set(sorted, *keys, json_object_get(root, *keys));
     text = error ? NULL : vs_pretty(sorted);
     json_decref(sorted);
     json_decref(root);
@@ -88,10 +94,12 @@ static char *print(const struct vs_spec *spec, bool (*is_printed)(const char *ke
 
 char *vs_spec_resolved(const struct vs_spec *spec, bool with_file)
 {
-    return print(spec, with_file ? is_anything : is_without_file);
+    return print(spec, vs_spec_keys, with_file);
 }
 
 char *vs_members_spec(const struct vs_spec *spec)
 {
-    return print(spec, is_of_members);
+    static const char *const keys[] = {"viewspec", "members", "let", "types", NULL};
+
+    return print(spec, keys, true);
 }
