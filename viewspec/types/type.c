@@ -197,7 +197,7 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
 {
     const struct vs_node **nodes = vs_arena_array(arena, count, sizeof(*nodes));
     struct vs_repeat *elements = vs_arena_array(arena, count, sizeof(*elements));
-    struct vs_type type = {.align = 1, .identical = true};
+    struct vs_type parts = {.align = 1, .identical = true}, type;
     struct bounds bounds = {0};
     for (int64_t i = 0; i < count && !arena->failure; i++) {
         const struct vs_type *old = &types[i];
@@ -208,18 +208,14 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
         if (!nodes[i])
             continue;
         elements[i] = vs_repeat_times(arena, lengths[i], &old->elements);
-        type.identical = type.identical && old->identical;
-        if (old->align > type.align)
-            type.align = old->align;
+        parts.identical = parts.identical && old->identical;
+        if (old->align > parts.align)
+            parts.align = old->align;
     }
     if (arena->failure)
-        return type;
-    type.node = vs_node_seq(arena, count, nodes);
+        return parts;
+    type = with_bounds(&parts, vs_node_seq(arena, count, nodes), &bounds);
     type.elements = vs_repeat_list(arena, count, elements);
-    type.lb = bounds.lb;
-    type.ub = bounds.ub;
-    type.bounded = bounds.bounded;
-    type.empty = !bounds.any;
     type_pad(arena, &type);
     return type;
 }
