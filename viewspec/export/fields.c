@@ -109,17 +109,6 @@ static int add_record(struct vs_fields *fields, const char *prefix, const struct
     return error;
 }
 
-/* Makes the only field of an etype of one basic type, whose etype is the view's own. */
-static int add_only(struct vs_fields *fields)
-{
-    const struct vs_repeat *elements = &fields->etype->elements;
-
-    fields->fields[0] = (struct vs_global_field){
-        .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
-    fields->count = 1;
-    return 0;
-}
-
 int vs_fields_find(struct vs_fields *fields)
 {
     const struct vs_repeat *elements = &fields->etype->elements;
@@ -133,8 +122,12 @@ int vs_fields_find(struct vs_fields *fields)
     fields->etypes_json = vs_arena_array(fields->arena, room, sizeof(json_t *));
     if (fields->fields == NULL || fields->etypes_json == NULL)
         return -ENOMEM;
-    if (elements->basic)
-        return add_only(fields);
+    if (elements->basic) { /* the only field, whose etype is the view's own */
+        fields->fields[0] = (struct vs_global_field){
+            .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
+        fields->count = 1;
+        return 0;
+    }
     if (elements->count > VALUES_MAX)
         return -E2BIG;
     position = vs_arena_array(fields->arena, elements->count, sizeof(*position));

@@ -89,18 +89,13 @@ void vs_npy_type(const struct vs_basic *basic, bool big_endian, char *text)
              kind, basic->size);
 }
 
-static void put_basic(struct text *text, const struct vs_basic *basic)
+static void put_dtype(struct text *text, const struct vs_repeat *one)
 {
     char type[VS_NPY_TYPE];
 
-    vs_npy_type(basic, VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
-    put(text, "'%s'", type);
-}
-
-static void put_dtype(struct text *text, const struct vs_repeat *one)
-{
     if (one->basic) {
-        put_basic(text, one->basic);
+        vs_npy_type(one->basic, VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
+        put(text, "'%s'", type);
         return;
     }
     /* Stop when the text no longer fits, because the rest may be arbitrarily long. */
