@@ -11,14 +11,6 @@
 
 /* The owners of a byte. */
 
-static int give_up(int64_t rank, struct vs_error *error)
-{
-    snprintf(error->reason, sizeof(error->reason),
-             "the slice of rank %lld overlaps itself in too many ways to be searched",
-             (long long)rank);
-    return error->code = -E2BIG;
-}
-
 /* Returns 1 if the rank's slice holds the byte, else 0; or a negative errno. */
 static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_owner *owner,
                    struct vs_error *error)
@@ -31,8 +23,11 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
         return result;
     position = vs_map_find(vs_view_map(view), query->displacement);
     if (position == VS_FIND_GAVE_UP) {
+        snprintf(error->reason, sizeof(error->reason),
+                 "the slice of rank %lld overlaps itself in too many ways to be searched",
+                 (long long)rank);
         vs_view_unref(view);
-        return give_up(rank, error);
+        return error->code = -E2BIG;
     }
     result = position >= 0 &&
              (query->file_size < 0 || position < vs_view_positions(view, query->file_size));
@@ -121,7 +116,9 @@ static bool same_elements(const struct vs_view *a, const struct vs_view *b)
            same_text(vs_view_etype_text(a), vs_view_etype_text(b));
 }
 
-bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *steps)
+/* Compares two views. Subtracts the values and runs examined from *steps; returns false if these do
+   not suffice. */
+static bool same_views(const struct vs_view *a, const struct vs_view *b, int64_t *steps)
 {
     if (a == b)
         return true;
@@ -142,7 +139,7 @@ static bool rank_alike(const struct vs_spec *spec, size_t index, int64_t rank,
     if (vs_spec_view(spec, index, rank, &view, &why) != 0)
         return false;
     *steps -= vs_view_facts(view)->work;
-    alike = vs_view_alike(first, view, steps);
+    alike = same_views(first, view, steps);
     vs_view_unref(view);
     return alike;
 }

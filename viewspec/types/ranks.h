@@ -39,16 +39,9 @@ int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
 #define VS_ALIKE_STEPS 1000000
 
 /*
- * Returns true if the two views show the same bytes of the file in the same order, as the same
- * elements. Subtracts the values and runs examined from *steps; returns false if these do not
- * suffice. Local, thread-safe.
- */
-bool vs_view_alike(const struct vs_view *a, const struct vs_view *b, int64_t *steps);
-
-/*
- * Returns true if all ranks have the same view, judged by their maps and not by the text of the
- * spec. Returns false if that takes more than `steps` steps, or if the view of a rank does not
- * compile. Local, thread-safe.
+ * Returns true if all ranks see the same bytes of the file in the same order, as the same elements,
+ * judged by their maps and not by the text of the spec. Returns false if that takes more than
+ * `steps` steps, or if the view of a rank does not compile. Local, thread-safe.
  */
 bool vs_spec_view_alike(const struct vs_spec *spec, size_t index, int64_t steps);
 

@@ -24,7 +24,9 @@ int64_t vs_dealing_rank(const struct vs_dealing *dealing, int64_t offset)
     return rank;
 }
 
-struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count, const struct vs_repeat *old)
+/* Returns count times old. Both products, count * old in bytes, are checked. */
+static struct vs_repeat repeat_times(struct vs_arena *arena, int64_t count,
+                                     const struct vs_repeat *old)
 {
     struct vs_repeat repeat;
 
@@ -54,7 +56,8 @@ static int64_t repeat_merge(struct vs_arena *arena, int64_t count, struct vs_rep
     return n;
 }
 
-struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
+/* Returns the count entries of list in turn. list is in arena, and is overwritten. */
+static struct vs_repeat repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list)
 {
     struct vs_repeat none = {0};
     int64_t n = repeat_merge(arena, count, list);
@@ -62,7 +65,7 @@ struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs
     int64_t *native, *file;
 
     if (n < 2)
-        return n ? vs_repeat_times(arena, 1, &list[0]) : none;
+        return n ? repeat_times(arena, 1, &list[0]) : none;
     record = vs_arena_alloc(arena, sizeof(*record));
     native = vs_arena_array(arena, n + 1, sizeof(*native));
     file = vs_arena_array(arena, n + 1, sizeof(*file));
@@ -160,7 +163,7 @@ struct vs_type vs_type_vector(struct vs_arena *arena, int64_t count, int64_t len
     add_bounds(arena, &bounds, 0, count, stride, &row);
     type = with_bounds(old, node, &bounds);
     if (node)
-        type.elements = vs_repeat_times(arena, vs_mul(arena, count, length), &old->elements);
+        type.elements = repeat_times(arena, vs_mul(arena, count, length), &old->elements);
     return type;
 }
 
@@ -180,7 +183,7 @@ struct vs_type vs_type_indexed(struct vs_arena *arena, int64_t count, const int6
     }
     node = vs_node_blocks(arena, count, lengths, length, displacements, unit, extent, old->node);
     type = with_bounds(old, node, &bounds);
-    type.elements = vs_repeat_times(arena, instances, &old->elements);
+    type.elements = repeat_times(arena, instances, &old->elements);
     return type;
 }
 
@@ -207,7 +210,7 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
         add_bounds(arena, &bounds, displacements[i], lengths[i], extent, old);
         if (!nodes[i])
             continue;
-        elements[i] = vs_repeat_times(arena, lengths[i], &old->elements);
+        elements[i] = repeat_times(arena, lengths[i], &old->elements);
         parts.identical = parts.identical && old->identical;
         if (old->align > parts.align)
             parts.align = old->align;
@@ -215,7 +218,7 @@ struct vs_type vs_type_struct(struct vs_arena *arena, int64_t count, const int64
     if (arena->failure)
         return parts;
     type = with_bounds(&parts, vs_node_seq(arena, count, nodes), &bounds);
-    type.elements = vs_repeat_list(arena, count, elements);
+    type.elements = repeat_list(arena, count, elements);
     type_pad(arena, &type);
     return type;
 }
@@ -265,7 +268,7 @@ struct vs_type vs_type_array(struct vs_arena *arena, int64_t dimensions,
         node = part_node(arena, part, extent, node);
         extent = vs_mul(arena, extent, part->size);
         owned = vs_add(arena, vs_mul(arena, part->count, part->length), part->rest);
-        elements = vs_repeat_times(arena, owned, &elements);
+        elements = repeat_times(arena, owned, &elements);
     }
     type = *old;
     type.node = node;

@@ -67,18 +67,10 @@ struct vs_record {
     const int64_t *native, *file;
 };
 
-/* Overflow and lack of memory are recorded in arena; the results must then not be used. */
-
-/* Returns count times old. Both products, count * old in bytes, are checked. */
-struct vs_repeat vs_repeat_times(struct vs_arena *arena, int64_t count,
-                                 const struct vs_repeat *old);
-
-/* Returns the count entries of list in turn. list is in arena, and is overwritten. */
-struct vs_repeat vs_repeat_list(struct vs_arena *arena, int64_t count, struct vs_repeat *list);
-
 /*
  * A type: its typemap as loops, and the bounds that MPI derives from it. Displacements and sizes
- * are bytes in the file's representation. Passed by value; the loops are in an arena.
+ * are bytes in the file's representation. Passed by value; the loops are in an arena. Overflow and
+ * lack of memory are recorded in the arena; the results must then not be used.
  */
 struct vs_type {
     const struct vs_node *node;       /* NULL: no data */

@@ -34,7 +34,7 @@ struct vs_view {
     struct vs_view_facts facts;
 };
 
-struct vs_types *vs_types_ref(struct vs_types *types)
+static struct vs_types *types_ref(struct vs_types *types)
 {
     atomic_fetch_add_explicit(&types->references, 1, memory_order_relaxed);
     return types;
@@ -259,7 +259,7 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     }
     if (same) {
         *shareable = true;
-        return vs_types_ref(types);
+        return types_ref(types);
     }
     types = calloc(1, sizeof(*types));
     if (types == NULL) {
@@ -445,7 +445,7 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     }
     *result = view;
     if (shared && shareable)
-        *shared = vs_types_ref(types);
+        *shared = types_ref(types);
     return 0;
 }
 

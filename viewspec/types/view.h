@@ -21,7 +21,6 @@ const struct vs_type *vs_view_filetype(const struct vs_view *view);
  * does not depend on the rank. Reference-counted.
  */
 struct vs_types;
-struct vs_types *vs_types_ref(struct vs_types *types);
 void vs_types_unref(struct vs_types *types); /* NULL is allowed */
 
 /* The input of vs_view_compile. All pointers are borrowed. */
