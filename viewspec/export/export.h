@@ -52,8 +52,7 @@ void vs_export_free(struct vs_export *export);
  * cannot show the array, or -ENOMEM.
  */
 struct vs_format {
-    const char *suffix;       /* of a rank's file, with its dot */
-    const char *whole_suffix; /* of the file for all ranks */
+    const char *whole_suffix; /* of the file for all ranks, with its dot */
     const char *whole;        /* its name without the suffix; NULL: the array's name */
     int64_t most; /* the file for all ranks refers to those of up to so many; 0: to none */
     int (*rank)(const struct vs_global *global, int64_t rank, int64_t file_size,

@@ -413,7 +413,6 @@ static int make_all(const struct vs_global *global, int64_t file_size, int width
 }
 
 const struct vs_format vs_netcdf = {
-    .suffix = ".nc",
     .whole_suffix = ".nc",
     .whole = "whole",
     .rank = make_file,

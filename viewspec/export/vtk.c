@@ -287,7 +287,6 @@ static int make_all(const struct vs_global *global, int64_t file_size, int width
 }
 
 const struct vs_format vs_vtk = {
-    .suffix = ".vti",
     .whole_suffix = ".pvti",
     .most = RANKS_MAX,
     .rank = make_rank,

@@ -8,10 +8,8 @@
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define VS_NATIVE_ORDER VS_BIG_ENDIAN
-#define VS_OTHER_ORDER  VS_LITTLE_ENDIAN
 #elif __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define VS_NATIVE_ORDER VS_LITTLE_ENDIAN
-#define VS_OTHER_ORDER  VS_BIG_ENDIAN
 #else
 #error "the bytes of an integer stand in neither order"
 #endif
