@@ -105,26 +105,33 @@ static void find_member(const struct vs_source *source, const char *key, struct 
     member->value = value;
 }
 
+/* Checks the data and the extent of an etype or filetype, which `what` names. */
+static int check_type(struct vs_builder *b, const struct vs_place *place, const char *what,
+                      const struct vs_type *type, int64_t extent)
+{
+    if (type->node->lo < 0)
+        return vs_build_fail(b, place,
+                             "the %s has data at displacement %lld: none may be "
+                             "negative",
+                             what, (long long)type->node->lo);
+    if (!type->node->monotonic)
+        return vs_build_fail(b, b->blame ? b->blame : place,
+                             "displacements must not decrease (blocks overlap or go back)");
+    if (extent < 1)
+        return vs_build_fail(b, place, "the %s's extent is %lld: it must be positive", what,
+                             (long long)extent);
+    return 0;
+}
+
 static int check_etype(struct vs_builder *b, const struct vs_place *place,
                        const struct vs_type *type)
 {
     int64_t extent = vs_type_extent(b->arena, type);
+
     if (vs_check_arena(b->arena, b->scope->error, b->text, place))
         return b->scope->error->code;
-    if (!type->node)
-        return vs_build_fail(b, place, "the etype holds no data");
-    if (type->node->lo < 0)
-        return vs_build_fail(b, place,
-                             "the etype has data at displacement %lld: none may be "
-                             "negative",
-                             (long long)type->node->lo);
-    if (!type->node->monotonic)
-        return vs_build_fail(b, b->blame,
-                             "displacements must not decrease (blocks overlap or go back)");
-    if (extent < 1)
-        return vs_build_fail(b, place, "the etype's extent is %lld: it must be positive",
-                             (long long)extent);
-    return 0;
+    return type->node ? check_type(b, place, "etype", type, extent)
+                      : vs_build_fail(b, place, "the etype holds no data");
 }
 
 /* Checks the filetype by MPI 3.1, 13.1.1 and 13.3. */
@@ -139,17 +146,8 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
         return b->scope->error->code;
     if (!type->node)
         return 0;
-    if (type->node->lo < 0)
-        return vs_build_fail(b, place,
-                             "the filetype has data at displacement %lld: none may be "
-                             "negative",
-                             (long long)type->node->lo);
-    if (!type->node->monotonic)
-        return vs_build_fail(b, b->blame ? b->blame : place,
-                             "displacements must not decrease (blocks overlap or go back)");
-    if (extent < 1)
-        return vs_build_fail(b, place, "the filetype's extent is %lld: it must be positive",
-                             (long long)extent);
+    if (check_type(b, place, "filetype", type, extent))
+        return b->scope->error->code;
     starts = &type->node->starts;
     etype_extent = etype->ub - etype->lb;
     front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
