@@ -83,25 +83,19 @@ static int check_grid(const struct vs_source *source, json_t *grid)
     return 0;
 }
 
-/* Checks the keys of "global"; its values are checked when the global array is found. */
-static int check_global(const struct vs_source *source, json_t *global)
-{
-    static const char *const keys[] = {"disp", "filetype", "buftype", "memory", "shape", NULL};
-    struct vs_place place = {.up = source->place, .key = "global"};
-
-    return vs_check_keys(source->scope->error, source->text, &place, global, keys);
-}
-
 int vs_labels_check(const struct vs_source *source)
 {
+    static const char *const keys[] = {"disp", "filetype", "buftype", "memory", "shape", NULL};
     const json_t *name = json_object_get(source->view, "name");
     const json_t *dims = json_object_get(source->view, "dims");
     json_t *grid = json_object_get(source->view, "grid");
     json_t *global = json_object_get(source->view, "global");
-    struct vs_place place = {.up = source->place, .key = "name"};
+    struct vs_place at_name = {.up = source->place, .key = "name"};
+    struct vs_place at_global = {.up = source->place, .key = "global"};
 
-    return (name && check_name(source, name, &place)) || (dims && check_dims(source, dims)) ||
-                   (grid && check_grid(source, grid)) || (global && check_global(source, global))
-               ? source->scope->error->code
-               : 0;
+    if ((name && check_name(source, name, &at_name)) || (dims && check_dims(source, dims)) ||
+        (grid && check_grid(source, grid)))
+        return source->scope->error->code;
+    /* The values of "global" are checked when the global array is found. */
+    return global ? vs_check_keys(source->scope->error, source->text, &at_global, global, keys) : 0;
 }
