@@ -26,20 +26,13 @@ struct field {
     size_t range_length;
 };
 
-static bool is_letter(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Finds the next field in text. Other braces are ordinary characters of the name. */
 static bool next_field(const char *text, struct field *field)
 {
     for (const char *at = strchr(text, '{'); at; at = strchr(at + 1, '{')) {
-        const char *end = strchr(at, '}'), *behind = at + 1;
-        const char *equals;
+        const char *end = strchr(at, '}'), *equals;
+        const char *behind = at + 1 + vs_scope_name_length(at + 1);
 
-        while (is_letter(*behind))
-            behind++;
         if (end == NULL || behind == at + 1 || !strchr(":=}", *behind) ||
             memchr(behind, '{', (size_t)(end - behind)))
             continue;

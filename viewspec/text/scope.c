@@ -74,7 +74,7 @@ static int64_t expr_number(struct expr *p)
     for (; isdigit((unsigned char)*p->at); p->at++)
         overflow |= __builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, *p->at - '0', &value);
-    if (isalpha((unsigned char)*p->at) || *p->at == '_')
+    if (vs_scope_name_length(p->at))
         return expr_fail(p, "'%.20s' is neither a number nor a name", start);
     return overflow ? expr_fail(p, "%.*s exceeds 2^63-1", (int)(p->at - start), start) : value;
 }
@@ -118,10 +118,8 @@ static int64_t expr_look_up(struct expr *p, const char *name)
 static int64_t expr_name(struct expr *p)
 {
     char text[EXPR_NAME_MAX];
-    size_t length = 0;
+    size_t length = vs_scope_name_length(p->at);
 
-    while (isalnum((unsigned char)p->at[length]) || p->at[length] == '_')
-        length++;
     if (length >= sizeof(text))
         return expr_fail(p, "unknown name \"%.20s...\"", p->at);
     memcpy(text, p->at, length);
@@ -306,18 +304,22 @@ int vs_scope_settle(struct vs_scope *scope, bool strict)
     return error;
 }
 
+size_t vs_scope_name_length(const char *text)
+{
+    size_t length = 0;
+
+    while (isalnum((unsigned char)text[length]) || text[length] == '_')
+        length++;
+    return length;
+}
+
 bool vs_scope_name_ok(const char *name)
 {
     static const char *const reserved[] = {"rank", "ranks", "min", "max"};
     for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
         if (strcmp(name, reserved[i]) == 0)
             return false;
-    if (!isalpha((unsigned char)*name) && *name != '_')
-        return false;
-    for (; *name; name++)
-        if (!isalnum((unsigned char)*name) && *name != '_')
-            return false;
-    return true;
+    return *name && !isdigit((unsigned char)*name) && !name[vs_scope_name_length(name)];
 }
 
 bool vs_scope_view_name_ok(const char *name)

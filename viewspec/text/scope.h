@@ -54,6 +54,9 @@ int vs_scope_settle(struct vs_scope *scope, bool strict);
 int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
                      const struct vs_place *place, json_t *value, int64_t *result);
 
+/* Returns how many characters at the beginning of text can be part of a name. */
+size_t vs_scope_name_length(const char *text);
+
 /* Returns true if name can be bound: a C identifier that is not rank, ranks, min or max. */
 bool vs_scope_name_ok(const char *name);
 

@@ -13,6 +13,7 @@
 #include "viewspec/basic.h"
 #include "shorthand_private.h"
 #include "json.h"
+#include "scope.h"
 
 #define MAX_WORD 64
 
@@ -405,7 +406,7 @@ static void settle_grid(struct reader *r)
 static bool uses_ranks(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "ranks")); at += 5)
-        if ((at == text || !vs_words_is_name(at[-1])) && !vs_words_is_name(at[5]))
+        if ((at == text || !vs_scope_name_length(at - 1)) && !vs_scope_name_length(at + 5))
             return true;
     return false;
 }

@@ -49,9 +49,6 @@ char vs_words_peek(struct vs_words *w);
 /* Consumes the next character if it is the wanted one. */
 bool vs_words_accept(struct vs_words *w, char wanted);
 
-/* Returns true if c can be part of a name. */
-bool vs_words_is_name(char c);
-
 /* Returns the length of the name or number at this position. */
 size_t vs_words_length(struct vs_words *w);
 

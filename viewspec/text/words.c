@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shorthand_private.h"
+#include "scope.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -45,18 +46,10 @@ bool vs_words_accept(struct vs_words *w, char wanted)
     return true;
 }
 
-bool vs_words_is_name(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 size_t vs_words_length(struct vs_words *w)
 {
-    size_t length = 0;
     vs_words_peek(w);
-    while (vs_words_is_name(w->at[length]))
-        length++;
-    return length;
+    return vs_scope_name_length(w->at);
 }
 
 bool vs_words_accept_word(struct vs_words *w, const char *word)
@@ -79,15 +72,15 @@ int vs_words_expected(struct vs_words *w, const char *what)
 
 json_t *vs_words_label(struct vs_words *w)
 {
-    size_t length = 0;
     char first = vs_words_peek(w);
+    size_t length = vs_scope_name_length(w->at);
 
     if (!isalpha((unsigned char)first) && first != '_') {
         vs_words_expected(w, "a name");
         return NULL;
     }
-    while (vs_words_is_name(w->at[length]) || (w->at[length] && strchr("-.", w->at[length])))
-        length++;
+    while (w->at[length] == '-' || w->at[length] == '.')
+        length += 1 + vs_scope_name_length(w->at + length + 1);
     w->at += length;
     return json_stringn(w->at - length, length);
 }
@@ -147,7 +140,7 @@ static void number(struct vs_words *w, struct expression *e)
             __builtin_mul_overflow(value, INT64_C(1024) << (10 * (suffix - suffixes)), &value);
         w->at++;
     }
-    if (vs_words_is_name(*w->at) && *w->at != 'x') {
+    if (vs_scope_name_length(w->at) && *w->at != 'x') {
         vs_words_fail(w, start, "'%.20s' is neither a number nor a name", start);
         return;
     }
