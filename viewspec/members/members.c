@@ -227,21 +227,12 @@ static json_t *members_of(json_t *pieces, const struct vs_overrides *overrides)
     return NULL;
 }
 
-/* Returns true if one of the defines has that name. */
-static bool is_defined(const struct vs_overrides *overrides, const char *name)
-{
-    for (size_t i = 0; i < overrides->define_count; i++)
-        if (strncmp(overrides->defines[i], name, strlen(name)) == 0 &&
-            overrides->defines[i][strlen(name)] == '=')
-            return true;
-    return false;
-}
-
 /* Translates the pieces like vs_shorthand_translate. They may use the names of the indices. */
 static json_t *translate_pieces(const struct vs_overrides *overrides, const struct vs_names *names,
                                 json_t **places, struct vs_error *error)
 {
     char indices[VS_INDICES_MAX][VS_INDEX_NAME], texts[VS_INDICES_MAX][VS_INDEX_NAME + 3];
+    bool given[VS_INDICES_MAX]; /* among the defines */
     int found = vs_pattern_names(overrides->members, indices);
     size_t count = overrides->define_count;
     const char **defines = calloc(count + VS_INDICES_MAX, sizeof(*defines));
@@ -254,14 +245,16 @@ static json_t *translate_pieces(const struct vs_overrides *overrides, const stru
     for (size_t i = 0; i < count; i++)
         defines[i] = overrides->defines[i];
     for (int i = 0; i < found; i++) {
+        given[i] = vs_words_defined(overrides->defines, overrides->define_count, indices[i],
+                                    strlen(indices[i]));
         snprintf(texts[i], sizeof(texts[i]), "%.*s=0", VS_INDEX_NAME, indices[i]);
-        if (!is_defined(overrides, indices[i]))
+        if (!given[i])
             defines[count++] = texts[i];
     }
     root = vs_shorthand_translate(overrides->pieces, names->pieces, names, defines, count, places,
                                   error);
     for (int i = 0; i < found; i++)
-        if (!is_defined(overrides, indices[i]))
+        if (!given[i])
             json_object_del(json_object_get(root, "let"), indices[i]);
     free(defines);
     return root;

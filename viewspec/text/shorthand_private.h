@@ -34,6 +34,9 @@ struct vs_words {
     struct vs_error *error;
 };
 
+/* Returns true if one of the defines ("NAME=VALUE") has the name, of length characters. */
+bool vs_words_defined(const char *const *defines, size_t count, const char *name, size_t length);
+
 /*
  * Records an error at a place in the text, unless there is one already. Returns the error's code.
  */

@@ -152,12 +152,18 @@ static void number(struct vs_words *w, struct expression *e)
     e->literal = value;
 }
 
-static bool is_defined(const struct vs_words *w, const char *name, size_t length)
+bool vs_words_defined(const char *const *defines, size_t count, const char *name, size_t length)
 {
-    for (size_t i = 0; i < w->define_count; i++)
-        if (strncmp(w->defines[i], name, length) == 0 && w->defines[i][length] == '=')
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(defines[i], name, length) == 0 && defines[i][length] == '=')
             return true;
-    return (length == 4 && strncmp(name, "rank", 4) == 0) ||
+    return false;
+}
+
+static bool is_known(const struct vs_words *w, const char *name, size_t length)
+{
+    return vs_words_defined(w->defines, w->define_count, name, length) ||
+           (length == 4 && strncmp(name, "rank", 4) == 0) ||
            (length == 5 && strncmp(name, "ranks", 5) == 0);
 }
 
@@ -212,7 +218,7 @@ static void operand(struct vs_words *w, struct expression *e)
         in_parentheses(w, e, 2);
     } else if (isalpha((unsigned char)next) || next == '_') {
         size_t length = vs_words_length(w);
-        if (!is_defined(w, start, length))
+        if (!is_known(w, start, length))
             unknown_name(w, start, length > 128 ? 128 : (int)length);
         add_token(w, e, start, length);
         w->at += length;
