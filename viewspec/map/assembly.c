@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cover.h"
 #include "shape.h"
@@ -21,9 +20,9 @@
 /* Views without an end of their own extend beyond this, by position or by displacement. */
 #define ENDLESS (INT64_C(1) << 60)
 
-#define LEVELS 8  /* blocks of 2^20, 2^26, ... 2^62 bytes */
-#define FANOUT 64 /* from one level to the next */
-#define SLOTS  16 /* lists that are kept for each level */
+#define LEVELS      8  /* blocks of 2^20, 2^26, ... 2^62 bytes */
+#define FANOUT_BITS 6  /* from one level to the next */
+#define SLOTS       16 /* lists that are kept for each level */
 
 struct member {
     const struct vs_shape *tiles; /* a loop over all tiles; NULL: the view selects nothing */
@@ -220,11 +219,7 @@ bool vs_assembly_is_full(const struct vs_assembly *assembly)
 
 static int64_t block_size(int level)
 {
-    int64_t size = VS_ASSEMBLY_BLOCK;
-
-    while (level--)
-        size *= FANOUT;
-    return size;
+    return VS_ASSEMBLY_BLOCK << level * FANOUT_BITS;
 }
 
 static bool has_bytes(const struct member *member, int64_t start, int64_t end)
@@ -283,7 +278,7 @@ static int find_list(struct vs_assembly *assembly, int level, int64_t block,
     if (slot->block == block)
         return 0;
     if (level + 1 < LEVELS && block_size(level) < assembly->size)
-        error = find_list(assembly, level + 1, block / FANOUT, &among);
+        error = find_list(assembly, level + 1, block >> FANOUT_BITS, &among);
     if (!error)
         error = select_members(assembly, among, level, &list);
     if (!error)
