@@ -32,7 +32,7 @@ static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrid
         char source[200];
         char *name;
 
-        snprintf(source, sizeof(source), "%s%s", spec->names->define, define);
+        snprintf(source, sizeof(source), "%s%s", spec->text.names->define, define);
         if (!equals || equals == define)
             return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
         name = vs_arena_text(&spec->arena, define);
@@ -88,7 +88,7 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
         if (define == NULL)
             continue;
         text = vs_arena_alloc(&spec->arena, sizeof(*text));
-        before = spec->names->define;
+        before = spec->text.names->define;
         size = strlen(before) + strlen(name) + strlen(json_string_value(define)) + 2;
         source = vs_arena_alloc(&spec->arena, size);
         if (text == NULL || source == NULL)
@@ -130,7 +130,7 @@ static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides
         char reason[100];
         snprintf(reason, sizeof(reason), "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
                  (long long)MAX_RANKS);
-        return overrides->ranks ? vs_note(error, -EINVAL, spec->names->ranks, reason)
+        return overrides->ranks ? vs_note(error, -EINVAL, spec->text.names->ranks, reason)
                                 : vs_fail(error, &spec->text, &place, false, "%s", reason);
     }
     spec->scope.ranks = spec->ranks;
@@ -207,7 +207,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return 0;
     else if (name == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
-                       spec->shorthand ? spec->names->give_file : "");
+                       spec->shorthand ? spec->text.names->give_file : "");
     else
         spec->file = vs_path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
@@ -275,7 +275,6 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
     if (spec == NULL)
         return no_memory(outer, error);
     spec->text = outer->text;
-    spec->names = outer->names;
     spec->rank_word = "member";
     spec->views = outer->members->named;
     spec->view_count = VS_MEMBER_VIEWS;
@@ -334,9 +333,10 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     memcpy(bytes, text, length);
     bytes[length] = '\0';
     spec->bytes = bytes;
-    spec->names = names_of(overrides);
+    spec->text.names = names_of(overrides);
     spec->rank_word = "rank";
-    spec->text = (struct vs_text){.source = source, .bytes = bytes, .length = length};
+    spec->text.bytes = bytes;
+    spec->text.length = length;
     spec->text.source = vs_arena_text(&spec->arena, source);
     if (!spec->text.source)
         vs_note(error, -ENOMEM, source, "out of memory");
@@ -362,12 +362,12 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
     spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return vs_note(error, -ENOMEM, source, "out of memory");
-    spec->names = names_of(overrides);
+    spec->text.names = names_of(overrides);
     spec->rank_word = "rank";
     if (overrides->members && !overrides->file)
         spec->root = vs_members_translate(text, overrides, &spec->origins, error);
     else
-        spec->root = vs_shorthand_translate(text, source, spec->names, overrides->defines,
+        spec->root = vs_shorthand_translate(text, source, spec->text.names, overrides->defines,
                                             overrides->define_count, &spec->origins, error);
     spec->bytes = spec->root ? vs_pretty(spec->root) : NULL;
     spec->shorthand = strdup(text);
@@ -378,8 +378,7 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
         spec->text.bytes = spec->bytes;
         spec->text.length = strlen(spec->bytes);
         spec->text.shorthand = spec->shorthand;
-        spec->text.names = spec->names;
-        spec->text.pieces = overrides->pieces ? spec->names->pieces : spec->names->view;
+        spec->text.pieces = overrides->pieces ? spec->text.names->pieces : spec->text.names->view;
         spec->text.origins = spec->origins;
         resolve(spec, folder, overrides, error);
     }

@@ -32,9 +32,8 @@ struct vs_spec {
     json_t *defines; /* name -> string, from -D */
     char *file;
     int64_t ranks;
-    const struct vs_names *names; /* of the values that the caller gave */
-    const char *rank_word;        /* the word for a rank in errors */
-    struct vs_scope scope;        /* without a rank: the values that are common to all */
+    const char *rank_word; /* the word for a rank in errors */
+    struct vs_scope scope; /* without a rank: the values that are common to all */
     struct named_view *views;
     size_t view_count;
     struct vs_representation *representations; /* the user-defined ones */

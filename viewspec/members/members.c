@@ -84,7 +84,7 @@ static int read_count(struct vs_spec *spec, struct vs_members *members, struct v
     if (value == NULL && !members->names && !names)
         return vs_fail(error, &spec->text, &at_members, false, "%s%s",
                        spec->text.shorthand ? "their number is missing: " : "\"count\" is missing",
-                       spec->text.shorthand ? spec->names->give_count : "");
+                       spec->text.shorthand ? spec->text.names->give_count : "");
     if (value && vs_scope_integer(&spec->scope, &spec->text, &place, value, &members->count))
         return error->code;
     if (names < 0)
