@@ -3,7 +3,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "export_private.h"
 #include "viewspec/types/byte_order.h"
@@ -50,11 +49,9 @@ int vs_export_values(struct vs_export *file, const struct vs_values *values, int
     struct vs_values *own = &piece.values;
 
     /* Rows without padding are parts of one element. */
-    for (; own->dimensions > 0; own->dimensions--) {
-        if (own->count[own->dimensions - 1] != own->padded[own->dimensions - 1])
-            break;
-        own->element *= own->padded[own->dimensions - 1];
-    }
+    while (own->dimensions > 0 &&
+           own->count[own->dimensions - 1] == own->padded[own->dimensions - 1])
+        own->element *= own->padded[--own->dimensions];
     return add(file, &piece);
 }
 

@@ -280,7 +280,6 @@ int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error
     const json_t *dims = json_object_get(json, "dims"), *grid = json_object_get(json, "grid");
     const char *name = json_string_value(json_object_get(json, "name"));
     int64_t values = facts->fields == 1 && facts->field[0].values > 1;
-    int error_code;
 
     facts->view = vs_spec_view_name(global->spec, global->index);
     facts->name = name ? name : facts->view;
@@ -293,8 +292,9 @@ int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error
     facts->has_grid = grid != NULL;
     if (grid && facts->dimensions > 3)
         return vs_global_fail(global, error, "\"grid\" is possible with up to 3 dimensions only");
-    error_code = name_dimensions(global, dims, error);
-    if (!error_code)
-        error_code = read_numbers(global, grid, "origin", facts->origin, error);
-    return error_code ? error_code : read_numbers(global, grid, "spacing", facts->spacing, error);
+    return name_dimensions(global, dims, error) ||
+                   read_numbers(global, grid, "origin", facts->origin, error) ||
+                   read_numbers(global, grid, "spacing", facts->spacing, error)
+               ? error->code
+               : 0;
 }

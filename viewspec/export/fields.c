@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 /* The fields of an etype. */
 
@@ -39,7 +38,7 @@ static json_t *etype_of(const struct vs_fields *fields, const struct vs_basic *b
 {
     const struct vs_type *etype = fields->etype;
     json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
-    int64_t length = 0, start = 0, next = 0;
+    int64_t length = 0, next = 0;
 
     for (int64_t i = 0; i < values->count; i++) {
         int64_t displacement = vs_node_seek(etype->node, values->position[i]);
@@ -51,10 +50,9 @@ static json_t *etype_of(const struct vs_fields *fields, const struct vs_basic *b
                 json_array_append_new(lengths, json_integer(length));
             json_array_append_new(displacements, json_integer(displacement));
             json_array_append_new(types, json_string(basic->name));
-            start = displacement;
             length = 1;
         }
-        next = start + length * size;
+        next = displacement + size;
     }
     json_array_append_new(lengths, json_integer(length));
     return json_pack("{s:s, s:I, s:I, s:{s:s, s:o, s:o, s:o}}", "type", "resized", "lb",
