@@ -280,33 +280,25 @@ int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile)
     return from->buftype->value ? find_buftype(from, tile) : 0;
 }
 
-/* Counts the etypes that fill a tile of the slice. Returns 0, or the code of an error. */
-static int count_etypes(const struct vs_source *source, const struct vs_place *place,
-                        const struct vs_slice_tile *tile, int64_t *count)
+/* Fails if an array of `product` elements is not a tile of the slice. */
+static int check_shape(const struct vs_source *source, const struct vs_place *place,
+                       const struct vs_slice_tile *tile, int64_t product)
 {
     const struct vs_order *order = tile->order;
-    int64_t size = tile->facts->etype_size;
+    int64_t size = tile->facts->etype_size, etypes = order ? order->extent / size : tile->etypes;
 
-    *count = order ? order->extent / size : tile->etypes;
     if (order && order->grain % size)
         return vs_build_fail(
             source, place,
             "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
             "of %lld bytes (leave out \"shape\")",
             (long long)order->extent, (long long)size);
-    return 0;
-}
-
-/* Fails if the array does not have as many elements as the tile has etypes. */
-static int check_product(const struct vs_source *source, const struct vs_place *place,
-                         const struct vs_slice_tile *tile, int64_t product, int64_t etypes)
-{
     if (product == etypes)
         return 0;
     return vs_build_fail(source, place,
-                         tile->order ? "the array has %lld elements, a tile of the slice has "
-                                       "%lld with its gaps"
-                                     : "the array has %lld elements, a tile has %lld etypes",
+                         order ? "the array has %lld elements, a tile of the slice has "
+                                 "%lld with its gaps"
+                               : "the array has %lld elements, a tile has %lld etypes",
                          (long long)product, (long long)etypes);
 }
 
@@ -315,7 +307,7 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
                    const struct vs_array **result)
 {
     struct vs_error *error = source->scope->error;
-    int64_t dimensions, product = 1, etypes, *sizes;
+    int64_t dimensions, product = 1, *sizes;
     struct vs_array *array;
 
     if (!json_is_array(value))
@@ -335,8 +327,7 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
         if (__builtin_mul_overflow(product, sizes[i], &product))
             return vs_build_fail(source, place, "the array has more than 2^63-1 elements");
     }
-    if (count_etypes(source, place, tile, &etypes) ||
-        check_product(source, place, tile, product, etypes))
+    if (check_shape(source, place, tile, product))
         return error->code;
     *array = (struct vs_array){.dimensions = dimensions,
                                .sizes = sizes,
