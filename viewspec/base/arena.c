@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "integer.h"
 
 struct vs_arena_block {
     struct vs_arena_block *next;
@@ -32,9 +33,7 @@ void *vs_arena_alloc(struct vs_arena *arena, size_t size)
     }
     size = (size ? size + align - 1 : align) / align * align;
     if (size > arena->left) {
-        size_t room = arena->bytes < MIN_BLOCK   ? MIN_BLOCK
-                      : arena->bytes > MAX_BLOCK ? MAX_BLOCK
-                                                 : arena->bytes;
+        size_t room = (size_t)vs_min(vs_max((int64_t)arena->bytes, MIN_BLOCK), MAX_BLOCK);
         struct vs_arena_block *block;
 
         if (room < size)

@@ -3,15 +3,10 @@
 
 #include <stdlib.h>
 
-static size_t slot_of(const struct vs_memo *memo, const void *key)
-{
-    return (size_t)vs_hash_mix(VS_HASH_START, (uintptr_t)key) & (memo->room - 1);
-}
-
 /* Returns the entry of key, or the empty one for it. There is always an empty one. */
 static struct vs_memo_entry *look_up(const struct vs_memo *memo, const void *key)
 {
-    size_t slot = slot_of(memo, key);
+    size_t slot = (size_t)vs_hash_mix(VS_HASH_START, (uintptr_t)key) & (memo->room - 1);
 
     while (memo->entries[slot].generation == memo->generation + 1 && memo->entries[slot].key != key)
         slot = (slot + 1) & (memo->room - 1);

@@ -25,8 +25,8 @@ static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacemen
 {
     int64_t room = INT64_MAX - displacement - tile->hi;
     int64_t by_displacement = room < 0 ? 0 : room / extent + 1;
-    int64_t by_size = INT64_MAX / tile->size;
-    return by_displacement < by_size ? by_displacement : by_size;
+
+    return vs_min(by_displacement, INT64_MAX / tile->size);
 }
 
 int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
