@@ -292,10 +292,8 @@ static int nest_members(struct vs_spec *outer, const struct vs_overrides *overri
 static int resolve(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
                    struct vs_error *error)
 {
-    static const struct vs_overrides none = {0};
     int result;
 
-    overrides = overrides ? overrides : &none;
     spec->by_file = overrides->by_file;
     if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
         (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||
@@ -308,9 +306,11 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
     return vs_spec_compile(spec, folder, overrides, error);
 }
 
+static const struct vs_overrides no_overrides;
+
 static const struct vs_names *names_of(const struct vs_overrides *overrides)
 {
-    return overrides && overrides->from_options ? &vs_names_options : &vs_names_fields;
+    return overrides->from_options ? &vs_names_options : &vs_names_fields;
 }
 
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
@@ -321,6 +321,7 @@ int vs_spec_parse(const char *text, size_t length, const char *source, const cha
     char *bytes;
     json_error_t json;
 
+    overrides = overrides ? overrides : &no_overrides;
     if (length > VS_SPEC_MAX_BYTES)
         return vs_note(error, -EFBIG, source, "a spec is at most 64 MiB");
     spec = calloc(1, sizeof(*spec));
@@ -355,10 +356,9 @@ int vs_spec_parse_shorthand(const char *text, const char *source, const char *fo
                             const struct vs_overrides *overrides, struct vs_spec **result,
                             struct vs_error *error)
 {
-    static const struct vs_overrides none = {0};
     struct vs_spec *spec;
 
-    overrides = overrides ? overrides : &none;
+    overrides = overrides ? overrides : &no_overrides;
     spec = calloc(1, sizeof(*spec));
     if (spec == NULL)
         return vs_note(error, -ENOMEM, source, "out of memory");
