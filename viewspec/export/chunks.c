@@ -88,7 +88,6 @@ static void choose_chunks(const struct vs_global_facts *facts, int64_t usual,
         choose_records(usual, blocks, chunks);
 }
 
-/* Sets the number of chunks along each dimension. */
 static void count_chunks(struct vs_chunks *chunks)
 {
     chunks->count = 1;

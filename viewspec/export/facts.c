@@ -117,7 +117,6 @@ int64_t vs_global_records(const struct vs_global *global, int64_t file_size)
     return global->facts.records || records == 0 ? records : 1;
 }
 
-/* Adds a dimension to a shape. */
 static void add_dimension(struct vs_global_shape *shape, int64_t size, int64_t block,
                           const char *name)
 {

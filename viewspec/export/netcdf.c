@@ -120,7 +120,6 @@ static bool is_empty(const struct netcdf *netcdf)
     return netcdf->records == 0;
 }
 
-/* Compiles the view of a field's values. */
 static int compile(const struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
 {
     static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
@@ -136,7 +135,6 @@ static int compile(const struct netcdf *netcdf, struct variable *variable, struc
     return vs_global_slice(global, netcdf->rank, box.field, box.raw, &variable->view, error);
 }
 
-/* Adds the dimensions of a field's variable. */
 static int set_dimensions(struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->global);

@@ -236,7 +236,6 @@ static int make_rank(const struct vs_global *global, int64_t rank, int64_t file_
     return failure ? failure : vs_export_text(file, strdup(end), sizeof(end) - 1);
 }
 
-/* Writes the pieces: the ranks' files. */
 static int put_pieces(FILE *out, const struct vs_global *global, int width, struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(global);

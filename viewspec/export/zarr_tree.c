@@ -158,7 +158,6 @@ static int rename_dimension(struct vs_zarr *zarr, int64_t number, struct vs_erro
                : vs_export_fail(error, "two dimensions in the Zarr store are called \"%s\"", text);
 }
 
-/* Adds an array of a field, and its dimensions. */
 static int add_field(struct vs_zarr *zarr, const struct vs_zarr_node *node, struct vs_error *error)
 {
     int64_t number = zarr->count * DIMENSIONS;

@@ -16,7 +16,6 @@ static const struct vs_place at_members = {.key = "members"};
     vs_fail((error), &(spec)->text, &(struct vs_place){.up = &at_members, .key = (name)}, false,   \
             __VA_ARGS__)
 
-/* Reads the pattern of names, if there is one. */
 static int read_pattern(struct vs_spec *spec, struct vs_members *members, json_t *value,
                         struct vs_error *error)
 {

@@ -159,7 +159,6 @@ static int define(struct vs_spec *spec, const struct vs_place *place, const stru
     return 0;
 }
 
-/* Sets the strides of the indices. */
 static void set_strides(struct vs_pattern *pattern)
 {
     int64_t stride = 1;

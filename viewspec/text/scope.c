@@ -91,7 +91,6 @@ static int64_t expr_extreme(struct expr *p, bool smallest)
     return (a < b) == smallest ? a : b;
 }
 
-/* Returns the value of a name. */
 static int64_t expr_look_up(struct expr *p, const char *name)
 {
     struct vs_scope *scope = p->scope;

@@ -95,7 +95,6 @@ static int64_t size_of(const struct vs_node *node)
     return node ? node->size : 0;
 }
 
-/* Returns the end of the tile's data in memory. */
 static int64_t end_in_memory(const struct vs_both *both)
 {
     return both->memory->hi - 1 + both->memory_etype->hi;
