@@ -53,17 +53,14 @@ static int bind_names(struct vs_spec *spec, struct vs_error *error)
     struct vs_scope *scope = &spec->scope;
     size_t count = json_object_size(let);
     struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*bindings));
-    struct vs_place *up, *places;
+    struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof(*up));
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
     const char *name;
 
     scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->values));
     scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->states));
     scope->indexes = json_object();
-    if (bindings == NULL || !scope->values || !scope->states || !scope->indexes)
-        return no_memory(spec, error);
-    up = vs_arena_alloc(&spec->arena, sizeof(*up));
-    places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
-    if (up == NULL || places == NULL)
+    if (spec->arena.failure || !scope->indexes)
         return no_memory(spec, error);
     up->key = "let";
     scope->bindings = bindings;

@@ -171,11 +171,10 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
     int result = settle_rank(spec, 0, &arena, &scope, error);
     for (size_t i = 0; i < spec->view_count && !result; i++) {
         struct vs_source source = source_of(spec, i, &scope);
-        result = check_view_keys(&source, spec->ranks, error);
-        if (!result)
-            result = vs_representation_override(&source, overrides);
-        if (!result)
-            result = vs_representations_load(&source, folder, overrides, &spec->representations);
+        if (check_view_keys(&source, spec->ranks, error) ||
+            vs_representation_override(&source, overrides) ||
+            vs_representations_load(&source, folder, overrides, &spec->representations))
+            result = error->code;
     }
     if (!result && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
         struct vs_source source = source_of(spec, 0, &scope);
