@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "cluster/peers.h"
-#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/sizes.h"
 

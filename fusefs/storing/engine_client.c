@@ -11,7 +11,6 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "cluster/tree.h"
 #include "core/base/complain.h"
 #include "core/base/process.h"
 #include "core/base/thread.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cluster/tree.h"
+#include "cluster/peers.h"
 #include "core/base/complain.h"
 #include "core/base/thread.h"
 #include "core/base/process.h"

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tree.h"
 #include "viewspec/base/line.h"
 
 /*

@@ -13,7 +13,6 @@
 #include "viewspec/base/line.h"
 #include "core/base/clock.h"
 #include "roster.h"
-#include "tree.h"
 
 static int watch(struct mpiio_peers *peers)
 {

@@ -11,7 +11,7 @@
 
 /*
  * The daemons of one mount's nodes. They agree on when to flush, on changes, on unmounting, and on
- * which nodes have failed. They use TCP connections that form a tree (tree.h) with node 0 at the
+ * which nodes have failed. They use TCP connections that form a tree with node 0 at the
  * root, which decides. Decisions go down from node to node. Answers go up, and each node merges the
  * answers of its branch into one. So the number of connections and messages of a node is bounded.
  *
@@ -143,7 +143,7 @@ struct mpiio_peer_status {
 int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_peers **peers);
 
 /*
- * Joins the node above (tree.h) and starts the thread. Call once, on all nodes except node 0, after
+ * Joins the node above and starts the thread. Call once, on all nodes except node 0, after
  * mpiio_net_meet. Retries for up to timeout ms, except after these errors: -EACCES: the token is
  * wrong; -EINVAL: the other node has another number of nodes, or is not above this one, or this is
  * node 0; -EPROTONOSUPPORT: another version; -ECONNREFUSED: no process listens at any of its
@@ -224,5 +224,28 @@ void mpiio_peers_stop(struct mpiio_peers *peers);
 
 /* Stops the thread and frees. No other thread may use the peers. NULL is allowed. */
 void mpiio_peers_free(struct mpiio_peers *peers);
+
+/*
+ * The connections of a mount's nodes: a tree with node 0 at its root, in which each node has up to
+ * fanout nodes below it, numbered level by level. All functions are local and thread-safe; node <
+ * nodes.
+ */
+#define MPIIO_TREE_FANOUT 16 /* the default */
+
+/* Returns the node above a node that is not 0. */
+static inline int mpiio_tree_above(int node, int fanout)
+{
+    return (node - 1) / fanout;
+}
+
+/* Returns the number of nodes directly below a node: fanout * node + 1 and those that follow. */
+static inline int mpiio_tree_below(int node, int nodes, int fanout)
+{
+    int64_t left = nodes - 1 - (int64_t)fanout * node;
+
+    if (left <= 0)
+        return 0;
+    return left < fanout ? (int)left : fanout;
+}
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "core/base/thread.h"
-#include "tree.h"
 #include "viewspec/base/line.h"
 
 /* ms, maximum: between heartbeats, and for other nodes to notice a failure that this node has

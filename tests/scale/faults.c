@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cluster/tree.h"
+#include "cluster/peers.h"
 #include "core/base/clock.h"
 #include "daemons.h"
 #include "engines.h"

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/tree.h"
+#include "cluster/peers.h"
 #include "daemons.h"
 #include "engines.h"
 #include "faults.h"

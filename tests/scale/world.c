@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "cluster/roster.h"
-#include "cluster/tree.h"
 #include "core/base/clock.h"
 
 struct world world;

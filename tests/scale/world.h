@@ -9,7 +9,7 @@
 #include "cluster/roster.h"
 
 /*
- * A virtual clock, and a network of nodes that are connected as tree.h describes. It takes the
+ * A virtual clock, and a network of nodes that are connected as peers.h describes. It takes the
  * place of cluster/connection.h and of the clocks in a daemon. It belongs to one thread.
  *
  * Time, in us, passes as messages take it. A message costs processor time of its sender and then of

@@ -11,7 +11,6 @@
 #include "core/base/clock.h"
 #include "cluster/connection.h"
 #include "cluster/peers.h"
-#include "cluster/tree.h"
 
 #define NODES_MAX  8
 #define EPOCHS_MAX 4096
