@@ -1,26 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "connection.h"
+#include "peer_frame.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-int mpiio_connection_open(struct mpiio_connection *link, int fd)
-{
-    const int on = 1;
-    int flags = fcntl(fd, F_GETFL);
+#include "core/base/clock.h"
 
+void mpiio_connection_open(struct mpiio_connection *link, int fd)
+{
     link->fd = fd;
     link->error = 0;
     link->reset = false;
     atomic_store(&link->heard, mpiio_clock());
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0)
-        return -errno;
-    return 0;
 }
 
 void mpiio_connection_close(struct mpiio_connection *link)

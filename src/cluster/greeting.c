@@ -114,19 +114,18 @@ static void answer(struct mpiio_peers *peers, struct mpiio_arrival *arrival)
     struct mpiio_welcome welcome = {.status = check_arrival(peers, &arrival->join),
                                     .time = (uint32_t)peers->timeout};
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
-    int error = peer != NULL ? mpiio_connection_open(&peer->link, arrival->fd) : -ENOMEM;
+    int error = peer != NULL ? mpiio_roster_watch(peers, arrival->fd, peer) : -ENOMEM;
 
     memcpy(welcome.host, peers->host, sizeof(welcome.host));
     if (welcome.status != 0)
         mpiio_roster_log_refusal(peers, welcome.status);
-    if (error == 0)
-        error = mpiio_roster_watch(peers, arrival->fd, peer);
     if (error == 0)
         error =
             mpiio_handshake_answer(arrival->fd, &arrival->handshake, peers->net->token, &welcome);
     if (error == 0)
         error = welcome.status;
     if (error == 0) {
+        mpiio_connection_open(&peer->link, arrival->fd);
         adopt(peers, peer, &arrival->join);
     } else {
         close(arrival->fd);
@@ -158,27 +157,22 @@ static int join(struct mpiio_peers *peers, int64_t end)
 {
     int above = mpiio_tree_above(peers->node, peers->fanout);
     struct mpiio_peer *peer = calloc(1, sizeof(*peer));
-    struct mpiio_welcome welcome;
-    int error, fd;
+    struct mpiio_welcome welcome = {0};
+    int fd = peer == NULL ? -ENOMEM
+                          : mpiio_net_connect(peers->net, above, MPIIO_PURPOSE_TREE, peers->host,
+                                              end, &welcome);
+    int error = fd < 0 ? fd : mpiio_roster_watch(peers, fd, peer);
 
-    if (peer == NULL)
-        return -ENOMEM;
-    fd = mpiio_net_connect(peers->net, above, MPIIO_PURPOSE_TREE, peers->host, end, &welcome);
-    if (fd < 0) {
-        free(peer);
-        return fd;
-    }
-    error = mpiio_connection_open(&peer->link, fd);
-    if (error == 0)
-        error = mpiio_roster_watch(peers, fd, peer);
     if (error == 0 && welcome.time == 0)
         error = -EPROTO;
     if (error != 0) {
-        mpiio_connection_close(&peer->link);
+        if (fd >= 0)
+            close(fd);
         free(peer);
         return error;
     }
-    peers->timeout = welcome.time;
+    mpiio_connection_open(&peer->link, fd);
+    mpiio_roster_set_timeout(peers, welcome.time);
     mpiio_roster_adopt(peers, peer, above, welcome.host);
     return 0;
 }

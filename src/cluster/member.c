@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "peer_frame.h"
 #include "viewspec/base/line.h"
 
 /* Branches of the tree. */

@@ -10,8 +10,6 @@
 #include <unistd.h>
 
 #include "core/base/thread.h"
-#include "viewspec/base/line.h"
-#include "core/base/clock.h"
 #include "roster.h"
 
 static int watch(struct mpiio_peers *peers)
@@ -81,10 +79,7 @@ int mpiio_peers_join(struct mpiio_peers *peers, int timeout)
     if (peers->node == 0 || peers->started)
         return -EINVAL;
     error = mpiio_greet_join(peers, timeout);
-    if (error != 0)
-        return error;
-    mpiio_roster_set_timeout(peers, peers->timeout);
-    return start_peers(peers);
+    return error != 0 ? error : start_peers(peers);
 }
 
 int mpiio_peers_wait(struct mpiio_peers *peers, int timeout)

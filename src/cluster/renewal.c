@@ -3,8 +3,6 @@
 
 #include <errno.h>
 
-#include "core/base/clock.h"
-
 /* The peer whose promise ends first, when it ends, and when the next one ends. */
 struct least {
     const struct mpiio_peer *peer; /* NULL: there is none */

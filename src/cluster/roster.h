@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <sys/queue.h>
 
-#include "connection.h"
-#include "peers.h"
+#include "core/base/clock.h"
+#include "peer_frame.h"
 #include "stall.h"
 
 /* The state of a node: its peers and their connections, and the answers that it waits for. All

@@ -177,7 +177,7 @@ void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
     if (peer == peers->above) {
         error = mpiio_hearing_above(peers, &peer->link.in, peer->link.error != 0);
     } else {
-        while ((error = mpiio_connection_next(&peer->link, &frame)) == 1) {
+        while ((error = mpiio_queue_next(&peer->link.in, &frame)) == 1) {
             error = mpiio_hearing_below(peers, peer, &frame);
             if (error != 0)
                 break;

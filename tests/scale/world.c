@@ -163,10 +163,9 @@ void mpiio_connection_close(struct mpiio_connection *link)
 
 /* These must not be called: nodes are connected already, and messages are delivered directly. */
 
-int mpiio_connection_open(struct mpiio_connection *link, int fd)
+void mpiio_connection_open(struct mpiio_connection *link, int fd)
 {
     (void)link, (void)fd;
-    return -ENOTSUP;
 }
 
 void mpiio_connection_flush(struct mpiio_connection *link)

@@ -5,12 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cluster/connection.h"
 #include "cluster/roster.h"
 
 /*
  * A virtual clock, and a network of nodes that are connected as peers.h describes. It takes the
- * place of cluster/connection.h and of the clocks in a daemon. It belongs to one thread.
+ * place of cluster/connection.c and of the clocks in a daemon. It belongs to one thread.
  *
  * Time, in us, passes as messages take it. A message costs processor time of its sender and then of
  * its receiver. In between it takes the network's latency, and its length divided by the bandwidth.

@@ -9,8 +9,7 @@
 
 #include "net_fixture.h"
 #include "core/base/clock.h"
-#include "cluster/connection.h"
-#include "cluster/peers.h"
+#include "cluster/peer_frame.h"
 
 #define NODES_MAX  8
 #define EPOCHS_MAX 4096
