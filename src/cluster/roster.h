@@ -256,18 +256,6 @@ void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
 bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
                          enum mpiio_awaited what, int status, uint32_t node);
 
-/* Handling of frames that arrive. Called by the thread only. */
-
-/* Handles a frame from a node below, or from this node itself. Returns 0 or -EPROTO. */
-int mpiio_hearing_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                        const struct mpiio_peer_frame *frame);
-
-/*
- * Handles all frames in queue, from the node above. lost: no frame will follow. A frame that begins
- * new work is skipped if a later one in the queue ends that work. Returns 0 or -EPROTO.
- */
-int mpiio_hearing_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost);
-
 /* Joining: each node reports once all nodes below it have joined. Called by the thread only. */
 
 /* If no node is missing here, reports that to the node above, or at node 0 begins the work of
@@ -442,10 +430,5 @@ void mpiio_unmounting_on_goodbye(struct mpiio_peers *peers, struct mpiio_peer *p
 void mpiio_unmounting_begin(struct mpiio_peers *peers, bool force);
 void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_unmounting_end(struct mpiio_peers *peers);
-
-/* The thread that serves the connections of a node (peers.h). */
-
-/* Runs the thread's loop. For pthread_create. */
-void *mpiio_peers_run(void *peers);
 
 #endif
