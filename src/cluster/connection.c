@@ -7,6 +7,8 @@
 
 #include "core/base/clock.h"
 
+/* Connections to peers, over sockets that net has made. */
+
 void mpiio_connection_open(struct mpiio_connection *link, int fd)
 {
     link->fd = fd;

@@ -58,6 +58,19 @@ static void await_fencing(struct mpiio_peers *peers, const struct mpiio_peer *pe
         peers->rounds.go_after = mpiio_clock() + wait;
 }
 
+/* Sets the state to DEGRADING, and records the failed node and why it was declared failed. */
+static void set_degraded(struct mpiio_peers *peers, int node, const char *host, const char *why)
+{
+    struct mpiio_peers_status *status = &peers->status;
+
+    pthread_mutex_lock(&peers->lock);
+    status->dead = node;
+    snprintf(status->dead_host, sizeof(status->dead_host), "%s", host);
+    snprintf(status->why, sizeof(status->why), "%s", why);
+    pthread_mutex_unlock(&peers->lock);
+    mpiio_roster_set_state(peers, MPIIO_PEERS_DEGRADING);
+}
+
 void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host, const char *why)
 {
     struct mpiio_rounds *self = &peers->rounds;
@@ -66,7 +79,7 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
 
     if (peers->status.state != MPIIO_PEERS_TOGETHER)
         return;
-    mpiio_roster_set_degraded(peers, node, host, why);
+    set_degraded(peers, node, host, why);
     /* Also to the failed node: it may be alive, and must be fenced first of all. */
     mpiio_branch_broadcast(peers, &frame);
     mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
@@ -83,7 +96,7 @@ void mpiio_degrading_go(struct mpiio_peers *peers)
 
 /* Reports to the node above that all nodes below are fenced, or lets them go on alone, once it
    is time. */
-static void try_to_go(struct mpiio_peers *peers, int64_t now)
+void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now)
 {
     struct mpiio_rounds *self = &peers->rounds;
     bool fenced = self->fenced.missing == 0;
@@ -106,7 +119,7 @@ static void try_to_go(struct mpiio_peers *peers, int64_t now)
 void mpiio_degrading_on_fenced(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0);
-    try_to_go(peers, mpiio_clock());
+    mpiio_degrading_tick(peers, mpiio_clock());
 }
 
 /* Handles the loss of a node below while degrading. The nodes below that one get time to notice. */
@@ -115,7 +128,7 @@ static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
     mpiio_roster_close(peers, peer);
     if (mpiio_branch_answer(&peers->rounds.fenced, peer, MPIIO_AWAIT_FENCED, 0, 0))
         await_fencing(peers, peer);
-    try_to_go(peers, mpiio_clock());
+    mpiio_degrading_tick(peers, mpiio_clock());
 }
 
 /* Fences this node. Call it before its only connection is closed, because the other side
@@ -200,11 +213,6 @@ void mpiio_degrading_on_lost(struct mpiio_peers *peers, const struct mpiio_peer_
         mpiio_degrading_begin(peers, (int)frame->node, frame->host, why);
     else
         mpiio_branch_pass_on(peers, &lost);
-}
-
-void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now)
-{
-    try_to_go(peers, now);
 }
 
 int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before)

@@ -53,11 +53,6 @@ void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync)
     }
 }
 
-void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    mpiio_branch_broadcast(peers, frame);
-}
-
 void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame)
 {
@@ -77,10 +72,10 @@ void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
                                                                .node = epoch->failed_node});
         return;
     }
-    mpiio_epochs_finish(peers, &(struct mpiio_peer_frame){.type = MPIIO_FINISHED,
-                                                          .number = epoch->number,
-                                                          .flag = self->epoch_sync,
-                                                          .status = epoch->status});
+    mpiio_branch_broadcast(peers, &(struct mpiio_peer_frame){.type = MPIIO_FINISHED,
+                                                             .number = epoch->number,
+                                                             .flag = self->epoch_sync,
+                                                             .status = epoch->status});
     begin_wanted(peers);
 }
 

@@ -54,7 +54,8 @@ int mpiio_joining_ready(struct mpiio_peers *peers)
             return -EPROTO;
     /* This node changes its state first, because the others may send frames as soon as they get
        READY. */
-    mpiio_roster_set_together(peers);
+    mpiio_roster_set_state(peers, MPIIO_PEERS_TOGETHER);
+    mpiio_roster_log(peers, MPIIO_LOG_INFO, "all %d nodes are connected", peers->nodes);
     peers->beat = 0;
     for (int i = 1; i < peers->peers; i++)
         if (mpiio_branch_lives(peers, peers->peer[i]))

@@ -79,7 +79,7 @@ void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host,
     if (member->degraded)
         return;
     member->degraded = true;
-    mpiio_renewal_revoke(peers);
+    peers->events.on_lease(peers->data, 0);
     peers->events.on_degraded(peers->data, node, host, why);
     mpiio_roster_log(peers, MPIIO_LOG_ERROR, "degraded: node %d (%s): %s", node, host, why);
     member->change = 0;

@@ -141,8 +141,7 @@ ssize_t mpiio_peer_frame_decode(const uint8_t *bytes, size_t size, struct mpiio_
 
 /* Queues. */
 
-/* Makes room for size more bytes after the end. */
-static int reserve(struct mpiio_queue *queue, size_t size)
+int mpiio_queue_reserve(struct mpiio_queue *queue, size_t size)
 {
     size_t held = mpiio_queue_size(queue);
     size_t capacity = queue->capacity != 0 ? queue->capacity : 256;
@@ -171,7 +170,7 @@ static int reserve(struct mpiio_queue *queue, size_t size)
 
 int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size)
 {
-    int error = reserve(queue, size);
+    int error = mpiio_queue_reserve(queue, size);
 
     if (error == 0 && size != 0) {
         memcpy(queue->bytes + queue->end, bytes, size);

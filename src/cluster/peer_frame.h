@@ -104,8 +104,11 @@ struct mpiio_queue {
 
 #define MPIIO_QUEUE_MAX ((size_t)1 << 20)
 
-/* Appends bytes. Returns 0, -ENOBUFS if the queue would exceed MPIIO_QUEUE_MAX, or -ENOMEM.
-   After an error nothing is appended. */
+/* Makes room for size more bytes. Returns 0, -ENOBUFS if the queue would exceed MPIIO_QUEUE_MAX, or
+   -ENOMEM. */
+int mpiio_queue_reserve(struct mpiio_queue *queue, size_t size);
+
+/* Appends bytes. Errors as mpiio_queue_reserve; then nothing is appended. */
 int mpiio_queue_put(struct mpiio_queue *queue, const void *bytes, size_t size);
 
 /* Appends a frame. Errors as mpiio_queue_put. */

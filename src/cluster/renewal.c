@@ -111,11 +111,6 @@ void mpiio_renewal_update(struct mpiio_peers *peers)
         peers->events.on_lease(peers->data, least - peers->timeout / 4);
 }
 
-void mpiio_renewal_revoke(struct mpiio_peers *peers)
-{
-    peers->events.on_lease(peers->data, 0);
-}
-
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame)
 {

@@ -76,27 +76,6 @@ void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state st
     pthread_mutex_unlock(&peers->lock);
 }
 
-void mpiio_roster_set_together(struct mpiio_peers *peers)
-{
-    mpiio_roster_set_state(peers, MPIIO_PEERS_TOGETHER);
-    mpiio_roster_log(peers, MPIIO_LOG_INFO, "all %d nodes are connected", peers->nodes);
-}
-
-void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *host,
-                               const char *why)
-{
-    struct mpiio_peers_status *status = &peers->status;
-
-    if (status->state != MPIIO_PEERS_TOGETHER)
-        return;
-    pthread_mutex_lock(&peers->lock);
-    status->dead = node;
-    snprintf(status->dead_host, sizeof(status->dead_host), "%s", host);
-    snprintf(status->why, sizeof(status->why), "%s", why);
-    pthread_mutex_unlock(&peers->lock);
-    mpiio_roster_set_state(peers, MPIIO_PEERS_DEGRADING);
-}
-
 int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner)
 {
     /* Edge-triggered: all available bytes are always read, and queued bytes sent, until EAGAIN. */
@@ -183,15 +162,6 @@ static void set_host(struct mpiio_peers *peers, const char *host)
     vs_line_copy(peers->host, sizeof(peers->host), host, strlen(host));
 }
 
-/* Reserves memory in advance, because other nodes would wait forever for a frame that cannot be
-   sent. */
-static int reserve(struct mpiio_queue *queue, size_t size)
-{
-    queue->bytes = malloc(size);
-    queue->capacity = queue->bytes != NULL ? size : 0;
-    return queue->bytes != NULL ? 0 : -ENOMEM;
-}
-
 static bool are_wrong(const struct mpiio_peers_options *options)
 {
     return options->nodes < 1 || options->nodes > MPIIO_PEERS_NODES || options->node < 0 ||
@@ -204,8 +174,11 @@ static int allocate(struct mpiio_peers *peers)
 
     peers->peer = calloc((size_t)peers->peers, sizeof(struct mpiio_peer *));
     self = calloc(1, sizeof(*self));
-    if (peers->peer == NULL || self == NULL || reserve(&peers->outbox, OUTBOX) != 0 ||
-        reserve(&peers->sending, OUTBOX) != 0 || reserve(&peers->inbox, INBOX) != 0) {
+    /* The memory is reserved in advance, because other nodes would wait forever for a frame that
+       cannot be sent. */
+    if (peers->peer == NULL || self == NULL || mpiio_queue_reserve(&peers->outbox, OUTBOX) != 0 ||
+        mpiio_queue_reserve(&peers->sending, OUTBOX) != 0 ||
+        mpiio_queue_reserve(&peers->inbox, INBOX) != 0) {
         free(self);
         return -ENOMEM;
     }

@@ -199,14 +199,6 @@ void mpiio_roster_wake(struct mpiio_peers *peers);
 
 void mpiio_roster_set_state(struct mpiio_peers *peers, enum mpiio_peers_state state);
 
-/* Sets the state to TOGETHER: all nodes have joined. */
-void mpiio_roster_set_together(struct mpiio_peers *peers);
-
-/* The first time, sets the state to DEGRADING, and records the failed node and why it was
-   declared failed. */
-void mpiio_roster_set_degraded(struct mpiio_peers *peers, int node, const char *host,
-                               const char *why);
-
 /* Adds a descriptor to the poll set. Its events carry owner. Returns 0 or a negative errno. */
 int mpiio_roster_watch(struct mpiio_peers *peers, int fd, void *owner);
 
@@ -329,9 +321,8 @@ void mpiio_renewal_beat_above(struct mpiio_peers *peers);
 int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
                           const struct mpiio_peer_frame *frame);
 
-/* Renews this node's lease for as long as its peers promise, or revokes it. */
+/* Renews this node's lease for as long as its peers promise. */
 void mpiio_renewal_update(struct mpiio_peers *peers);
-void mpiio_renewal_revoke(struct mpiio_peers *peers);
 
 /* Turns of the loop: turn.c. Called by the thread only. */
 
@@ -362,9 +353,8 @@ void mpiio_epochs_on_done(struct mpiio_peers *peers, struct mpiio_peer *peer,
 int mpiio_epochs_on_progress(struct mpiio_peers *peers, struct mpiio_peer *peer,
                              const struct mpiio_peer_frame *frame); /* 0 or -EPROTO */
 
-/* Handle frames from above: EPOCH and FINISHED. */
+/* Handles a frame from above: EPOCH. */
 void mpiio_epochs_begin(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
-void mpiio_epochs_finish(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /* With each heartbeat: records the progress of this node's engine, and sends the progress of the
    branch to the node above. */

@@ -101,7 +101,7 @@ static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
         mpiio_epochs_begin(peers, frame);
         break;
     case MPIIO_FINISHED:
-        mpiio_epochs_finish(peers, frame);
+        mpiio_branch_broadcast(peers, frame);
         break;
     case MPIIO_PREPARE:
         mpiio_changes_prepare(peers, frame);
@@ -437,7 +437,7 @@ void mpiio_turn_end(struct mpiio_peers *peers)
     /* Revoke the lease first: others conclude from the end of a connection that this daemon is
        fenced (has_ended in degrading.c). */
     if (peers->leaving == MPIIO_PEERS_STOPPED)
-        mpiio_renewal_revoke(peers);
+        peers->events.on_lease(peers->data, 0);
     if (peers->above != NULL)
         mpiio_roster_close(peers, peers->above);
     for (int i = 1; i < peers->peers; i++)
