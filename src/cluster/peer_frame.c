@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/line.h"
 #include "net/wire.h"
 
 /*
@@ -46,17 +45,6 @@ static void code_number(struct mpiio_wire *wire, uint32_t *number)
     mpiio_wire_expect(wire, *number <= INT32_MAX);
 }
 
-static void code_host(struct mpiio_wire *wire, char host[MPIIO_HOST_MAX + 1])
-{
-    const char *text = host;
-
-    mpiio_wire_text(wire, &text, MPIIO_HOST_MAX + 1);
-    if (wire->to != NULL)
-        return;
-    strcpy(host, text);
-    mpiio_wire_expect(wire, host[0] != '\0' && !vs_line_clean(host));
-}
-
 static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, char field)
 {
     switch (field) {
@@ -82,7 +70,7 @@ static void code_field(struct mpiio_wire *wire, struct mpiio_peer_frame *frame, 
         mpiio_wire_u64(wire, &frame->count);
         break;
     case 'h':
-        code_host(wire, frame->host);
+        mpiio_wire_line(wire, frame->host, sizeof(frame->host));
         break;
     default: /* 'x' */
         mpiio_wire_string(wire, &frame->text, &frame->text_size);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/line.h"
 #include "net/wire.h"
 
 /* The maximum number of pairs of nodes that one line names. */
@@ -47,14 +46,8 @@ static void code_nodes(struct mpiio_wire *wire, uint32_t *count, uint32_t *nodes
 
 static void code_node(struct mpiio_wire *wire, struct mpiio_stall_node *node)
 {
-    const char *host = node->host;
-
     mpiio_wire_u32(wire, &node->node);
-    mpiio_wire_text(wire, &host, sizeof(node->host));
-    if (wire->to == NULL) {
-        strcpy(node->host, host);
-        mpiio_wire_expect(wire, host[0] != '\0' && !vs_line_clean(node->host));
-    }
+    mpiio_wire_line(wire, node->host, sizeof(node->host));
     mpiio_wire_u64(wire, &node->progress.step);
     code_nodes(wire, &node->progress.from_count, node->progress.from);
     code_nodes(wire, &node->progress.to_count, node->progress.to);

@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "viewspec/base/line.h"
+
 /* Advances by size bytes. Fails if the message has fewer. */
 static bool advance(struct mpiio_wire *wire, size_t size)
 {
@@ -87,4 +89,15 @@ void mpiio_wire_text(struct mpiio_wire *wire, const char **text, size_t most)
         wire->failed = true;
         *text = "";
     }
+}
+
+void mpiio_wire_line(struct mpiio_wire *wire, char *line, size_t most)
+{
+    const char *text = line;
+
+    mpiio_wire_text(wire, &text, most);
+    if (wire->to != NULL)
+        return;
+    strcpy(line, text);
+    mpiio_wire_expect(wire, line[0] != '\0' && !vs_line_clean(line));
 }
