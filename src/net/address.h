@@ -2,6 +2,7 @@
 #ifndef MPIIO_ADDRESS_H
 #define MPIIO_ADDRESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define MPIIO_LOCAL_ADDRESS_MAX 28
@@ -47,5 +48,17 @@ int mpiio_address_dial(const struct mpiio_local_address *local, const char **add
 /* Waits up to timeout ms for events of poll(2) on fd. Returns 0, -ETIMEDOUT or another negative
    errno. */
 int mpiio_address_wait(int fd, short events, int64_t timeout);
+
+/*
+ * Sends or receives exactly size bytes over a connected non-blocking socket. Waits up to timeout ms
+ * each time that the socket is not ready. Returns 0; -ENOTCONN if the peer has closed the
+ * connection; -ETIMEDOUT; or another negative errno. Fails at once on a socket that another thread
+ * has shut down. Thread-safe for different sockets.
+ */
+int mpiio_talk_send(int fd, const void *bytes, size_t size, int64_t timeout);
+int mpiio_talk_receive(int fd, void *bytes, size_t size, int64_t timeout);
+
+/* Sets TCP_NODELAY, so that the kernel sends short messages at once. Ignores errors. */
+void mpiio_talk_prepare(int fd);
 
 #endif

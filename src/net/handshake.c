@@ -3,7 +3,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <sodium.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 #include "address.h"
 #include "core/base/clock.h"
-#include "talk.h"
 #include "viewspec/base/line.h"
 #include "wire.h"
 
@@ -146,21 +144,13 @@ int mpiio_handshake_answer(int fd, struct mpiio_handshake *handshake,
     return mpiio_talk_send(fd, handshake->said + WELCOME_AT, MPIIO_WELCOME_BYTES, 0);
 }
 
-/* Returns the ms until end, at least 0. */
-static int time_to(int64_t end)
-{
-    int64_t left = end - mpiio_clock();
-
-    return left <= 0 ? 0 : left < INT_MAX ? (int)left : INT_MAX;
-}
-
 /* Receives a whole message before end. It may arrive in parts. */
 static int receive_message(int fd, void *message, int size, int64_t end)
 {
     int error;
 
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &size, sizeof(size));
-    error = mpiio_address_wait(fd, POLLIN, time_to(end));
+    error = mpiio_address_wait(fd, POLLIN, end - mpiio_clock());
     return error != 0 ? error : mpiio_talk_receive(fd, message, (size_t)size, 0);
 }
 
@@ -174,7 +164,7 @@ static int send_join(int fd, struct mpiio_handshake *handshake,
     write_head(&wire);
     code_join(&wire, &copy);
     write_proof(handshake, WELCOME_AT, token);
-    return mpiio_talk_send(fd, handshake->said + JOIN_AT, MPIIO_JOIN_BYTES, time_to(end));
+    return mpiio_talk_send(fd, handshake->said + JOIN_AT, MPIIO_JOIN_BYTES, end - mpiio_clock());
 }
 
 int mpiio_handshake_join(int fd, const uint8_t token[MPIIO_TOKEN_BYTES],

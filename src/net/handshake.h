@@ -60,7 +60,7 @@ struct mpiio_handshake {
  * All functions take a non-blocking socket, which stays the caller's, and are thread-safe for
  * different sockets. They return 0 or a negative errno: -EPROTO if the other side is not a daemon,
  * -EPROTONOSUPPORT if it has another version, -EACCES if it does not know the token, or an error of
- * talk.h.
+ * mpiio_talk_send.
  */
 
 /* Sends HELLO, which asks the other side to prove itself. Does not wait. */

@@ -11,7 +11,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "talk.h"
 
 /* ms between attempts to accept connections after a lack of room, descriptors or memory, and
    between checks of the strangers' age. */

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "talk.h"
 
 /* ms, maximum: for one connection attempt, and for the handshake that follows. */
 #define DIAL_TIME  1000

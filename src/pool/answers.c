@@ -2,7 +2,7 @@
 #include "answers.h"
 
 #include "frame.h"
-#include "net/talk.h"
+#include "net/address.h"
 
 /* The buffers of an answering thread. */
 struct desk {

@@ -12,7 +12,6 @@
 #include "core/cache/slots.h"
 #include "frame.h"
 #include "net/connections.h"
-#include "net/talk.h"
 #include "plan.h"
 
 /* The number of blocks that one home, and all homes together, read ahead of a stream. */

@@ -9,7 +9,6 @@
 
 #include "core/base/clock.h"
 #include "net/connections.h"
-#include "net/talk.h"
 
 /* Tests how nodes find and authenticate each other, and reuse connections. */
 

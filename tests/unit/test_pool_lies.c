@@ -5,7 +5,6 @@
 #include <sys/socket.h>
 
 #include "core/base/clock.h"
-#include "net/talk.h"
 #include "pool/frame.h"
 
 /* Tests strangers and nodes that send wrong requests to a home, and homes that send wrong
