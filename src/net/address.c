@@ -64,35 +64,47 @@ static int try_listen(struct sockaddr_storage *address, socklen_t size,
     return fd;
 }
 
-/* Returns true for an address that other machines can use. Link-local addresses are not valid on
-   other machines. */
-static bool useful(const struct ifaddrs *entry, int family, bool loopback)
+/* The size of a text "IP:PORT" or "[IP6]:PORT". */
+#define ADDRESS_TEXT (INET6_ADDRSTRLEN + 16)
+
+/* Returns the bytes of an address of either family. */
+static const void *bytes_of(const struct sockaddr *address)
 {
-    if (entry->ifa_addr == NULL || entry->ifa_addr->sa_family != family ||
-        (entry->ifa_flags & IFF_UP) == 0 || ((entry->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
-        return false;
-    return family != AF_INET6 ||
-           !IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr);
+    const void *any = address;
+
+    return address->sa_family == AF_INET6
+               ? (const void *)&((const struct sockaddr_in6 *)any)->sin6_addr
+               : (const void *)&((const struct sockaddr_in *)any)->sin_addr;
+}
+
+static void print_address(const struct sockaddr *address, int port, char text[ADDRESS_TEXT])
+{
+    char host[INET6_ADDRSTRLEN];
+
+    inet_ntop(address->sa_family, bytes_of(address), host, sizeof(host));
+    snprintf(text, ADDRESS_TEXT, address->sa_family == AF_INET6 ? "[%s]:%d" : "%s:%d", host, port);
+}
+
+/* Returns true for an address of a family that other machines can use. Link-local addresses are not
+   valid on other machines. */
+static bool is_usable(const struct ifaddrs *entry, int family)
+{
+    return entry->ifa_addr != NULL && entry->ifa_addr->sa_family == family &&
+           (entry->ifa_flags & IFF_UP) != 0 &&
+           (family != AF_INET6 || !IN6_IS_ADDR_LINKLOCAL(bytes_of(entry->ifa_addr)));
 }
 
 /* Writes all addresses of a family. Returns their number. */
 static int print_family(FILE *out, const struct ifaddrs *all, int family, bool loopback, int port)
 {
-    char text[INET6_ADDRSTRLEN];
+    char text[ADDRESS_TEXT];
     int count = 0;
 
     for (const struct ifaddrs *entry = all; entry != NULL; entry = entry->ifa_next) {
-        if (!useful(entry, family, loopback))
+        if (!is_usable(entry, family) || ((entry->ifa_flags & IFF_LOOPBACK) != 0) != loopback)
             continue;
-        if (family == AF_INET) {
-            inet_ntop(family, &((const struct sockaddr_in *)entry->ifa_addr)->sin_addr, text,
-                      sizeof(text));
-            fprintf(out, "%s:%d ", text, port);
-        } else {
-            inet_ntop(family, &((const struct sockaddr_in6 *)entry->ifa_addr)->sin6_addr, text,
-                      sizeof(text));
-            fprintf(out, "[%s]:%d ", text, port);
-        }
+        print_address(entry->ifa_addr, port, text);
+        fprintf(out, "%s ", text);
         count++;
     }
     return count;
@@ -127,29 +139,21 @@ static int print_addresses(bool both, int port, char **addresses)
     return 0;
 }
 
-static int print_address(struct sockaddr_storage *address, char **text)
-{
-    char host[INET6_ADDRSTRLEN];
-    bool six = address->ss_family == AF_INET6;
-    const void *bytes = six ? (const void *)&((const struct sockaddr_in6 *)address)->sin6_addr
-                            : (const void *)&((const struct sockaddr_in *)address)->sin_addr;
-
-    inet_ntop(address->ss_family, bytes, host, sizeof(host));
-    if (asprintf(text, six ? "[%s]:%d" : "%s:%d", host, ntohs(*port_of(address))) >= 0)
-        return 0;
-    *text = NULL;
-    return -ENOMEM;
-}
-
 static int listen_at(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
                      char **addresses, int *error)
 {
     struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
+    char text[ADDRESS_TEXT];
     int fd;
 
     memcpy(&bound, local->address, local->size);
     fd = try_listen(&bound, local->size, ports);
-    *error = fd < 0 ? fd : print_address(&bound, addresses);
+    *error = fd;
+    if (fd < 0)
+        return fd;
+    print_address((const struct sockaddr *)&bound, ntohs(*port_of(&bound)), text);
+    *addresses = strdup(text);
+    *error = *addresses != NULL ? 0 : -ENOMEM;
     return fd;
 }
 
@@ -253,7 +257,7 @@ static int bind_to(const struct mpiio_local_address *local, int fd)
 
 int mpiio_address_dial(const struct mpiio_local_address *local, const char **addresses, int timeout)
 {
-    char text[INET6_ADDRSTRLEN + 16];
+    char text[ADDRESS_TEXT];
     struct sockaddr_storage address;
     socklen_t size;
     size_t length;
@@ -340,23 +344,11 @@ static bool begins_alike(const unsigned char *a, const unsigned char *b, int bit
            (rest == 0 || (a[bits / 8] ^ b[bits / 8]) >> (8 - rest) == 0);
 }
 
-static bool fits(const struct wanted *wanted, const struct ifaddrs *entry, int family)
+static bool fits(const struct wanted *wanted, const struct ifaddrs *entry)
 {
-    const struct sockaddr *address = entry->ifa_addr;
-    const struct in6_addr *six;
-
-    if (address == NULL || address->sa_family != family || (entry->ifa_flags & IFF_UP) == 0)
-        return false;
-    six = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-    if (family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(six))
-        return false;
     if (wanted->interface != NULL)
         return strcmp(entry->ifa_name, wanted->interface) == 0;
-    if (family == AF_INET)
-        return begins_alike(
-            (const unsigned char *)&((const struct sockaddr_in *)(const void *)address)->sin_addr,
-            wanted->bytes, wanted->bits);
-    return begins_alike(six->s6_addr, wanted->bytes, wanted->bits);
+    return begins_alike(bytes_of(entry->ifa_addr), wanted->bytes, wanted->bits);
 }
 
 static int find_address(const struct wanted *wanted, const struct ifaddrs *all, int family,
@@ -367,7 +359,7 @@ static int find_address(const struct wanted *wanted, const struct ifaddrs *all, 
     if (wanted->family != AF_UNSPEC && wanted->family != family)
         return -EADDRNOTAVAIL;
     for (; all != NULL; all = all->ifa_next) {
-        if (!fits(wanted, all, family))
+        if (!is_usable(all, family) || !fits(wanted, all))
             continue;
         memcpy(local->address, all->ifa_addr, size);
         local->size = size;
