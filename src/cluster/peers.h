@@ -152,7 +152,7 @@ int mpiio_peers_open(const struct mpiio_peers_options *options, struct mpiio_pee
 int mpiio_peers_join(struct mpiio_peers *peers, int timeout);
 
 /*
- * The join and refused callbacks of a listener (net/listener.h), with the peers as tree.
+ * The join and refused callbacks of a listener (net/net.h), with the peers as tree.
  * mpiio_peers_arrive takes ownership of fd; the peers' thread answers. A connection that arrives
  * before this node has joined waits. mpiio_peers_refused logs. Thread-safe.
  */

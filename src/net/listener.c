@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "listener.h"
+#include "net.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -29,7 +28,7 @@ struct mpiio_session {
     bool known; /* it has proved itself; guarded by the listener's lock */
     bool busy;  /* it is being served; guarded by the listener's lock */
     bool ended; /* it was shut down, and is not counted; guarded by the listener's lock */
-    struct mpiio_handshake *handshake; /* owned; NULL: the handshake is complete */
+    struct mpiio_handshake handshake;
     TAILQ_ENTRY(mpiio_session) others; /* guarded by the listener's lock */
 };
 
@@ -39,10 +38,10 @@ struct worker {
     void *desk; /* the user's */
 };
 
-void mpiio_listener_init(struct mpiio_listener *listener, int node, int nodes, unsigned most)
+void mpiio_listener_init(struct mpiio_listener *listener, const struct mpiio_net *net)
 {
     *listener = (struct mpiio_listener){
-        .node = node, .nodes = nodes, .most = most, .listens = -1, .poll = -1, .wake = -1};
+        .net = net, .most = net->options.most, .listens = -1, .poll = -1, .wake = -1};
     TAILQ_INIT(&listener->strangers);
     TAILQ_INIT(&listener->served);
     pthread_mutex_init(&listener->lock, NULL);
@@ -69,7 +68,7 @@ int mpiio_listener_open(struct mpiio_listener *listener, int fd)
     return watch(listener, fd, listener, EPOLL_CTL_ADD);
 }
 
-/* Callers. */
+/* Sessions. */
 
 static struct mpiio_sessions *list_of(struct mpiio_listener *listener,
                                       const struct mpiio_session *session)
@@ -77,7 +76,7 @@ static struct mpiio_sessions *list_of(struct mpiio_listener *listener,
     return session->known ? &listener->served : &listener->strangers;
 }
 
-/* Counts a caller that is added to its list, or one that is removed or shut down. */
+/* Counts a session that is added to its list, or one that is removed or shut down. */
 static void count_session(struct mpiio_listener *listener, const struct mpiio_session *session,
                           int change)
 {
@@ -85,8 +84,8 @@ static void count_session(struct mpiio_listener *listener, const struct mpiio_se
     *(session->known ? &listener->served_count : &listener->stranger_count) += (unsigned)change;
 }
 
-/* Shuts down the first idle caller of a list, if it was accepted or served before that time. A
-   thread then reads the end of the connection and frees the caller. */
+/* Shuts down the first idle session of a list, if it was accepted or served before that time. A
+   thread then reads the end of the connection and frees the session. */
 static void drop_oldest(struct mpiio_listener *listener, struct mpiio_sessions *list,
                         int64_t before)
 {
@@ -103,7 +102,7 @@ static void drop_oldest(struct mpiio_listener *listener, struct mpiio_sessions *
     count_session(listener, session, -1);
 }
 
-/* Adds a caller to the end of its list. Returns false if the listener is closed. */
+/* Adds a session to the end of its list. Returns false if the listener is closed. */
 static bool enlist(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     bool over;
@@ -127,50 +126,30 @@ static void unlist(struct mpiio_listener *listener, struct mpiio_session *sessio
     pthread_mutex_unlock(&listener->lock);
 }
 
-static void free_caller(struct mpiio_session *session)
-{
-    if (session != NULL)
-        free(session->handshake);
-    free(session);
-}
-
 static void forget(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     unlist(listener, session);
     close(session->fd);
-    free_caller(session);
-}
-
-/* Makes a caller from a connection. Returns NULL if memory is exhausted. */
-static struct mpiio_session *make_caller(int fd)
-{
-    struct mpiio_session *session = calloc(1, sizeof(*session));
-
-    if (session == NULL)
-        return NULL;
-    *session = (struct mpiio_session){.fd = fd, .since = mpiio_clock()};
-    session->handshake = calloc(1, sizeof(*session->handshake));
-    if (session->handshake != NULL)
-        return session;
     free(session);
-    return NULL;
 }
 
 /* Takes ownership of fd and sends HELLO. SO_RCVLOWAT wakes a thread only when the whole JOIN has
    arrived, or the connection has ended, so that no thread waits for a slow stranger. */
 static void greet(struct mpiio_listener *listener, int fd)
 {
-    struct mpiio_session *session = make_caller(fd);
+    struct mpiio_session *session = malloc(sizeof(*session));
     const int whole = MPIIO_JOIN_BYTES;
 
+    if (session != NULL)
+        *session = (struct mpiio_session){.fd = fd, .since = mpiio_clock()};
     if (session == NULL || !enlist(listener, session)) {
         close(fd);
-        free_caller(session);
+        free(session);
         return;
     }
     mpiio_talk_prepare(fd);
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &whole, sizeof(whole));
-    if (mpiio_handshake_ask(fd, session->handshake) != 0 ||
+    if (mpiio_handshake_ask(fd, &session->handshake) != 0 ||
         watch(listener, fd, session, EPOLL_CTL_ADD) != 0)
         forget(listener, session);
 }
@@ -189,13 +168,6 @@ static bool has_room(struct mpiio_listener *listener)
     return room;
 }
 
-static void set_waiting(struct mpiio_listener *listener, bool waiting)
-{
-    pthread_mutex_lock(&listener->lock);
-    listener->waiting = waiting;
-    pthread_mutex_unlock(&listener->lock);
-}
-
 /* Accepts connections while there is room. The rest is accepted after the next event, or after
    PAUSE. */
 static void accept_all(struct mpiio_listener *listener)
@@ -210,10 +182,13 @@ static void accept_all(struct mpiio_listener *listener)
         if (room && fd >= 0)
             greet(listener, fd);
     } while (room && (fd >= 0 || errno == EINTR || errno == ECONNABORTED));
-    if (room && (errno == EAGAIN || errno == EWOULDBLOCK))
+    if (room && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         watch(listener, listener->listens, listener, EPOLL_CTL_MOD);
-    else
-        set_waiting(listener, true);
+        return;
+    }
+    pthread_mutex_lock(&listener->lock);
+    listener->waiting = true;
+    pthread_mutex_unlock(&listener->lock);
 }
 
 /* Drops a stranger whose time is over. Accepts connections that wait, unless another thread does
@@ -245,10 +220,11 @@ static int time_to_look(struct mpiio_listener *listener)
    negative errno. */
 static int check_join(const struct mpiio_listener *listener, const struct mpiio_join *join)
 {
+    const struct mpiio_net_options *options = &listener->net->options;
     bool meant = join->purpose == MPIIO_PURPOSE_TREE ? listener->calls.join != NULL
                                                      : listener->calls.serve != NULL;
 
-    if (join->nodes != (uint32_t)listener->nodes || join->to != (uint32_t)listener->node ||
+    if (join->nodes != (uint32_t)options->nodes || join->to != (uint32_t)options->node ||
         join->node == join->to)
         return -EINVAL;
     return meant ? 0 : -EOPNOTSUPP;
@@ -260,15 +236,14 @@ static void pass_on(struct mpiio_listener *listener, struct mpiio_session *sessi
 {
     unlist(listener, session);
     epoll_ctl(listener->poll, EPOLL_CTL_DEL, session->fd, NULL);
-    listener->calls.join(listener->calls.tree, session->fd, session->handshake, join);
-    free_caller(session);
+    listener->calls.join(listener->calls.tree, session->fd, &session->handshake, join);
+    free(session);
 }
 
 /* Adds a connection to those that are served, and answers its JOIN. Returns false on failure. */
 static bool admit(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     const struct mpiio_welcome welcome = {.status = 0};
-    int error;
 
     pthread_mutex_lock(&listener->lock);
     TAILQ_REMOVE(&listener->strangers, session, others);
@@ -279,10 +254,8 @@ static bool admit(struct mpiio_listener *listener, struct mpiio_session *session
     if (listener->most != 0 && listener->served_count > listener->most)
         drop_oldest(listener, &listener->served, INT64_MAX);
     pthread_mutex_unlock(&listener->lock);
-    error = mpiio_handshake_answer(session->fd, session->handshake, listener->token, &welcome);
-    free(session->handshake);
-    session->handshake = NULL;
-    return error == 0;
+    return mpiio_handshake_answer(session->fd, &session->handshake, listener->net->token,
+                                  &welcome) == 0;
 }
 
 /* Reports why a connection is refused. Strangers may cause any number of refusals, so reports at
@@ -304,19 +277,19 @@ static void tell_refusal(struct mpiio_listener *listener, int error)
 }
 
 /* Receives a stranger's JOIN, which has arrived completely unless the connection has ended.
-   Returns true if the caller is served from now on. Otherwise it was passed on or freed. */
+   Returns true if the session is served from now on. Otherwise it was passed on or freed. */
 static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     const int any = 1;
     struct mpiio_join join;
     struct mpiio_welcome refusal = {0};
 
-    refusal.status = mpiio_handshake_hear(session->fd, session->handshake, listener->token, &join);
+    refusal.status = mpiio_handshake_hear(session->fd, &session->handshake, listener->net->token, &join);
     if (refusal.status == 0)
         refusal.status = check_join(listener, &join);
     if (refusal.status != 0) {
         tell_refusal(listener, refusal.status);
-        mpiio_handshake_answer(session->fd, session->handshake, listener->token, &refusal);
+        mpiio_handshake_answer(session->fd, &session->handshake, listener->net->token, &refusal);
         forget(listener, session);
         return false;
     }
@@ -333,25 +306,14 @@ static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_session 
 
 /* The threads. */
 
-static bool is_over(struct mpiio_listener *listener)
+/* Marks a session as busy if it is served. Returns false for a stranger. */
+static bool set_busy(struct mpiio_listener *listener, struct mpiio_session *session)
 {
-    return MPIIO_LOCKED(&listener->lock, listener->over);
-}
-
-static bool is_known(struct mpiio_listener *listener, const struct mpiio_session *session)
-{
-    return MPIIO_LOCKED(&listener->lock, session->known);
-}
-
-static void set_busy(struct mpiio_listener *listener, struct mpiio_session *session)
-{
-    pthread_mutex_lock(&listener->lock);
-    session->busy = true;
-    pthread_mutex_unlock(&listener->lock);
+    return MPIIO_LOCKED(&listener->lock, session->busy = session->known);
 }
 
 /* Re-arms a connection, so that its next event wakes a thread. Because of the lock, the thread
-   that wakes up sees this thread's changes to the caller. */
+   that wakes up sees this thread's changes to the session. */
 static bool watch_again(struct mpiio_listener *listener, struct mpiio_session *session)
 {
     int error;
@@ -368,22 +330,15 @@ static bool watch_again(struct mpiio_listener *listener, struct mpiio_session *s
     return error == 0;
 }
 
-static bool serve(const struct worker *worker, struct mpiio_session *session)
-{
-    struct mpiio_listener *listener = worker->listener;
-
-    set_busy(listener, session);
-    return listener->calls.serve(listener->calls.pool, worker->desk, session->fd);
-}
-
 static void hear(const struct worker *worker, struct mpiio_session *session)
 {
     struct mpiio_listener *listener = worker->listener;
+    const struct mpiio_listener_calls *calls = &listener->calls;
 
-    if (!is_known(listener, session)) {
+    if (!set_busy(listener, session)) {
         if (!hear_stranger(listener, session))
             return; /* passed on or freed */
-    } else if (!serve(worker, session)) {
+    } else if (!calls->serve(calls->pool, worker->desk, session->fd)) {
         forget(listener, session);
         return;
     }
@@ -397,7 +352,7 @@ static void *run_listener(void *data)
     struct mpiio_listener *listener = worker->listener;
     struct epoll_event event;
 
-    while (!is_over(listener)) {
+    while (!MPIIO_LOCKED(&listener->lock, listener->over)) {
         int count = epoll_wait(listener->poll, &event, 1, time_to_look(listener));
 
         if (count == 1 && event.data.ptr == listener)
@@ -430,20 +385,20 @@ static int start_thread(struct mpiio_listener *listener)
     return error;
 }
 
-int mpiio_listener_start(struct mpiio_listener *listener, const uint8_t token[MPIIO_TOKEN_BYTES],
-                         const struct mpiio_listener_calls *calls)
+int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *calls)
 {
+    struct mpiio_listener *listener = &net->listener;
     int error = 0;
 
     listener->calls = *calls;
-    memcpy(listener->token, token, MPIIO_TOKEN_BYTES);
     while (listener->listens >= 0 && listener->threads < calls->threads && error == 0)
         error = start_thread(listener);
     return error;
 }
 
-void mpiio_listener_end(struct mpiio_listener *listener)
+void mpiio_net_close(struct mpiio_net *net)
 {
+    struct mpiio_listener *listener = &net->listener;
     const uint64_t one = 1;
     struct mpiio_session *session;
 
@@ -461,9 +416,14 @@ void mpiio_listener_end(struct mpiio_listener *listener)
         return;
 }
 
-void mpiio_listener_stop(struct mpiio_listener *listener)
+void mpiio_net_stop(struct mpiio_net *net)
 {
-    mpiio_listener_end(listener);
+    struct mpiio_listener *listener;
+
+    if (net == NULL)
+        return;
+    listener = &net->listener;
+    mpiio_net_close(net);
     while (listener->threads > 0)
         pthread_join(listener->thread[--listener->threads], NULL);
 }
@@ -472,7 +432,6 @@ void mpiio_listener_destroy(struct mpiio_listener *listener)
 {
     struct mpiio_session *session;
 
-    mpiio_listener_stop(listener);
     while ((session = TAILQ_FIRST(&listener->strangers)) != NULL ||
            (session = TAILQ_FIRST(&listener->served)) != NULL)
         forget(listener, session);

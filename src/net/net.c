@@ -22,7 +22,7 @@ int mpiio_net_new(const struct mpiio_net_options *options, struct mpiio_net **cr
     if (net == NULL)
         return -ENOMEM;
     net->options = *options;
-    mpiio_listener_init(&net->listener, options->node, options->nodes, options->most);
+    mpiio_listener_init(&net->listener, net);
     net->own = strdup("");
     if (net->own == NULL || sodium_init() < 0) {
         mpiio_net_free(net);
@@ -66,11 +66,6 @@ int mpiio_net_meet(struct mpiio_net *net, const uint8_t token[MPIIO_TOKEN_BYTES]
         at = (size_t)(end - net->text) + 1;
     }
     return at == size ? 0 : -EPROTO;
-}
-
-int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *calls)
-{
-    return mpiio_listener_start(&net->listener, net->token, calls);
 }
 
 /* Returns true if the first word of text is one of this node's own addresses. */
@@ -149,21 +144,11 @@ int mpiio_net_connect(const struct mpiio_net *net, int node, enum mpiio_purpose 
     return failure != 0 ? failure : -ETIMEDOUT;
 }
 
-void mpiio_net_close(struct mpiio_net *net)
-{
-    mpiio_listener_end(&net->listener);
-}
-
-void mpiio_net_stop(struct mpiio_net *net)
-{
-    if (net != NULL)
-        mpiio_listener_stop(&net->listener);
-}
-
 void mpiio_net_free(struct mpiio_net *net)
 {
     if (net == NULL)
         return;
+    mpiio_net_stop(net);
     mpiio_listener_destroy(&net->listener);
     free(net->own);
     free(net->text);

@@ -18,7 +18,7 @@ struct mpiio_pool_answers {
     _Atomic uint64_t sent_bytes;
 };
 
-/* The size of a thread's desk, and the serve callback of a listener (net/listener.h). data is
+/* The size of a thread's desk, and the serve callback of a listener (net/net.h). data is
    the struct mpiio_pool_answers. */
 size_t mpiio_pool_answers_desk(void);
 bool mpiio_pool_answers_serve(void *data, void *memory, int fd);

@@ -65,7 +65,7 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
  */
 int mpiio_pool_meet(struct mpiio_pool *pool, const struct mpiio_homes *homes);
 
-/* Sets the members of calls that serve connections of the pool (net/listener.h). The pool must
+/* Sets the members of calls that serve connections of the pool (net/net.h). The pool must
    outlive the listener's threads. */
 void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *calls);
 
