@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "ahead.h"
+#include "pool_private.h"
 
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "memory.h"
 
 /* Streams of requests. */
 

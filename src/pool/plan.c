@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan.h"
+#include "pool_private.h"
 
 #include "core/base/gather.h"
 #include "core/cache/block_walk.h"
-#include "memory.h"
+
+/* Plans of reads. */
 
 #define PIECE ((int64_t)64 << 10)
 

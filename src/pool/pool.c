@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ahead.h"
-#include "answers.h"
 #include "core/base/clock.h"
 #include "core/cache/slots.h"
-#include "frame.h"
 #include "net/connections.h"
-#include "plan.h"
+#include "pool_private.h"
 
 /* The number of blocks that one home, and all homes together, read ahead of a stream. */
 #define DEPTH     2

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "core/base/clock.h"
-#include "pool/frame.h"
+#include "pool/pool_private.h"
 
 /* Tests strangers and nodes that send wrong requests to a home, and homes that send wrong
    answers. The only effect is that they get no answer, or are not asked again. */
