@@ -163,9 +163,7 @@ static void *run_ahead(void *data)
         if (block == NULL)
             continue;
         mpiio_pool_memory_put(memory, block);
-        pthread_mutex_lock(&ahead->lock);
-        ahead->blocks += fresh;
-        pthread_mutex_unlock(&ahead->lock);
+        atomic_fetch_add(&ahead->blocks, fresh);
     }
     return NULL;
 }
@@ -209,9 +207,4 @@ void mpiio_pool_ahead_want(struct mpiio_pool_ahead *ahead, const int64_t *blocks
             ahead->queue[(ahead->first + ahead->count++) % MPIIO_POOL_AHEAD_QUEUE] = blocks[i];
     pthread_cond_broadcast(&ahead->changed);
     pthread_mutex_unlock(&ahead->lock);
-}
-
-uint64_t mpiio_pool_ahead_blocks(struct mpiio_pool_ahead *ahead)
-{
-    return MPIIO_LOCKED(&ahead->lock, ahead->blocks);
 }

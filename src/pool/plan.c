@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool_private.h"
 
+#include <stdlib.h>
+
 #include "core/base/gather.h"
 #include "core/cache/block_walk.h"
 
@@ -13,14 +15,9 @@ struct making {
     char *taken; /* after the last planned byte */
 };
 
-static int64_t magnitude(int64_t value)
-{
-    return value < 0 ? -value : value;
-}
-
 static int64_t touched(const struct mpiio_batch_part *part)
 {
-    int64_t stride = part->count > 1 ? magnitude(part->stride) : 0;
+    int64_t stride = part->count > 1 ? llabs(part->stride) : 0;
 
     if (stride > PIECE)
         return part->count * (part->length / PIECE + 1);
@@ -135,4 +132,20 @@ uint64_t mpiio_pool_bytes(const struct mpiio_pool_part *part, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         bytes += (uint64_t)part[i].length * part[i].count;
     return bytes;
+}
+
+bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_request *request,
+                      char *bytes)
+{
+    bool fresh, there;
+    struct mpiio_pool_block *block =
+        mpiio_pool_memory_get(memory, request->block, &request->version, &fresh);
+
+    if (block == NULL)
+        return false;
+    there = mpiio_pool_reach(request->part, request->count) <= block->length;
+    if (there)
+        mpiio_pool_pack(request->part, request->count, block->bytes, bytes);
+    mpiio_pool_memory_put(memory, block);
+    return there;
 }

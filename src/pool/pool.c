@@ -67,8 +67,8 @@ int mpiio_pool_new(const struct mpiio_pool_options *options, struct mpiio_pool *
     (*pool)->homes = mpiio_homes_of(0, 0, 1);
     mpiio_pool_memory_init(&(*pool)->memory, &options->file, options->size);
     mpiio_pool_ahead_init(&(*pool)->ahead, &(*pool)->memory);
-    (*pool)->answers = (struct mpiio_pool_answers){
-        .memory = &(*pool)->memory, .ahead = &(*pool)->ahead, .timeout = options->timeout};
+    (*pool)->answers =
+        (struct mpiio_pool_answers){.ahead = &(*pool)->ahead, .timeout = options->timeout};
     mpiio_pool_streams_init(&(*pool)->streams);
     return 0;
 }
@@ -115,7 +115,7 @@ void mpiio_pool_answer(struct mpiio_pool *pool, struct mpiio_listener_calls *cal
     calls->serve = mpiio_pool_answers_serve;
     calls->pool = &pool->answers;
     calls->threads = THREADS;
-    calls->desk = mpiio_pool_answers_desk();
+    calls->desk = sizeof(struct mpiio_pool_desk);
 }
 
 int mpiio_pool_start(struct mpiio_pool *pool)
@@ -178,21 +178,22 @@ static void deal(struct round *round)
     }
 }
 
+static struct mpiio_pool_request request_of(struct round *round,
+                                            const struct mpiio_pool_range *range)
+{
+    return (struct mpiio_pool_request){.version = round->version,
+                                       .block = range->block,
+                                       .count = range->count,
+                                       .part = round->plan.part + range->first};
+}
+
 /* Copies a block range whose home is this node. */
 static void fetch(struct round *round, const struct mpiio_pool_range *range)
 {
-    struct mpiio_pool_memory *memory = &round->pool->memory;
-    const struct mpiio_pool_part *part = round->plan.part + range->first;
-    bool fresh;
-    struct mpiio_pool_block *block =
-        mpiio_pool_memory_get(memory, range->block, &round->version, &fresh);
+    const struct mpiio_pool_request request = request_of(round, range);
 
-    if (block != NULL && mpiio_pool_reach(part, range->count) <= block->length)
-        mpiio_pool_pack(part, range->count, block->bytes, range->memory);
-    else
+    if (!mpiio_pool_fetch(&round->pool->memory, &request, range->memory))
         round->failed = true;
-    if (block != NULL)
-        mpiio_pool_memory_put(memory, block);
 }
 
 /* Requests ranges from a home: at least one, and as many as may be unanswered. */
@@ -201,11 +202,8 @@ static int ask_home(struct round *round, struct exchange *exchange)
     int error = 0;
 
     while (error == 0 && exchange->asked >= 0) {
-        const struct mpiio_pool_range *range = &round->plan.range[exchange->asked];
-        const struct mpiio_pool_request request = {.version = round->version,
-                                                   .block = range->block,
-                                                   .count = range->count,
-                                                   .part = round->plan.part + range->first};
+        const struct mpiio_pool_request request =
+            request_of(round, &round->plan.range[exchange->asked]);
         size_t size = mpiio_pool_request_encode(&request, round->bytes);
 
         if (exchange->unanswered > 0 && exchange->unanswered + size > UNANSWERED)
@@ -418,7 +416,7 @@ void mpiio_pool_get_stats(struct mpiio_pool *pool, struct mpiio_pool_stats *stat
     struct mpiio_pool_memory *memory = &pool->memory;
 
     *stats = (struct mpiio_pool_stats){.size = memory->most * memory->size,
-                                       .ahead = mpiio_pool_ahead_blocks(&pool->ahead),
+                                       .ahead = atomic_load(&pool->ahead.blocks),
                                        .sent_bytes = atomic_load(&pool->answers.sent_bytes),
                                        .received_bytes = atomic_load(&pool->received_bytes),
                                        .served = atomic_load(&pool->served),

@@ -173,7 +173,8 @@ struct mpiio_pool_ahead {
     bool stop;                             /* guarded by lock, as the following members */
     int64_t queue[MPIIO_POOL_AHEAD_QUEUE]; /* numbers of blocks, a ring */
     unsigned first, count, most;
-    uint64_t blocks; /* number of blocks read */
+
+    _Atomic uint64_t blocks; /* number of blocks read */
 };
 
 void mpiio_pool_ahead_init(struct mpiio_pool_ahead *ahead, struct mpiio_pool_memory *memory);
@@ -185,20 +186,26 @@ void mpiio_pool_ahead_destroy(struct mpiio_pool_ahead *ahead);
 /* Queues count blocks. Blocks that do not fit in the queue are not read ahead. Thread-safe. */
 void mpiio_pool_ahead_want(struct mpiio_pool_ahead *ahead, const int64_t *blocks, size_t count);
 
-/* Returns the number of blocks read ahead. Thread-safe. */
-uint64_t mpiio_pool_ahead_blocks(struct mpiio_pool_ahead *ahead);
-
 /* The server side of a home: answers requests of other nodes. */
 struct mpiio_pool_answers {
-    struct mpiio_pool_memory *memory; /* borrowed */
-    struct mpiio_pool_ahead *ahead;   /* borrowed */
-    int timeout;                      /* ms */
+    struct mpiio_pool_ahead *ahead; /* borrowed */
+    int timeout;                    /* ms */
     _Atomic uint64_t sent_bytes;
 };
 
-/* The size of a thread's desk, and the serve callback of a listener (net/net.h). data is
-   the struct mpiio_pool_answers. */
-size_t mpiio_pool_answers_desk(void);
-bool mpiio_pool_answers_serve(void *data, void *memory, int fd);
+/* The buffers of an answering thread, its desk. */
+struct mpiio_pool_desk {
+    uint8_t request[MPIIO_POOL_REQUEST_MAX];
+    union mpiio_pool_list list;
+    char answer[MPIIO_POOL_ANSWER_BYTES + (size_t)MPIIO_POOL_BLOCK];
+};
+
+/* The serve callback of a listener (net/net.h). data is the struct mpiio_pool_answers. */
+bool mpiio_pool_answers_serve(void *data, void *desk, int fd);
+
+/* Packs the parts that are requested of a block whose home is this node into bytes. Returns false if
+   the block is not available, or ends before them. */
+bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_request *request,
+                      char *bytes);
 
 #endif
