@@ -14,7 +14,7 @@
  * from 0, as MPI_File_get_position_shared does. A take grants the etypes from the pointer on, and
  * moves the pointer behind them. No other caller, on any node, is granted the same etypes.
  *
- * The pointers also hold the turns of "ordered" (turns.h, ordered.h). A contribution is open from
+ * The pointers also hold the turns of "ordered" (state.h, ordered.h). A contribution is open from
  * mpiio_pointers_open until mpiio_pointers_over. The contributions of a node that has exited are
  * dropped. A contribution is also dropped if its node is silent at its turn for twice the timeout
  * of the node that waits.

@@ -13,7 +13,7 @@ enum mpiio_request_kind {
     MPIIO_REQUEST_SET,   /* view, count: the new position */
     MPIIO_REQUEST_OPEN,  /* view, count: the rank that opens its next contribution */
     MPIIO_REQUEST_OVER,  /* view, share: the contribution that finishes at its turn */
-    MPIIO_REQUEST_LEAVE, /* this node leaves (turns.h) */
+    MPIIO_REQUEST_LEAVE, /* this node leaves (state.h) */
     MPIIO_REQUEST_EXIT,  /* this node exits */
 };
 

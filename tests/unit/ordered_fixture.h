@@ -9,7 +9,7 @@
 
 #include "unit.h"
 #include "pointers/placing.h"
-#include "pointers/turns.h"
+#include "pointers/state.h"
 
 #define ROOM (1 << 22)
 
