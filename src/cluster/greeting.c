@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-
 /* Joining. */
 
 static void tell_above(struct mpiio_peers *peers, bool complete)

@@ -284,7 +284,8 @@ static bool hear_stranger(struct mpiio_listener *listener, struct mpiio_session 
     struct mpiio_join join;
     struct mpiio_welcome refusal = {0};
 
-    refusal.status = mpiio_handshake_hear(session->fd, &session->handshake, listener->net->token, &join);
+    refusal.status =
+        mpiio_handshake_hear(session->fd, &session->handshake, listener->net->token, &join);
     if (refusal.status == 0)
         refusal.status = check_join(listener, &join);
     if (refusal.status != 0) {

@@ -116,8 +116,8 @@ int mpiio_net_listen(struct mpiio_net *net);
 int mpiio_net_meet(struct mpiio_net *net, const uint8_t token[MPIIO_TOKEN_BYTES],
                    const char *addresses, size_t size);
 
-/* Starts the threads that accept connections. Copies calls. Call once, after any fork. Returns 0 or a
-   negative errno; then some threads may run. Does nothing if the node does not listen. */
+/* Starts the threads that accept connections. Copies calls. Call once, after any fork. Returns 0 or
+   a negative errno; then some threads may run. Does nothing if the node does not listen. */
 int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *calls);
 
 /*

@@ -21,10 +21,9 @@ static struct mpiio_ordered_view *view_of(const struct mpiio_share *share)
 int mpiio_ordered_new(const struct mpiio_ordered_options *options, struct mpiio_ordered **ordered)
 {
     struct mpiio_ordered *self = calloc(1, sizeof(*self));
-    int error = -ENOMEM;
 
     if (self == NULL)
-        return error;
+        return -ENOMEM;
     self->options = *options;
     self->views = calloc(options->views + 1, sizeof(*self->views));
     if (self->views == NULL) {
@@ -159,7 +158,7 @@ static ssize_t write_through(struct mpiio_share *share, const void *buffer, size
     int error;
 
     pthread_mutex_unlock(&ordered->lock);
-    error = mpiio_share_bytes_place(&share->bytes, &placing.place, buffer, length, &used);
+    error = mpiio_share_bytes_place(&share->bytes, &placing, buffer, length, &used);
     pthread_mutex_lock(&ordered->lock);
     mpiio_placing_end(share);
     return error != 0 ? error : (ssize_t)length;

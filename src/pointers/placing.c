@@ -32,7 +32,8 @@ int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, 
     return 0;
 }
 
-struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes)
+/* Removes and returns the first chunk, which the caller frees, or NULL if none waits. */
+static struct mpiio_chunk *next_chunk(struct mpiio_share_bytes *bytes)
 {
     struct mpiio_chunk *chunk = bytes->first;
 
@@ -41,21 +42,37 @@ struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes)
     return chunk;
 }
 
-void mpiio_share_bytes_return(struct mpiio_share_bytes *bytes, struct mpiio_chunk *chunk)
+/* Frees all chunks. Returns how many bytes waited. */
+static int64_t drop_chunks(struct mpiio_share_bytes *bytes)
 {
-    chunk->next = bytes->first;
-    bytes->first = chunk;
+    struct mpiio_chunk *chunk;
+    int64_t dropped = 0;
+
+    while ((chunk = next_chunk(bytes)) != NULL) {
+        dropped += (int64_t)chunk->length;
+        free(chunk);
+    }
+    return dropped;
 }
 
-static int put(const struct mpiio_share_place *place, const void *buffer, size_t length)
+/* Writes whole etypes at the pointer. Returns 0, a negative errno or MPIIO_ORDERED_LATER. */
+static int put(const struct mpiio_placing *placing, const void *buffer, size_t length)
 {
-    return length > 0 ? place->place(place, buffer, length) : 0;
+    const struct mpiio_ordered_options *options = &placing->share->ordered->options;
+    bool last = placing->waiter != NULL || placing->turn == MPIIO_ORDERED_NO_TURN;
+    int error = 0;
+
+    if (length > 0)
+        error = options->place(options->data, placing->share->view, placing->turn, buffer, length,
+                               placing->waiter);
+    /* Nobody tries again for a caller, nor at the end. */
+    return error == MPIIO_ORDERED_LATER && last ? -EIO : error;
 }
 
 /* Adds bytes to the incomplete etype, if there is one, and places the etype once it is complete.
    Sets *used to the number of bytes added, but leaves it unchanged if none are added, as when
    placing fails. */
-static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
+static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_placing *placing,
                     const char *buffer, size_t length, size_t *used)
 {
     size_t missing = bytes->etype - bytes->part_length;
@@ -66,7 +83,7 @@ static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_pl
         return 0;
     memcpy(bytes->part + bytes->part_length, buffer, taken);
     if (taken == missing)
-        error = put(place, bytes->part, bytes->etype);
+        error = put(placing, bytes->part, bytes->etype);
     if (error != 0)
         return error;
     *used = taken;
@@ -74,7 +91,7 @@ static int complete(struct mpiio_share_bytes *bytes, const struct mpiio_share_pl
     return 0;
 }
 
-int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
+int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_placing *placing,
                             const char *buffer, size_t length, size_t *used)
 {
     size_t left;
@@ -85,10 +102,10 @@ int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_
         bytes->part = malloc(bytes->etype);
     if (bytes->etype > 1 && bytes->part == NULL)
         return -ENOMEM;
-    error = complete(bytes, place, buffer, length, used);
+    error = complete(bytes, placing, buffer, length, used);
     left = (length - *used) % bytes->etype;
     if (error == 0)
-        error = put(place, buffer + *used, length - *used - left);
+        error = put(placing, buffer + *used, length - *used - left);
     if (error != 0)
         return error;
     *used = length;
@@ -99,7 +116,9 @@ int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_
     return 0;
 }
 
-int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place)
+/* Completes the last etype with zeros, and places it. Returns 0 or the result of place. If that
+   fails, the etype stays incomplete. */
+static int place_last(struct mpiio_share_bytes *bytes, const struct mpiio_placing *placing)
 {
     size_t length = bytes->part_length;
     int error;
@@ -107,25 +126,10 @@ int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_sh
     if (length == 0)
         return 0;
     memset(bytes->part + length, 0, bytes->etype - length);
-    error = put(place, bytes->part, bytes->etype);
+    error = put(placing, bytes->part, bytes->etype);
     if (error == 0)
         bytes->part_length = 0;
     return error;
-}
-
-int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes)
-{
-    struct mpiio_chunk *chunk;
-    int64_t dropped = 0;
-
-    while ((chunk = mpiio_share_bytes_next(bytes)) != NULL) {
-        dropped += (int64_t)chunk->length;
-        free(chunk);
-    }
-    free(bytes->part);
-    bytes->part = NULL;
-    bytes->part_length = 0;
-    return dropped;
 }
 
 /* Placing contributions at their turns. */
@@ -134,7 +138,8 @@ void mpiio_placing_release(struct mpiio_share *share)
 {
     if (!share->passed || !share->closed || share->placing)
         return;
-    mpiio_share_bytes_drop(&share->bytes);
+    drop_chunks(&share->bytes);
+    free(share->bytes.part);
     free(share);
 }
 
@@ -147,19 +152,17 @@ void mpiio_placing_show(struct mpiio_ordered *ordered)
 void mpiio_placing_pass_over(struct mpiio_ordered *ordered, struct mpiio_ordered_view *view)
 {
     struct mpiio_share *share = mpiio_heap_least(&view->shares);
-    struct mpiio_chunk *chunk;
+    int64_t dropped;
 
     assert(mpiio_is_held(&ordered->lock));
     mpiio_heap_drop(&view->shares);
     share->passed = true;
     if (share->error == 0)
         share->error = -ESTALE;
-    while ((chunk = mpiio_share_bytes_next(&share->bytes)) != NULL) {
-        ordered->stats.waiting -= (int64_t)chunk->length;
-        assert(ordered->stats.waiting >= 0);
-        ordered->stats.lost += (int64_t)chunk->length;
-        free(chunk);
-    }
+    dropped = drop_chunks(&share->bytes);
+    ordered->stats.waiting -= dropped;
+    assert(ordered->stats.waiting >= 0);
+    ordered->stats.lost += dropped;
     mpiio_placing_show(ordered);
     mpiio_placing_release(share);
 }
@@ -180,24 +183,11 @@ void mpiio_placing_set_turn(struct mpiio_ordered *ordered, struct mpiio_ordered_
     pthread_cond_broadcast(&ordered->changed);
 }
 
-static int place_share(const struct mpiio_share_place *self, const void *buffer, size_t length)
-{
-    const struct mpiio_placing *placing = (const struct mpiio_placing *)self;
-    const struct mpiio_ordered_options *options = &placing->share->ordered->options;
-    bool last = placing->waiter != NULL || placing->turn == MPIIO_ORDERED_NO_TURN;
-    int error = options->place(options->data, placing->share->view, placing->turn, buffer, length,
-                               placing->waiter);
-
-    /* Nobody tries again for a caller, nor at the end. */
-    return error == MPIIO_ORDERED_LATER && last ? -EIO : error;
-}
-
 struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
                                          struct mpiio_ordered_waiter *waiter)
 {
     share->placing = true;
-    return (struct mpiio_placing){.place = {place_share},
-                                  .share = share,
+    return (struct mpiio_placing){.share = share,
                                   .turn = share->ordered->unordered ? MPIIO_ORDERED_NO_TURN
                                                                     : share->number,
                                   .waiter = waiter};
@@ -224,7 +214,8 @@ static void delay(struct mpiio_share *share, struct mpiio_chunk *chunk, size_t u
     share->ordered->stats.waiting -= (int64_t)used;
     chunk->length -= used;
     memmove(chunk->bytes, chunk->bytes + used, chunk->length);
-    mpiio_share_bytes_return(&share->bytes, chunk);
+    chunk->next = share->bytes.first;
+    share->bytes.first = chunk;
 }
 
 /*
@@ -241,9 +232,9 @@ static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
 
     pthread_mutex_unlock(&ordered->lock);
     if (error == 0 && chunk == NULL)
-        error = mpiio_share_bytes_end(&share->bytes, &placing.place);
+        error = place_last(&share->bytes, &placing);
     else if (error == 0)
-        error = mpiio_share_bytes_place(&share->bytes, &placing.place, chunk->bytes, length, &used);
+        error = mpiio_share_bytes_place(&share->bytes, &placing, chunk->bytes, length, &used);
     pthread_mutex_lock(&ordered->lock);
     used = error == 0 ? length : used;
     if (error == MPIIO_ORDERED_LATER && !share->passed) {
@@ -371,7 +362,7 @@ void mpiio_placing_advance(struct mpiio_ordered *ordered, struct mpiio_ordered_v
             continue;
         if (share->delayed)
             break;
-        chunk = mpiio_share_bytes_next(&share->bytes);
+        chunk = next_chunk(&share->bytes);
         if (chunk != NULL || (share->closed && share->bytes.part_length > 0))
             place_waiting(share, chunk);
         else if (share->closed && has_to_store(ordered))

@@ -28,33 +28,6 @@ struct mpiio_share_bytes {
     size_t part_length;
 };
 
-/* Writes whole etypes at the pointer. Returns 0, a negative errno or MPIIO_ORDERED_LATER. */
-struct mpiio_share_place {
-    int (*place)(const struct mpiio_share_place *self, const void *buffer, size_t length);
-};
-
-/* Appends a copy of bytes to those that wait. Returns 0 or -ENOMEM. */
-int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, size_t length);
-
-/* Removes and returns the first chunk, which the caller frees, or NULL if none waits. */
-struct mpiio_chunk *mpiio_share_bytes_next(struct mpiio_share_bytes *bytes);
-
-/* Puts the chunk back that mpiio_share_bytes_next has removed. */
-void mpiio_share_bytes_return(struct mpiio_share_bytes *bytes, struct mpiio_chunk *chunk);
-
-/* Places the whole etypes of the incomplete etype and buffer together, and keeps the rest as the
-   incomplete etype. Returns 0 or the result of place. Sets *used to the number of bytes of buffer
-   that are placed or kept; after an error the others are to be placed again, or are lost. */
-int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place,
-                            const char *buffer, size_t length, size_t *used);
-
-/* Completes the last etype with zeros, and places it. Returns 0 or the result of place. If that
-   fails, the etype stays incomplete. */
-int mpiio_share_bytes_end(struct mpiio_share_bytes *bytes, const struct mpiio_share_place *place);
-
-/* Frees all bytes. Returns how many waited. */
-int64_t mpiio_share_bytes_drop(struct mpiio_share_bytes *bytes);
-
 /*
  * Placing the contributions of this node as their turns come. These functions are called with the
  * lock of struct mpiio_ordered held, and return with it held.
@@ -111,18 +84,26 @@ void mpiio_placing_show(struct mpiio_ordered *ordered);
 
 /* The context of a call of place. */
 struct mpiio_placing {
-    struct mpiio_share_place place; /* the first member */
     const struct mpiio_share *share;
     uint64_t turn;
     struct mpiio_ordered_waiter *waiter;
 };
+
+/* Appends a copy of bytes to those that wait. Returns 0 or -ENOMEM. */
+int mpiio_share_bytes_keep(struct mpiio_share_bytes *bytes, const void *buffer, size_t length);
+
+/* Places the whole etypes of the incomplete etype and buffer together, and keeps the rest as the
+   incomplete etype. Returns 0 or the result of place. Sets *used to the number of bytes of buffer
+   that are placed or kept; after an error the others are to be placed again, or are lost. */
+int mpiio_share_bytes_place(struct mpiio_share_bytes *bytes, const struct mpiio_placing *placing,
+                            const char *buffer, size_t length, size_t *used);
 
 /* Returns the contribution of a view that may be placed now, or NULL. */
 struct mpiio_share *mpiio_placing_due(const struct mpiio_ordered *ordered,
                                       const struct mpiio_ordered_view *view);
 
 /* Begin and end the time for which the calling thread places bytes of a contribution. In between
-   the thread releases the lock, and passes the returned context's place to the functions above.
+   the thread releases the lock, and passes the returned context to mpiio_share_bytes_place.
    After mpiio_placing_end, the contribution may have been freed. */
 struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
                                          struct mpiio_ordered_waiter *waiter);

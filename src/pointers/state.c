@@ -259,8 +259,7 @@ int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *sta
                      _Atomic int64_t *words, int self, int nodes, int64_t ranks)
 {
     *state = (struct mpiio_state){
-        .start = start,
-        .turns = {.self = self, .nodes = nodes, .ranks = ranks, .views = views}};
+        .start = start, .turns = {.self = self, .nodes = nodes, .ranks = ranks, .views = views}};
     state->own = words == NULL ? calloc(views + 1, sizeof(*state->own)) : NULL;
     state->position = words == NULL ? state->own : words;
     if (state->position == NULL || mpiio_turns_init(&state->turns) != 0) {

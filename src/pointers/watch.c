@@ -145,7 +145,8 @@ void mpiio_watch_look(struct mpiio_watch *watch)
             watch->node[i].since = 0;
     mpiio_record_beat(watch->record);
     /* After a failed read the state says nothing. */
-    for (size_t view = 0; view < watch->state->turns.views && watch->record->generation != 0; view++)
+    for (size_t view = 0; view < watch->state->turns.views && watch->record->generation != 0;
+         view++)
         if (look_at_view(watch, view) != 0)
             return;
 }

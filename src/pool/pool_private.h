@@ -203,8 +203,8 @@ struct mpiio_pool_desk {
 /* The serve callback of a listener (net/net.h). data is the struct mpiio_pool_answers. */
 bool mpiio_pool_answers_serve(void *data, void *desk, int fd);
 
-/* Packs the parts that are requested of a block whose home is this node into bytes. Returns false if
-   the block is not available, or ends before them. */
+/* Packs the parts that are requested of a block whose home is this node into bytes. Returns false
+   if the block is not available, or ends before them. */
 bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_request *request,
                       char *bytes);
 
