@@ -60,21 +60,6 @@ static int work(struct mpiio_peers *peers, struct mpiio_peer *peer,
     return 0;
 }
 
-/* Handles a frame from a node below, or from this node itself. Returns 0 or -EPROTO. */
-static int hear_below(struct mpiio_peers *peers, struct mpiio_peer *peer,
-                      const struct mpiio_peer_frame *frame)
-{
-    enum mpiio_frame_rule rule = mpiio_frame_rule(frame->type, true, peers->status.state);
-
-    if (rule == MPIIO_FRAME_WRONG)
-        return -EPROTO;
-    if (frame->type == MPIIO_BEAT)
-        return mpiio_renewal_receive(peers, peer, frame);
-    if (rule == MPIIO_FRAME_DUE && !peers->rounds.ending)
-        return work(peers, peer, frame);
-    return 0;
-}
-
 static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     char why[sizeof(peers->status.why)];
@@ -130,38 +115,42 @@ static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
     return 0;
 }
 
-static int hear_above(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+/* Handles a frame from the node above, from a node below, or from this node itself. Returns 0 or
+   -EPROTO. */
+static int hear(struct mpiio_peers *peers, struct mpiio_peer *peer,
+                const struct mpiio_peer_frame *frame)
 {
-    enum mpiio_frame_rule rule = mpiio_frame_rule(frame->type, false, peers->status.state);
+    bool up = peer != peers->above;
+    enum mpiio_frame_rule rule = mpiio_frame_rule(frame->type, up, peers->status.state);
 
     if (rule == MPIIO_FRAME_WRONG)
         return -EPROTO;
     if (frame->type == MPIIO_BEAT)
-        return mpiio_renewal_receive(peers, peers->above, frame);
-    if (rule == MPIIO_FRAME_DUE && !peers->rounds.ending)
-        return obey(peers, frame);
-    return 0;
+        return mpiio_renewal_receive(peers, peer, frame);
+    if (rule != MPIIO_FRAME_DUE || peers->rounds.ending)
+        return 0;
+    return up ? work(peers, peer, frame) : obey(peers, frame);
 }
 
 /*
- * Handles all frames in queue, from the node above. lost: no frame will follow. A frame that begins
- * new work is skipped if a later one in the queue ends that work. Returns 0 or -EPROTO.
+ * From the node above, a process that was stopped reads everything at once: the frames that it
+ * missed, and the frame that declares it failed or the end of the connection. Then it skips the
+ * frames that begin new work.
  */
-static int hear_all_above(struct mpiio_peers *peers, struct mpiio_queue *queue, bool lost)
+void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
+    struct mpiio_queue *queue = &peer->link.in;
+    bool lost = peer == peers->above &&
+                (peer->link.error != 0 || mpiio_member_is_fenced_by(queue));
     struct mpiio_peer_frame frame;
-    int got = 0;
+    int error = 0;
 
-    /* A process that was stopped reads everything at once: the frames that it missed, and the
-       frame that declares it failed. */
-    lost = lost || mpiio_member_is_fenced_by(queue);
-    while (peers->leaving == MPIIO_PEERS_JOINING && (got = mpiio_queue_next(queue, &frame)) == 1) {
-        int error = lost && mpiio_member_begins_work(frame.type) ? 0 : hear_above(peers, &frame);
-
-        if (error != 0)
-            return error;
-    }
-    return got < 0 ? got : 0;
+    while (error == 0 && peers->leaving == MPIIO_PEERS_JOINING &&
+           (error = mpiio_queue_next(queue, &frame)) == 1)
+        error = lost && mpiio_member_begins_work(frame.type) ? 0 : hear(peers, peer, &frame);
+    if (error != 0)
+        peer->link.error = error;
+    peers->broken = peers->broken || peer->link.error != 0;
 }
 
 /* Connections that have failed. */
@@ -325,32 +314,13 @@ static void be_answered(struct mpiio_peers *peers)
     }
 }
 
-void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
-{
-    struct mpiio_peer_frame frame;
-    int error;
-
-    if (peer == peers->above) {
-        error = hear_all_above(peers, &peer->link.in, peer->link.error != 0);
-    } else {
-        while ((error = mpiio_queue_next(&peer->link.in, &frame)) == 1) {
-            error = hear_below(peers, peer, &frame);
-            if (error != 0)
-                break;
-        }
-    }
-    if (error < 0)
-        peer->link.error = error;
-    peers->broken = peers->broken || peer->link.error != 0;
-}
-
 /* Handles the frames that this node has sent to itself, or to the node above. */
 static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
 {
     struct mpiio_peer_frame frame;
 
     while (mpiio_queue_next(outbox, &frame) == 1)
-        hear_below(peers, peers->peer[0], &frame);
+        hear(peers, peers->peer[0], &frame);
 }
 
 /* Handles the lack of memory for a frame to this node. The node can no longer take part, and can
