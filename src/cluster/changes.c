@@ -12,10 +12,9 @@
 static void say_result(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t call,
                        int status)
 {
-    if (mpiio_branch_lives(peers, peer))
-        mpiio_branch_say(
-            peers, peer,
-            &(struct mpiio_peer_frame){.type = MPIIO_RESULT, .number = call, .status = status});
+    mpiio_branch_say(
+        peers, peer,
+        &(struct mpiio_peer_frame){.type = MPIIO_RESULT, .number = call, .status = status});
 }
 
 void mpiio_changes_prepare(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)

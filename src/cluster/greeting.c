@@ -57,9 +57,7 @@ int mpiio_joining_ready(struct mpiio_peers *peers)
     mpiio_roster_log(peers, MPIIO_LOG_INFO, "all %d nodes are connected", peers->nodes);
     peers->beat = 0;
     for (int i = 1; i < peers->peers; i++)
-        if (mpiio_branch_lives(peers, peers->peer[i]))
-            mpiio_branch_say(peers, peers->peer[i],
-                             &(struct mpiio_peer_frame){.type = MPIIO_READY});
+        mpiio_branch_say(peers, peers->peer[i], &(struct mpiio_peer_frame){.type = MPIIO_READY});
     for (int i = 1; i < peers->peers; i++)
         if (!mpiio_branch_lives(peers, peers->peer[i]))
             mpiio_degrading_lost_below(peers, peers->peer[i], "its connection has ended");

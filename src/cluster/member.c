@@ -24,17 +24,16 @@ static void send(struct mpiio_peers *peers, struct mpiio_peer *peer,
 void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
                       const struct mpiio_peer_frame *frame)
 {
-    if (peer->node != peers->node)
+    if (peer->node == peers->node)
+        peers->inbox_failed |= mpiio_queue_frame(&peers->inbox, frame) != 0;
+    else if (peer->link.fd >= 0)
         send(peers, peer, frame);
-    else if (mpiio_queue_frame(&peers->inbox, frame) != 0)
-        peers->inbox_failed = true;
 }
 
 void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     for (int i = 0; i < peers->peers; i++)
-        if (mpiio_branch_lives(peers, peers->peer[i]))
-            mpiio_branch_say(peers, peers->peer[i], frame);
+        mpiio_branch_say(peers, peers->peer[i], frame);
 }
 
 void mpiio_branch_pass_on(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)

@@ -226,11 +226,11 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
    false. */
 bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer *peer);
 
-/* Sends a frame to a node below, or to this node itself. */
+/* Sends a frame to a node below, or to this node itself. Does nothing if the node is lost. */
 void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
                       const struct mpiio_peer_frame *frame);
 
-/* Sends a frame to this node and all live nodes below. */
+/* Sends a frame to this node and all live nodes below. All have joined. */
 void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /* Sends a frame to the node above. Does nothing if there is none. */

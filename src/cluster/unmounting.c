@@ -47,8 +47,7 @@ void mpiio_unmounting_result(struct mpiio_peers *peers, const struct mpiio_peer_
             continue;
         peer->wants_unmount = false;
         result.number = peer->unmount_call;
-        if (mpiio_branch_lives(peers, peer))
-            mpiio_branch_say(peers, peer, &result);
+        mpiio_branch_say(peers, peer, &result);
     }
 }
 
@@ -82,8 +81,7 @@ static void say_unmount(struct mpiio_peers *peers)
     const struct mpiio_peer_frame frame = {.type = MPIIO_UNMOUNT, .flag = peers->rounds.force};
 
     for (int i = 0; i < peers->peers; i++)
-        if ((peers->peer[i]->awaited & MPIIO_AWAIT_UNMOUNT) != 0 &&
-            mpiio_branch_lives(peers, peers->peer[i]))
+        if ((peers->peer[i]->awaited & MPIIO_AWAIT_UNMOUNT) != 0)
             mpiio_branch_say(peers, peers->peer[i], &frame);
 }
 
