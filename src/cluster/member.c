@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/thread.h"
 #include "viewspec/base/line.h"
 
 /* Branches of the tree. */
@@ -139,12 +140,7 @@ static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *
 
 static void on_unmount(struct mpiio_peers *peers, bool force)
 {
-    bool gone;
-
-    pthread_mutex_lock(&peers->lock);
-    gone = peers->gone;
-    pthread_mutex_unlock(&peers->lock);
-    if (gone)
+    if (MPIIO_LOCKED(&peers->lock, peers->gone))
         mpiio_roster_tell(peers, &(struct mpiio_peer_frame){.type = MPIIO_UNMOUNTED, .flag = true});
     else
         peers->events.on_unmount(peers->data, force);

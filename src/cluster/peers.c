@@ -40,15 +40,15 @@ static int time_to_wait(const struct mpiio_peers *peers)
 
 static void handle(struct mpiio_peers *peers, const struct epoll_event *events, int count)
 {
-    uint64_t ignored;
+    eventfd_t ignored;
 
     for (int i = 0; i < count; i++) {
         void *owner = events[i].data.ptr;
 
         if (owner != &peers->wake)
             serve(peers, owner);
-        else if (read(peers->wake, &ignored, sizeof(ignored)) < 0)
-            continue;
+        else
+            eventfd_read(peers->wake, &ignored);
     }
     mpiio_greet(peers);
 }
@@ -359,9 +359,7 @@ int mpiio_peers_engine_lost(struct mpiio_peers *peers, const char *why)
 
 void mpiio_peers_status(struct mpiio_peers *peers, struct mpiio_peers_status *status)
 {
-    pthread_mutex_lock(&peers->lock);
-    *status = peers->status;
-    pthread_mutex_unlock(&peers->lock);
+    *status = MPIIO_LOCKED(&peers->lock, peers->status);
 }
 
 static const char *describe(const struct mpiio_peer *peer)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "core/base/thread.h"
@@ -40,11 +41,8 @@ void mpiio_roster_log_refusal(struct mpiio_peers *peers, int error)
 
 void mpiio_roster_wake(struct mpiio_peers *peers)
 {
-    const uint64_t one = 1;
-
     /* This can only fail if the counter is full, and then the thread is awake. */
-    if (write(peers->wake, &one, sizeof(one)) < 0)
-        return;
+    eventfd_write(peers->wake, 1);
 }
 
 int mpiio_roster_tell_locked(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)

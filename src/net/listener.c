@@ -400,7 +400,6 @@ int mpiio_net_start(struct mpiio_net *net, const struct mpiio_listener_calls *ca
 void mpiio_net_close(struct mpiio_net *net)
 {
     struct mpiio_listener *listener = &net->listener;
-    const uint64_t one = 1;
     struct mpiio_session *session;
 
     pthread_mutex_lock(&listener->lock);
@@ -413,8 +412,8 @@ void mpiio_net_close(struct mpiio_net *net)
         shutdown(listener->listens, SHUT_RDWR);
     pthread_mutex_unlock(&listener->lock);
     /* This can only fail if the counter is full, and then the threads are awake. */
-    if (listener->wake >= 0 && write(listener->wake, &one, sizeof(one)) < 0)
-        return;
+    if (listener->wake >= 0)
+        eventfd_write(listener->wake, 1);
 }
 
 void mpiio_net_stop(struct mpiio_net *net)

@@ -382,7 +382,5 @@ uint64_t mpiio_ordered_progress(struct mpiio_ordered *ordered)
 
 void mpiio_ordered_get_stats(struct mpiio_ordered *ordered, struct mpiio_ordered_stats *stats)
 {
-    pthread_mutex_lock(&ordered->lock);
-    *stats = ordered->stats;
-    pthread_mutex_unlock(&ordered->lock);
+    *stats = MPIIO_LOCKED(&ordered->lock, ordered->stats);
 }

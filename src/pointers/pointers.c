@@ -589,7 +589,5 @@ int64_t mpiio_pointers_quiet(struct mpiio_pointers *pointers)
 
 void mpiio_pointers_get_stats(struct mpiio_pointers *pointers, struct mpiio_pointers_stats *stats)
 {
-    pthread_mutex_lock(&pointers->lock);
-    *stats = pointers->stats;
-    pthread_mutex_unlock(&pointers->lock);
+    *stats = MPIIO_LOCKED(&pointers->lock, pointers->stats);
 }
