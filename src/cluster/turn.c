@@ -140,8 +140,7 @@ static int hear(struct mpiio_peers *peers, struct mpiio_peer *peer,
 void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     struct mpiio_queue *queue = &peer->link.in;
-    bool lost = peer == peers->above &&
-                (peer->link.error != 0 || mpiio_member_is_fenced_by(queue));
+    bool lost = peer == peers->above && (peer->link.error != 0 || mpiio_member_is_fenced_by(queue));
     struct mpiio_peer_frame frame;
     int error = 0;
 

@@ -317,15 +317,10 @@ static int parse_wanted(const char *where, struct wanted *wanted)
     int most = 32;
 
     *wanted = (struct wanted){.family = AF_INET};
-    if (length < sizeof(text)) {
-        memcpy(text, where, length);
-        text[length] = '\0';
-        if (inet_pton(AF_INET, text, wanted->bytes) != 1) {
-            wanted->family = inet_pton(AF_INET6, text, wanted->bytes) == 1 ? AF_INET6 : AF_UNSPEC;
-            most = 128;
-        }
-    } else {
-        wanted->family = AF_UNSPEC;
+    snprintf(text, sizeof(text), "%.*s", (int)(length < sizeof(text) ? length : 0), where);
+    if (inet_pton(AF_INET, text, wanted->bytes) != 1) {
+        wanted->family = inet_pton(AF_INET6, text, wanted->bytes) == 1 ? AF_INET6 : AF_UNSPEC;
+        most = 128;
     }
     if (wanted->family == AF_UNSPEC) {
         wanted->interface = where;

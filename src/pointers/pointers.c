@@ -379,15 +379,15 @@ int mpiio_pointers_new(const struct mpiio_pointers_options *options,
 }
 
 /* Node 0 writes where pointers begin: other nodes may see another size of the file. */
-static int write_starts(struct mpiio_pointers *self, const int64_t *start)
+static int write_starts(struct mpiio_pointers *self)
 {
     int error = mpiio_record_read(&self->record, &self->state);
 
     for (size_t i = 0; i < self->options.count && error == 0; i++) {
         const struct mpiio_entry entry = {
-            .kind = MPIIO_ENTRY_POSITION, .view = (uint32_t)i, .value = (uint64_t)start[i]};
+            .kind = MPIIO_ENTRY_POSITION, .view = (uint32_t)i, .value = (uint64_t)self->origin[i]};
 
-        if (start[i] == 0)
+        if (self->origin[i] == 0)
             continue;
         error = mpiio_state_apply(&self->state, &entry);
         if (error == 0)
@@ -410,7 +410,7 @@ int mpiio_pointers_meet(struct mpiio_pointers *pointers, const struct mpiio_reco
         return mpiio_record_prove(&self->record);
     error = mpiio_record_lock(&self->record, true);
     if (error == 0)
-        error = write_starts(self, self->origin);
+        error = write_starts(self);
     mpiio_record_unlock(&self->record);
     return error;
 }

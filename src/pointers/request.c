@@ -48,6 +48,8 @@ static bool decide(const struct mpiio_state *state, struct mpiio_request *reques
 
     switch (request->kind) {
     case MPIIO_REQUEST_GET:
+        request->position = atomic_load(&state->position[request->view]);
+        request->result = request->position < 0 ? -EIO : 0;
         return false;
     case MPIIO_REQUEST_TAKE:
         return decide_take(state, request, entry);
@@ -83,10 +85,6 @@ int mpiio_request_apply(struct mpiio_state *state, struct mpiio_request *request
         entry->node = (uint32_t)state->turns.self;
         entry->view = (uint32_t)request->view;
         error = mpiio_state_apply(state, entry);
-    }
-    if (request->kind == MPIIO_REQUEST_GET) {
-        request->position = atomic_load(&state->position[request->view]);
-        request->result = request->position < 0 ? -EIO : 0;
     }
     request->turn = state->turns.view[request->view].turn;
     return error != 0 ? error : any;
