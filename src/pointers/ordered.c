@@ -123,16 +123,19 @@ static bool is_due(const struct mpiio_share *share)
     return mpiio_placing_due(share->ordered, view_of(share)) == share && share->bytes.first == NULL;
 }
 
-/* Waits for one change. Returns 0, -EINTR or -ENOTCONN if waiting is to end, or -EIO if the
-   contribution's waiting bytes are to be placed later. Called with the lock held, which is released
-   while it waits. */
-static int wait(const struct mpiio_share *share, const struct mpiio_ordered_waiter *waiter)
+/* Waits for one change, and counts the first wait of a call. Returns 0, -EINTR or -ENOTCONN if
+   waiting is to end, or -EIO if the contribution's waiting bytes are to be placed later. Called
+   with the lock held, which is released while it waits. */
+static int wait(const struct mpiio_share *share, const struct mpiio_ordered_waiter *waiter,
+                bool *waited)
 {
     struct mpiio_ordered *ordered = share->ordered;
     const struct mpiio_ordered_options *options = &ordered->options;
     uint64_t delays = share->delays;
 
     assert(mpiio_is_held(&ordered->lock));
+    ordered->stats.waits += !*waited;
+    *waited = true;
     if (!waiter->ended && !ordered->stopped) {
         if (options->waits != NULL)
             options->waits(options->waits_data, true);
@@ -195,19 +198,15 @@ ssize_t mpiio_share_write(struct mpiio_share *share, const void *buffer, size_t 
     bool waited = false;
 
     pthread_mutex_lock(&ordered->lock);
-    while (put == 0 && length > 0) {
-        if (share->error != 0) {
+    while (put == 0 && length > 0)
+        if (share->error != 0)
             put = share->error;
-        } else if (is_due(share)) {
+        else if (is_due(share))
             put = write_through(share, buffer, length, waiter);
-        } else if (has_room(share, length)) {
+        else if (has_room(share, length))
             put = keep_share(share, buffer, length);
-        } else {
-            ordered->stats.waits += !waited;
-            waited = true;
-            put = wait(share, waiter);
-        }
-    }
+        else
+            put = wait(share, waiter, &waited);
     mpiio_placing_advance(ordered, view);
     pthread_mutex_unlock(&ordered->lock);
     return put;
@@ -220,11 +219,8 @@ int mpiio_share_await(struct mpiio_share *share, struct mpiio_ordered_waiter *wa
     bool waited = false;
 
     pthread_mutex_lock(&ordered->lock);
-    while (error == 0 && !is_due(share) && !share->passed) {
-        ordered->stats.waits += !waited;
-        waited = true;
-        error = wait(share, waiter);
-    }
+    while (error == 0 && !is_due(share) && !share->passed)
+        error = wait(share, waiter, &waited);
     if (error == 0)
         error = share->error;
     pthread_mutex_unlock(&ordered->lock);

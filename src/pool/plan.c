@@ -95,8 +95,9 @@ bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan)
            plan->block / PIECE / 2 * (int64_t)(plan->ranges > 1 ? plan->ranges - 1 : 1);
 }
 
-void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,
-                     char *memory)
+/* Packs the bytes of count parts of a block, which begins at block, into memory. */
+static void pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,
+                 char *memory)
 {
     for (uint32_t i = 0; i < count; i++) {
         mpiio_gather(memory, block + part[i].offset, part[i].length, part[i].count, part[i].stride);
@@ -145,7 +146,7 @@ bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_
         return false;
     there = mpiio_pool_reach(request->part, request->count) <= block->length;
     if (there)
-        mpiio_pool_pack(request->part, request->count, block->bytes, bytes);
+        pack(request->part, request->count, block->bytes, bytes);
     mpiio_pool_memory_put(memory, block);
     return there;
 }

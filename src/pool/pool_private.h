@@ -55,10 +55,6 @@ size_t mpiio_pool_plan_make(struct mpiio_pool_plan *plan, const struct mpiio_tra
    more. */
 bool mpiio_pool_plan_is_dense(const struct mpiio_pool_plan *plan);
 
-/* Packs the bytes of count parts of a block, which begins at block, into memory. */
-void mpiio_pool_pack(const struct mpiio_pool_part *part, uint32_t count, const char *block,
-                     char *memory);
-
 /* Returns the number of bytes from the block's beginning to the end of its last part, or -1 if a
    part is empty, not within a block, or repeats bytes to more than a block. */
 int64_t mpiio_pool_reach(const struct mpiio_pool_part *part, uint32_t count);
