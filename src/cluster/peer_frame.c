@@ -217,49 +217,43 @@ struct rule {
     unsigned int due, late;
 };
 
-/* Once all nodes have joined, any frame from below is allowed in any state, because its sender
-   may not know the current state yet. */
-static const struct rule from_below[MPIIO_PEER_FRAME_TYPES] = {
-    [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
-    /* If a node leaves after all have joined, LOST reports that. A JOINED that withdraws an
-       earlier one is then ignored. */
-    [MPIIO_JOINED] = {JOINING, TOGETHER | DEGRADING | FINAL},
-    [MPIIO_ASK] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_DONE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_CHANGE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_VOTE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_SETTLED] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_UNMOUNT_ALL] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_UNMOUNTED] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_GOODBYE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_LOST] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_PROGRESS] = {TOGETHER, DEGRADING | FINAL},
-    /* From a node that has fenced itself. Its connection will end. */
-    [MPIIO_FENCED] = {DEGRADING, TOGETHER | FINAL},
-};
-
-/* A node degrades as soon as it learns of a failure. Frames sent before that are too late. */
-static const struct rule from_above[MPIIO_PEER_FRAME_TYPES] = {
-    [MPIIO_BEAT] = {JOINING | TOGETHER | DEGRADING | FINAL, 0},
-    [MPIIO_READY] = {JOINING, 0},
-    [MPIIO_EPOCH] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_FINISHED] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_PREPARE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_SETTLE] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_RESULT] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_UNMOUNT] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_END] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_DEGRADED] = {TOGETHER, DEGRADING | FINAL},
-    [MPIIO_GO] = {DEGRADING, FINAL},
-};
+/*
+ * Once all nodes have joined, any frame from below is allowed in any state, because its sender may
+ * not know the current state yet. A node degrades as soon as it learns of a failure. Frames from
+ * above that were sent before that are too late.
+ */
+static struct rule rule_of(enum mpiio_peer_frame_type type)
+{
+    switch (type) {
+    case MPIIO_BEAT:
+        return (struct rule){JOINING | TOGETHER | DEGRADING | FINAL, 0};
+    case MPIIO_JOINED:
+        /* If a node leaves after all have joined, LOST reports that. A JOINED that withdraws an
+           earlier one is then ignored. */
+        return (struct rule){JOINING, TOGETHER | DEGRADING | FINAL};
+    case MPIIO_FENCED:
+        /* A node that has fenced itself may send it while this one is together. Its connection
+           will end. */
+        return (struct rule){DEGRADING, TOGETHER | FINAL};
+    case MPIIO_READY:
+        return (struct rule){JOINING, 0};
+    case MPIIO_GO:
+        return (struct rule){DEGRADING, FINAL};
+    default:
+        return (struct rule){TOGETHER, DEGRADING | FINAL};
+    }
+}
 
 enum mpiio_frame_rule mpiio_frame_rule(enum mpiio_peer_frame_type type, bool up,
                                        enum mpiio_peers_state state)
 {
-    const struct rule *rule = &(up ? from_below : from_above)[type];
+    bool goes_up = type >= MPIIO_JOINED && type <= MPIIO_FENCED;
+    const struct rule rule = rule_of(type);
     unsigned int now = 1U << state;
 
-    if (rule->due & now)
+    if (type != MPIIO_BEAT && !(up ? goes_up : type >= MPIIO_READY))
+        return MPIIO_FRAME_WRONG;
+    if (rule.due & now)
         return MPIIO_FRAME_DUE;
-    return rule->late & now ? MPIIO_FRAME_LATE : MPIIO_FRAME_WRONG;
+    return rule.late & now ? MPIIO_FRAME_LATE : MPIIO_FRAME_WRONG;
 }

@@ -11,9 +11,9 @@
 
 /*
  * The daemons of one mount's nodes. They agree on when to flush, on changes, on unmounting, and on
- * which nodes have failed. They use TCP connections that form a tree with node 0 at the
- * root, which decides. Decisions go down from node to node. Answers go up, and each node merges the
- * answers of its branch into one. So the number of connections and messages of a node is bounded.
+ * which nodes have failed. They use TCP connections that form a tree with node 0 at the root, which
+ * decides. Decisions go down from node to node. Answers go up, and each node merges the answers of
+ * its branch into one. So the number of connections and messages of a node is bounded.
  *
  * A node declares a directly connected peer failed if the connection ends, or if it has heard
  * nothing for peer_timeout. The time during which this process itself did not run (it was stopped)

@@ -41,8 +41,7 @@ void mpiio_wire_string(struct mpiio_wire *wire, const char **bytes, uint32_t *si
 /* A string with its terminating zero, which counts. Fails if it has more than most bytes. */
 void mpiio_wire_text(struct mpiio_wire *wire, const char **text, size_t most);
 
-/* A string of one clean line (viewspec/base/line.h) that is not empty, in an array of most bytes.
- */
+/* A clean line (viewspec/base/line.h) that is not empty, in an array of most bytes. */
 void mpiio_wire_line(struct mpiio_wire *wire, char *line, size_t most);
 
 /* When reading, fails unless the condition holds. */
