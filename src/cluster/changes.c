@@ -17,21 +17,13 @@ static void say_result(struct mpiio_peers *peers, struct mpiio_peer *peer, uint6
         &(struct mpiio_peer_frame){.type = MPIIO_RESULT, .number = call, .status = status});
 }
 
-void mpiio_changes_prepare(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+void mpiio_changes_pass(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
     self->change.number = frame->number;
-    self->settling = self->voted = false;
-    mpiio_branch_expect(peers, &self->change, MPIIO_AWAIT_CHANGE);
-    mpiio_branch_broadcast(peers, frame);
-}
-
-void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    struct mpiio_rounds *self = &peers->rounds;
-
-    self->settling = true;
+    self->settling = frame->type == MPIIO_SETTLE;
+    self->voted = false;
     mpiio_branch_expect(peers, &self->change, MPIIO_AWAIT_CHANGE);
     mpiio_branch_broadcast(peers, frame);
 }
@@ -49,7 +41,7 @@ static void begin_change(struct mpiio_peers *peers, struct mpiio_peer *peer, int
     if (peers->node == 0) {
         frame.type = MPIIO_PREPARE;
         frame.number = self->change.number + 1;
-        mpiio_changes_prepare(peers, &frame);
+        mpiio_changes_pass(peers, &frame);
     } else {
         frame.type = MPIIO_CHANGE;
         frame.number = peer->change_call;
@@ -104,9 +96,9 @@ static void decide(struct mpiio_peers *peers, int status)
 {
     struct mpiio_rounds *self = &peers->rounds;
 
-    mpiio_changes_settle(peers, &(struct mpiio_peer_frame){.type = MPIIO_SETTLE,
-                                                           .number = self->change.number,
-                                                           .flag = status == 0});
+    mpiio_changes_pass(peers, &(struct mpiio_peer_frame){.type = MPIIO_SETTLE,
+                                                         .number = self->change.number,
+                                                         .flag = status == 0});
     self->change.status = status;
 }
 

@@ -115,10 +115,6 @@ void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
 void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     mpiio_roster_close(peers, peer);
-    pthread_mutex_lock(&peers->lock);
-    if (*place_of(peers, peer->node) == peer)
-        *place_of(peers, peer->node) = NULL;
-    pthread_mutex_unlock(&peers->lock);
     peer->next = peers->dead;
     peers->dead = peer;
 }

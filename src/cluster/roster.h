@@ -212,8 +212,8 @@ void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int 
 /* Closes a peer's connection. */
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
-/* Closes a peer's connection, removes the peer, and frees it once no epoll event can refer to
-   it. */
+/* Closes the connection of a peer that another one replaces at once, and frees the peer once no
+   epoll event can refer to it. */
 void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 /*
@@ -375,9 +375,8 @@ void mpiio_changes_on_vote(struct mpiio_peers *peers, struct mpiio_peer *peer, u
                            int status);
 void mpiio_changes_on_settled(struct mpiio_peers *peers, struct mpiio_peer *peer, uint64_t number);
 
-/* Handle frames from above: PREPARE, SETTLE, and the RESULT of a change. */
-void mpiio_changes_prepare(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
-void mpiio_changes_settle(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
+/* Handle frames from above: PREPARE and SETTLE, and the RESULT of a change. */
+void mpiio_changes_pass(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /* tick: at node 0, aborts a change that was not agreed on in time. next: returns when that is

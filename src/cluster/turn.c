@@ -68,14 +68,6 @@ static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame
     mpiio_degrading_begin(peers, (int)frame->node, frame->host, why);
 }
 
-static void on_result(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    if (frame->flag)
-        mpiio_unmounting_result(peers, frame);
-    else
-        mpiio_changes_result(peers, frame);
-}
-
 /* Handles a frame from above that is due. */
 static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
@@ -89,13 +81,14 @@ static int obey(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
         mpiio_branch_broadcast(peers, frame);
         break;
     case MPIIO_PREPARE:
-        mpiio_changes_prepare(peers, frame);
-        break;
     case MPIIO_SETTLE:
-        mpiio_changes_settle(peers, frame);
+        mpiio_changes_pass(peers, frame);
         break;
     case MPIIO_RESULT:
-        on_result(peers, frame);
+        if (frame->flag)
+            mpiio_unmounting_result(peers, frame);
+        else
+            mpiio_changes_result(peers, frame);
         break;
     case MPIIO_UNMOUNT:
         mpiio_unmounting_begin(peers, frame->flag);
