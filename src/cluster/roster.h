@@ -218,8 +218,7 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer);
 
 /*
  * A branch: a node and all nodes below it, which the node above sees as one. Frames from above go
- * to all of them. Their answers are collected, and go up once they are complete. Called by the
- * thread only.
+ * to all of them. Their answers are collected, and go up once they are complete.
  */
 
 /* Returns true if the peer is this node itself, or its connection is open. NULL is allowed:
@@ -248,7 +247,7 @@ void mpiio_branch_expect(struct mpiio_peers *peers, struct mpiio_round *round,
 bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
                          enum mpiio_awaited what, int status, uint32_t node);
 
-/* Joining: each node reports once all nodes below it have joined. Called by the thread only. */
+/* Joining: each node reports once all nodes below it have joined. */
 
 /* If no node is missing here, reports that to the node above, or at node 0 begins the work of
    all. */
@@ -264,8 +263,7 @@ void mpiio_joining_left(struct mpiio_peers *peers, struct mpiio_peer *peer, cons
 /* Handles READY, from above. Returns 0, or -EPROTO if a node directly below has not joined. */
 int mpiio_joining_ready(struct mpiio_peers *peers);
 
-/* How other nodes join this one, and how this one joins the node above. Called by the thread
-   only, unless stated otherwise. */
+/* How other nodes join this one, and how this one joins the node above. */
 
 /* Answers all arrivals, and adds the nodes that may join. */
 void mpiio_greet(struct mpiio_peers *peers);
@@ -276,7 +274,7 @@ void mpiio_greet_end(struct mpiio_peers *peers);
 /* Joins the node above within timeout ms. Blocks. Call it before the thread is started. */
 int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 
-/* The reactions of each node, also of node 0, to frames. Called by the thread only. */
+/* The reactions of each node, also of node 0, to frames. */
 
 /*
  * Handles all frames in the node's inbox: those from above, and those that it sends itself. A frame
@@ -297,7 +295,7 @@ bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue);
 bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
 
 /*
- * The lease under which this node's engine stores. Called by the thread only.
+ * The lease under which this node's engine stores.
  *
  * The time at which a heartbeat is read does not count, because this process may have been stopped
  * before. What counts is the heartbeat that it echoes. The peer has received that one, and declares
@@ -324,7 +322,7 @@ int mpiio_renewal_receive(struct mpiio_peers *peers, struct mpiio_peer *peer,
 /* Renews this node's lease for as long as its peers promise. */
 void mpiio_renewal_update(struct mpiio_peers *peers);
 
-/* Turns of the loop: turn.c. Called by the thread only. */
+/* Turns of the loop: turn.c. */
 
 /* Call once all required connections exist, before the first turn. */
 void mpiio_turn_begin(struct mpiio_peers *peers);
@@ -344,7 +342,7 @@ int64_t mpiio_turn_next(const struct mpiio_peers *peers);
 /* Closes all connections, and reports to the daemon that it is alone or that all are unmounted. */
 void mpiio_turn_end(struct mpiio_peers *peers);
 
-/* Epochs: epochs.c. Called by the thread only. */
+/* Epochs: epochs.c. */
 
 /* Handle frames from below, or from this node: ASK, DONE and PROGRESS. */
 void mpiio_epochs_on_ask(struct mpiio_peers *peers, bool sync);
@@ -366,7 +364,7 @@ void mpiio_epochs_beat(struct mpiio_peers *peers);
 bool mpiio_epochs_stalled(struct mpiio_peers *peers, int64_t now, int *node, char *host, char *why,
                           size_t size);
 
-/* Changes: changes.c. Called by the thread only. */
+/* Changes: changes.c. */
 
 /* Handle frames from below, or from this node: CHANGE, VOTE and SETTLED. */
 void mpiio_changes_on_change(struct mpiio_peers *peers, struct mpiio_peer *peer,
@@ -384,7 +382,7 @@ void mpiio_changes_result(struct mpiio_peers *peers, const struct mpiio_peer_fra
 void mpiio_changes_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_changes_next(const struct mpiio_peers *peers, int64_t before);
 
-/* Degrading: degrading.c. Called by the thread only. */
+/* Degrading: degrading.c. */
 
 /* Begins to degrade: at the head of a tree that has detected a failure, or after DEGRADED from
    above. */
@@ -406,7 +404,7 @@ void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why);
 void mpiio_degrading_tick(struct mpiio_peers *peers, int64_t now);
 int64_t mpiio_degrading_next(const struct mpiio_peers *peers, int64_t before);
 
-/* Unmounting: unmounting.c. Called by the thread only. */
+/* Unmounting: unmounting.c. */
 
 /* Handle frames from below, or from this node: UNMOUNT_ALL, UNMOUNTED and GOODBYE. */
 void mpiio_unmounting_on_all(struct mpiio_peers *peers, struct mpiio_peer *peer,

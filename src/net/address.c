@@ -139,35 +139,32 @@ static int print_addresses(bool both, int port, char **addresses)
 }
 
 static int listen_at(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
-                     char **addresses, int *error)
+                     int *fd, char **addresses)
 {
     struct sockaddr_storage bound = {.ss_family = AF_UNSPEC};
     char text[ADDRESS_TEXT];
-    int fd;
 
     memcpy(&bound, local->address, local->size);
-    fd = try_listen(&bound, local->size, ports);
-    *error = fd;
-    if (fd < 0)
-        return fd;
+    *fd = try_listen(&bound, local->size, ports);
+    if (*fd < 0)
+        return *fd;
     print_address((const struct sockaddr *)&bound, ntohs(*port_of(&bound)), text);
     *addresses = strdup(text);
-    *error = *addresses != NULL ? 0 : -ENOMEM;
-    return fd;
+    return *addresses != NULL ? 0 : -ENOMEM;
 }
 
-static int listen_at_all(const struct mpiio_ports *ports, char **addresses, int *error)
+static int listen_at_all(const struct mpiio_ports *ports, int *fd, char **addresses)
 {
     struct sockaddr_storage any = {.ss_family = AF_INET6};
-    int fd = try_listen(&any, sizeof(struct sockaddr_in6), ports);
 
-    if (fd < 0 && fd != -EADDRINUSE) { /* a kernel without IPv6 */
+    *fd = try_listen(&any, sizeof(struct sockaddr_in6), ports);
+    if (*fd < 0 && *fd != -EADDRINUSE) { /* a kernel without IPv6 */
         any = (struct sockaddr_storage){.ss_family = AF_INET};
-        fd = try_listen(&any, sizeof(struct sockaddr_in), ports);
+        *fd = try_listen(&any, sizeof(struct sockaddr_in), ports);
     }
-    *error =
-        fd < 0 ? fd : print_addresses(any.ss_family == AF_INET6, ntohs(*port_of(&any)), addresses);
-    return fd;
+    if (*fd < 0)
+        return *fd;
+    return print_addresses(any.ss_family == AF_INET6, ntohs(*port_of(&any)), addresses);
 }
 
 int mpiio_address_listen(const struct mpiio_local_address *local, const struct mpiio_ports *ports,
@@ -176,8 +173,8 @@ int mpiio_address_listen(const struct mpiio_local_address *local, const struct m
     int error;
 
     *addresses = NULL;
-    *fd = local->size != 0 ? listen_at(local, ports, addresses, &error)
-                           : listen_at_all(ports, addresses, &error);
+    error = local->size != 0 ? listen_at(local, ports, fd, addresses)
+                             : listen_at_all(ports, fd, addresses);
     if (error != 0 && *fd >= 0) {
         close(*fd);
         *fd = -1;
