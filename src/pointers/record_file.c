@@ -68,9 +68,9 @@ bool mpiio_record_is_used(const struct mpiio_record *record)
     return set_lock(record, F_OFD_GETLK, F_WRLCK, 1, INT32_MAX) != 0;
 }
 
-/* Waits for the lock of a byte until end, mpiio_lease_clock(), with pauses of up to so many ns.
- *Sets since to a time before the lock was acquired: it may be lost by the time that the call
- *returns. */
+/* Waits for the lock of a byte until end, mpiio_lease_clock(), with pauses of up to longest ns.
+   Sets the time *since, which is before the lock was acquired: it may be lost when the call
+   returns. */
 static int await_byte(struct mpiio_record *record, off_t byte, long longest, int64_t end,
                       int64_t *since)
 {
