@@ -18,7 +18,7 @@
 #include "core/store_members.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/jobs/removal.h"
-#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"
 #include "fusefs/requests/ordered.h"

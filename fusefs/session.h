@@ -28,8 +28,6 @@
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/mode.h"
-#include "fusefs/kernel/notifier.h"
-#include "fusefs/kernel/overlaps.h"
 #include "fusefs/base/options.h"
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"

@@ -14,7 +14,7 @@
 #include "core/store_members.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/durable.h"
-#include "overlaps.h"
+#include "drop.h"
 
 /* Fills in the description of the mount and its file. Returns 0 or a negative errno. */
 static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)

@@ -3,8 +3,7 @@
 
 #include <fcntl.h>
 
-#include "fusefs/kernel/notifier.h"
-#include "fusefs/kernel/overlaps.h"
+#include "drop.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/session.h"
 

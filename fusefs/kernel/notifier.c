@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "notifier.h"
+#include "drop.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "fusefs/names/handle.h"
 
+/* Notices: drops, and the requests to answer after them. */
 struct fs_notice {
     struct fs_task task;       /* must be the first member */
     struct fs_slice *slice;    /* a reference; NULL: store everything */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "notifier.h"
+#include "drop.h"
 
 size_t fs_npy_part(const struct fs_slice *slice, int64_t offset, size_t size)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "overlaps.h"
+#include "drop.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/slice_access.h"
-#include "fusefs/kernel/notifier.h"
+#include "drop.h"
 #include "fusefs/session.h"
 
 void fs_put_note_end(struct fs_slice *slice, int64_t end)

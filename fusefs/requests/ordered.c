@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/put.h"
 #include "fusefs/storing/durable.h"
 #include "fusefs/storing/nodes.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "fusefs/kernel/notifier.h"
+#include "fusefs/kernel/drop.h"
 
 /* Listing of folders. */
 

@@ -9,7 +9,6 @@
 #include "core/slice_access.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
-#include "fusefs/kernel/notifier.h"
 #include "fusefs/kernel/npy.h"
 #include "fusefs/kernel/put.h"
 #include "fusefs/kernel/sync.h"

@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "fusefs/kernel/drop.h"
-#include "fusefs/kernel/notifier.h"
-#include "fusefs/kernel/overlaps.h"
 #include "fusefs/kernel/put.h"
 #include "fusefs/session.h"
 

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 #include "fusefs/kernel/mode.h"
-#include "fusefs/kernel/overlaps.h"
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/session.h"
 
