@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "put.h"
+#include "sync.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -7,7 +7,8 @@
 
 #include "core/slice_access.h"
 #include "drop.h"
-#include "fusefs/session.h"
+
+/* Stores bytes in slices, and keeps those that cannot be stored. */
 
 void fs_put_note_end(struct fs_slice *slice, int64_t end)
 {

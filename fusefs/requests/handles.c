@@ -9,7 +9,6 @@
 #include "fusefs/base/memory.h"
 #include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/drop.h"
-#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/readahead.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"

@@ -10,7 +10,6 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 #include "ordered.h"

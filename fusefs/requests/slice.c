@@ -10,7 +10,6 @@
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/npy.h"
-#include "fusefs/kernel/put.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/storing/durable.h"
 #include "truncate.h"

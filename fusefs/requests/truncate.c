@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "fusefs/kernel/drop.h"
-#include "fusefs/kernel/put.h"
+#include "fusefs/kernel/sync.h"
 #include "fusefs/session.h"
 
 #define ZEROS (256 << 10)
