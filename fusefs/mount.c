@@ -17,7 +17,6 @@
 #include "core/load.h"
 #include "core/store_members.h"
 #include "fusefs/jobs/jobs.h"
-#include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"

@@ -15,7 +15,6 @@
 #include "core/base/process.h"
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/jobs.h"
-#include "fusefs/jobs/removal.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/sync.h"

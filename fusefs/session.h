@@ -19,7 +19,6 @@
 #include "fusefs/base/atomic_gate.h"
 #include "fusefs/storing/engine_client.h"
 #include "fusefs/jobs/jobs.h"
-#include "fusefs/jobs/removal.h"
 #include "fusefs/storing/flusher.h"
 #include "fusefs/base/log.h"
 #include "fusefs/base/memory.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "removal.h"
+#include "jobs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,8 @@
 #include "core/base/process.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
+
+/* Removes the file at the end of the mount. */
 
 static bool is_same(const struct stat *one, const struct stat *other)
 {
