@@ -12,7 +12,6 @@
 #include "core/base/process.h"
 #include "mount.h"
 #include "session.h"
-#include "signals.h"
 
 /*
  * The file descriptors inherited from the caller. If the daemon kept them, it would hold the

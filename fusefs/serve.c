@@ -23,7 +23,6 @@
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"
-#include "signals.h"
 
 /* Mounting, and serving until the mount ends. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "signals.h"
+#include "mount.h"
 
 #include <signal.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "core/base/thread.h"
 #include "fusefs/kernel/sync.h"
 #include "session.h"
+
+/* Ends the mount on a signal, after all written data is stored. */
 
 static void fill_signals(sigset_t *signals)
 {
