@@ -509,7 +509,7 @@ int fs_mount_open(struct fs_session *session, const struct fs_options *options)
     int status;
 
     begin_session(session, options);
-    status = fs_cluster_init(session, options->engine_fd);
+    status = fs_cluster_init(session);
     if (status == 0)
         status = load_spec(session);
     if (status == 0)

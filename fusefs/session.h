@@ -17,7 +17,7 @@
 #include "pointers/stream.h"
 #include "viewspec/spec.h"
 #include "fusefs/base/atomic_gate.h"
-#include "fusefs/storing/engine_client.h"
+#include "fusefs/storing/nodes.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/storing/flusher.h"
 #include "fusefs/base/log.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine_client.h"
+#include "nodes.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -52,7 +52,12 @@ static bool engine_is_stopped(const struct fs_cluster *cluster)
     return state != NULL && (state[2] == 'T' || state[2] == 't');
 }
 
-int fs_watch_await(const struct fs_cluster *cluster, int timeout)
+/*
+ * Waits until the engine sends a message. Returns 0 or a negative errno: -ETIMEDOUT if the engine
+ * was stopped for timeout ms. Its node then counts as failed. The daemon itself is alive, so no
+ * other node would notice.
+ */
+static int watch_await(const struct fs_cluster *cluster, int timeout)
 {
     struct pollfd file = {.fd = mpiio_channel_fd(cluster->channel), .events = POLLIN};
     int stopped = 0;
@@ -70,8 +75,10 @@ int fs_watch_await(const struct fs_cluster *cluster, int timeout)
     }
 }
 
-void fs_watch_progress(const struct fs_cluster *cluster, struct mpiio_progress *progress)
+void fs_nodes_on_progress(void *data, struct mpiio_progress *progress)
 {
+    const struct fs_cluster *cluster = &((struct fs_session *)data)->cluster;
+
     mpiio_progress_read(cluster->progress, progress);
     if (progress->waiting && engine_is_stopped(cluster))
         progress->waiting = false;
@@ -166,9 +173,10 @@ static int make_net(struct fs_session *session)
     return error != 0 ? fs_engine_cannot_talk(session, error) : 0;
 }
 
-int fs_cluster_init(struct fs_session *session, int fd)
+int fs_cluster_init(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
+    int fd = session->options->engine_fd;
     struct mpiio_message message;
     int error;
 
@@ -252,7 +260,7 @@ static int exchange(struct fs_session *session, const struct mpiio_message_flush
     int error = mpiio_channel_send_flush(cluster->channel, flush, blocks);
 
     if (error == 0)
-        error = fs_watch_await(cluster, session->options->peer_timeout);
+        error = watch_await(cluster, session->options->peer_timeout);
     if (error == 0)
         error = mpiio_channel_receive(cluster->channel, &message);
     if (error == 0 &&

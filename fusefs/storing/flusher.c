@@ -12,7 +12,7 @@
 #include "core/cache/cache.h"
 #include "core/base/clock.h"
 #include "core/base/probe.h"
-#include "engine_client.h"
+#include "nodes.h"
 #include "fusefs/session.h"
 #include "durable.h"
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "engine_client.h"
+#include "nodes.h"
 
 struct fs_session;
 struct fs_handle;

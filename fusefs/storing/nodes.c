@@ -33,13 +33,6 @@ static void raise_flag(struct fs_cluster *cluster, bool *flag)
     pthread_mutex_unlock(&cluster->lock);
 }
 
-void fs_nodes_on_progress(void *data, struct mpiio_progress *progress)
-{
-    struct fs_session *session = data;
-
-    fs_watch_progress(&session->cluster, progress);
-}
-
 void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
 {
     struct fs_session *session = data;
@@ -156,23 +149,16 @@ void fs_nodes_on_end(void *data)
     raise_flag(&session->cluster, &session->cluster.ended);
 }
 
-static void fill_options(struct fs_session *session, const struct mpiio_peers_events *events,
-                         struct mpiio_peers_options *options)
-{
-    *options = (struct mpiio_peers_options){.node = session->cluster.node,
-                                            .nodes = session->cluster.nodes,
-                                            .fanout = (int)session->options->fanout,
-                                            .peer_timeout = (int)session->options->peer_timeout,
-                                            .net = session->cluster.net,
-                                            .events = *events,
-                                            .data = session};
-}
-
 static int open_peers(struct fs_session *session, const struct mpiio_peers_events *events)
 {
-    struct mpiio_peers_options options;
+    struct mpiio_peers_options options = {.node = session->cluster.node,
+                                          .nodes = session->cluster.nodes,
+                                          .fanout = (int)session->options->fanout,
+                                          .peer_timeout = (int)session->options->peer_timeout,
+                                          .net = session->cluster.net,
+                                          .events = *events,
+                                          .data = session};
 
-    fill_options(session, events, &options);
     return mpiio_peers_open(&options, &session->cluster.peers);
 }
 
