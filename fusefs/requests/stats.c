@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "fusefs/base/json.h"
 #include "fusefs/storing/nodes.h"
 #include "handle_ops.h"
 

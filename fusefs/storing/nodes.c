@@ -15,7 +15,6 @@
 #include "core/cache/cache.h"
 #include "core/store_layers.h"
 #include "core/store_members.h"
-#include "fusefs/base/json.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "pool.h"
@@ -365,6 +364,20 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
         return 1;
     }
     return 0;
+}
+
+void fs_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte < ' ' || byte >= 0x7f)
+            fprintf(out, "\\u%04x", byte);
+        else
+            fprintf(out, byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
+    }
+    fputc('"', out);
 }
 
 /* Returns the hints as members of a JSON object, or NULL if out of memory. */

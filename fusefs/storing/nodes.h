@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cluster/engine_channel.h"
@@ -141,6 +142,9 @@ void fs_nodes_leave(struct fs_session *session);
 
 /* Lets the engine exit, after fs_nodes_leave. */
 void fs_nodes_quit(struct fs_session *session);
+
+/* Writes text as a JSON string. Each byte is treated as a Latin-1 character. */
+void fs_json_string(FILE *out, const char *text);
 
 /* Implement the peers' events (peers.h), for fs_nodes_meet. data is the session. */
 void fs_nodes_on_lease(void *data, int64_t until); /* until: when this engine's lease expires */
