@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "members_version.h"
+#include "pool.h"
 
 #include <sys/stat.h>
 #include <time.h>
@@ -8,6 +8,8 @@
 #include "core/base/clock.h"
 #include "core/store_members.h"
 #include "settling.h"
+
+/* The version of an assembled file. */
 
 /*
  * STAYS is the time for which a sample is used, unless this mount writes. REPEATS is the minimum

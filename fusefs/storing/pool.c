@@ -7,7 +7,6 @@
 #include "core/base/process.h"
 #include "core/store_members.h"
 #include "fusefs/base/memory.h"
-#include "fusefs/names/version.h"
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"
 

@@ -4,7 +4,7 @@
 #include "unit.h"
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/storing/members_version.h"
+#include "fusefs/storing/pool.h"
 #include "fusefs/storing/settling.h"
 
 /* The environment of the module. The functions below stand in for the daemon, and use these
