@@ -102,14 +102,7 @@ bool fs_flusher_is_clean(struct fs_flusher *flusher, bool sync)
 
 uint64_t fs_flusher_epochs(struct fs_flusher *flusher)
 {
-    uint64_t epochs = 0;
-
-    if (fs_flusher_is_on(flusher)) {
-        pthread_mutex_lock(&flusher->lock);
-        epochs = flusher->epochs;
-        pthread_mutex_unlock(&flusher->lock);
-    }
-    return epochs;
+    return fs_flusher_is_on(flusher) ? MPIIO_LOCKED(&flusher->lock, flusher->epochs) : 0;
 }
 
 bool fs_flusher_rests(struct fs_flusher *flusher, uint64_t *epochs)

@@ -64,7 +64,10 @@ void fs_nodes_on_degraded(void *data, int node, const char *host, const char *wh
     bool started;
 
     (void)node, (void)host, (void)why;
-    fs_pool_alone(&session->pool);
+    if (session->pool.pool != NULL) { /* this node reads everything by itself */
+        mpiio_pool_alone(session->pool.pool);
+        mpiio_net_close(cluster->net);
+    }
     pthread_mutex_lock(&cluster->lock);
     cluster->lost = cluster->degraded = true;
     started = cluster->started;
@@ -221,8 +224,8 @@ static int meet_others(struct fs_session *session, const struct mpiio_message_pe
         error = mpiio_net_meet(cluster->net, peers.token, addresses, peers.size);
     free(addresses);
     fs_pointers_meet(session, peers.mount);
-    if (error == 0)
-        error = fs_pool_meet(session);
+    if (error == 0 && session->pool.pool != NULL)
+        error = mpiio_pool_meet(session->pool.pool, &cluster->homes);
     return error;
 }
 

@@ -149,13 +149,6 @@ void fs_pool_free(struct fs_pool *pool)
     pool->pool = NULL;
 }
 
-int fs_pool_meet(struct fs_session *session)
-{
-    struct fs_pool *self = &session->pool;
-
-    return self->pool != NULL ? mpiio_pool_meet(self->pool, &session->cluster.homes) : 0;
-}
-
 int fs_pool_start(struct fs_pool *pool)
 {
     return pool->pool != NULL ? mpiio_pool_start(pool->pool) : 0;
@@ -165,13 +158,4 @@ void fs_pool_look_again(struct fs_pool *pool)
 {
     if (pool->pool != NULL)
         atomic_store(&pool->members.again, true);
-}
-
-void fs_pool_alone(struct fs_pool *pool)
-{
-    if (pool->pool == NULL)
-        return;
-    mpiio_pool_alone(pool->pool);
-    if (pool->session->cluster.net != NULL)
-        mpiio_net_close(pool->session->cluster.net);
 }

@@ -65,22 +65,10 @@ struct fs_pool {
 int fs_pool_init(struct fs_session *session);
 void fs_pool_free(struct fs_pool *pool);
 
-/*
- * Connects the pool to the other nodes. Call it once the cluster knows the homes of blocks. Returns
- * 0 or a negative errno.
- */
-int fs_pool_meet(struct fs_session *session);
-
 /* Starts the pool's threads, after any fork. Returns 0 or a negative errno. */
 int fs_pool_start(struct fs_pool *pool);
 
 /* Makes reads that begin after this call see changes made by others. Thread-safe. */
 void fs_pool_look_again(struct fs_pool *pool);
-
-/*
- * Makes this node read everything by itself, because another node has failed. Does not wait.
- * Thread-safe.
- */
-void fs_pool_alone(struct fs_pool *pool);
 
 #endif
