@@ -31,7 +31,6 @@
 #include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/prefetch.h"
 #include "fusefs/kernel/rights.h"
-#include "fusefs/storing/durable.h"
 #include "fusefs/kernel/trace.h"
 #include "fusefs/storing/pointers.h"
 #include "fusefs/storing/pool.h"

@@ -13,7 +13,7 @@
 #include "core/slice_access.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
-#include "fusefs/storing/durable.h"
+#include "fusefs/storing/flusher.h"
 #include "drop.h"
 
 /* Fills in the description of the mount and its file. Returns 0 or a negative errno. */

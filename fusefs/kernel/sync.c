@@ -10,7 +10,7 @@
 
 #include "core/base/clock.h"
 #include "core/store_members.h"
-#include "fusefs/storing/durable.h"
+#include "fusefs/storing/flusher.h"
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
 {

@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/storing/durable.h"
+#include "fusefs/storing/flusher.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"
 #include "sequential.h"

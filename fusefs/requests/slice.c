@@ -11,7 +11,7 @@
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/npy.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/storing/durable.h"
+#include "fusefs/storing/flusher.h"
 #include "truncate.h"
 
 /* Open slices, by requests or passed through. */

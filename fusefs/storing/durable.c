@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "durable.h"
+#include "flusher.h"
 
 #include "core/store.h"
+#include "fusefs/names/handle.h"
+
+/* Syncs the file to its device, and tracks which handles have reported failures. */
 
 void fs_sync_failed(struct fs_durable *durable, int error)
 {

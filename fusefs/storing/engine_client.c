@@ -17,7 +17,7 @@
 #include "core/cache/cache.h"
 #include "core/store_members.h"
 #include "net/connections.h"
-#include "durable.h"
+#include "flusher.h"
 #include "fusefs/session.h"
 
 /* Monitoring of the engine. */

@@ -14,7 +14,6 @@
 #include "core/base/probe.h"
 #include "nodes.h"
 #include "fusefs/session.h"
-#include "durable.h"
 
 #define SECOND_NS 1000000000
 

@@ -17,6 +17,7 @@
 struct fs_session;
 struct fs_handle;
 struct fs_waiter;
+struct mpiio_store;
 
 /* The result of a flush for its waiters. Negative errnos, or 0. */
 struct fs_flushed {
@@ -60,10 +61,10 @@ struct fs_epoch {
 };
 
 /*
- * The thread that stores the data of write-back. It does so in epochs with the other nodes. It
- * stores by itself on a single node, and after another node has failed. It wakes up for waiters,
- * when dirty_max is reached, and when data has been dirty for flush_interval. It never waits for
- * the kernel, and so not for any request.
+ * flusher.c: the thread that stores the data of write-back. It does so in epochs with the other
+ * nodes. It stores by itself on a single node, and after another node has failed. It wakes up for
+ * waiters, when dirty_max is reached, and when data has been dirty for flush_interval. It never
+ * waits for the kernel, and so not for any request.
  */
 struct fs_flusher {
     struct fs_session *session; /* borrowed */
@@ -170,5 +171,31 @@ void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int e
 
 /* Makes this node store by itself and write through from now on. Does not wait. */
 void fs_flusher_go_alone(struct fs_flusher *flusher);
+
+/*
+ * durable.c: tracks whether written data is on the storage device. All functions are thread-safe.
+ */
+struct fs_durable {
+    struct mpiio_store *store; /* borrowed */
+    bool writes;               /* the store is open for writing */
+    atomic_uint failed;        /* number of failed syncs of the file to its device */
+    atomic_int error;          /* errno of the last one, negative */
+};
+
+/*
+ * fs_sync_file calls fsync(2) on the file itself and returns 0 or a negative errno. fs_sync_failed
+ * records a failure for all handles that have written. fs_sync_file_noted does both.
+ */
+int fs_sync_file(struct fs_durable *durable, bool data_only);
+int fs_sync_file_noted(struct fs_durable *durable, bool data_only);
+void fs_sync_failed(struct fs_durable *durable, int error);
+
+/*
+ * Make each handle that has written report a failed sync. The kernel reports it only once, to the
+ * first fsync. fs_sync_missed returns the error of a sync for another handle that this handle has
+ * not reported yet, or 0. fs_sync_written records a write through the handle.
+ */
+int fs_sync_missed(struct fs_durable *durable, struct fs_handle *handle);
+void fs_sync_written(struct fs_durable *durable, struct fs_handle *handle);
 
 #endif

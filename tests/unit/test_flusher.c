@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "fusefs/session.h"
-#include "fusefs/storing/durable.h"
+#include "fusefs/storing/flusher.h"
 #include "cluster/peers.h"
 #include "core/cache/cache.h"
 
