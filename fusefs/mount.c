@@ -20,8 +20,7 @@
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"
-#include "fusefs/requests/ordered.h"
-#include "fusefs/requests/sequential.h"
+#include "fusefs/requests/shared.h"
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"
 

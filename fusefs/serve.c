@@ -19,7 +19,7 @@
 #include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"
-#include "fusefs/requests/ordered.h"
+#include "fusefs/requests/shared.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"

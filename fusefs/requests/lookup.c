@@ -12,7 +12,7 @@
 #include "core/store_members.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
-#include "ordered.h"
+#include "shared.h"
 #include "truncate.h"
 
 /* Lookup of names, attributes, and the link "self". */

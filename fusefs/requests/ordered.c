@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "ordered.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,9 +11,9 @@
 #include "fusefs/storing/flusher.h"
 #include "fusefs/storing/nodes.h"
 #include "mounts/ending.h"
-#include "sequential.h"
-#include "shared.h"
 #include "handle_ops.h"
+
+/* Files of "ordered". */
 
 /* ms for which a reader waits, after a close, for the release that may follow it. */
 #define RELEASE_MS 100

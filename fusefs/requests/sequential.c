@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sequential.h"
+#include "shared.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,10 @@
 #include "core/base/complain.h"
 #include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
-#include "shared.h"
 #include "handle_ops.h"
 #include "viewspec/members/members.h"
+
+/* "shared" of a FIFO or a character device. */
 
 /* A wait inside a request, which the kernel may interrupt. */
 struct waiting {

@@ -5,12 +5,13 @@
 #include "fusefs/names/handle.h"
 
 struct fs_session;
+struct mounts_ending;
 
 /*
- * Reads and writes of "shared". Each transfers as many whole etypes as its buffer holds, at the
- * shared file pointer, and advances the pointer. The kernel splits a call of more than FS_READ_MAX
- * (max_read) or FS_WRITE_MAX bytes. Only its first part takes effect, because other callers may
- * take the etypes after it. All functions are thread-safe.
+ * shared.c: reads and writes of "shared". Each transfers as many whole etypes as its buffer holds,
+ * at the shared file pointer, and advances the pointer. The kernel splits a call of more than
+ * FS_READ_MAX (max_read) or FS_WRITE_MAX bytes. Only its first part takes effect, because other
+ * callers may take the etypes after it. All functions are thread-safe.
  */
 
 /* Opens a file with a shared file pointer. Implements open of handle_ops.h. */
@@ -31,5 +32,64 @@ int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uin
  */
 int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *text,
                    size_t length);
+
+/*
+ * ordered.c: "ordered": what ranks read and write at the shared file pointer in the order of ranks
+ * (pointers/ordered.h), from open to release. A handle of it has a share.
+ */
+
+/* Sets it up where the mount has shared file pointers. 0 or a negative errno. */
+int fs_ordered_init(struct fs_session *session);
+
+/* Starts what places shares whose turn comes from other nodes. 0 or a negative errno. */
+int fs_ordered_start(struct fs_session *session);
+
+/* Ends all waiting, so that the workers can end. Thread-safe. */
+void fs_ordered_stop(void *session);
+
+/* Closes all contributions. Called after this node was unmounted. */
+void fs_ordered_close_all(struct fs_session *session);
+
+/*
+ * Called when all nodes are unmounted, or nodes have lost each other. Places what still waits, and
+ * logs how much was placed before its turn. Unless nodes have lost each other, waits until the
+ * other nodes have placed and stored theirs. report: for mpiio-umount, which waits for this
+ * process; NULL: none.
+ */
+void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report);
+
+/*
+ * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
+ * so that who looks at a slice now sees what was placed by them. Thread-safe.
+ */
+void fs_ordered_await_releases(struct fs_session *session, size_t view);
+
+/*
+ * sequential.c: the mount option sequential (MPI_MODE_SEQUENTIAL, MPI 3.1, 13.2.1). The file is a
+ * FIFO or a character device (pointers/stream.h), and the mount has only "shared" and "ordered".
+ * The store is an empty file in memory.
+ */
+
+/*
+ * Checks that the options and the file are suitable, and creates the store. Returns an exit status:
+ * 0, or not 0 after a line on stderr.
+ */
+int fs_sequential_prepare(struct fs_session *session);
+
+/*
+ * Checks the views, which are known by now, and opens the file. Does nothing without the option.
+ * Returns an exit status like fs_sequential_prepare.
+ */
+int fs_sequential_open(struct fs_session *session);
+
+/* Ends all waits, because the workers are to end. Thread-safe. */
+void fs_sequential_stop(struct fs_session *session);
+
+/*
+ * Writes all of the buffer, which holds whole etypes. Until something is written, request may be
+ * interrupted; NULL: no interruption. Returns 0 or a negative errno. Thread-safe.
+ */
+int fs_sequential_place(struct fs_session *session, fuse_req_t request, const char *buffer,
+                        size_t size);
 
 #endif
