@@ -177,8 +177,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_fifo_start(&session->jobs.fifo);
     if (error == 0)
         error = fs_pool_start(&session->pool);
-    if (error == 0)
-        error = fs_ordered_start(session);
+    if (error == 0 && session->ordered != NULL && fs_cluster_is_on(&session->cluster))
+        error = mpiio_ordered_start(session->ordered);
     if (error == 0)
         error = fs_pointers_start(&session->pointers);
     if (error == 0 && session->options->direct)
@@ -219,7 +219,8 @@ static void flush_rest(struct fs_session *session)
    waits until the others have placed and stored theirs: mpiio-umount waits for one daemon alone. */
 static void settle_node(struct fs_session *session, struct mounts_ending *ending)
 {
-    fs_ordered_close_all(session);
+    if (session->ordered != NULL)
+        mpiio_ordered_close(session->ordered);
     fs_jobs_stop(&session->jobs);
     flush_rest(session);
     fs_nodes_leave(session);

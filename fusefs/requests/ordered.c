@@ -141,26 +141,14 @@ int fs_ordered_init(struct fs_session *session)
     return error;
 }
 
-void fs_ordered_stop(void *session)
+void fs_ordered_stop(void *data)
 {
-    struct mpiio_ordered *ordered = ((struct fs_session *)session)->ordered;
+    struct fs_session *session = data;
 
-    fs_sequential_stop(session);
-    if (ordered != NULL)
-        mpiio_ordered_stop(ordered);
-}
-
-int fs_ordered_start(struct fs_session *session)
-{
-    return session->ordered != NULL && fs_cluster_is_on(&session->cluster)
-               ? mpiio_ordered_start(session->ordered)
-               : 0;
-}
-
-void fs_ordered_close_all(struct fs_session *session)
-{
+    if (session->stream != NULL)
+        mpiio_stream_stop(session->stream);
     if (session->ordered != NULL)
-        mpiio_ordered_close(session->ordered);
+        mpiio_ordered_stop(session->ordered);
 }
 
 /* The wait for other nodes' contributions while the mount ends. */

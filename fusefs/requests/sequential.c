@@ -120,12 +120,6 @@ int fs_sequential_open(struct fs_session *session)
     return error != 0;
 }
 
-void fs_sequential_stop(struct fs_session *session)
-{
-    if (session->stream != NULL)
-        mpiio_stream_stop(session->stream);
-}
-
 static void on_interrupt(fuse_req_t request, void *data)
 {
     struct waiting *waiting = data;

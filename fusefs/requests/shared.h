@@ -41,14 +41,8 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
 /* Sets it up where the mount has shared file pointers. 0 or a negative errno. */
 int fs_ordered_init(struct fs_session *session);
 
-/* Starts what places shares whose turn comes from other nodes. 0 or a negative errno. */
-int fs_ordered_start(struct fs_session *session);
-
 /* Ends all waiting, so that the workers can end. Thread-safe. */
 void fs_ordered_stop(void *session);
-
-/* Closes all contributions. Called after this node was unmounted. */
-void fs_ordered_close_all(struct fs_session *session);
 
 /*
  * Called when all nodes are unmounted, or nodes have lost each other. Places what still waits, and
@@ -81,9 +75,6 @@ int fs_sequential_prepare(struct fs_session *session);
  * Returns an exit status like fs_sequential_prepare.
  */
 int fs_sequential_open(struct fs_session *session);
-
-/* Ends all waits, because the workers are to end. Thread-safe. */
-void fs_sequential_stop(struct fs_session *session);
 
 /*
  * Writes all of the buffer, which holds whole etypes. Until something is written, request may be
