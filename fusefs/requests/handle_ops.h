@@ -66,7 +66,7 @@ struct fs_handle_ops {
                      off_t offset, off_t length);
 
     /*
-     * Handles O_TRUNC, just after the open. May set *told to the size to report to the kernel.
+     * Handles O_TRUNC, just after the open. May set *reported to the size to report to the kernel.
      * NULL: truncation has no effect.
      */
     int (*truncate)(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
@@ -106,5 +106,62 @@ ssize_t fs_slice_read_at(struct fs_read *read);
 ssize_t fs_slice_write_at(struct fs_write *write);
 int fs_slice_fsync(struct fs_session *session, struct fs_waiter *waiter);
 int fs_slice_flush(struct fs_session *session, struct fs_handle *handle, int torn);
+
+/*
+ * truncate.c: truncation by requests, and the filling of gaps with zeros: src/DESIGN.md,
+ * "Truncation of slices". Offsets count in the slice's data, without a NumPy header, except for a
+ * file's size. Functions return 0 or a negative errno and are thread-safe.
+ */
+
+/*
+ * Truncates the slice of a handle that has just been opened with O_TRUNC. Sets *reported if another
+ * size than the slice's must be reported to the kernel.
+ */
+int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,
+                       off_t *reported);
+
+/*
+ * Implements ftruncate(2) of a slice that is open by the handle. size includes the header. reported
+ * is as above.
+ */
+int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs_handle *handle,
+                   int64_t size, off_t *reported);
+
+/*
+ * Fills the gap before bytes [start, end) that are about to be written, if the slice is cut. Call
+ * it between fs_unwritten_begin_write and its end. If mapped, the bytes are stores through a
+ * mapping, and a gap is filled only if the kernel holds writes back.
+ */
+int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
+                         const struct fs_handle *handle, int64_t start, int64_t end, bool mapped);
+
+/*
+ * Replaces bytes beyond mark by zeros in a buffer that was read at offset, which includes the
+ * header. mark is the cut's mark before the read. Needed if the kernel holds writes back.
+ */
+void fs_truncate_mask(const struct fs_slice *slice, int64_t mark, char *buffer, size_t size,
+                      int64_t offset);
+
+/*
+ * npy.c: the NumPy header before a slice. It is generated from the slice's size on each read, and
+ * never stored. Offsets count from the beginning of the header. All functions are thread-safe.
+ */
+
+/*
+ * Returns how many of the size bytes from offset on belong to the header; 0 if there is no header.
+ */
+size_t fs_npy_part(const struct fs_slice *slice, int64_t offset, size_t size);
+
+/* Copies this part of the header into buffer. Returns 0 or a negative errno. */
+int fs_npy_read(struct fs_slice *slice, char *buffer, size_t size, int64_t offset);
+
+/*
+ * Handles a write whose first size bytes belong to the header. It succeeds if they equal the
+ * current header. It also succeeds for a complete header of a larger slice, because numpy.save
+ * writes the header first. Returns 0, -EPERM for other bytes, or another negative errno. Ignores
+ * bytes of a mapping, because the page may have been read before the slice grew. If they differ
+ * from the header, makes the kernel read the page again.
+ */
+int fs_npy_write(const struct fs_write *write, size_t size);
 
 #endif

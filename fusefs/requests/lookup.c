@@ -13,7 +13,6 @@
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 #include "shared.h"
-#include "truncate.h"
 
 /* Lookup of names, attributes, and the link "self". */
 

@@ -9,10 +9,8 @@
 #include "core/slice_access.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
-#include "fusefs/kernel/npy.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/storing/flusher.h"
-#include "truncate.h"
 
 /* Open slices, by requests or passed through. */
 
@@ -397,12 +395,8 @@ static ssize_t put_bytes(struct fs_write *write)
     ssize_t put = 0;
     int error = 0;
 
-    if (head > 0 && write->mapped)
-        fs_npy_mapped(&write->session->notifier, slice, write->inode, write->buffer, head,
-                      write->offset);
-    else if (head > 0)
-        error = fs_npy_write(&write->session->notifier, slice, write->inode, write->buffer, head,
-                             write->offset);
+    if (head > 0)
+        error = fs_npy_write(write, head);
     if (error != 0)
         return error;
     if (head < write->size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "truncate.h"
+#include "handle_ops.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
-#include "fusefs/session.h"
+
+/* Truncation of slices, and the filling of gaps with zeros. */
 
 #define ZEROS (256 << 10)
 
