@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fusefs/base/memory.h"
 #include "fusefs/kernel/answers.h"
 #include "fusefs/kernel/drop.h"
-#include "fusefs/kernel/readahead.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 
@@ -65,6 +66,26 @@ void fs_open_reply(struct fs_session *session, fuse_req_t request,
         close_handle(session, handle);
 }
 
+/*
+ * Makes the kernel read ahead in requests of full size, if this process has the permission. The
+ * answer to INIT resets the value, so this waits for the first open. Best effort.
+ */
+static void raise_readahead(const struct fs_session *session)
+{
+    char path[64];
+    int file;
+
+    if (geteuid() != 0 || session->device == 0)
+        return;
+    snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", major(session->device),
+             minor(session->device));
+    file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file >= 0) {
+        dprintf(file, "%lld", (long long)session->options->max_read / 1024);
+        close(file);
+    }
+}
+
 void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
@@ -73,7 +94,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     fs_count(session, FS_OPEN);
     /* The mount serves by now. A file inherits the readahead setting when it is opened. */
     if (!atomic_exchange(&session->readahead, true))
-        fs_readahead_raise(session->mountpoint, session->options->max_read);
+        raise_readahead(session);
     fs_listed_forget(session, inode);
     error = do_open(request, inode, info);
     if (error != 0)
