@@ -16,7 +16,7 @@
 #include "fusefs/base/mounted.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/kernel/grants.h"
-#include "fusefs/kernel/answers.h"
+#include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/sync.h"
 #include "fusefs/requests/requests.h"
 #include "fusefs/requests/shared.h"

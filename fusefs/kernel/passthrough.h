@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/uio.h>
 
+struct fs_session;
 struct fs_slice;
 struct fs_slices;
 struct mpiio_store;
@@ -45,16 +45,6 @@ struct fs_passthrough {
 void fs_passthrough_init(struct fs_passthrough *passthrough, const struct fs_slices *slices,
                          bool wanted);
 
-/*
- * Turns passthrough on if the kernel offers it. offered is the upper 32 flags of its INIT request.
- */
-void fs_passthrough_asked(struct fs_passthrough *passthrough, uint32_t offered);
-
-/*
- * Adds the acceptance of passthrough to the answer to INIT. rest is the answer without its header.
- */
-void fs_passthrough_answer(const struct fs_passthrough *passthrough, const struct iovec *rest);
-
 /* Return true if the kernel may access slices directly, and if it does so for open ones now. */
 bool fs_passthrough_is_on(const struct fs_passthrough *passthrough);
 bool fs_passthrough_is_used(struct fs_passthrough *passthrough);
@@ -79,5 +69,25 @@ int fs_passthrough_end_whole(const struct fs_passthrough *passthrough, struct fs
  * NULL.
  */
 bool fs_passthrough_is_identity(const struct vs_view *view);
+
+/* Parts of answers that libfuse before 3.17 cannot express. */
+
+/*
+ * Makes a mounted session answer INIT with FUSE_HANDLE_KILLPRIV_V2, for which libfuse before 3.17
+ * has no FUSE_CAP. Without this flag the kernel requests the extended attribute security.capability
+ * before each write, which doubles the number of requests. The daemon need not implement it: slices
+ * have no set-user-ID bit and no capabilities. With the option direct, also allows slices to be
+ * mapped. Also accepts passthrough, if the kernel offers it and all views fit. Kernels ignore flags
+ * that they do not know. Returns 0 or a negative errno.
+ */
+int fs_init_answer_amend(struct fs_session *session);
+
+/*
+ * Sets fields of this thread's next answer to an OPEN. backing is the ID of the file that the
+ * kernel accesses directly, 0 for none. stream means that the file has no position, so that each
+ * call begins at offset 0. parallel allows concurrent writes past the page cache (Linux 6.2),
+ * except those with O_APPEND, and those beyond the size that the kernel knows.
+ */
+void fs_open_answer_next(int backing, bool stream, bool parallel);
 
 #endif

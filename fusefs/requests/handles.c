@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fusefs/base/memory.h"
-#include "fusefs/kernel/answers.h"
+#include "fusefs/kernel/passthrough.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
