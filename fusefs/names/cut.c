@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "cut.h"
+#include "slices.h"
 
 #include <assert.h>
 
 #include "core/base/grant.h"
 #include "core/base/thread.h"
 #include "handle.h"
+
+/* Truncation of slices: the marks, and the handles that keep them. */
 
 void fs_cut_init(struct fs_cut *cut)
 {
