@@ -29,9 +29,7 @@ static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_i
 static void open_shared(struct fs_session *session, const struct fs_handle *handle,
                         struct fuse_file_info *info)
 {
-    struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
-
-    info->keep_cache = fs_version_same(&filled, &handle->version);
+    info->keep_cache = fs_slices_is_filled(&session->slices, handle->slice, &handle->version);
     info->direct_io = handle->writes &&
                       ((info->flags & O_APPEND) ||
                        (!handle->reads && !fs_handle_may_store(&session->slices, handle->slice)));
@@ -40,13 +38,12 @@ static void open_shared(struct fs_session *session, const struct fs_handle *hand
 static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                           struct fs_handle *handle)
 {
-    struct fs_version filled, version;
+    struct fs_version version;
     int error = fs_version_now(session, &version);
 
     if (error != 0)
         return error;
-    filled = fs_slices_filled(&session->slices, handle->slice);
-    if (fs_version_same(&filled, &version))
+    if (fs_slices_is_filled(&session->slices, handle->slice, &version))
         return 0;
     error = fs_notifier_refresh(&session->notifier, handle->slice, inode, request, &version);
     return error != 0 ? error : 1;

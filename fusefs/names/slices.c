@@ -248,9 +248,10 @@ int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list)
     return *list != NULL ? (int64_t)count : -ENOMEM;
 }
 
-struct fs_version fs_slices_filled(struct fs_slices *slices, const struct fs_slice *slice)
+bool fs_slices_is_filled(struct fs_slices *slices, const struct fs_slice *slice,
+                         const struct fs_version *version)
 {
-    return MPIIO_LOCKED(&slices->lock, slice->filled);
+    return MPIIO_LOCKED(&slices->lock, fs_version_same(&slice->filled, version));
 }
 
 void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,

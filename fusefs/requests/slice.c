@@ -174,7 +174,6 @@ static int64_t slice_lseek(struct fs_session *session, struct fs_handle *handle,
  */
 static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
 {
-    struct fs_version filled = fs_slices_filled(&session->slices, handle->slice);
     struct fs_version now;
 
     if (handle->direct || !fs_grants_are_on(session))
@@ -182,7 +181,8 @@ static bool keeps_pages(struct fs_session *session, struct fs_handle *handle)
     if (fs_grants_is_bare(session, handle))
         return false;
     fs_grants_paged(session, handle->slice);
-    return fs_version_now(session, &now) == 0 && fs_version_same(&filled, &now);
+    return fs_version_now(session, &now) == 0 &&
+           fs_slices_is_filled(&session->slices, handle->slice, &now);
 }
 
 /* Returns 0 if a slice may be opened with those flags, or a negative errno. */
