@@ -5,16 +5,18 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/complain.h"
-#include "fusefs/base/mounted.h"
 #include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
 
@@ -268,15 +270,130 @@ int fs_places_check(const struct fs_options *options, const struct vs_spec *spec
     return status;
 }
 
+/* The limit for a daemon to report its state, in ms. */
+#define STATE_WAIT 2000
+
+/* Returns the kernel's ID of the mount whose root the folder is, or 0. Does not ask the daemon. */
+static unsigned long long mount_of(int folder)
+{
+    struct statx st;
+
+    if (statx(folder, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID,
+              &st) != 0 ||
+        !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
+        return 0;
+    return st.stx_mnt_id;
+}
+
+/*
+ * Returns true if a line of mountinfo describes the mount with this ID and the mount is one of this
+ * program's. Sets *owner to the user who mounted.
+ */
+static bool is_ours(const char *line, unsigned long long mount, uid_t *owner)
+{
+    static const char type[] = " - fuse.mpiio ";
+    const char *end = strstr(line, type);
+    const char *user;
+
+    if (end == NULL || strtoull(line, NULL, 10) != mount)
+        return false;
+    user = strstr(end, "user_id=");
+    *owner = user != NULL ? (uid_t)strtoul(user + strlen("user_id="), NULL, 10) : 0;
+    return true;
+}
+
+static bool find_ours(unsigned long long mount, uid_t *owner)
+{
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    bool found = false;
+    char *line = NULL;
+    size_t size = 0;
+
+    while (table != NULL && !found && getline(&line, &size, table) > 0)
+        found = is_ours(line, mount, owner);
+    free(line);
+    if (table != NULL)
+        fclose(table);
+    return found;
+}
+
+/* The kind of mount that a mount point has. */
+enum mounted {
+    MOUNTED_NOT, /* no mount, a mount of another program, or one whose daemon has exited */
+    MOUNTED,
+    MOUNTED_DEGRADED, /* one node of a degraded cluster */
+};
+
+/* Runs in the child: asks the daemon for its state, and writes it to the pipe as a byte. */
+static void ask_daemon(int folder, int pipe)
+{
+    static const char wanted[] = "\"state\": \"degraded\",\n";
+    char state = MOUNTED;
+    char stats[65536];
+    int file = openat(folder, ".mpiio/stats.json", O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    ssize_t length = file >= 0 ? read(file, stats, sizeof(stats) - 1) : -1;
+
+    if (file < 0 && errno == ENOTCONN)
+        state = MOUNTED_NOT;
+    stats[length > 0 ? length : 0] = '\0';
+    if (strstr(stats, wanted) != NULL)
+        state = MOUNTED_DEGRADED;
+    _exit(write(pipe, &state, 1) == 1 ? 0 : 1);
+}
+
+/* Asks the daemon from a child process, which can be killed if the daemon does not answer. */
+static enum mounted ask_by_child(int folder)
+{
+    struct pollfd answered = {.events = POLLIN};
+    char state = MOUNTED;
+    int ends[2];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return MOUNTED;
+    child = fork();
+    if (child == 0)
+        ask_daemon(folder, ends[1]);
+    close(ends[1]);
+    answered.fd = ends[0];
+    if (child > 0 && (poll(&answered, 1, STATE_WAIT) != 1 || read(ends[0], &state, 1) != 1))
+        state = MOUNTED;
+    close(ends[0]);
+    if (child > 0) {
+        kill(child, SIGKILL);
+        waitpid(child, NULL, WNOHANG);
+    }
+    return (enum mounted)state;
+}
+
+/*
+ * Returns the state of this program's mount at the place. Takes at most 2 seconds, even if its
+ * daemon does not answer. Does not ask the daemon of another user's mount. Call it before the
+ * process holds a lock that a forked child would need.
+ */
+static enum mounted mounted_at(const char *place)
+{
+    int folder = open(place, O_PATH | O_CLOEXEC);
+    enum mounted state = MOUNTED_NOT;
+    uid_t owner;
+
+    if (folder < 0)
+        return MOUNTED_NOT;
+    if (find_ours(mount_of(folder), &owner))
+        state = owner == geteuid() ? ask_by_child(folder) : MOUNTED;
+    close(folder);
+    return state;
+}
+
 /* Refuses to mount over another mount, which would hide it and its daemon. */
 static int refuse_mounted(const struct fs_options *options)
 {
-    enum fs_mounted before = fs_mounted_at(options->mountpoint);
+    enum mounted before = mounted_at(options->mountpoint);
 
-    if (before == FS_MOUNTED_NOT)
+    if (before == MOUNTED_NOT)
         return 0;
     mpiio_complain(options->name, "%s: already mounted%s (unmount it first with mpiio-umount)",
-                   options->mountpoint, before == FS_MOUNTED_DEGRADED ? ", degraded" : "");
+                   options->mountpoint, before == MOUNTED_DEGRADED ? ", degraded" : "");
     return 1;
 }
 

@@ -13,7 +13,6 @@
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
-#include "fusefs/base/mounted.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/kernel/grants.h"
 #include "fusefs/kernel/passthrough.h"
@@ -79,7 +78,7 @@ static int mount_session(struct fs_session *session)
         error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
         /* A descriptor is mounted by the caller, at a place that is not known here. */
         if (session->options->fuse_fd < 0)
-            session->device = fs_mounted_device(session->mountpoint);
+            session->device = fs_device_at(session->mountpoint);
         if (error == 0) {
             error = fs_init_answer_amend(session);
             if (error != 0)
@@ -280,7 +279,7 @@ static int serve_and_unmount(struct fs_session *session)
     bool stored;
 
     /* It may have been taken away while files were open; what it was mounted on stays. */
-    if (session->device != 0 && fs_mounted_device(session->mountpoint) == session->device)
+    if (session->device != 0 && fs_device_at(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
     if (fs_cluster_is_on(&session->cluster) && session->flusher.started)
         settle_node(session, ending);

@@ -2,6 +2,9 @@
 #include "session.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 /*
  * The number of failing views that are logged: a listing of a million ranks must not fill the disk.
@@ -25,4 +28,12 @@ int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "rank %lld: %s", (long long)node.rank,
                     vs_error_text(&why, text, sizeof(text)));
     return -EIO;
+}
+
+dev_t fs_device_at(const char *place)
+{
+    struct statx st = {0};
+
+    statx(AT_FDCWD, place, AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_TYPE, &st);
+    return makedev(st.stx_dev_major, st.stx_dev_minor);
 }

@@ -133,4 +133,7 @@ static inline void fs_count(struct fs_session *session, enum fs_request kind)
  */
 int fs_slice_of(struct fs_session *session, struct fs_node node, struct fs_slice **slice);
 
+/* Returns the device number of what is mounted at the place. The kernel answers, not the daemon. */
+dev_t fs_device_at(const char *place);
+
 #endif

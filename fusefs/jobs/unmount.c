@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "core/base/thread.h"
-#include "fusefs/base/mounted.h"
 #include "fusefs/kernel/sync.h"
 
 /* Unmounts this node, or all of them. */
@@ -38,7 +37,7 @@ static int unmount(const struct fs_session *session, bool force)
     pid_t child;
     int error, status;
 
-    if (fs_mounted_device(session->mountpoint) != session->device)
+    if (fs_device_at(session->mountpoint) != session->device)
         return force ? 0 : -EINVAL;
     if (geteuid() == 0)
         return umount2(session->mountpoint, UMOUNT_NOFOLLOW | (force ? MNT_DETACH : 0)) == 0
