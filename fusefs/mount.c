@@ -184,18 +184,15 @@ static int check_views(struct fs_session *session)
 static int open_exports(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    struct fs_exports_wish wish = {.tree = &session->tree,
-                                   .store = session->store,
-                                   .formats = (unsigned)options->nc << FS_NETCDF |
-                                              (unsigned)options->vti << FS_VTK |
-                                              (unsigned)options->zarr << FS_ZARR};
+    unsigned wanted = (unsigned)options->nc << FS_NETCDF | (unsigned)options->vti << FS_VTK |
+                      (unsigned)options->zarr << FS_ZARR;
     struct vs_error why = {0};
     char text[1536];
     int error;
 
-    if (wish.formats == 0)
+    if (wanted == 0)
         return 0;
-    error = fs_exports_init(&session->exports, &wish, &why);
+    error = fs_exports_init(&session->exports, &session->tree, session->store, wanted, &why);
     if (error == -EINVAL) {
         if (why.source[0] == '\0')
             snprintf(why.source, sizeof(why.source), "%s", options->spec);

@@ -9,7 +9,6 @@
 /* The formats that have a file for each rank, by enum fs_format. */
 static const struct vs_format *const formats[FS_RANK_FORMATS] = {
     [FS_NETCDF] = &vs_netcdf, [FS_VTK] = &vs_vtk};
-static const char zarr_name[] = "zarr";
 
 static int64_t file_size(const struct fs_exports *exports)
 {
@@ -28,11 +27,11 @@ static int check_format(const struct fs_exports *exports, size_t view, int forma
 }
 
 /* Adds the formats of one view. Records the first reason why it lacks one, by format. */
-static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wish, size_t view,
-                    int64_t size, struct vs_error *reasons)
+static int add_view(struct fs_exports *exports, const struct vs_spec *spec, unsigned wanted,
+                    size_t view, int64_t size, struct vs_error *reasons)
 {
     struct vs_error none = {0};
-    int error = vs_global_new(wish->tree->spec, view, size, &exports->globals[view], &none);
+    int error = vs_global_new(spec, view, size, &exports->globals[view], &none);
 
     if (error == 0 && vs_global_records(exports->globals[view], size) == 0 &&
         !vs_global_facts(exports->globals[view])->records) {
@@ -46,7 +45,7 @@ static int add_view(struct fs_exports *exports, const struct fs_exports_wish *wi
         struct vs_error own = none;
 
         /* Inode numbers have no room for more views than a store may have nodes. */
-        if (!(wish->formats & 1u << format) || (int64_t)view >= VS_ZARR_NODES)
+        if (!(wanted & 1u << format) || (int64_t)view >= VS_ZARR_NODES)
             continue;
         if (own.code == 0 && format < FS_ZARR)
             check_format(exports, view, format, size, &own);
@@ -70,16 +69,16 @@ static int refuse(enum fs_format format, const struct vs_error *reason, struct v
 }
 
 /* Fails if no view has one of the wanted formats. */
-static int check_wish(const struct fs_exports *exports, const struct fs_exports_wish *wish,
-                      const struct vs_error *reasons, struct vs_error *why)
+static int check_formats(const struct fs_exports *exports, unsigned wanted,
+                         const struct vs_error *reasons, struct vs_error *why)
 {
-    for (int wanted = FS_NETCDF; wanted <= FS_ZARR; wanted++) {
-        bool any = !(wish->formats & 1u << wanted);
+    for (int format = FS_NETCDF; format <= FS_ZARR; format++) {
+        bool any = !(wanted & 1u << format);
 
         for (size_t view = 0; view < exports->views && !any; view++)
-            any = exports->formats[view] & 1u << wanted;
+            any = exports->formats[view] & 1u << format;
         if (!any)
-            return refuse((enum fs_format)wanted, &reasons[wanted], why);
+            return refuse((enum fs_format)format, &reasons[format], why);
     }
     return 0;
 }
@@ -102,18 +101,18 @@ static int add_zarr(struct fs_exports *exports, struct vs_error *why)
     return error == -EINVAL ? refuse(FS_ZARR, &reason, why) : error;
 }
 
-int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    struct vs_error *why)
+int fs_exports_init(struct fs_exports *exports, const struct fs_tree *tree,
+                    struct mpiio_store *store, unsigned wanted, struct vs_error *why)
 {
     struct vs_error reasons[FS_ZARR + 1] = {0};
-    size_t views = wish->tree->views;
+    size_t views = tree->views;
     int64_t size;
     int error = 0;
 
-    *exports = (struct fs_exports){.store = wish->store,
+    *exports = (struct fs_exports){.store = store,
                                    .views = views,
-                                   .width = wish->tree->width,
-                                   .all = wish->tree->end - wish->tree->first == wish->tree->ranks,
+                                   .width = tree->width,
+                                   .all = tree->end - tree->first == tree->ranks,
                                    .globals = calloc(views, sizeof(struct vs_global *)),
                                    .formats = calloc(views, sizeof(unsigned)),
                                    .whole = calloc(views, sizeof(*exports->whole))};
@@ -123,10 +122,10 @@ int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wi
     else if (size < 0)
         error = (int)size;
     for (size_t view = 0; view < views && error == 0; view++)
-        error = add_view(exports, wish, view, size, reasons);
+        error = add_view(exports, tree->spec, wanted, view, size, reasons);
     if (error == 0)
-        error = check_wish(exports, wish, reasons, why);
-    if (error == 0 && wish->formats & 1u << FS_ZARR)
+        error = check_formats(exports, wanted, reasons, why);
+    if (error == 0 && wanted & 1u << FS_ZARR)
         error = add_zarr(exports, why);
     if (error != 0)
         fs_exports_free(exports);
@@ -163,17 +162,6 @@ static bool has_whole(const struct fs_exports *exports, size_t view, enum fs_for
            (most == 0 || (exports->all && vs_global_ranks(exports->globals[view]) <= most));
 }
 
-/* Writes the name of the file for all ranks of a view. */
-static void whole_name(const struct fs_exports *exports, size_t view, enum fs_format format,
-                       char *name)
-{
-    const char *base = formats[format]->whole;
-
-    snprintf(name, FS_NAME_SIZE, "%s%s",
-             base != NULL ? base : vs_global_facts(exports->globals[view])->name,
-             formats[format]->whole_suffix);
-}
-
 static struct fs_node node_of(const struct vs_zarr_entry *entry, size_t node)
 {
     if (entry->node >= 0)
@@ -183,43 +171,12 @@ static struct fs_node node_of(const struct vs_zarr_entry *entry, size_t node)
         .kind = FS_EXPORT, .view = node, .rank = entry->file, .format = FS_ZARR};
 }
 
-bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
-                     const char *name, struct fs_node *node)
-{
-    struct vs_zarr_entry entry;
-    char whole[FS_NAME_SIZE];
-
-    if (exports == NULL)
-        return false;
-    if (folder.kind == FS_EXPORT_FOLDER) {
-        if (!vs_zarr_find(exports->zarr, (int64_t)folder.view, file_size(exports), name, &entry))
-            return false;
-        *node = node_of(&entry, folder.view);
-        return true;
-    }
-    if (folder.kind == FS_ROOT && exports->zarr != NULL && strcmp(name, zarr_name) == 0) {
-        *node = (struct fs_node){.kind = FS_EXPORT_FOLDER, .format = FS_ZARR};
-        return true;
-    }
-    for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
-         format++) {
-        if (!has_whole(exports, folder.view, (enum fs_format)format))
-            continue;
-        whole_name(exports, folder.view, (enum fs_format)format, whole);
-        *node = (struct fs_node){
-            .kind = FS_EXPORT, .view = folder.view, .rank = -1, .format = (enum fs_format)format};
-        if (strcmp(name, whole) == 0)
-            return true;
-    }
-    *node = (struct fs_node){.kind = FS_NONE};
-    return false;
-}
-
 bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
                       int64_t *index, char *name, struct fs_node *node)
 {
     struct vs_zarr_entry entry;
     char long_name[VS_ZARR_NAME];
+    const char *base;
 
     if (exports == NULL)
         return false;
@@ -233,18 +190,41 @@ bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, b
     }
     if (folder.kind == FS_ROOT && exports->zarr != NULL && (*index)-- == 0) {
         *node = (struct fs_node){.kind = FS_EXPORT_FOLDER, .format = FS_ZARR};
-        strcpy(name, zarr_name);
+        strcpy(name, "zarr");
         return true;
     }
     for (int format = FS_NETCDF; format < FS_ZARR && holds_ranks && folder.kind != FS_ORDERED;
          format++) {
         if (!has_whole(exports, folder.view, (enum fs_format)format) || (*index)-- != 0)
             continue;
-        whole_name(exports, folder.view, (enum fs_format)format, name);
+        base = formats[format]->whole;
+        snprintf(name, FS_NAME_SIZE, "%s%s",
+                 base != NULL ? base : vs_global_facts(exports->globals[folder.view])->name,
+                 formats[format]->whole_suffix);
         *node = (struct fs_node){
             .kind = FS_EXPORT, .view = folder.view, .rank = -1, .format = (enum fs_format)format};
         return true;
     }
+    return false;
+}
+
+bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
+                     const char *name, struct fs_node *node)
+{
+    struct vs_zarr_entry entry;
+    char listed[FS_NAME_SIZE];
+
+    if (exports != NULL && folder.kind == FS_EXPORT_FOLDER) {
+        if (!vs_zarr_find(exports->zarr, (int64_t)folder.view, file_size(exports), name, &entry))
+            return false;
+        *node = node_of(&entry, folder.view);
+        return true;
+    }
+    for (int64_t i = 0, index = 0;
+         fs_exports_entry(exports, folder, holds_ranks, &index, listed, node); index = ++i)
+        if (strcmp(name, listed) == 0)
+            return true;
+    *node = (struct fs_node){.kind = FS_NONE};
     return false;
 }
 

@@ -27,20 +27,14 @@ struct fs_exports {
     struct vs_zarr *zarr;   /* NULL: none */
 };
 
-/* The files that a mount is to have. */
-struct fs_exports_wish {
-    const struct fs_tree *tree;
-    struct mpiio_store *store;
-    unsigned formats; /* bits: 1 << enum fs_format */
-};
-
 /*
- * Finds the arrays of the views. A view that has none in a format is left out. Fails if no view has
- * one: returns -EINVAL with why filled, by the first view and with the mount option. Other errors:
- * -ENOMEM, or that of the file. After a failure exports need not be freed.
+ * Finds the arrays of the views. wanted has the bits 1 << enum fs_format of the formats that the
+ * mount is to have. A view that has none in a format is left out. Fails if no view has one: returns
+ * -EINVAL with why filled, by the first view and with the mount option. Other errors: -ENOMEM, or
+ * that of the file. After a failure exports need not be freed.
  */
-int fs_exports_init(struct fs_exports *exports, const struct fs_exports_wish *wish,
-                    struct vs_error *why);
+int fs_exports_init(struct fs_exports *exports, const struct fs_tree *tree,
+                    struct mpiio_store *store, unsigned wanted, struct vs_error *why);
 
 /* Frees what was initialized or is zero. */
 void fs_exports_free(struct fs_exports *exports);
