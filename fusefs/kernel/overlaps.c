@@ -45,13 +45,6 @@ static int compute_disjoint(const struct fs_tree *tree, size_t view, bool *disjo
     return error == -ENOMEM ? error : 0;
 }
 
-/* Returns true if the view has a "shared". That is a slice, too, and it shows the bytes of all
-   ranks, so even a single rank's slice is not disjoint from all others. */
-static bool has_shared(const struct fs_tree *tree, size_t view)
-{
-    return tree->shared != NULL && view < tree->views && tree->shared[view];
-}
-
 int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoint)
 {
     const struct fs_tree *tree = overlaps->slices->tree;
@@ -61,7 +54,8 @@ int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoi
     *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
-    if (!has_shared(tree, view) && tree->ranks <= DISJOINT_RANKS)
+    /* A "shared" is a slice of the bytes of all ranks, so even a single rank's is not disjoint. */
+    if (!fs_tree_has_shared(tree, view) && tree->ranks <= DISJOINT_RANKS)
         error = compute_disjoint(tree, view, disjoint);
     if (error == 0)
         atomic_store(&overlaps->known[view], *disjoint ? DISJOINT : OVERLAPPING);

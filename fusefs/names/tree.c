@@ -135,14 +135,14 @@ uint64_t fs_tree_renumber(uint64_t inode, uint64_t round)
     return inode | round % ROUNDS << SINGLE_BITS;
 }
 
-static bool has_shared(const struct fs_tree *tree, size_t view)
+bool fs_tree_has_shared(const struct fs_tree *tree, size_t view)
 {
     return tree->shared != NULL && view < tree->views && tree->shared[view];
 }
 
 bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view)
 {
-    return tree->ordered && has_shared(tree, view);
+    return tree->ordered && fs_tree_has_shared(tree, view);
 }
 
 /* Returns true if the ranks of a view exist in the format. */
@@ -164,7 +164,7 @@ static struct fs_node view_node(const struct fs_tree *tree, uint64_t inode)
                            .shared = which == 1};
     bool known = node.view < tree->views && node.format < FS_RANK_FORMATS &&
                  has_format(tree, node.view, node.format) &&
-                 (!node.shared || has_shared(tree, node.view));
+                 (!node.shared || fs_tree_has_shared(tree, node.view));
 
     return known ? node : (struct fs_node){.kind = FS_NONE};
 }
@@ -337,7 +337,7 @@ static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node fo
 {
     struct fs_node node = {.kind = FS_NONE, .view = folder.view};
 
-    if (folder.kind == FS_ORDERED || !has_shared(tree, folder.view))
+    if (folder.kind == FS_ORDERED || !fs_tree_has_shared(tree, folder.view))
         return node;
     if (strcmp(name, shared_name) == 0)
         return fs_tree_shared(folder.view);

@@ -100,6 +100,9 @@ struct fs_node fs_tree_node(const struct fs_tree *tree, uint64_t inode);
 /* Returns true if the node is the slice "whole". */
 bool fs_tree_is_whole(const struct fs_tree *tree, struct fs_node node);
 
+/* Returns true if the view has a "shared". */
+bool fs_tree_has_shared(const struct fs_tree *tree, size_t view);
+
 /* Returns true if the view has an "ordered". */
 bool fs_tree_has_ordered(const struct fs_tree *tree, size_t view);
 

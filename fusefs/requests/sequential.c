@@ -107,8 +107,7 @@ int fs_sequential_open(struct fs_session *session)
         return 0;
     if (session->tree.views > 1)
         return refuse(session, "only one view can be mounted");
-    if (session->tree.shared == NULL || !session->tree.shared[0] ||
-        !fs_passthrough_is_identity(session->common[0]))
+    if (!fs_tree_has_shared(&session->tree, 0) || !fs_passthrough_is_identity(session->common[0]))
         return refuse(session, "the view has gaps, a displacement, an end or another "
                                "representation, or is not that of all ranks");
     error =
