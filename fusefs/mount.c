@@ -53,12 +53,20 @@ static int check_digest(const struct fs_session *session)
     return 2;
 }
 
+/* Reports an error of the spec. */
+static void complain_spec(const struct fs_session *session, struct vs_error *why)
+{
+    char text[1536];
+
+    mpiio_complain(session->options->name, "%s",
+                   fs_options_explain(session->options, why, text, sizeof(text)));
+}
+
 static int load_spec(struct fs_session *session)
 {
     struct mpiio_datarep_log conversions = {.report = log_conversion, .argument = &session->log};
     struct vs_overrides overrides = session->options->overrides;
     struct vs_error why = {0};
-    char text[1536];
     const char *shorthand = session->options->shorthand;
     int error;
 
@@ -69,8 +77,7 @@ static int load_spec(struct fs_session *session)
                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
     if (error == 0)
         return check_digest(session);
-    mpiio_complain(session->options->name, "%s",
-                   fs_options_explain(session->options, &why, text, sizeof(text)));
+    complain_spec(session, &why);
     return 2;
 }
 
@@ -93,7 +100,6 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
     struct fs_slice *slice;
     struct fs_node node = {.kind = FS_SLICE, .view = view, .rank = rank};
     struct vs_error why = {0};
-    char text[1536];
     int error = fs_slices_get(&session->slices, node, &slice, &why);
 
     if (error == 0) {
@@ -103,8 +109,7 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
         return overlaps ? refuse_overlap(session, node) : 0;
     }
     if (why.code != 0)
-        mpiio_complain(session->options->name, "%s",
-                       fs_options_explain(session->options, &why, text, sizeof(text)));
+        complain_spec(session, &why);
     else
         mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
                        strerror(-error));
@@ -257,18 +262,6 @@ static int check_header(const struct fs_session *session)
     return 1;
 }
 
-/* Refuses options that need a single file. */
-static int refuse_for_members(const struct fs_session *session)
-{
-    const struct fs_options *options = session->options;
-
-    if (!options->delete_on_close)
-        return 0;
-    mpiio_complain(options->name, "%s: delete_on_close is not possible with an assembled file",
-                   options->spec_name);
-    return 2;
-}
-
 static void log_replaced(void *data, int64_t member, const char *path)
 {
     struct fs_session *session = data;
@@ -279,78 +272,86 @@ static void log_replaced(void *data, int64_t member, const char *path)
                 (long long)member, path);
 }
 
-/* Opens an assembled file. Its name is a pattern, which realpath(3) cannot resolve. */
+/*
+ * Opens an assembled file. Its name is a pattern, which realpath(3) cannot resolve. This function
+ * and the next one leave session->file NULL, and set errno, if the path cannot be kept.
+ */
 static int open_members(struct fs_session *session)
 {
     const struct fs_options *options = session->options;
     struct vs_error why = {0};
-    char text[1536];
-    int error = refuse_for_members(session);
+    int error;
 
-    if (error != 0)
-        return error;
+    if (options->delete_on_close) {
+        mpiio_complain(options->name, "%s: delete_on_close is not possible with an assembled file",
+                       options->spec_name);
+        return 2;
+    }
     error = open_file(session, &why);
-    if (error != 0) {
-        mpiio_complain(options->name, "%s",
-                       why.code != 0 ? fs_options_explain(options, &why, text, sizeof(text))
-                                     : strerror(-error));
-        return 1;
+    if (error == 0) {
+        mpiio_store_on_replaced(session->store, log_replaced, session);
+        if (check_header(session) != 0)
+            return 1;
+        session->file = strdup(vs_spec_file(session->spec));
+        return 0;
     }
-    mpiio_store_on_replaced(session->store, log_replaced, session);
-    if (check_header(session) != 0)
-        return 1;
-    session->file = strdup(vs_spec_file(session->spec));
-    /* Shorthand has no path, and a spec from a pipe has no usable one: use the members' instead. */
-    if (options->shorthand == NULL)
-        session->spec_path = realpath(options->spec, NULL);
-    if (session->spec_path == NULL)
-        session->spec_path = strdup(vs_spec_file(session->spec));
-    if (session->file == NULL || session->spec_path == NULL) {
-        mpiio_complain(options->name, "%s: %s", options->spec_name, strerror(errno));
-        return 1;
-    }
-    return 0;
+    if (why.code != 0)
+        complain_spec(session, &why);
+    else
+        mpiio_complain(options->name, "%s", strerror(-error));
+    return 1;
 }
 
-static int open_store(struct fs_session *session)
+static int open_single(struct fs_session *session)
 {
     const char *path = vs_spec_file(session->spec);
     const char *advice = "";
     struct vs_error why = {0};
-    int error;
+    int error = open_file(session, &why);
 
-    if (session->options->sequential)
-        return fs_sequential_prepare(session);
-    if (vs_spec_members(session->spec) != NULL)
-        return open_members(session);
-    error = open_file(session, &why);
-    if (error != 0) {
-        if (session->options->access == FS_ACCESS_RW && is_no_permission(error)) {
-            struct mpiio_store *store;
-
-            if (mpiio_store_open(path, O_RDONLY, &store) == 0) {
-                mpiio_store_close(store);
-                advice = " (mount it read-only with -o ro)";
-            }
-        } else if (error == -ENOENT && !session->options->create) {
-            advice = " (create it with -o create, or name another with -f)";
-        }
-        mpiio_complain(session->options->name, "%s: %s%s", path,
-                       error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
-                       advice);
-        return 1;
+    if (error == 0) {
+        if (check_header(session) != 0)
+            return 1;
+        session->file = realpath(path, NULL);
+        return 0;
     }
-    if (check_header(session) != 0)
-        return 1;
-    session->file = realpath(path, NULL);
+    if (session->options->access == FS_ACCESS_RW && is_no_permission(error)) {
+        struct mpiio_store *store;
+
+        if (mpiio_store_open(path, O_RDONLY, &store) == 0) {
+            mpiio_store_close(store);
+            advice = " (mount it read-only with -o ro)";
+        }
+    } else if (error == -ENOENT && !session->options->create) {
+        advice = " (create it with -o create, or name another with -f)";
+    }
+    mpiio_complain(session->options->name, "%s: %s%s", path,
+                   error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
+                   advice);
+    return 1;
+}
+
+/* Opens the shared file, and finds its path and the spec's. Returns an exit status. */
+static int open_store(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    int status;
+
+    if (options->sequential)
+        status = fs_sequential_prepare(session);
+    else if (vs_spec_members(session->spec) != NULL)
+        status = open_members(session);
+    else
+        status = open_single(session);
+    if (status != 0)
+        return status;
     /* Shorthand has no path, and a spec from a pipe has no usable one: use the file's instead. */
-    if (session->options->shorthand == NULL)
-        session->spec_path = realpath(session->options->spec, NULL);
-    if (session->spec_path == NULL)
-        session->spec_path = realpath(path, NULL);
-    if (session->file == NULL || session->spec_path == NULL) {
-        mpiio_complain(session->options->name, "%s: %s",
-                       session->file == NULL ? path : session->options->spec_name, strerror(errno));
+    if (session->file != NULL && options->shorthand == NULL)
+        session->spec_path = realpath(options->spec, NULL);
+    if (session->file != NULL && session->spec_path == NULL)
+        session->spec_path = strdup(session->file);
+    if (session->spec_path == NULL) {
+        mpiio_complain(options->name, "%s: %s", vs_spec_file(session->spec), strerror(errno));
         return 1;
     }
     return fs_removal_prepare(session);

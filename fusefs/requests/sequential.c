@@ -84,12 +84,6 @@ int fs_sequential_prepare(struct fs_session *session)
         error = -EINVAL;
     else
         error = open_empty(session);
-    if (error == 0) {
-        session->spec_path = options->shorthand == NULL ? realpath(options->spec, NULL) : NULL;
-        if (session->spec_path == NULL)
-            session->spec_path = strdup(session->file);
-        error = session->spec_path != NULL ? 0 : -ENOMEM;
-    }
     session->read_only = options->access == FS_ACCESS_RO ? -EROFS : 0;
     if (error != 0)
         mpiio_complain(options->name, "%s: %s", path,
