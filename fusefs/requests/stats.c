@@ -30,38 +30,28 @@ static void print_requests(struct fs_session *session, FILE *out)
                                  atomic_load(&session->dropper.dropped)));
 }
 
-/* A counter and its name. */
-struct line {
-    const char *name;
-    const uint64_t *value;
-};
-
-static void print_lines(const struct line *lines, size_t count, const char *indent, FILE *out)
+/* Prints a member of the object that has this indentation. */
+static void print_number(FILE *out, const char *indent, const char *name, uint64_t number)
 {
-    for (size_t i = 0; i < count; i++)
-        fprintf(out, "%s\"%s\": %llu,\n", indent, lines[i].name,
-                (unsigned long long)*lines[i].value);
+    fprintf(out, "%s\"%s\": %llu,\n", indent, name, (unsigned long long)number);
 }
 
 static void print_counters(struct fs_session *session, FILE *out)
 {
     struct mpiio_counters counters;
     int error;
-    const struct line lines[] = {
-        {"slice_reads", &counters.slice_reads},
-        {"slice_read_bytes", &counters.slice_read_bytes},
-        {"slice_writes", &counters.slice_writes},
-        {"slice_write_bytes", &counters.slice_write_bytes},
-        {"store_reads", &counters.store_reads},
-        {"store_read_bytes", &counters.store_read_bytes},
-        {"store_map_bytes", &counters.store_map_bytes},
-        {"store_writes", &counters.store_writes},
-        {"store_write_bytes", &counters.store_write_bytes},
-        {"store_map_write_bytes", &counters.store_map_write_bytes},
-    };
 
     mpiio_store_counters(session->store, &counters);
-    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+    print_number(out, "  ", "slice_reads", counters.slice_reads);
+    print_number(out, "  ", "slice_read_bytes", counters.slice_read_bytes);
+    print_number(out, "  ", "slice_writes", counters.slice_writes);
+    print_number(out, "  ", "slice_write_bytes", counters.slice_write_bytes);
+    print_number(out, "  ", "store_reads", counters.store_reads);
+    print_number(out, "  ", "store_read_bytes", counters.store_read_bytes);
+    print_number(out, "  ", "store_map_bytes", counters.store_map_bytes);
+    print_number(out, "  ", "store_writes", counters.store_writes);
+    print_number(out, "  ", "store_write_bytes", counters.store_write_bytes);
+    print_number(out, "  ", "store_map_write_bytes", counters.store_map_write_bytes);
     fprintf(out, "  \"lost_bytes\": %llu\n",
             (unsigned long long)fs_unwritten_bytes(&session->unwritten, &error));
 }
@@ -74,14 +64,14 @@ static void print_cache(struct fs_session *session, FILE *out)
     if (session->cache == NULL)
         return;
     mpiio_cache_get_stats(session->cache, &stats);
-    fprintf(out, "  \"dirty_bytes\": %lld,\n  \"dirty_blocks\": %lld,\n",
-            (long long)stats.dirty_bytes, (long long)stats.dirty_blocks);
-    fprintf(out, "  \"dirty_memory\": %lld,\n  \"dirty_max\": %lld,\n",
-            (long long)stats.dirty_memory, (long long)session->options->dirty_max);
-    fprintf(out, "  \"room_waits\": %llu,\n  \"flushes\": %llu,\n", (unsigned long long)stats.waits,
-            (unsigned long long)stats.flushes);
-    fprintf(out, "  \"blocks_stored\": %llu,\n  \"blocks_failed\": %llu,\n",
-            (unsigned long long)stats.stored, (unsigned long long)stats.failed);
+    print_number(out, "  ", "dirty_bytes", (uint64_t)stats.dirty_bytes);
+    print_number(out, "  ", "dirty_blocks", (uint64_t)stats.dirty_blocks);
+    print_number(out, "  ", "dirty_memory", (uint64_t)stats.dirty_memory);
+    print_number(out, "  ", "dirty_max", (uint64_t)session->options->dirty_max);
+    print_number(out, "  ", "room_waits", stats.waits);
+    print_number(out, "  ", "flushes", stats.flushes);
+    print_number(out, "  ", "blocks_stored", stats.stored);
+    print_number(out, "  ", "blocks_failed", stats.failed);
 }
 
 static void print_atomic(struct fs_session *session, FILE *out)
@@ -92,16 +82,15 @@ static void print_atomic(struct fs_session *session, FILE *out)
     if (on)
         mpiio_exclusion_stats(&session->atomic.accesses, &stats);
     fprintf(out, "  \"atomic\": %s,\n", on ? "true" : "false");
-    fprintf(out, "  \"accesses\": %llu,\n  \"access_waits\": %llu,\n  \"lock_waits\": %llu,\n",
-            (unsigned long long)stats.calls, (unsigned long long)stats.waits,
-            (unsigned long long)stats.lock_waits);
+    print_number(out, "  ", "accesses", stats.calls);
+    print_number(out, "  ", "access_waits", stats.waits);
+    print_number(out, "  ", "lock_waits", stats.lock_waits);
 }
 
 static void print_grants(struct fs_session *session, FILE *out)
 {
-    fprintf(out, "  \"grants\": %llu,\n  \"grants_taken_back\": %llu,\n",
-            (unsigned long long)atomic_load(&session->grants.given),
-            (unsigned long long)atomic_load(&session->grants.taken_back));
+    print_number(out, "  ", "grants", atomic_load(&session->grants.given));
+    print_number(out, "  ", "grants_taken_back", atomic_load(&session->grants.taken_back));
 }
 
 static void print_peers(struct fs_cluster *cluster, FILE *out)
@@ -127,18 +116,6 @@ static void print_cluster(struct fs_session *session, FILE *out)
     struct mpiio_epoch_counters sum;
     struct mpiio_peers_status status;
     uint64_t epochs;
-    const struct line lines[] = {
-        {"epochs", &epochs},
-        {"dirty_bytes", &sum.dirty_bytes},
-        {"sent_bytes", &sum.sent_bytes},
-        {"received_bytes", &sum.received_bytes},
-        {"merged_runs", &sum.merged_runs},
-        {"stored_bytes", &sum.stored_bytes},
-        {"store_calls", &sum.store_calls},
-        {"store_map_bytes", &sum.store_map_bytes},
-        {"rounds", &sum.rounds},
-        {"left_blocks", &sum.left_blocks},
-    };
 
     if (!fs_cluster_is_on(cluster))
         return;
@@ -153,7 +130,16 @@ static void print_cluster(struct fs_session *session, FILE *out)
         fs_json_string(out, status.why);
         fputs("},\n", out);
     }
-    print_lines(lines, sizeof(lines) / sizeof(*lines), "    ", out);
+    print_number(out, "    ", "epochs", epochs);
+    print_number(out, "    ", "dirty_bytes", sum.dirty_bytes);
+    print_number(out, "    ", "sent_bytes", sum.sent_bytes);
+    print_number(out, "    ", "received_bytes", sum.received_bytes);
+    print_number(out, "    ", "merged_runs", sum.merged_runs);
+    print_number(out, "    ", "stored_bytes", sum.stored_bytes);
+    print_number(out, "    ", "store_calls", sum.store_calls);
+    print_number(out, "    ", "store_map_bytes", sum.store_map_bytes);
+    print_number(out, "    ", "rounds", sum.rounds);
+    print_number(out, "    ", "left_blocks", sum.left_blocks);
     fprintf(out, "    \"hints\": {%s},\n", cluster->hints != NULL ? cluster->hints : "");
     print_peers(cluster, out);
     fputs("  },\n", out);
@@ -163,22 +149,19 @@ static void print_cluster(struct fs_session *session, FILE *out)
 static void print_pool(struct fs_session *session, FILE *out)
 {
     struct mpiio_pool_stats stats;
-    const struct line lines[] = {
-        {"hits", &stats.hits},
-        {"blocks", &stats.blocks},
-        {"ahead", &stats.ahead},
-        {"storage_bytes", &stats.storage_bytes},
-        {"sent_bytes", &stats.sent_bytes},
-        {"received_bytes", &stats.received_bytes},
-        {"served", &stats.served},
-        {"passed", &stats.passed},
-    };
 
     if (session->pool.pool == NULL)
         return;
     mpiio_pool_get_stats(session->pool.pool, &stats);
     fputs("  \"pool\": {\n", out);
-    print_lines(lines, sizeof(lines) / sizeof(*lines), "    ", out);
+    print_number(out, "    ", "hits", stats.hits);
+    print_number(out, "    ", "blocks", stats.blocks);
+    print_number(out, "    ", "ahead", stats.ahead);
+    print_number(out, "    ", "storage_bytes", stats.storage_bytes);
+    print_number(out, "    ", "sent_bytes", stats.sent_bytes);
+    print_number(out, "    ", "received_bytes", stats.received_bytes);
+    print_number(out, "    ", "served", stats.served);
+    print_number(out, "    ", "passed", stats.passed);
     fprintf(out, "    \"held_bytes\": %lld,\n    \"size\": %lld\n  },\n", (long long)stats.held,
             (long long)stats.size);
 }
@@ -187,33 +170,25 @@ static void print_pool(struct fs_session *session, FILE *out)
 static void print_pointers(struct fs_session *session, FILE *out)
 {
     struct mpiio_pointers_stats stats;
-    const struct line lines[] = {
-        {"shared_takes", &stats.takes},
-        {"shared_etypes", &stats.etypes},
-    };
 
     if (session->tree.shared == NULL)
         return;
     mpiio_pointers_get_stats(session->pointers.pointers, &stats);
-    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+    print_number(out, "  ", "shared_takes", stats.takes);
+    print_number(out, "  ", "shared_etypes", stats.etypes);
 }
 
 /* Prints the counters of "ordered". */
 static void print_ordered(struct fs_session *session, FILE *out)
 {
     struct mpiio_ordered_stats stats;
-    uint64_t waiting;
-    const struct line lines[] = {
-        {"ordered_shares", &stats.shares},
-        {"ordered_waits", &stats.waits},
-        {"ordered_waiting_bytes", &waiting},
-    };
 
     if (session->ordered == NULL || session->tree.shared == NULL)
         return;
     mpiio_ordered_get_stats(session->ordered, &stats);
-    waiting = (uint64_t)stats.waiting;
-    print_lines(lines, sizeof(lines) / sizeof(*lines), "  ", out);
+    print_number(out, "  ", "ordered_shares", stats.shares);
+    print_number(out, "  ", "ordered_waits", stats.waits);
+    print_number(out, "  ", "ordered_waiting_bytes", (uint64_t)stats.waiting);
 }
 
 /* Prints the type of the file's filesystem and its coherence. A sequential mount has neither. */
@@ -230,8 +205,7 @@ static void print_filesystem(struct fs_session *session, FILE *out)
 static void print_ahead(struct fs_session *session, FILE *out)
 {
     if (session->options->direct)
-        fprintf(out, "  \"prefetched\": %llu,\n",
-                (unsigned long long)atomic_load(&session->prefetchers.taken));
+        print_number(out, "  ", "prefetched", atomic_load(&session->prefetchers.taken));
 }
 
 char *fs_stats_text(struct fs_session *session)
