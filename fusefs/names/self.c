@@ -2,11 +2,9 @@
 #include "tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Finds the rank of the process that looks up "self". */
 
@@ -19,49 +17,34 @@ static const char *const rank_variables[] = {
 };
 
 /* The kernel limits an environment to a quarter of the stack limit. This limit is ample. */
-#define ENVIRONMENT_MAX ((size_t)16 << 20)
+#define ENVIRONMENT_MAX ((off_t)16 << 20)
 
 /*
  * Reads the initial environment of a process: strings that end with a zero byte, and one more zero
- * at the end. Returns 0 or a negative errno. The caller frees *environment.
+ * at the end. Returns 0 or a negative errno. The caller frees *environment in either case.
  */
 static int read_environment(pid_t process, char **environment, size_t *length)
 {
-    char path[64];
-    char *text = NULL;
-    size_t size = 0, used = 0;
-    ssize_t got = 1;
+    char path[64], part[4096];
+    FILE *file, *copy;
+    size_t got;
     int error = 0;
-    int file;
 
     snprintf(path, sizeof(path), "/proc/%ld/environ", (long)process);
-    file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    file = fopen(path, "re");
+    if (file == NULL)
         return -errno;
-    while (error == 0 && got > 0 && size < ENVIRONMENT_MAX) {
-        char *larger;
-
-        size += 65536;
-        larger = realloc(text, size);
-        if (larger == NULL) {
-            error = -ENOMEM;
-            break;
-        }
-        text = larger;
-        while (used < size - 1 && (got = read(file, text + used, size - 1 - used)) > 0)
-            used += (size_t)got;
-        if (got < 0)
-            error = -errno;
+    copy = open_memstream(environment, length);
+    if (copy == NULL) {
+        fclose(file);
+        return -ENOMEM;
     }
-    close(file);
-    if (error != 0) {
-        free(text);
-        return error;
-    }
-    text[used] = '\0';
-    *environment = text;
-    *length = used;
-    return 0;
+    while (ftello(copy) < ENVIRONMENT_MAX && (got = fread(part, 1, sizeof(part), file)) > 0)
+        fwrite(part, 1, got, copy);
+    if (ferror(file))
+        error = -errno;
+    fclose(file);
+    return fclose(copy) != 0 ? -ENOMEM : error;
 }
 
 static const char *variable(const char *environment, size_t length, const char *name)
@@ -98,9 +81,11 @@ int64_t fs_self_rank(const struct fs_tree *tree, pid_t process)
     int64_t rank;
     int error = read_environment(process, &environment, &length);
 
-    if (error != 0) /* a process of another PID namespace appears as number 0 */
-        return error == -ESRCH ? -ENOENT : error;
-    rank = rank_in(environment, length, tree->end);
+    /* A process of another PID namespace appears as number 0. */
+    if (error != 0)
+        rank = error == -ESRCH ? -ENOENT : error;
+    else
+        rank = rank_in(environment, length, tree->end);
     if (rank >= 0 && rank < tree->first)
         rank = -ENOENT;
     free(environment);
