@@ -20,7 +20,8 @@ void fs_put_note_end(struct fs_slice *slice, int64_t end)
 
 int fs_put_size(struct fs_session *session, struct fs_slice *slice, int64_t size)
 {
-    int error = mpiio_slice_resize(slice->slice, size);
+    int error =
+        size < slice->header ? -EPERM : mpiio_slice_resize(slice->slice, size - slice->header);
 
     if (error == 0)
         fs_flusher_grew(&session->flusher);

@@ -88,16 +88,17 @@ int fs_flush_error(struct fs_session *session, const struct fs_handle *handle)
     return mpiio_cache_error(session->cache, handle->slice->data);
 }
 
-int fs_sync_reported(struct fs_session *session, struct fs_handle *handle, int error)
+int fs_sync_reported(struct fs_session *session, const struct fs_waiter *waiter,
+                     const struct fs_flushed *flushed)
 {
-    int missed, lost;
+    struct fs_handle *handle = waiter->handle;
+    int missed = fs_sync_missed(&session->durable, handle);
+    int error = flushed->error != 0 ? flushed->error : waiter->torn;
 
-    missed = fs_sync_missed(&session->durable, handle);
-    lost = fs_unwritten_error(&session->unwritten, handle->slice->data);
     if (error == 0)
         error = missed;
     if (error == 0)
-        error = lost;
+        error = fs_unwritten_error(&session->unwritten, handle->slice->data);
     if (error == 0)
         error = fs_flush_error(session, handle);
     if (error == 0)

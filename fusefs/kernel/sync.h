@@ -13,7 +13,10 @@
 ssize_t fs_put(struct fs_session *session, struct fs_slice *slice, const char *buffer, size_t size,
                off_t offset);
 
-/* Extends the slice's data to size bytes. Returns 0 or a negative errno, -EPERM if it is longer. */
+/*
+ * Extends the slice to size bytes, including its header. Returns 0 or a negative errno, -EPERM if
+ * it is longer.
+ */
 int fs_put_size(struct fs_session *session, struct fs_slice *slice, int64_t size);
 
 /* Records that bytes of the slice's data have been stored. */
@@ -65,10 +68,11 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter);
 int fs_flush_error(struct fs_session *session, const struct fs_handle *handle);
 
 /*
- * Returns the result of an fsync of a handle, after the sync of the file has ended with error.
- * Includes errors that the handle has not reported yet. Thread-safe.
+ * Returns the result of an fsync of the waiter's handle, after the flush. Includes errors that the
+ * handle has not reported yet. Thread-safe.
  */
-int fs_sync_reported(struct fs_session *session, struct fs_handle *handle, int error);
+int fs_sync_reported(struct fs_session *session, const struct fs_waiter *waiter,
+                     const struct fs_flushed *flushed);
 
 /*
  * Stores everything: the kernel's dirty pages of slices, and the file on its device. Returns 0 or a

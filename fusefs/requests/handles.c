@@ -176,8 +176,7 @@ static void reply_written(struct fs_session *session, fuse_req_t request, fuse_i
 static void tell_written(struct fs_session *session, struct fs_waiter *waiter,
                          const struct fs_flushed *flushed)
 {
-    int error = fs_sync_reported(session, waiter->handle,
-                                 flushed->error != 0 ? flushed->error : waiter->torn);
+    int error = fs_sync_reported(session, waiter, flushed);
 
     if (error != 0)
         fuse_reply_err(waiter->request, -error);
@@ -284,8 +283,7 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
 static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
                         const struct fs_flushed *flushed)
 {
-    int answer = fs_sync_reported(session, waiter->handle,
-                                  flushed->error != 0 ? flushed->error : waiter->torn);
+    int answer = fs_sync_reported(session, waiter, flushed);
 
     if (answer == 0)
         answer = session->mode->refresh(session, waiter->request, waiter->inode, waiter->handle);

@@ -322,15 +322,9 @@ static int refusal(const struct stat *st, const struct stat *wanted, int which)
 }
 
 /*
- * Handles truncate(2) of a slice that is not known to be open. It only grows, because otherwise
- * other slices would lose bytes.
+ * Handles truncation. A slice that is not known to be open only grows, because otherwise other
+ * slices would lose bytes. Sets *reported if the kernel must get another size than the slice's.
  */
-static int resize(struct fs_session *session, struct fs_slice *slice, int64_t size)
-{
-    return size < slice->header ? -EPERM : fs_put_size(session, slice, size - slice->header);
-}
-
-/* Handles truncation. Sets *reported if the kernel must get another size than the slice's. */
 static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
                     const struct fuse_file_info *info, off_t *reported)
 {
@@ -355,8 +349,8 @@ static int set_size(fuse_req_t request, struct fs_node node, int64_t size,
         opened = fs_handle_truncates(&session->slices, slice, fuse_req_ctx(request)->pid);
     if (error == 0 && opened != NULL && opened->ops->truncate != NULL)
         error = opened->ops->truncate(session, inode, opened, reported);
-    else if (error == 0 && opened == NULL && info == NULL)
-        error = resize(fs_session_of(request), slice, size);
+    else if (error == 0 && opened == NULL && info == NULL) /* truncate(2) */
+        error = fs_put_size(session, slice, size);
     fs_slices_put(&session->slices, slice);
     return error;
 }

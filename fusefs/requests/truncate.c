@@ -144,7 +144,7 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
     int error;
 
     if (!follows_mark(session, handle))
-        return size < slice->header ? -EPERM : fs_put_size(session, slice, place);
+        return fs_put_size(session, slice, size);
     begun = fs_unwritten_begin_write(&session->unwritten);
     fs_workers_pause(&session->workers);
     error = fs_cut_resize(&slice->cut, place, fill, &gap);
@@ -157,7 +157,7 @@ int fs_truncate_to(struct fs_session *session, fuse_ino_t inode, const struct fs
     now = mpiio_slice_size(slice->slice);
     if (now < 0)
         return (int)now;
-    return place > now ? fs_put_size(session, slice, place) : 0;
+    return place > now ? fs_put_size(session, slice, size) : 0;
 }
 
 int fs_truncate_fill_gap(struct fs_session *session, fuse_ino_t inode,
