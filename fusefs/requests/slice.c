@@ -290,8 +290,8 @@ static int slice_open(struct fs_session *session, fuse_ino_t inode, pid_t thread
 void fs_slice_release(struct fs_session *session, struct fs_handle *handle)
 {
     fs_prefetch_put(handle->prefetch);
-    if (handle->asks)
-        fs_passthrough_leave(&session->passthrough, false);
+    if (handle->asks || handle->backing != 0)
+        fs_passthrough_leave(&session->passthrough, handle->backing != 0);
     if (handle->fills)
         fs_stale_leave(&handle->slice->stale);
     fs_grants_leave(session, handle);
@@ -494,12 +494,6 @@ static int slice_fallocate(struct fs_session *session, fuse_ino_t inode, struct 
 
 /* Passthrough. */
 
-static void passthrough_release(struct fs_session *session, struct fs_handle *handle)
-{
-    fs_passthrough_leave(&session->passthrough, true);
-    fs_slice_release(session, handle);
-}
-
 static int64_t passthrough_lseek(struct fs_session *session, struct fs_handle *handle, off_t offset,
                                  int whence)
 {
@@ -531,7 +525,7 @@ const struct fs_handle_ops fs_slice_ops = {
 /* The kernel accesses the shared file directly, except through descriptors with O_DIRECT. */
 const struct fs_handle_ops fs_passthrough_ops = {
     .grantable = true,
-    .release = passthrough_release,
+    .release = fs_slice_release,
     .read = fs_slice_read_at,
     .write = fs_slice_write_at,
     .lseek = passthrough_lseek,
