@@ -174,12 +174,12 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
         error = fs_fifo_start(&session->settling.fifo);
     if (error == 0)
         error = fs_fifo_start(&session->jobs.fifo);
-    if (error == 0)
-        error = fs_pool_start(&session->pool);
+    if (error == 0 && session->pool.pool != NULL)
+        error = mpiio_pool_start(session->pool.pool);
     if (error == 0 && session->ordered != NULL && fs_cluster_is_on(&session->cluster))
         error = mpiio_ordered_start(session->ordered);
-    if (error == 0)
-        error = fs_pointers_start(&session->pointers);
+    if (error == 0 && session->pointers.usable)
+        error = mpiio_pointers_start(session->pointers.pointers);
     if (error == 0 && session->options->direct)
         error =
             fs_prefetch_start(&session->prefetchers, session, (unsigned)session->options->threads);

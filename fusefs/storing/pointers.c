@@ -242,11 +242,6 @@ void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECO
         do_without(session, error);
 }
 
-int fs_pointers_start(struct fs_pointers *pointers)
-{
-    return pointers->usable ? mpiio_pointers_start(pointers->pointers) : 0;
-}
-
 void fs_pointers_free(struct fs_pointers *pointers)
 {
     mpiio_pointers_free(pointers->pointers);

@@ -37,7 +37,4 @@ void fs_pointers_free(struct fs_pointers *pointers);
 void fs_pointers_offer(struct fs_session *session, uint8_t mount[MPIIO_RECORD_IDENTITY]);
 void fs_pointers_meet(struct fs_session *session, const uint8_t mount[MPIIO_RECORD_IDENTITY]);
 
-/* Starts the thread that uses the record, after any fork. Returns 0 or a negative errno. */
-int fs_pointers_start(struct fs_pointers *pointers);
-
 #endif

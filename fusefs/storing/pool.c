@@ -149,11 +149,6 @@ void fs_pool_free(struct fs_pool *pool)
     pool->pool = NULL;
 }
 
-int fs_pool_start(struct fs_pool *pool)
-{
-    return pool->pool != NULL ? mpiio_pool_start(pool->pool) : 0;
-}
-
 void fs_pool_look_again(struct fs_pool *pool)
 {
     if (pool->pool != NULL)

@@ -65,9 +65,6 @@ struct fs_pool {
 int fs_pool_init(struct fs_session *session);
 void fs_pool_free(struct fs_pool *pool);
 
-/* Starts the pool's threads, after any fork. Returns 0 or a negative errno. */
-int fs_pool_start(struct fs_pool *pool);
-
 /* Makes reads that begin after this call see changes made by others. Thread-safe. */
 void fs_pool_look_again(struct fs_pool *pool);
 
