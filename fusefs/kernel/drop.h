@@ -75,8 +75,7 @@ struct fs_notifier_calls {
  * example an fsync, and this thread answers it.
  */
 struct fs_notifier {
-    struct fs_session *session; /* borrowed, as are the next two */
-    struct fs_slices *slices;
+    struct fs_session *session; /* borrowed, as is dropper */
     struct fs_dropper *dropper;
     struct fs_notifier_calls calls;
     struct fs_fifo fifo; /* notices; drained while workers still answer, or after the unmount */

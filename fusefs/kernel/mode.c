@@ -135,7 +135,6 @@ static void wrote_unique(struct fs_session *session, fuse_req_t request, fuse_in
 }
 
 const struct fs_mode fs_mode_shared = {
-    .lists_attributes = true,
     .number = own_number,
     .open = open_shared,
     .refresh = refresh_shared,
@@ -144,7 +143,6 @@ const struct fs_mode fs_mode_shared = {
 
 const struct fs_mode fs_mode_direct = {
     .maps_direct = true,
-    .lists_attributes = true,
     .number = own_number,
     .open = open_direct,
     .refresh = refresh_direct,
@@ -154,7 +152,7 @@ const struct fs_mode fs_mode_direct = {
 /*
  * The timeout saves a request for attributes before each write of a kernel that holds writes back.
  * The kernel still looks up names, and then gets the number that changes with the file. Listings do
- * not report that number, so they list no attributes.
+ * not report that number, so they list no attributes (fs_lists_attributes).
  */
 const struct fs_mode fs_mode_unique = {
     .holds_writes = true,

@@ -21,9 +21,8 @@ struct fs_mode {
      * The kernel holds writes back. It determines the end of a slice, and the offset of an append.
      */
     bool holds_writes;
-    bool maps_direct;      /* slices can be mapped although they bypass the page cache */
-    bool lists_attributes; /* listings of large folders report attributes of slices */
-    double timeout;        /* validity of a slice's attributes, in s */
+    bool maps_direct; /* slices can be mapped although they bypass the page cache */
+    double timeout;   /* validity of a slice's attributes, in s */
 
     /*
      * Sets *inode to the inode number of a slice that the kernel looks up. Returns 0 or a negative

@@ -37,10 +37,10 @@ static void drop(struct fs_notifier *notifier, const struct fs_notice *notice)
         fuse_reply_write(notice->request, notice->written);
     } else if (notice->request != NULL) {
         if (error == 0)
-            fs_slices_set_filled(notifier->slices, notice->slice, &notice->version);
+            fs_slices_set_filled(notifier->dropper->slices, notice->slice, &notice->version);
         fuse_reply_err(notice->request, -error);
     }
-    fs_slices_put(notifier->slices, notice->slice);
+    fs_slices_put(notifier->dropper->slices, notice->slice);
 }
 
 static void carry_out(void *data, struct fs_task *task)
@@ -58,8 +58,7 @@ static void carry_out(void *data, struct fs_task *task)
 void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
                       struct fs_dropper *dropper, struct fs_notifier_calls calls)
 {
-    *notifier = (struct fs_notifier){
-        .session = session, .slices = dropper->slices, .dropper = dropper, .calls = calls};
+    *notifier = (struct fs_notifier){.session = session, .dropper = dropper, .calls = calls};
     fs_fifo_init(&notifier->fifo, carry_out, notifier);
 }
 
@@ -67,7 +66,7 @@ void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
 static int hand_over(struct fs_notifier *notifier, struct fs_slice *slice,
                      const struct fs_notice *wanted)
 {
-    struct fs_slices *slices = notifier->slices;
+    struct fs_slices *slices = notifier->dropper->slices;
     struct fs_notice *notice = malloc(sizeof(*notice));
     int error;
 
