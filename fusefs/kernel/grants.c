@@ -111,16 +111,19 @@ static uint32_t possible(struct fs_session *session, struct fs_slice *slice)
     return rights;
 }
 
+/* Returns the word of a slice that is granted, or NULL. Lock held. */
+static _Atomic uint32_t *word_of(const struct fs_session *session, const struct fs_slice *slice)
+{
+    assert(mpiio_is_held(&session->slices.lock));
+    return slice->granted > 0 ? &session->grants.page->words[slice->grant] : NULL;
+}
+
 /* Revokes rights on a slice from all who have them. Lock held. */
 static void take_back(struct fs_session *session, const struct fs_slice *slice, uint32_t rights)
 {
-    _Atomic uint32_t *word;
+    _Atomic uint32_t *word = word_of(session, slice);
 
-    assert(mpiio_is_held(&session->slices.lock));
-    if (slice->granted == 0)
-        return;
-    word = &session->grants.page->words[slice->grant];
-    if ((atomic_fetch_and(word, ~rights) & rights) != 0) {
+    if (word != NULL && (atomic_fetch_and(word, ~rights) & rights) != 0) {
         MPIIO_PROBE(grant_taken_back, slice->inode, rights);
         atomic_fetch_add(&session->grants.taken_back, slice->granted);
     }
@@ -153,15 +156,11 @@ void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
 /* Records in the slice's word whether a handle without a grant has it open. Lock held. */
 static void mark_watched(struct fs_session *session, const struct fs_slice *slice)
 {
-    _Atomic uint32_t *word;
+    _Atomic uint32_t *word = word_of(session, slice);
 
-    assert(mpiio_is_held(&session->slices.lock));
-    if (slice->granted == 0)
-        return;
-    word = &session->grants.page->words[slice->grant];
-    if (slice->ungranted > 0)
+    if (word != NULL && slice->ungranted > 0)
         atomic_fetch_or(word, MPIIO_GRANT_WATCHED);
-    else
+    else if (word != NULL)
         atomic_fetch_and(word, ~MPIIO_GRANT_WATCHED);
 }
 
