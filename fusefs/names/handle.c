@@ -262,11 +262,7 @@ bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)
     return MPIIO_LOCKED(&slices->lock, slice->handles == 1);
 }
 
-/*
- * Returns the handle if the thread has just opened the slice through it, and clears its opener.
- * Otherwise returns NULL.
- */
-static struct fs_handle *clear_opener(struct fs_slices *slices, struct fs_slice *slice,
+struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
                                       pid_t thread)
 {
     struct fs_handle **link, *found = NULL;
@@ -281,13 +277,8 @@ static struct fs_handle *clear_opener(struct fs_slices *slices, struct fs_slice 
     return found;
 }
 
+/* After a lookup, a truncation by the same thread no longer belongs to its open. */
 void fs_handle_looked_up(struct fs_slices *slices, struct fs_slice *slice, pid_t thread)
 {
-    clear_opener(slices, slice, thread);
-}
-
-struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,
-                                      pid_t thread)
-{
-    return clear_opener(slices, slice, thread);
+    fs_handle_truncates(slices, slice, thread);
 }
