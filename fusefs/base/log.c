@@ -58,10 +58,9 @@ static char *describe(const char *mountpoint)
     const char *job = job_number();
     char *text;
 
-    if (asprintf(&text, "%s%s%s%s", mountpoint, job != NULL ? " (job " : "", job != NULL ? job : "",
-                 job != NULL ? ")" : "") < 0)
-        return NULL;
-    return text;
+    if (job == NULL)
+        return strdup(mountpoint);
+    return asprintf(&text, "%s (job %s)", mountpoint, job) >= 0 ? text : NULL;
 }
 
 int fs_log_open(struct fs_log *log, const char *name, const char *mountpoint, const char *path,
