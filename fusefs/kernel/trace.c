@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/probe.h"
 #include "fusefs/base/log.h"
 #include "fusefs/names/tree.h"
@@ -19,7 +19,7 @@ struct fs_traced {
     uint32_t opcode;
     bool has_offset, has_length;
     uint64_t offset, length;
-    int64_t begun; /* time of arrival, by microseconds() */
+    int64_t begun; /* time of arrival, by mpiio_clock_us() */
 };
 
 /* Requests that the kernel sends to this filesystem, by their opcodes. */
@@ -60,14 +60,6 @@ static const char *const names[] = {
     [FUSE_RENAME2] = "rename",
     [FUSE_LSEEK] = "lseek",
 };
-
-static int64_t microseconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static bool is_answered(uint32_t opcode)
 {
@@ -152,7 +144,7 @@ void fs_trace_begin(struct fs_trace *trace, const void *request, size_t length)
     *traced = (struct fs_traced){.unique = header.unique,
                                  .inode = header.nodeid,
                                  .opcode = header.opcode,
-                                 .begun = microseconds()};
+                                 .begun = mpiio_clock_us()};
     note_range(traced, (const char *)request + sizeof(header), length - sizeof(header));
     pthread_mutex_lock(&trace->lock);
     traced->next = *bucket_of(trace, header.unique);
@@ -258,7 +250,7 @@ static void log_request(const struct fs_trace *trace, const struct fs_traced *tr
     fs_log_line(trace->log, MPIIO_LOG_DEBUG,
                 "%s unique=%" PRIu64 " file=%s%s%s result=%" PRId64 " us=%" PRId64,
                 name != NULL ? name : "request", traced->unique, file, offset, length, result,
-                microseconds() - traced->begun);
+                mpiio_clock_us() - traced->begun);
 }
 
 void fs_trace_end(struct fs_trace *trace, const struct iovec *parts, int count)
