@@ -165,9 +165,8 @@ static int serve(struct fs_session *session, struct fs_signals *stop, bool *list
     struct fs_workers *workers = &session->workers;
     int error = fs_fifo_start(&session->notifier.fifo);
 
-    if (error != 0)
-        return error;
-    error = fs_flusher_start(&session->flusher);
+    if (error == 0)
+        error = fs_flusher_start(&session->flusher);
     if (error == 0)
         error = fs_fifo_start(&session->dropper.fifo);
     if (error == 0)
