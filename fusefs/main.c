@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +104,9 @@ int main(int argc, char **argv)
     }
     /* With CAP_FSETID, a write by root on behalf of a caller would not clear a set-user-ID bit. */
     mpiio_capability_drop_fsetid();
-    fs_signals_ignore();
+    /* Both conditions then appear as errors of calls. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;
     status = 0;

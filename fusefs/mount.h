@@ -59,9 +59,6 @@ struct fs_signals {
     bool over;    /* fs_workers_run has returned; lock: lock */
 };
 
-/* Ignores SIGPIPE and SIGXFSZ at startup, so that both conditions appear as errors of calls. */
-void fs_signals_ignore(void);
-
 /*
  * Starts the listener. Call it after the notifier has started and before fs_workers_run, in the
  * same thread. Blocks the signals for good, because a second signal must not end the process

@@ -67,14 +67,6 @@ static void *listen(void *data)
     return NULL;
 }
 
-void fs_signals_ignore(void)
-{
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-    sigaction(SIGPIPE, &ignore, NULL);
-    sigaction(SIGXFSZ, &ignore, NULL);
-}
-
 int fs_signals_start(struct fs_signals *stop, struct fs_session *session)
 {
     sigset_t signals;
