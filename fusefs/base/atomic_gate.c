@@ -146,8 +146,6 @@ void fs_atomic_await_releases(struct fs_atomic *atomic)
     for (int i = 0; i < RELEASE_STEPS && open; i++) {
         if (i > 0)
             nanosleep(&pause, NULL);
-        pthread_mutex_lock(&atomic->lock);
-        open = atomic->open > 0;
-        pthread_mutex_unlock(&atomic->lock);
+        open = MPIIO_LOCKED(&atomic->lock, atomic->open > 0);
     }
 }

@@ -352,11 +352,8 @@ void fs_grants_ask(struct fs_session *session, struct fs_handle *handle, uid_t u
     const char *why = fs_grants_is_user(user) ? find_obstacle(session, handle->slice)
                                               : "the mount is another user's";
 
-    if (why == NULL) {
-        pthread_mutex_lock(&session->slices.lock);
-        why = give(session, handle, request);
-        pthread_mutex_unlock(&session->slices.lock);
-    }
+    if (why == NULL)
+        why = MPIIO_LOCKED(&session->slices.lock, give(session, handle, request));
     if (why != NULL) {
         snprintf(request->why, sizeof(request->why), "%s", why);
         return;

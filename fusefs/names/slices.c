@@ -88,9 +88,7 @@ int fs_slices_get(struct fs_slices *slices, struct fs_node node, struct fs_slice
     struct fs_slice *made;
     int error;
 
-    pthread_mutex_lock(&slices->lock);
-    *slice = mpiio_lru_get(&slices->table, inode);
-    pthread_mutex_unlock(&slices->lock);
+    *slice = MPIIO_LOCKED(&slices->lock, mpiio_lru_get(&slices->table, inode));
     if (*slice != NULL)
         return 0;
     error = make(slices, node, &made, why);
