@@ -286,31 +286,22 @@ static unsigned long long mount_of(int folder)
 }
 
 /*
- * Returns true if a line of mountinfo describes the mount with this ID and the mount is one of this
- * program's. Sets *owner to the user who mounted.
+ * Returns true if the mount with this ID is one of this program's. Sets *owner to the user who
+ * mounted.
  */
-static bool is_ours(const char *line, unsigned long long mount, uid_t *owner)
-{
-    static const char type[] = " - fuse.mpiio ";
-    const char *end = strstr(line, type);
-    const char *user;
-
-    if (end == NULL || strtoull(line, NULL, 10) != mount)
-        return false;
-    user = strstr(end, "user_id=");
-    *owner = user != NULL ? (uid_t)strtoul(user + strlen("user_id="), NULL, 10) : 0;
-    return true;
-}
-
 static bool find_ours(unsigned long long mount, uid_t *owner)
 {
     FILE *table = fopen("/proc/self/mountinfo", "re");
-    bool found = false;
-    char *line = NULL;
+    char *line = NULL, *type = NULL, *user;
     size_t size = 0;
+    bool found;
 
-    while (table != NULL && !found && getline(&line, &size, table) > 0)
-        found = is_ours(line, mount, owner);
+    while (table != NULL && type == NULL && getline(&line, &size, table) > 0)
+        if (strtoull(line, NULL, 10) == mount)
+            type = strstr(line, " - fuse.mpiio ");
+    found = type != NULL;
+    user = found ? strstr(type, "user_id=") : NULL;
+    *owner = user != NULL ? (uid_t)strtoul(user + strlen("user_id="), NULL, 10) : 0;
     free(line);
     if (table != NULL)
         fclose(table);

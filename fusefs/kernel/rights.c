@@ -63,10 +63,10 @@ static int read_spec_list(struct fs_rights *rights)
     if (rights->spec_list == NULL)
         return -ENOMEM;
     length = getxattr(rights->options->spec, MPIIO_ACL_POSIX, rights->spec_list, LIST_MAX);
-    if (length < 0 && errno != ENODATA && errno != EOPNOTSUPP)
-        return -errno;
-    rights->spec_length = length < 0 ? 0 : (size_t)length;
-    return length < 0 ? 0 : mpiio_acl_limit(rights->spec_list, rights->spec_length, R_OK);
+    if (length < 0)
+        return errno == ENODATA || errno == EOPNOTSUPP ? 0 : -errno;
+    rights->spec_length = (size_t)length;
+    return mpiio_acl_limit(rights->spec_list, rights->spec_length, R_OK);
 }
 
 /*
