@@ -419,25 +419,21 @@ static int change_list(struct fs_session *session, struct fs_node node, const ch
     return error;
 }
 
-/* Sets an attribute; most are fixed, as names are. 0: the request is answered, or will be. */
+/* Sets an attribute; most are fixed, as names are. Returns 1 if the request is answered later. */
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
 {
+    int error;
+
     if (strcmp(name, ATOMICITY) == 0) {
         if (!is_value(value, size, "0") && !is_value(value, size, "1"))
             return -EINVAL;
-        return fs_jobs_run(
+        error = fs_jobs_run(
             &session->jobs,
             &(struct fs_job){.run = fs_atomic_set, .request = request, .value = *value == '1'});
+        return error != 0 ? error : 1;
     }
-    if (strcmp(name, LOG) == 0) {
-        int error = set_log(session, request, value, size);
-
-        if (error == 0)
-            fuse_reply_err(request, 0);
-        return error;
-    }
-    return -EPERM;
+    return strcmp(name, LOG) == 0 ? set_log(session, request, value, size) : -EPERM;
 }
 
 void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const char *value,
@@ -449,15 +445,13 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
 
     (void)flags;
     fs_count(session, FS_XATTR);
-    if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
-        fuse_reply_err(request, -change_list(session, node, value, size));
-        return;
-    }
-    if (inode == FUSE_ROOT_ID)
+    if (strcmp(name, MPIIO_ACL_POSIX) == 0)
+        error = change_list(session, node, value, size);
+    else if (inode == FUSE_ROOT_ID)
         error = do_setxattr(session, request, name, value, size);
     else if (node.shared && strcmp(name, SHARED_POSITION) == 0)
         error = session->stream != NULL ? -EOPNOTSUPP : fs_shared_seek(session, node, value, size);
-    if (error != 0 || inode != FUSE_ROOT_ID)
+    if (error <= 0)
         fuse_reply_err(request, -error);
 }
 
