@@ -20,7 +20,11 @@
 #define PARALLEL_WRITES   (UINT32_C(1) << 6) /* FOPEN_PARALLEL_DIRECT_WRITES */
 #define ALLOW_MMAP_FLAG2  (UINT32_C(1) << 4) /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36 */
 #define PASSTHROUGH_FLAG2 (UINT32_C(1) << 5) /* FUSE_PASSTHROUGH, bit 37 */
-#define STACK_DEPTH       1                  /* the file must not be on a stacked filesystem */
+
+/* Fields that linux/fuse.h names max_stack_depth and backing_id since 6.9, and before unused[0] and
+   padding. */
+#define STACK_DEPTH_AT (offsetof(struct fuse_init_out, flags2) + sizeof(uint32_t))
+#define BACKING_ID_AT  (offsetof(struct fuse_open_out, open_flags) + sizeof(uint32_t))
 
 struct backing_map {
     int32_t fd;
@@ -158,7 +162,7 @@ static void complete_open(const struct iovec *parts, int count)
     memcpy(&answer, parts[1].iov_base, sizeof(answer));
     answer.open_flags |= next_flags;
     if (next_id != 0)
-        answer.padding = (uint32_t)next_id;
+        memcpy((char *)&answer + BACKING_ID_AT, &next_id, sizeof(next_id));
     memcpy(parts[1].iov_base, &answer, sizeof(answer));
     is_due = false;
 }
@@ -192,7 +196,8 @@ static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
 
 static void amend_init(struct fs_session *session, const struct iovec *part)
 {
-    const size_t end = offsetof(struct fuse_init_out, unused) + sizeof(uint32_t);
+    const size_t end = STACK_DEPTH_AT + sizeof(uint32_t);
+    const uint32_t depth = 1; /* the file must not be on a stacked filesystem */
     struct fuse_init_out answer;
 
     if (part->iov_len < end)
@@ -206,7 +211,7 @@ static void amend_init(struct fs_session *session, const struct iovec *part)
     if (fs_passthrough_is_on(&session->passthrough)) {
         answer.flags |= FUSE_INIT_EXT;
         answer.flags2 |= PASSTHROUGH_FLAG2;
-        answer.unused[0] = STACK_DEPTH; /* max_stack_depth */
+        memcpy((char *)&answer + STACK_DEPTH_AT, &depth, sizeof(depth));
     }
     memcpy(part->iov_base, &answer, end);
 }
