@@ -12,8 +12,6 @@
 #include "viewspec/members/members.h"
 #include "core/base/fd_link.h"
 #include "core/load.h"
-#include "output.h"
-#include "sweep.h"
 
 /* Loads the spec again, with the representation of --to and the new file. */
 static int load_target(const struct view_args *args, const struct vs_spec *spec,

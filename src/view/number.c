@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "number.h"
+#include "view.h"
 
 #include <fenv.h>
 #include <math.h>
@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "viewspec/types/byte_order.h"
+
+/* Native values as text. */
 
 __extension__ typedef __int128 int128;
 __extension__ typedef unsigned __int128 uint128;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
+#include "view.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "view.h"
 #include "core/base/fd_link.h"
 #include "core/base/filesystem.h"
+
+/* Files that appear under their names only when they are complete. */
 
 static const int signals[] = {SIGHUP, SIGINT, SIGTERM};
 

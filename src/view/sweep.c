@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sweep.h"
+#include "view.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +13,6 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
-#include "view.h"
 
 /*
  * Slices are converted part by part. Each part is converted for all ranks before the next, in one

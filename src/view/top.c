@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "output.h"
 #include "top/mounts.h"
 #include "viewspec/base/line.h"
 

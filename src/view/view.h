@@ -6,12 +6,37 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "core/conversion.h"
 #include "core/slice.h"
 #include "core/store.h"
-#include "number.h"
+#include "viewspec/basic.h"
 #include "viewspec/spec.h"
+
+/* Native values as text. */
+
+enum view_format { VIEW_TEXT, VIEW_CSV, VIEW_JSON };
+
+/* The maximum number of characters of a value. */
+#define VIEW_VALUE_TEXT 128
+
+/*
+ * Writes a value of a basic type, native, at any address, so that it can be read back. bare: a
+ * part of a string, whose quotes the caller writes. Returns the end of the text, which is not
+ * terminated. Thread-safe.
+ *
+ *   integers   decimal
+ *   reals      the shortest decimal that reads back as the same number, with a point or an
+ *              exponent; inf and nan (in JSON strings) with their signs
+ *   complex    real and imaginary part, as two values; in JSON an array
+ *   logical    false for 0, else true
+ *   bytes      two hexadecimal digits (in JSON a string)
+ *   char       what is visible as it is; the rest and the backslash as a backslash and three octal
+ *              digits; in CSV in quotes; in JSON a string of one character U+0000 .. U+00FF
+ */
+char *view_write_value(char *text, enum view_format format, bool bare, const struct vs_basic *basic,
+                       const void *value);
 
 /* The command line of a subcommand. */
 
@@ -179,6 +204,50 @@ void view_progress_step(struct view_progress *progress, int64_t done);
 
 /* Erases the line. Call it before anything else is written to the terminal. */
 void view_progress_end(struct view_progress *progress);
+
+/*
+ * A file that appears under its name only when it is complete. Until then it has no name. If the
+ * filesystem does not support that, it has a hidden name in the same folder, which is removed when
+ * the command exits or receives SIGHUP, SIGINT or SIGTERM. At most two at a time. Not thread-safe.
+ */
+struct view_output {
+    const char *path; /* borrowed */
+    char *hidden;     /* its temporary name; NULL: none */
+    int fd;           /* -1: not open */
+};
+
+/*
+ * Creates an empty file of mode 0600 for path. Returns VIEW_DONE, or another status after a message
+ * on stderr: the folder is not writable, or the file exists and force is false.
+ */
+int view_output_open(struct view_output *output, const char *path, bool force);
+
+/*
+ * Sets its mode, stores it on the device and gives it its name. Replaces an existing file only with
+ * force. Returns VIEW_DONE, or VIEW_FAILED after a message on stderr.
+ */
+int view_output_commit(struct view_output *output, mode_t mode, bool force);
+
+/* Closes it. A file that was not committed is removed. */
+void view_output_close(struct view_output *output);
+
+/* Conversion of a file. */
+
+/* A file and the new file to convert it to; all borrowed. */
+struct view_sweep {
+    const struct vs_spec *spec, *target; /* the same views in two representations */
+    struct mpiio_store *from, *to;       /* to is empty and writable */
+    const char *output;                  /* name of the new file, for messages */
+    enum mpiio_narrow narrow;
+};
+
+/*
+ * Writes all slices of `spec` in `from` as slices of `target` to `to`. Also copies bytes outside
+ * the slices: those before all views and, if all representations have the native sizes, the rest,
+ * too. Returns VIEW_DONE, or another status after a message on stderr: VIEW_USAGE if both
+ * representations cannot have these views, else VIEW_FAILED. The new file is then unusable.
+ */
+int view_sweep(const struct view_sweep *files);
 
 /* Private to mpiio-view: its subcommands, each in a source of its own. */
 extern const struct view_command view_check, view_map, view_owner, view_cat, view_put, view_dump,

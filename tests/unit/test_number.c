@@ -3,7 +3,7 @@
 
 #include "unit.h"
 #include "native.h"
-#include "view/number.h"
+#include "view/view.h"
 
 static uint64_t next_random(void)
 {
