@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "grid.h"
+#include "spec.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "viewspec/shorthand.h"
+
+/* Decompositions of arrays over grids of ranks, and the ranks' parts. */
 
 static const char grid_source[] = "DECOMPOSITION";
 

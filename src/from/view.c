@@ -5,8 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "from.h"
-#include "grid.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/spec.h"
 
