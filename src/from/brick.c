@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "brick.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -13,6 +13,8 @@
 #include "head.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
+
+/* Blocks of values that text headers describe. */
 
 /* The maximum size of the lines of text at the beginning of a data file. */
 #define LINES_MAX (1 << 20)

@@ -8,7 +8,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "brick.h"
 #include "from.h"
 #include "text.h"
 

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "brick.h"
 #include "from.h"
 #include "text.h"
 

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "from.h"
-
 /* Lines and spans. */
 
 static struct from_span trim_span(const char *at, const char *end)
