@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 #include "viewspec/base/integer.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "head.h"
+#include "formats.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 

@@ -8,7 +8,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "from.h"
 #include "text.h"
 
 /* ENVI's images: a .hdr file beside the data. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 
 /* FITS: images and binary tables. */

@@ -9,8 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fortran.h"
-#include "head.h"
 #include "spec.h"
 
 static const struct from_format *const formats[] = {

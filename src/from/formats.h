@@ -2,12 +2,16 @@
 #ifndef FROM_FORMATS_H
 #define FROM_FORMATS_H
 
+#include <dirent.h>
+#include <stdio.h>
+
 #include "from.h"
 
-/* The supported formats. Each has a source of that name; Fortran also has a header. */
+/* The supported formats. Each has a source of that name. */
 extern const struct from_format from_bov;
 extern const struct from_format from_envi;
 extern const struct from_format from_fits;
+extern const struct from_format from_fortran;
 extern const struct from_format from_metaimage;
 extern const struct from_format from_mitgcm;
 extern const struct from_format from_netcdf;
@@ -38,6 +42,64 @@ int from_hdf5_list(const char *path, const struct from_source *source, struct fr
  */
 int from_open(const char *path, struct from_wanted wanted, struct from_file **file,
               struct vs_error *error);
+
+/* Reading files. */
+
+/* Implements read of struct from_source. self points to a descriptor. */
+int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
+
+/* Opens a regular file for reading. Fails with EINVAL, without blocking, for any other type.
+   Returns NULL with errno set on failure. */
+FILE *from_open_text(const char *path);
+
+/* Opens the folder of a path, and sets *base to the length of the folder's part of it. Returns NULL
+   with errno set if that fails. */
+DIR *from_open_folder(const char *path, size_t *base);
+
+/* Returns the path of the first file, by name, in the folder of name that is_one accepts; base is
+   the end of name. A new string, or NULL. */
+char *from_first(const char *name,
+                 bool (*is_one)(const char *entry, const char *base, const char *path));
+
+/*
+ * Calls parse with the beginning of a file, and again with more of it as long as parse returns
+ * -EAGAIN. head has the file's path and size; its bytes are valid only during the calls. Returns
+ * the value of parse, or a negative errno with error filled if the file cannot be read or ends too
+ * early. what is the name of the format for that message.
+ */
+int from_head(const struct from_source *source, struct from_bytes *head,
+              int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
+              void *argument, const char *const *what, struct vs_error *error);
+
+/* Records of sequential unformatted Fortran files, each a variable of bytes. */
+
+struct from_markers {
+    int width; /* 4 or 8 bytes */
+    bool big;  /* big-endian */
+};
+
+/* A record. Its subrecords lie between markers of their own. */
+struct from_record {
+    int64_t bytes; /* of data */
+    int64_t end;   /* the displacement after the last marker */
+    int64_t subrecords;
+    int64_t wrong; /* the displacement where it is damaged */
+    char why[128];
+};
+
+/*
+ * Finds the kind of markers with which most records follow each other from displacement at. Returns
+ * the number of these records, up to 4, or 0 if there are none. If strict is set, a kind with a
+ * damaged record does not count.
+ */
+int from_find_markers(const struct from_source *source, int64_t at, bool strict,
+                      struct from_markers *markers, struct from_record *first);
+
+/*
+ * Adds the variable "recordA-B", whose rows are records A to B of the same length. Returns its
+ * number, -ENOENT if the name does not have this form, or a negative errno with error filled.
+ */
+long from_fortran_rows(struct from_file *file, const char *name, struct vs_error *error);
 
 /* Arrays of VTK's formats. */
 

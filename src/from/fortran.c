@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fortran.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,26 @@
 
 #include "viewspec/base/list.h"
 
-/* Records and their markers. */
+/*
+ * Records of sequential unformatted Fortran files. Each record lies between two markers with its
+ * length. gfortran divides records above 2 GiB into subrecords with markers of their own. The
+ * marker before a subrecord is negative if another one follows, the marker after it if one
+ * precedes.
+ */
+
+/* A part of a record between two markers. */
+struct piece {
+    int64_t at, bytes;
+};
+
+/* Initialize it with zeros. The caller frees list. */
+struct pieces {
+    struct piece *list;
+    size_t count, room;
+};
+
+/* The maximum number of subrecords in a record. gfortran's subrecords have 2 GiB each. */
+#define SUBRECORDS_MAX 16384
 
 /* This many consecutive records are unlikely to be a coincidence. */
 #define RECORDS 4
@@ -50,8 +69,7 @@ static bool read_marker(const struct from_source *source, const struct from_mark
 /* Reads the subrecord at displacement at. Sets *more if another one follows. Returns 0 or -EINVAL.
  */
 static int read_subrecord(const struct from_source *source, const struct from_markers *markers,
-                          int64_t at, struct from_record *record, struct from_piece *piece,
-                          bool *more)
+                          int64_t at, struct from_record *record, struct piece *piece, bool *more)
 {
     int64_t length, again, width = markers->width;
 
@@ -70,26 +88,30 @@ static int read_subrecord(const struct from_source *source, const struct from_ma
     if ((again < 0) != (record->subrecords > 0))
         return damaged(record, at + width + length, "a marker of %s subrecord",
                        again < 0 ? "a later" : "a first");
-    *piece = (struct from_piece){at + width, length};
+    *piece = (struct piece){at + width, length};
     record->subrecords++;
     record->bytes += length;
     record->end = at + 2 * width + length;
     return 0;
 }
 
-int from_record(const struct from_source *source, const struct from_markers *markers, int64_t at,
-                struct from_record *record, struct from_pieces *pieces)
+/*
+ * Reads the markers of the record that begins at displacement at, and adds its pieces to pieces
+ * unless that is NULL. Returns 0, -ENOMEM, or -EINVAL with wrong and why filled.
+ */
+static int read_record(const struct from_source *source, const struct from_markers *markers,
+                       int64_t at, struct from_record *record, struct pieces *pieces)
 {
     bool more = true;
 
     *record = (struct from_record){.end = at};
     while (more) {
-        struct from_piece piece, *list;
+        struct piece piece, *list;
         int code = read_subrecord(source, markers, record->end, record, &piece, &more);
         if (code)
             return code;
-        if (more && record->subrecords == FROM_SUBRECORDS_MAX)
-            return damaged(record, at, "more than %d subrecords", FROM_SUBRECORDS_MAX);
+        if (more && record->subrecords == SUBRECORDS_MAX)
+            return damaged(record, at, "more than %d subrecords", SUBRECORDS_MAX);
         if (pieces == NULL)
             continue;
         list = vs_list_grow(pieces->list, pieces->count, &pieces->room, sizeof(*list));
@@ -110,7 +132,7 @@ static int count_records(const struct from_source *source, const struct from_mar
     int count = 0;
 
     for (; count < RECORDS && at < source->size; count++) {
-        if (from_record(source, markers, at, &record, NULL))
+        if (read_record(source, markers, at, &record, NULL))
             return strict ? 0 : count;
         if (count == 0 && record.bytes == 0) /* zeros do not count as a record */
             return 0;
@@ -176,7 +198,7 @@ struct scan {
     const struct from_source *source;
     struct from_file *file;
     struct from_markers markers;
-    struct from_pieces pieces;
+    struct pieces pieces;
     bool divided; /* a record has subrecords: displacements count in the joined pieces */
 };
 
@@ -211,7 +233,7 @@ static int add_records(struct scan *scan)
     while (at < scan->source->size && !code) {
         size_t whole = scan->pieces.count;
         struct from_record record;
-        code = from_record(scan->source, &scan->markers, at, &record, &scan->pieces);
+        code = read_record(scan->source, &scan->markers, at, &record, &scan->pieces);
         if (code == -ENOMEM)
             return code;
         if (code)
@@ -236,7 +258,7 @@ static int join_rows(struct scan *scan)
     int64_t at = 0;
 
     for (size_t i = 0; i < scan->pieces.count; i++) {
-        const struct from_piece *piece = &scan->pieces.list[i];
+        const struct piece *piece = &scan->pieces.list[i];
         if (!piece->bytes)
             continue;
         json_array_append_new(names, json_string(file->path));

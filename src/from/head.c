@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "head.h"
+#include "formats.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Reading the beginnings of files, and folders. */
 
 /* The size of the first read. Each further read is four times as large, until it has the header. */
 #define FIRST_BYTES ((size_t)1 << 16)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 
 /* ITK's MetaImage, with the data in the same file (.mha) or in another one (.mhd). */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "from.h"
 #include "pieces.h"
 
 /* The .meta files of MITgcm. Each describes the .data file beside it. */

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "head.h"
 #include "netcdf.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"

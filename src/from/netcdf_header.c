@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
 #include "viewspec/base/list.h"
 
 /*

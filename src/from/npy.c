@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 
 /* NumPy's .npy, versions 1.0, 2.0 and 3.0: one variable, with the name of the file. */

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 
 /* NRRD, with the data in the same file (.nrrd) or in another one (.nhdr). */

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
-#include "head.h"
+#include "formats.h"
 #include "spec.h"
 #include "text.h"
 #include "viewspec/base/list.h"

@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "head.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"

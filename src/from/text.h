@@ -91,7 +91,6 @@ bool from_words_string(struct from_words *words, char *text, size_t size);
 /* Values that a text header describes: one block of bytes, in the header's own file or in another
    one, or blocks of equal size in several files. */
 
-
 /* The value of disp if the block is at the end of its file. */
 #define FROM_AT_END (-1)
 

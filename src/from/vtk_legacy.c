@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "from.h"
 #include "viewspec/base/integer.h"
 
 /* VTK's legacy files, with binary values. */

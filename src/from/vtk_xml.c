@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from.h"
 #include "text.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "from/formats.h"
-#include "from/fortran.h"
 #include "from/spec.h"
 #include "viewspec/base/line.h"
 

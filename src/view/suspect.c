@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
-#include "from/fortran.h"
+#include "from/formats.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
 #include "viewspec/base/integer.h"
