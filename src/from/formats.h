@@ -24,8 +24,11 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* HDF5, including netCDF-4: read by a module (hdf5_module.h) that is loaded on demand. */
+/* HDF5, including netCDF-4: read by a module, mpiio-hdf5.so, that is loaded on demand. */
 extern const struct from_format from_hdf5;
+
+/* The function that the module exports. It works like from_hdf5_list. */
+#define FROM_HDF5_LIST "mpiio_hdf5_list"
 
 /*
  * Lists the contents of an HDF5 file whose bytes come from source, or if that is NULL from the file

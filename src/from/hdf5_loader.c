@@ -14,8 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "from/hdf5/hdf5_module.h"
-
 /* The format HDF5: loads the module. */
 
 static const char signature[] = "\x89HDF\r\n\x1a\n";

@@ -109,7 +109,7 @@ src/engine: src/core/base src/core/file src/core/members src/core/cache src/core
 src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
 src/view/top: src/mounts
-src/from: src/from/hdf5 src/core/header.h viewspec viewspec/base viewspec/members
+src/from: src/core/header.h viewspec viewspec/base viewspec/members
 src/from/hdf5: src/from viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
 src/run: src/core src/core/base viewspec viewspec/members

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "from/from.h"
-
 /* Types of HDF5. */
 
 /* The maximum nesting depth of types. */

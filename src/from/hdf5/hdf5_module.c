@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#define H5_USE_110_API
-#include "hdf5_module.h"
+#include "hdf5_private.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "from/from.h"
-#include "hdf5_private.h"
-
-/* Part of the module (hdf5_module.h): soft and external links. */
+/* Listing a file. First its soft and external links. */
 
 /* Adds a soft link. Its path is relative to the link's own group unless it begins with a /. */
 static int add_soft(struct from_file *file, const char *name, const char *path)

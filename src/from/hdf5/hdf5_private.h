@@ -10,7 +10,14 @@
 
 #include "from/from.h"
 
-/* Declarations that the sources of the module (hdf5_module.h) share. */
+/*
+ * The module mpiio-hdf5.so. It contains the code for HDF5 that needs libhdf5; nothing else is
+ * linked with that. It exports FROM_HDF5_LIST (from/formats.h), which works like from_hdf5_list.
+ */
+__attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path,
+                                                           const struct from_source *source,
+                                                           struct from_file *file,
+                                                           struct vs_error *error);
 
 /*
  * A record of where libhdf5 reads raw data. While is_on, such a read leaves the buffer as it is,
