@@ -245,7 +245,7 @@ static int place_brick(struct from_brick *brick, int64_t header, int64_t size,
                  : brick->disp;
     }
     if (code || (at < 0 && reason == NULL))
-        code = from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        code = from_fail_code(error, -ENOMEM, path);
     else if (move_variables(brick, at, reason))
         code = from_fail(error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
     free(reason);
@@ -256,7 +256,7 @@ int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_
                       struct vs_error *error)
 {
     if (code)
-        from_fail(error, code, brick->path, "%s", strerror(-code));
+        from_fail_code(error, code, brick->path);
     if (!error->code)
         place_brick(brick, header, size, error);
     from_brick_free(brick);

@@ -171,7 +171,7 @@ static bool read_card(struct reader *r, bool is_first)
         /* After the last unit there may be other data. */
         r->ended = is_first;
         if (got < 0)
-            from_fail(r->error, (int)got, r->path, "%s", strerror((int)-got));
+            from_fail_code(r->error, (int)got, r->path);
         if (!is_first)
             from_fail(r->error, -EINVAL, r->path,
                       "damaged FITS header: the file ends in the header");
@@ -310,7 +310,7 @@ static void add_variable(struct reader *r)
     struct from_variable *variable = add_unit(r);
 
     if (variable == NULL) {
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
         return;
     }
     variable->at = r->at;
@@ -325,7 +325,7 @@ static void add_variable(struct reader *r)
     else
         from_refuse(variable, "an extension of the kind %s", r->kind);
     if (!variable->reason && !variable->etype)
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
     if (!variable->reason && from_end(variable) < 0)
         fail_fits(r, "more than 2^63-1 bytes");
 }
@@ -346,7 +346,7 @@ static void read_unit(struct reader *r)
     if (r->at > r->source->size)
         from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in the header");
     else if (from_add_part(r->file, begin, r->at - begin))
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
     if (r->axes > 0 || r->has_groups)
         add_variable(r);
     bytes += (BLOCK - bytes % BLOCK) % BLOCK;
@@ -370,7 +370,7 @@ static int scan_fits(const struct from_source *source, const char *path, struct 
                        .columns = calloc(FIELDS_MAX, sizeof(struct column))};
 
     if (r.columns == NULL)
-        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, path);
     while (!r.ended && !error->code && r.at < source->size)
         read_unit(&r);
     free(r.columns);

@@ -128,9 +128,9 @@ int from_open(const char *name, struct from_wanted wanted, struct from_file **re
     struct stat st;
 
     if (file == NULL || path == NULL)
-        code = from_fail(error, -ENOMEM, name, "%s", strerror(ENOMEM));
+        code = from_fail_code(error, -ENOMEM, name);
     else if (fd < 0 || fstat(fd, &st))
-        code = from_fail(error, -errno, path, "%s", strerror(errno));
+        code = from_fail_code(error, -errno, path);
     else if (!S_ISREG(st.st_mode))
         code = from_fail(error, -EINVAL, path, "not a regular file");
     if (file) {

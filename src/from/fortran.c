@@ -299,7 +299,7 @@ static int scan_records(const struct from_source *source, const char *path, stru
         return from_fail(error, code, path,
                          "more than %d records, or more than %d parts of records", RECORDS_MAX,
                          PIECES_MAX);
-    return code ? from_fail(error, code, path, "%s", strerror(-code)) : 0;
+    return code ? from_fail_code(error, code, path) : 0;
 }
 
 /* Returns the distance in bytes from one record to the next. Records first to last must have the
@@ -336,7 +336,7 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
         return error->code;
     struct from_variable *rows = from_add(file, name, strlen(name));
     if (rows == NULL)
-        return from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, file->path);
     const struct from_variable *one = &file->variables[first - 1];
     rows->etype = json_incref(one->etype);
     rows->size = 1;
@@ -351,7 +351,7 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
     const struct from_part *mark = &file->variables[last - 1].part;
     if (mark->path ? from_add_part_of(file, mark->path, mark->at, mark->bytes)
                    : from_add_part(file, mark->at, mark->bytes))
-        return from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, file->path);
     return (long)file->count - 1;
 }
 

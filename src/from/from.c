@@ -26,6 +26,11 @@ int from_fail(struct vs_error *error, int code, const char *path, const char *fo
     return code;
 }
 
+int from_fail_code(struct vs_error *error, int code, const char *path)
+{
+    return from_fail(error, code, path, "%s", strerror(-code));
+}
+
 void from_refuse(struct from_variable *variable, const char *format, ...)
 {
     va_list args;

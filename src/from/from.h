@@ -159,6 +159,9 @@ void from_refuse(struct from_variable *variable, const char *format, ...)
 int from_fail(struct vs_error *error, int code, const char *path, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* For formats: does the same with the text of code, a negative errno. */
+int from_fail_code(struct vs_error *error, int code, const char *path);
+
 /* Returns the number of elements of a variable; -1 if they have more than 2^63-1 bytes. */
 int64_t from_elements(const struct from_variable *variable);
 

@@ -28,7 +28,7 @@ static json_t *translate_grid(const char *text, int dimensions, struct vs_error 
     for (int d = 1; d < dimensions; d++)
         strcat(sizes, "x1");
     if (asprintf(&shorthand, "darray %s %s", sizes, text) < 0) {
-        from_fail(error, -ENOMEM, grid_source, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, grid_source);
         return NULL;
     }
     json = vs_shorthand_json(shorthand, grid_source, NULL, 0, error);
@@ -38,7 +38,7 @@ static json_t *translate_grid(const char *text, int dimensions, struct vs_error 
         error->column = 1;
     free(shorthand);
     if (json && !(root = json_loads(json, 0, NULL)))
-        from_fail(error, -ENOMEM, grid_source, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, grid_source);
     free(json);
     return root;
 }

@@ -67,7 +67,7 @@ static int try_out(lister list_file, const char *path, const struct from_source 
     int status = 0, got;
 
     if (child < 0)
-        return from_fail(error, -errno, path, "%s", strerror(errno));
+        return from_fail_code(error, -errno, path);
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         setrlimit(RLIMIT_CORE, &none);

@@ -103,7 +103,7 @@ int from_head(const struct from_source *source, struct from_bytes *head,
         int64_t length = larger ? source->read(source->self, larger, room, 0) : -ENOMEM;
         bytes = larger ? larger : bytes;
         if (length < 0) {
-            code = from_fail(error, (int)length, head->path, "%s", strerror((int)-length));
+            code = from_fail_code(error, (int)length, head->path);
             break;
         }
         head->bytes = bytes;

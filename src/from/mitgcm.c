@@ -91,7 +91,7 @@ static int describe_data(const struct from_bytes *head, const struct from_meta *
     }
     code |= add_variables(meta, file, name, (size_t)(head->path + length - name));
     if (code || (!file->data && !file->members))
-        return from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, head->path);
     return 0;
 }
 

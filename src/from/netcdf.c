@@ -78,7 +78,7 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
     int code = 0;
 
     if (fd < 0 || fstat(fd, &st) != 0)
-        code = from_fail(error, -errno, tile->path, "%s", strerror(errno));
+        code = from_fail_code(error, -errno, tile->path);
     else if (!S_ISREG(st.st_mode))
         code = from_fail(error, -EINVAL, tile->path, "not a regular file");
     head.size = source.size = code ? 0 : st.st_size;
@@ -90,7 +90,7 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
         return code;
     tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
     if (tile->ranges == NULL)
-        return from_fail(error, -ENOMEM, tile->path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, tile->path);
     tile->model = from_nc_tile(&tile->file, &tile->header, tile->ranges, &wrong);
     if (wrong)
         return from_fail(error, -EINVAL, tile->path,
@@ -162,7 +162,7 @@ static int find_tiles(struct from_nc_members *set, const char *path, struct vs_e
             code = add_tile(set, path, name.base, entry->d_name);
     closedir(folder);
     if (code)
-        return from_fail(error, code, path, "%s", strerror(-code));
+        return from_fail_code(error, code, path);
     if (set->count)
         qsort(set->tiles, set->count, sizeof(*set->tiles), compare_tiles);
     return 0;
@@ -181,7 +181,7 @@ static int set_read(const char *path, struct from_file *file, struct vs_error *e
     for (size_t i = 0; i < set.count && !code; i++)
         code = read_tile(&set.tiles[i], error);
     if (!code && set.count == 0) /* the tile was removed in the meantime */
-        code = from_fail(error, -ENOENT, path, "%s", strerror(ENOENT));
+        code = from_fail_code(error, -ENOENT, path);
     if (!code)
         code = from_nc_merge(&set, file, error);
     for (size_t i = 0; i < set.count; i++)
@@ -295,7 +295,7 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
     if (!code && is_set_tile(head->path, file, &header))
         code = set_read(head->path, file, error);
     else if (!code && complete_file(head, file, header.bytes, error))
-        code = from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
+        code = from_fail_code(error, -ENOMEM, head->path);
     if (!code)
         name_dimensions(file, &header);
     from_nc_free(&header);

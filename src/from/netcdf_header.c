@@ -159,7 +159,7 @@ static int read_type(struct reader *r)
 
 static void fail_memory(struct reader *r)
 {
-    from_fail(r->error, -ENOMEM, r->head->path, "%s", strerror(ENOMEM));
+    from_fail_code(r->error, -ENOMEM, r->head->path);
 }
 
 static const char *find_kept(const unsigned char *bytes, int64_t length)

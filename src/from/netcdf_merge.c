@@ -43,7 +43,7 @@ struct merge {
 
 static int fail_memory(struct merge *merge)
 {
-    return from_fail(merge->error, -ENOMEM, merge->first->path, "%s", strerror(ENOMEM));
+    return from_fail_code(merge->error, -ENOMEM, merge->first->path);
 }
 
 /* Returns true if both tiles have the same variables with the same dimensions. Else sets *what to

@@ -246,7 +246,7 @@ static int parse_npy(const struct from_bytes *head, struct from_file *file, stru
         return -EAGAIN;
     struct from_variable *variable = add_variable(head->path, file);
     if (variable == NULL || from_add_part(file, 0, (int64_t)(start + length)))
-        return from_fail(error, -ENOMEM, head->path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, head->path);
     struct reader r = {
         .variable = variable,
         .words = {.at = (const char *)bytes + start, .end = (const char *)bytes + start + length}};

@@ -147,7 +147,7 @@ int from_meta(const char *text, size_t length, const char *path, struct from_met
 
     *meta = (struct from_meta){.records = 1, .fields = calloc(FIELDS_MAX, sizeof(*meta->fields))};
     if (!meta->fields)
-        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, path);
     while (from_words_peek(&r.words))
         read_entry(&r);
     check_meta(&r);
@@ -239,7 +239,7 @@ static char *read_text(const char *path, size_t *length, struct vs_error *error)
     }
     if (!why)
         return text;
-    from_fail(error, -why, path, "%s", strerror(why));
+    from_fail_code(error, -why, path);
     free(text);
     return NULL;
 }
@@ -273,8 +273,7 @@ static int make_whole(struct pieces *pieces, const struct from_meta *meta, const
         whole->shape[whole->dimensions++] = meta->records;
     for (int d = meta->dimensions - 1; d >= 0; d--)
         whole->shape[whole->dimensions++] = meta->list[3 * d];
-    return whole->name && whole->etype ? 0
-                                       : from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+    return whole->name && whole->etype ? 0 : from_fail_code(error, -ENOMEM, path);
 }
 
 /* Sets the position of the piece from its .meta file. */
@@ -339,7 +338,7 @@ static int read_all(struct pieces *pieces, const struct from_meta *meta, const c
         if (piece && piece->path)
             read_piece(piece, meta, path, error);
         else
-            from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+            from_fail_code(error, -ENOMEM, path);
     }
     closedir(folder);
     return error->code;
@@ -470,7 +469,7 @@ static int fill_file(const struct pieces *pieces, json_t *view, struct from_file
     }
     file->members = json_pack("{s:o, s:o}", "files", names, "view", view);
     if (failed || !file->members)
-        return from_fail(error, -ENOMEM, pieces->whole.name, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, pieces->whole.name);
     return 0;
 }
 

@@ -107,7 +107,7 @@ int from_retype(const struct from_file *file, struct from_variable *variable, co
     variable->size = basic->size;
     variable->dimensions = dimensions;
     memcpy(variable->shape, shape, sizeof(shape));
-    return variable->etype ? 0 : from_fail(error, -ENOMEM, type_source, "%s", strerror(ENOMEM));
+    return variable->etype ? 0 : from_fail_code(error, -ENOMEM, type_source);
 }
 
 /* Specs. */
@@ -183,7 +183,7 @@ static int add_part(json_t *header, const struct from_file *file, const struct f
     int code = mpiio_header_sum(path, part->at, part->bytes, &sum);
 
     if (code)
-        return from_fail(error, code, path, "%s", strerror(-code));
+        return from_fail_code(error, code, path);
     snprintf(text, sizeof(text), "%08" PRIx32, sum);
     json_t *entry = json_pack("{s:I, s:I, s:s}", "at", (json_int_t)part->at, "size",
                               (json_int_t)part->bytes, "crc32", text);
@@ -253,6 +253,6 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
         text = json_dumps(root, JSON_COMPACT);
     json_decref(root);
     if (!text)
-        from_fail(error, -ENOMEM, file->path, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, file->path);
     return text;
 }

@@ -163,7 +163,7 @@ static int read_config(struct stripes *stripes, struct vs_error *error)
     int code = 0, number = 0;
 
     if (file == NULL)
-        return from_fail(error, -errno, stripes->config, "%s", strerror(errno));
+        return from_fail_code(error, -errno, stripes->config);
     while (!code && getline(&line, &room, file) > 0) {
         line[strcspn(line, "\r\n")] = '\0';
         code = read_line(stripes, line);
@@ -176,7 +176,7 @@ static int read_config(struct stripes *stripes, struct vs_error *error)
         return from_fail(error, code, stripes->config, "damaged config of HDF5 subfiles at line %d",
                          number);
     if (code)
-        return from_fail(error, code, stripes->config, "%s", strerror(-code));
+        return from_fail_code(error, code, stripes->config);
     if (stripes->stripe < 0 || stripes->count != (int64_t)stripes->found ||
         vs_mul_capped(stripes->count, stripes->stripe) == INT64_MAX)
         return from_fail(error, -EINVAL, stripes->config,
@@ -243,7 +243,7 @@ static int measure_subfile(struct stripes *stripes, struct vs_error *error)
         int64_t end;
 
         if (stat(stripes->paths[i], &st))
-            return from_fail(error, -errno, stripes->paths[i], "%s", strerror(errno));
+            return from_fail_code(error, -errno, stripes->paths[i]);
         if (!st.st_size)
             continue;
         end = vs_mul_capped((st.st_size - 1) / stripes->stripe, stripes->count * stripes->stripe);
@@ -324,7 +324,7 @@ static int list_stripes(struct stripes *stripes, const char *path, struct from_f
     if (!code)
         code = from_hdf5_list(path, &source, file, error);
     if (!code && (make_members(stripes, file) || place_parts(stripes, file)))
-        code = from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        code = from_fail_code(error, -ENOMEM, path);
     return code;
 }
 
@@ -339,7 +339,7 @@ static int list_subfiling(const char *path, struct from_file *file, struct vs_er
     if (stripes.config)
         code = list_stripes(&stripes, path, file, error);
     else
-        from_fail(error, code, path, "%s", strerror(ENOMEM));
+        from_fail_code(error, code, path);
     if (stripes.fd >= 0)
         close(stripes.fd);
     for (size_t i = 0; i < stripes.found; i++)

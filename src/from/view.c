@@ -432,6 +432,6 @@ json_t *from_view(const struct from_variable *variable, const struct from_grid *
     json_decref(maker.etype);
     json_decref(maker.leaf);
     if (view == NULL)
-        from_fail(error, -ENOMEM, variable->name, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, variable->name);
     return view;
 }

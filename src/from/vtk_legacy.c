@@ -53,7 +53,7 @@ static bool next_line(struct reader *r)
     if (!r->error->code && r->at < r->source->size)
         length = r->source->read(r->source->self, r->line, sizeof(r->line), r->at);
     if (length < 0 && r->at < r->source->size)
-        from_fail(r->error, (int)length, r->path, "%s", strerror((int)-length));
+        from_fail_code(r->error, (int)length, r->path);
     if (length <= 0)
         return false;
     char *end = memchr(r->line, '\n', (size_t)length);
@@ -149,7 +149,7 @@ static struct from_variable *add_named(struct reader *r, const char *section, co
     struct from_variable *variable = from_add(r->file, text, (size_t)length);
 
     if (variable == NULL)
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
     return variable;
 }
 
@@ -157,7 +157,7 @@ static struct from_variable *add_named(struct reader *r, const char *section, co
 static void skip_values(struct reader *r, int64_t bytes)
 {
     if (from_add_part(r->file, r->text, r->at - r->text))
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
     if (__builtin_add_overflow(r->at, bytes, &r->at))
         fail_vtk(r, "more than 2^63-1 bytes");
     r->text = r->at;
@@ -221,7 +221,7 @@ static void add_array(struct reader *r, const char *section, const char *name, c
             skip_values(r, values / 8 + (values % 8 > 0));
     }
     if (types[kind].kind && !variable->etype)
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
 }
 
 static const char *read_word(struct reader *r, int i)
@@ -486,7 +486,7 @@ static int scan_file(const struct from_source *source, const char *path, struct 
         else
             read_keyword(&r);
     if (!error->code && r.text < source->size && from_add_part(file, r.text, source->size - r.text))
-        from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, path);
     return error->code;
 }
 

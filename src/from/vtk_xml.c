@@ -189,7 +189,7 @@ static void read_array(struct reader *r, const char **attributes)
     struct from_variable *variable = add_named(r, attributes);
 
     if (variable == NULL) {
-        from_fail(r->error, -ENOMEM, r->path, "%s", strerror(ENOMEM));
+        from_fail_code(r->error, -ENOMEM, r->path);
         XML_StopParser(r->parser, XML_FALSE);
         return;
     }
@@ -255,7 +255,7 @@ static void read_xml(struct reader *r)
         void *chunk = XML_GetBuffer(r->parser, CHUNK);
         length = chunk ? r->source->read(r->source->self, chunk, CHUNK, at) : -ENOMEM;
         if (length < 0) {
-            from_fail(r->error, (int)length, r->path, "%s", strerror((int)-length));
+            from_fail_code(r->error, (int)length, r->path);
             return;
         }
         at += length;
@@ -356,7 +356,7 @@ static int scan_file(const struct from_source *source, const char *path, struct 
     int64_t blocks = 0;
 
     if (r.parser == NULL)
-        return from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        return from_fail_code(error, -ENOMEM, path);
     XML_SetUserData(r.parser, &r);
     XML_SetStartElementHandler(r.parser, start_element);
     XML_SetStartDoctypeDeclHandler(r.parser, refuse_doctype);
@@ -366,7 +366,7 @@ static int scan_file(const struct from_source *source, const char *path, struct 
     for (size_t i = 0; i < file->count && !error->code; i++)
         place_array(&r, &file->variables[i], &r.arrays[i], blocks);
     if (!error->code && from_add_part(file, 0, blocks ? blocks : source->size))
-        from_fail(error, -ENOMEM, path, "%s", strerror(ENOMEM));
+        from_fail_code(error, -ENOMEM, path);
     free(r.arrays);
     XML_ParserFree(r.parser);
     return error->code;

@@ -78,7 +78,7 @@ struct visit {
 
 static int no_memory(struct visit *visit)
 {
-    return from_fail(visit->error, -ENOMEM, visit->file->path, "%s", strerror(ENOMEM));
+    return from_fail_code(visit->error, -ENOMEM, visit->file->path);
 }
 
 /*
@@ -260,7 +260,7 @@ static void list_all(struct visit *visit)
     int code = visit->is_plain ? from_whole_add(&visit->whole, visit->in.path, &at, &size) : 0;
 
     if (code)
-        from_fail(visit->error, code, visit->in.path, "%s", strerror(-code));
+        from_fail_code(visit->error, code, visit->in.path);
     else
         list_datasets(visit);
     for (size_t i = 0; i < file->count && !visit->error->code && !file->assembly; i++)

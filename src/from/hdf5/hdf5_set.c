@@ -27,7 +27,7 @@ struct reader {
 
 int from_hdf5_no_memory(const struct from_listing *listing)
 {
-    return from_fail(listing->error, -ENOMEM, listing->file->path, "%s", strerror(ENOMEM));
+    return from_fail_code(listing->error, -ENOMEM, listing->file->path);
 }
 
 /* Returns true if a file can have that many bytes at the address. Sums must not overflow. */
