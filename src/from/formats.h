@@ -48,9 +48,6 @@ int from_open(const char *path, struct from_wanted wanted, struct from_file **fi
 
 /* Reading files. */
 
-/* Implements read of struct from_source. self points to a descriptor. */
-int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
-
 /* Opens a regular file for reading. Fails with EINVAL, without blocking, for any other type.
    Returns NULL with errno set on failure. */
 FILE *from_open_text(const char *path);

@@ -173,16 +173,11 @@ int from_find_markers(const struct from_source *source, int64_t at, bool strict,
 
 static const char format_name[] = "Fortran records";
 
-static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
-{
-    return pread(*(int *)self, buffer, length, at);
-}
-
 /* Searches for the markers of the first records. Opens the file, because head may be too short. */
 static bool is_fortran(const struct from_bytes *head)
 {
     int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct from_source source = {read_descriptor, &fd, head->size};
+    struct from_source source = {from_read, &fd, head->size};
     struct from_markers markers;
     struct from_record first;
 

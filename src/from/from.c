@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "viewspec/base/list.h"
 
@@ -176,6 +177,24 @@ int64_t from_end(const struct from_variable *variable)
         __builtin_add_overflow(end, variable->at, &end))
         return -1;
     return end - variable->gap;
+}
+
+int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
+{
+    const int *fd = self;
+    size_t done = 0;
+
+    while (done < length) {
+        ssize_t n = pread(*fd, (char *)buffer + done, length - done, (off_t)(at + (int64_t)done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        done += (size_t)n;
+    }
+    return (int64_t)done;
 }
 
 void from_drop(struct from_variable *variable)

@@ -121,6 +121,9 @@ struct from_format {
     char *(*find)(const char *name);
 };
 
+/* Implements read of struct from_source. self points to a descriptor. */
+int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
+
 /* Frees the contents of a variable. */
 void from_drop(struct from_variable *variable);
 

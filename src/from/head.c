@@ -15,24 +15,6 @@
 /* The maximum size of a header in bytes. */
 #define MOST_BYTES ((size_t)1 << 28)
 
-int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
-{
-    const int *fd = self;
-    size_t done = 0;
-
-    while (done < length) {
-        ssize_t n = pread(*fd, (char *)buffer + done, length - done, (off_t)(at + (int64_t)done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        done += (size_t)n;
-    }
-    return (int64_t)done;
-}
-
 FILE *from_open_text(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

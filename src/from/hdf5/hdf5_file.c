@@ -145,21 +145,6 @@ static hid_t open_source(const char *name, const struct from_source *source,
 
 /* Files. */
 
-static int64_t read_descriptor(void *self, void *buffer, size_t length, int64_t at)
-{
-    size_t done = 0;
-
-    while (done < length) {
-        ssize_t got = pread(*(int *)self, (char *)buffer + done, length - done, at + (int64_t)done);
-        if (got < 0 && errno != EINTR)
-            return -errno;
-        if (got == 0)
-            break;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return (int64_t)done;
-}
-
 static int open_plain(struct from_hdf5_file *file)
 {
     struct stat st;
@@ -170,7 +155,7 @@ static int open_plain(struct from_hdf5_file *file)
     /* libhdf5 holds an exclusive lock while it writes. */
     if (!S_ISREG(st.st_mode) || (flock(file->fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK))
         return -EINVAL;
-    file->plain = (struct from_source){read_descriptor, &file->fd, st.st_size};
+    file->plain = (struct from_source){from_read, &file->fd, st.st_size};
     file->source = &file->plain;
     return 0;
 }
