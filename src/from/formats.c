@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "formats.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "spec.h"
+#include "viewspec/base/list.h"
 
 static const struct from_format *const formats[] = {
     &from_netcdf, &from_subfiling,  &from_hdf5,    &from_npy,  &from_nrrd,
@@ -36,38 +37,154 @@ static char *find_described(const char *name)
     return path;
 }
 
-/* Returns the names of the formats: "a, b, c". Borrowed. */
-static const char *format_names(void)
+/* Reading files. */
+
+/* The size of the first read. Each further read is four times as large, until it has the header. */
+#define FIRST_BYTES ((size_t)1 << 16)
+/* The maximum size of a header in bytes. */
+#define MOST_BYTES ((size_t)1 << 28)
+
+FILE *from_open_text(const char *path)
 {
-    return "netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, "
-           "MetaImage, ENVI, BOV, Fortran records";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &st) == 0 && !S_ISREG(st.st_mode))
+        errno = EINVAL;
+    else
+        file = fdopen(fd, "r");
+    if (file == NULL) {
+        int why = errno;
+        close(fd);
+        errno = why;
+    }
+    return file;
 }
 
-/* Opening a file. */
-
-struct input {
-    const struct from_source *source;
-    struct from_file *file;
-};
-
-/* Finds the format of the header, and parses the header with it. */
-static int parse_head(void *argument, const struct from_bytes *head, struct vs_error *error)
+char *from_beside(const char *path, const char *name)
 {
-    const struct input *input = argument;
-    struct from_file *file = input->file;
-    const struct from_format *format = from_format_of(head);
+    const char *slash = *name == '/' ? NULL : strrchr(path, '/');
+    char *beside;
 
-    if (format == NULL)
-        return from_fail(error, -EINVAL, head->path, "not a file that describes itself (%s)",
-                         format_names());
-    from_clear(file);
-    file->format = format->name;
-    if (format->list)
-        return format->list(head->path, file, error);
-    if (format->scan)
-        return format->scan(input->source, head->path, file, error);
-    return format->parse(head, file, error);
+    return asprintf(&beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, name) < 0
+               ? NULL
+               : beside;
 }
+
+int from_paths_add(struct from_paths *paths, char *path)
+{
+    char **more = vs_list_grow(paths->list, paths->count, &paths->room, sizeof(*more));
+
+    if (more)
+        paths->list = more;
+    if (more == NULL || path == NULL) {
+        free(path);
+        return -ENOMEM;
+    }
+    paths->list[paths->count++] = path;
+    return 0;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int from_paths_find(struct from_paths *paths, const char *path,
+                    bool (*is_one)(const char *entry, const char *base))
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    char *name = slash ? strndup(path, (size_t)(base - path)) : strdup(".");
+    DIR *folder = name ? opendir(name) : NULL;
+    const struct dirent *entry;
+    int code = folder ? 0 : -errno;
+
+    while (!code && (entry = readdir(folder)))
+        if (is_one(entry->d_name, base))
+            code = from_paths_add(paths, from_beside(path, entry->d_name));
+    if (folder)
+        closedir(folder);
+    free(name);
+    if (paths->count)
+        qsort(paths->list, paths->count, sizeof(*paths->list), compare_paths);
+    return code;
+}
+
+json_t *from_paths_json(const struct from_paths *paths)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < paths->count; i++)
+        json_array_append_new(list, json_string(paths->list[i]));
+    if (json_array_size(list) == paths->count)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+void from_paths_free(struct from_paths *paths)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        free(paths->list[i]);
+    free(paths->list);
+}
+
+/* Calls parse with ever more of an open file's beginning. */
+static int read_head(const struct from_source *source, struct from_bytes *head,
+                     int (*parse)(void *argument, const struct from_source *source,
+                                  const struct from_bytes *head, struct vs_error *error),
+                     void *argument, const char *const *what, struct vs_error *error)
+{
+    unsigned char *bytes = NULL;
+    int code = -EAGAIN;
+
+    for (size_t room = FIRST_BYTES; code == -EAGAIN; room *= 4) {
+        unsigned char *larger = realloc(bytes, room);
+        int64_t length = larger ? source->read(source->self, larger, room, 0) : -ENOMEM;
+        bytes = larger ? larger : bytes;
+        if (length < 0) {
+            code = from_fail_code(error, (int)length, head->path);
+            break;
+        }
+        head->bytes = bytes;
+        head->length = (size_t)length;
+        code = parse(argument, source, head, error);
+        if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
+            code = from_fail(error, -EINVAL, head->path, "damaged %s header: %s", *what,
+                             (size_t)length < room ? "the file ends in the header"
+                                                   : "the header is too long");
+    }
+    free(bytes);
+    return code;
+}
+
+int from_head(const char *path,
+              int (*parse)(void *argument, const struct from_source *source,
+                           const struct from_bytes *head, struct vs_error *error),
+              void *argument, const char *const *what, struct vs_error *error)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
+    struct from_source source = {from_read, &fd, 0};
+    struct from_bytes head = {.path = path};
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        code = from_fail_code(error, -errno, path);
+    } else if (!S_ISREG(st.st_mode)) {
+        code = from_fail(error, -EINVAL, path, "not a regular file");
+    } else {
+        head.size = source.size = st.st_size;
+        code = read_head(&source, &head, parse, argument, what, error);
+    }
+    if (fd >= 0)
+        close(fd);
+    return code;
+}
+
+/* Listing a file. */
 
 /* Refuses structures with gaps in chunks that are out of order. A slice with a buftype would
    show the gaps, which NumPy's elements do not have. */
@@ -108,6 +225,34 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
+/* Finds the format of the header, and lists the contents of the file with it. */
+static int list_contents(void *argument, const struct from_source *source,
+                         const struct from_bytes *head, struct vs_error *error)
+{
+    struct from_file *file = argument;
+    const struct from_format *format = from_format_of(head);
+    int code;
+
+    if (format == NULL)
+        return from_fail(error, -EINVAL, head->path,
+                         "not a file that describes itself (netCDF classic, HDF5 and its "
+                         "subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, "
+                         "Fortran records)");
+    from_clear(file);
+    file->format = format->name;
+    if (format->list)
+        code = format->list(head->path, file, error);
+    else if (format->scan)
+        code = format->scan(source, head->path, file, error);
+    else
+        code = format->parse(head, file, error);
+    if (!code) {
+        refuse_disorder(file);
+        refuse_cut(file, head->size);
+    }
+    return code;
+}
+
 /* Returns the path itself, or the path of a file that describes this name. A new string. */
 static char *path_of(const char *name)
 {
@@ -120,39 +265,17 @@ int from_open(const char *name, struct from_wanted wanted, struct from_file **re
               struct vs_error *error)
 {
     struct from_file *file = calloc(1, sizeof(*file));
-    char *path = path_of(name);
-    struct from_bytes head = {.path = path};
-    int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, code = 0;
-    struct from_source source = {from_read, &fd, 0};
-    struct input input = {&source, file};
-    struct stat st;
+    int code;
 
-    if (file == NULL || path == NULL)
-        code = from_fail_code(error, -ENOMEM, name);
-    else if (fd < 0 || fstat(fd, &st))
-        code = from_fail_code(error, -errno, path);
-    else if (!S_ISREG(st.st_mode))
-        code = from_fail(error, -EINVAL, path, "not a regular file");
-    if (file) {
-        file->path = path;
-        file->wanted = wanted;
-    } else {
-        free(path);
-    }
-    if (!code) {
-        head.size = source.size = st.st_size;
-        code = from_head(&source, &head, parse_head, &input, &file->format, error);
-        if (!code) {
-            refuse_disorder(file);
-            refuse_cut(file, head.size);
-        }
-    }
-    if (fd >= 0)
-        close(fd);
-    if (code) {
+    if (file == NULL)
+        return from_fail_code(error, -ENOMEM, name);
+    file->path = path_of(name);
+    file->wanted = wanted;
+    code = file->path ? from_head(file->path, list_contents, file, &file->format, error)
+                      : from_fail_code(error, -ENOMEM, name);
+    if (code)
         from_free(file);
-        return code;
-    }
-    *result = file;
-    return 0;
+    else
+        *result = file;
+    return code;
 }

@@ -2,7 +2,6 @@
 #ifndef FROM_FORMATS_H
 #define FROM_FORMATS_H
 
-#include <dirent.h>
 #include <stdio.h>
 
 #include "from.h"
@@ -52,23 +51,39 @@ int from_open(const char *path, struct from_wanted wanted, struct from_file **fi
    Returns NULL with errno set on failure. */
 FILE *from_open_text(const char *path);
 
-/* Opens the folder of a path, and sets *base to the length of the folder's part of it. Returns NULL
-   with errno set if that fails. */
-DIR *from_open_folder(const char *path, size_t *base);
+/* Returns the path of the file with that name in the folder of path; name itself if it begins with
+   a /. A new string, or NULL if memory is exhausted. */
+char *from_beside(const char *path, const char *name);
 
-/* Returns the path of the first file, by name, in the folder of name that is_one accepts; base is
-   the end of name. A new string, or NULL. */
-char *from_first(const char *name,
-                 bool (*is_one)(const char *entry, const char *base, const char *path));
+/* Paths of files; owned. Initialize it with zeros. */
+struct from_paths {
+    char **list;
+    size_t count, room;
+};
+
+/* Adds a path, a string that it takes over. Returns 0, or -ENOMEM, also if path is NULL. */
+int from_paths_add(struct from_paths *paths, char *path);
+
+/* Adds the files in the folder of path that is_one accepts by their names, in ascending order. base
+   is the end of path. Returns 0 or a negative errno. */
+int from_paths_find(struct from_paths *paths, const char *path,
+                    bool (*is_one)(const char *entry, const char *base));
+
+/* Returns the paths as JSON: a new reference, or NULL if memory is exhausted or one is not UTF-8,
+   as a spec must be. */
+json_t *from_paths_json(const struct from_paths *paths);
+
+void from_paths_free(struct from_paths *paths);
 
 /*
- * Calls parse with the beginning of a file, and again with more of it as long as parse returns
- * -EAGAIN. head has the file's path and size; its bytes are valid only during the calls. Returns
- * the value of parse, or a negative errno with error filled if the file cannot be read or ends too
- * early. what is the name of the format for that message.
+ * Calls parse with the beginning of the file at path, and again with more of it as long as parse
+ * returns -EAGAIN. head is valid only during the calls. Returns the value of parse, or a negative
+ * errno with error filled if the file is not a regular one, cannot be read or ends too early. what
+ * is the name of the format for that message.
  */
-int from_head(const struct from_source *source, struct from_bytes *head,
-              int (*parse)(void *argument, const struct from_bytes *head, struct vs_error *error),
+int from_head(const char *path,
+              int (*parse)(void *argument, const struct from_source *source,
+                           const struct from_bytes *head, struct vs_error *error),
               void *argument, const char *const *what, struct vs_error *error);
 
 /* Records of sequential unformatted Fortran files, each a variable of bytes. */

@@ -2,19 +2,14 @@
 #include "formats.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "netcdf.h"
 #include "viewspec/base/integer.h"
-#include "viewspec/base/list.h"
 
 /*
  * Sets of netCDF files that the processes of a model wrote: ocean.nc.0000, ocean.nc.0001, ... They
@@ -43,21 +38,21 @@ static bool split_name(const char *path, struct name *name)
     return name->number > name->base && name->number < name->end;
 }
 
-/* Returns true if entry, in the folder of path, has the name of a tile of path's set. */
-static bool is_of_set(const char *entry, const char *path, const struct name *name)
+/* Returns true if entry has the name of a tile of base's set. */
+static bool is_of_set(const char *entry, const char *base)
 {
-    struct name own;
+    struct name own, name;
 
-    return split_name(entry, &own) && own.number == name->number - name->base &&
-           own.length - own.end == name->length - name->end &&
-           own.end - own.number == name->end - name->number &&
-           !strncmp(entry, path + name->base, own.number);
+    return split_name(entry, &own) && split_name(base, &name) && own.number == name.number &&
+           own.length == name.length && own.end == name.end && !strncmp(entry, base, own.number);
 }
 
-static int read_header(void *argument, const struct from_bytes *head, struct vs_error *error)
+static int read_header(void *argument, const struct from_source *source,
+                       const struct from_bytes *head, struct vs_error *error)
 {
     struct from_nc_member *tile = argument;
 
+    (void)source;
     from_clear(&tile->file);
     from_nc_free(&tile->header);
     tile->header = (struct from_nc_header){0};
@@ -70,22 +65,9 @@ static int read_header(void *argument, const struct from_bytes *head, struct vs_
 static int read_tile(struct from_nc_member *tile, struct vs_error *error)
 {
     static const char *const what = "netCDF";
-    struct from_bytes head = {.path = tile->path};
-    int fd = open(tile->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct from_source source = {from_read, &fd, 0};
     const char *wrong = NULL;
-    struct stat st;
-    int code = 0;
+    int code = from_head(tile->path, read_header, tile, &what, error);
 
-    if (fd < 0 || fstat(fd, &st) != 0)
-        code = from_fail_code(error, -errno, tile->path);
-    else if (!S_ISREG(st.st_mode))
-        code = from_fail(error, -EINVAL, tile->path, "not a regular file");
-    head.size = source.size = code ? 0 : st.st_size;
-    if (!code)
-        code = from_head(&source, &head, read_header, tile, &what, error);
-    if (fd >= 0)
-        close(fd);
     if (code)
         return code;
     tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
@@ -122,50 +104,23 @@ static bool is_set_tile(const char *path, const struct from_file *file,
     return is_tile;
 }
 
-/* Adds the tile with that name in the folder of path. */
-static int add_tile(struct from_nc_members *set, const char *path, size_t base, const char *entry)
-{
-    struct from_nc_member *more = vs_list_grow(set->tiles, set->count, &set->room, sizeof(*more));
-
-    if (more == NULL)
-        return -ENOMEM;
-    set->tiles = more;
-    more += set->count;
-    *more = (struct from_nc_member){0};
-    if (asprintf(&more->path, "%.*s%s", (int)base, path, entry) < 0)
-        return -ENOMEM;
-    set->count++;
-    return 0;
-}
-
-static int compare_tiles(const void *a, const void *b)
-{
-    const struct from_nc_member *one = a, *other = b;
-
-    return strcmp(one->path, other->path);
-}
-
 /* Finds the tiles of path's set, ordered by number. */
 static int find_tiles(struct from_nc_members *set, const char *path, struct vs_error *error)
 {
-    const struct dirent *entry;
-    struct name name = {0};
-    DIR *folder;
-    int code = 0;
+    struct from_paths paths = {0};
+    int code = from_paths_find(&paths, path, is_of_set);
 
-    split_name(path, &name);
-    folder = from_open_folder(path, &name.base);
-    if (folder == NULL)
-        return from_fail(error, -errno, path, "its folder: %s", strerror(errno));
-    while (!code && (entry = readdir(folder)))
-        if (is_of_set(entry->d_name, path, &name))
-            code = add_tile(set, path, name.base, entry->d_name);
-    closedir(folder);
     if (code)
-        return from_fail_code(error, code, path);
-    if (set->count)
-        qsort(set->tiles, set->count, sizeof(*set->tiles), compare_tiles);
-    return 0;
+        from_fail(error, code, path, "its folder: %s", strerror(-code));
+    set->tiles = calloc(paths.count + 1, sizeof(*set->tiles));
+    if (set->tiles == NULL)
+        code = from_fail_code(error, -ENOMEM, path);
+    for (; !code && set->count < paths.count; set->count++) {
+        set->tiles[set->count].path = paths.list[set->count];
+        paths.list[set->count] = NULL;
+    }
+    from_paths_free(&paths);
+    return code;
 }
 
 /*
@@ -211,10 +166,8 @@ static bool goes_by(const char *entry, const char *name)
 }
 
 /* Returns true if the file's attributes declare it a tile. */
-static bool is_tile(const char *entry, const char *name, const char *path)
+static bool is_tile(const char *path)
 {
-    if (!goes_by(entry, name))
-        return false;
     struct from_nc_member tile = {.path = strdup(path)};
     struct vs_error error = {0};
     bool is_one = tile.path && !read_tile(&tile, &error) && tile.model;
@@ -229,7 +182,15 @@ static bool is_tile(const char *entry, const char *name, const char *path)
  */
 static char *set_find(const char *name)
 {
-    return from_first(name, is_tile);
+    struct from_paths paths = {0};
+    char *first = NULL;
+
+    from_paths_find(&paths, name, goes_by);
+    for (size_t i = 0; i < paths.count && first == NULL; i++)
+        if (is_tile(paths.list[i]))
+            first = strdup(paths.list[i]);
+    from_paths_free(&paths);
+    return first;
 }
 
 /* The format. */

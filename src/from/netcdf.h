@@ -102,7 +102,7 @@ struct from_nc_member {
 
 struct from_nc_members {
     struct from_nc_member *tiles;
-    size_t count, room;
+    size_t count;
 };
 
 /*

@@ -83,6 +83,9 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
 json_t *from_view(const struct from_variable *variable, const struct from_grid *grid,
                   struct vs_error *error);
 
+/* Returns a list of numbers, each increased to at least least. */
+json_t *from_sizes(const int64_t *values, int count, int64_t least);
+
 /*
  * Returns true if each rank's elements have the same order in the array and in the file: chunks are
  * whole lines, planes, ... of the array, in its order. Otherwise a view needs a buftype.

@@ -194,7 +194,7 @@ struct maker {
     json_t *leaf;  /* an element in the filetype */
 };
 
-static json_t *sizes_of(const int64_t *values, int count, int64_t least)
+json_t *from_sizes(const int64_t *values, int count, int64_t least)
 {
     json_t *list = json_array();
 
@@ -213,8 +213,8 @@ static json_t *make_whole(const struct from_variable *variable)
     if (n == 0)
         return json_pack("{s:s, s:i}", "type", "contiguous", "count", 1);
     return json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
-                     sizes_of(variable->shape, n, 1), "subsizes", sizes_of(variable->shape, n, 0),
-                     "starts", sizes_of(starts, n, 0), "order",
+                     from_sizes(variable->shape, n, 1), "subsizes",
+                     from_sizes(variable->shape, n, 0), "starts", from_sizes(starts, n, 0), "order",
                      variable->fortran ? "Fortran" : "C");
 }
 
@@ -228,8 +228,8 @@ static json_t *make_darray(const struct from_variable *variable, const struct fr
         json_array_append_new(dargs, grid->blocks[d] ? json_integer(grid->blocks[d]) : json_null());
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:o, s:s}", "type", "darray", "gsizes",
-                     sizes_of(variable->shape, variable->dimensions, 0), "psizes",
-                     sizes_of(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs",
+                     from_sizes(variable->shape, variable->dimensions, 0), "psizes",
+                     from_sizes(grid->psizes, grid->dimensions, 0), "distribs", distribs, "dargs",
                      dargs, "order", variable->fortran ? "Fortran" : "C");
 }
 
