@@ -64,6 +64,13 @@ FILE *from_open_text(const char *path)
     return file;
 }
 
+bool from_has_suffix(const char *path, const char *suffix)
+{
+    size_t length = strlen(path), end = strlen(suffix);
+
+    return length > end && !strcmp(path + length - end, suffix);
+}
+
 char *from_beside(const char *path, const char *name)
 {
     const char *slash = *name == '/' ? NULL : strrchr(path, '/');

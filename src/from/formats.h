@@ -51,6 +51,9 @@ int from_open(const char *path, struct from_wanted wanted, struct from_file **fi
    Returns NULL with errno set on failure. */
 FILE *from_open_text(const char *path);
 
+/* Returns true if a path ends with suffix, and has something before it. */
+bool from_has_suffix(const char *path, const char *suffix);
+
 /* Returns the path of the file with that name in the folder of path; name itself if it begins with
    a /. A new string, or NULL if memory is exhausted. */
 char *from_beside(const char *path, const char *name);

@@ -237,12 +237,10 @@ static size_t number_before(const char *name, size_t end)
 /* Returns the length of NAME in the path of a .meta file with such numbers; 0 if it has none. */
 static size_t piece_name(const char *path)
 {
-    size_t length = strlen(path), end = length - strlen(SUFFIX);
+    size_t end = from_has_suffix(path, SUFFIX) ? strlen(path) - strlen(SUFFIX) : 0;
 
-    if (length <= strlen(SUFFIX) || strcmp(path + end, SUFFIX) != 0)
-        return 0;
     end = number_before(path, end);
-    return end ? number_before(path, end) : 0;
+    return number_before(path, end);
 }
 
 /* Returns true if entry is the .meta file of a piece of name. */
@@ -535,10 +533,7 @@ static int add_variables(const struct meta *meta, struct from_file *file, const 
 
 static bool is_mitgcm(const struct from_bytes *head)
 {
-    size_t length = strlen(head->path), suffix = strlen(SUFFIX);
-
-    return length > suffix && !strcmp(head->path + length - suffix, SUFFIX) &&
-           memmem(head->bytes, head->length, "dimList", 7);
+    return from_has_suffix(head->path, SUFFIX) && memmem(head->bytes, head->length, "dimList", 7);
 }
 
 /* Finds NAME.meta, or the first tile of NAME, because programs for such files accept NAME. */

@@ -30,7 +30,7 @@ static bool split_name(const char *path, struct name *name)
 
     name->base = slash ? (size_t)(slash + 1 - path) : 0;
     name->length = name->end = strlen(path);
-    if (name->end > strlen(SUFFIX) && !strcmp(path + name->end - strlen(SUFFIX), SUFFIX))
+    if (from_has_suffix(path, SUFFIX))
         name->end -= strlen(SUFFIX);
     for (name->number = name->end;
          name->number > name->base && isdigit((unsigned char)path[name->number - 1]);)

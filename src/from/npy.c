@@ -223,7 +223,7 @@ static struct from_variable *add_variable(const char *path, struct from_file *fi
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t length = strlen(name);
 
-    if (length > 4 && !strcmp(name + length - 4, ".npy"))
+    if (from_has_suffix(name, ".npy"))
         length -= 4;
     return from_add(file, name, length);
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "viewspec/base/integer.h"
-#include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 
 /*
@@ -29,20 +28,17 @@ struct stripes {
     int64_t bytes;
     char *folder; /* the folder of subfiles in it; NULL: none */
     int64_t stripe, count;
-    char **paths; /* paths of the subfiles */
-    size_t found, room;
-    int64_t size; /* of the whole */
-    int fd;       /* of the subfile that was read last, or -1 */
-    int64_t open; /* index of that subfile */
+    struct from_paths paths; /* of the subfiles */
+    int64_t size;            /* of the whole */
+    int fd;                  /* of the subfile that was read last, or -1 */
+    int64_t open;            /* index of that subfile */
 };
 
 /* Finding the config. */
 
 static bool is_config(const struct from_bytes *head)
 {
-    size_t length = strlen(head->path), suffix = strlen(SUFFIX);
-
-    return length > suffix && !strcmp(head->path + length - suffix, SUFFIX) &&
+    return from_has_suffix(head->path, SUFFIX) &&
            memmem(head->bytes, head->length, "stripe_size=", 12);
 }
 
@@ -93,30 +89,14 @@ static int64_t parse_number(const char *text)
    they were moved. */
 static char *find_subfile(const struct stripes *stripes, const char *name)
 {
-    const char *slash = strrchr(stripes->config, '/');
     char *path = NULL;
 
-    if (*name == '/')
-        return strdup(name);
-    if (stripes->folder && asprintf(&path, "%s/%s", stripes->folder, name) < 0)
+    if (*name != '/' && stripes->folder && asprintf(&path, "%s/%s", stripes->folder, name) < 0)
         return NULL;
     if (path && !access(path, F_OK))
         return path;
     free(path);
-    if (asprintf(&path, "%.*s%s", slash ? (int)(slash - stripes->config) + 1 : 0, stripes->config,
-                 name) < 0)
-        return NULL;
-    return path;
-}
-
-static int add_path(struct stripes *stripes, const char *name)
-{
-    char **more = vs_list_grow(stripes->paths, stripes->found, &stripes->room, sizeof(*more));
-    if (more == NULL)
-        return -ENOMEM;
-    stripes->paths = more;
-    stripes->paths[stripes->found] = find_subfile(stripes, name);
-    return stripes->paths[stripes->found++] ? 0 : -ENOMEM;
+    return from_beside(stripes->config, name);
 }
 
 /* Returns the number that a line's key sets; NULL if the line does not have such a key. */
@@ -152,7 +132,9 @@ static int read_line(struct stripes *stripes, const char *line)
     }
     if (!*line || !strncmp(line, file, strlen(file)))
         return 0;
-    return stripes->found < VS_MEMBERS_MAX ? add_path(stripes, line) : -EINVAL;
+    if (stripes->paths.count == VS_MEMBERS_MAX)
+        return -EINVAL;
+    return from_paths_add(&stripes->paths, find_subfile(stripes, line));
 }
 
 static int read_config(struct stripes *stripes, struct vs_error *error)
@@ -177,11 +159,11 @@ static int read_config(struct stripes *stripes, struct vs_error *error)
                          number);
     if (code)
         return from_fail_code(error, code, stripes->config);
-    if (stripes->stripe < 0 || stripes->count != (int64_t)stripes->found ||
+    if (stripes->stripe < 0 || stripes->count != (int64_t)stripes->paths.count ||
         vs_mul_capped(stripes->count, stripes->stripe) == INT64_MAX)
         return from_fail(error, -EINVAL, stripes->config,
                          "damaged config of HDF5 subfiles: it says %" PRId64 " and names %zu",
-                         vs_max(stripes->count, 0), stripes->found);
+                         vs_max(stripes->count, 0), stripes->paths.count);
     return 0;
 }
 
@@ -204,7 +186,7 @@ static bool open_subfile(struct stripes *stripes, int64_t number)
         return true;
     if (stripes->fd >= 0)
         close(stripes->fd);
-    stripes->fd = open(stripes->paths[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    stripes->fd = open(stripes->paths.list[number], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     stripes->open = number;
     return stripes->fd >= 0;
 }
@@ -242,14 +224,14 @@ static int measure_subfile(struct stripes *stripes, struct vs_error *error)
         struct stat st;
         int64_t end;
 
-        if (stat(stripes->paths[i], &st))
-            return from_fail_code(error, -errno, stripes->paths[i]);
+        if (stat(stripes->paths.list[i], &st))
+            return from_fail_code(error, -errno, stripes->paths.list[i]);
         if (!st.st_size)
             continue;
         end = vs_mul_capped((st.st_size - 1) / stripes->stripe, stripes->count * stripes->stripe);
         end = vs_add_capped(end, i * stripes->stripe + (st.st_size - 1) % stripes->stripe + 1);
         if (end == INT64_MAX)
-            return from_fail(error, -EFBIG, stripes->paths[i], "larger than 2^63-1 bytes");
+            return from_fail(error, -EFBIG, stripes->paths.list[i], "larger than 2^63-1 bytes");
         stripes->size = vs_max(stripes->size, end);
     }
     return 0;
@@ -257,16 +239,13 @@ static int measure_subfile(struct stripes *stripes, struct vs_error *error)
 
 static int make_members(const struct stripes *stripes, struct from_file *file)
 {
-    json_t *names = json_array();
-
-    for (size_t i = 0; i < stripes->found; i++)
-        json_array_append_new(names, json_string(stripes->paths[i]));
     file->members =
-        json_pack("{s:o, s:{s:o, s:{s:s, s:i, s:I, s:{s:s, s:I}}}}", "files", names, "view", "disp",
+        json_pack("{s:o, s:{s:o, s:{s:s, s:i, s:I, s:{s:s, s:I}}}}", "files",
+                  from_paths_json(&stripes->paths), "view", "disp",
                   json_sprintf("rank * %" PRId64, stripes->stripe), "filetype", "type", "resized",
                   "lb", 0, "extent", (json_int_t)(stripes->count * stripes->stripe), "oldtype",
                   "type", "contiguous", "count", (json_int_t)stripes->stripe);
-    return file->members && json_array_size(names) == stripes->found ? 0 : -ENOMEM;
+    return file->members ? 0 : -ENOMEM;
 }
 
 /* Parts of the header. */
@@ -279,7 +258,7 @@ static int place_part(const struct stripes *stripes, struct from_file *file, str
 
     if (!bytes)
         return 0;
-    part->path = strdup(stripes->paths[number]);
+    part->path = strdup(stripes->paths.list[number]);
     part->at = local;
     part->bytes = vs_min(bytes, room);
     if (part->path == NULL)
@@ -288,7 +267,7 @@ static int place_part(const struct stripes *stripes, struct from_file *file, str
         bytes -= room;
         at += room;
         number = find_byte(stripes, at, &local, &room);
-        if (from_add_part_of(file, stripes->paths[number], local, vs_min(bytes, room)))
+        if (from_add_part_of(file, stripes->paths.list[number], local, vs_min(bytes, room)))
             return -ENOMEM;
     }
     return 0;
@@ -330,21 +309,17 @@ static int list_stripes(struct stripes *stripes, const char *path, struct from_f
 
 static int list_subfiling(const char *path, struct from_file *file, struct vs_error *error)
 {
-    size_t length = strlen(path), suffix = strlen(SUFFIX);
     struct stripes stripes = {.stripe = -1, .count = -1, .fd = -1};
     int code = -ENOMEM;
 
-    stripes.config = length > suffix && !strcmp(path + length - suffix, SUFFIX) ? strdup(path)
-                                                                                : find_config(path);
+    stripes.config = from_has_suffix(path, SUFFIX) ? strdup(path) : find_config(path);
     if (stripes.config)
         code = list_stripes(&stripes, path, file, error);
     else
         from_fail_code(error, code, path);
     if (stripes.fd >= 0)
         close(stripes.fd);
-    for (size_t i = 0; i < stripes.found; i++)
-        free(stripes.paths[i]);
-    free(stripes.paths);
+    from_paths_free(&stripes.paths);
     free(stripes.folder);
     free(stripes.config);
     return code;
