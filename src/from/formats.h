@@ -6,11 +6,12 @@
 
 #include "from.h"
 
-/* The supported formats. Each has a source of that name. */
+/* The supported formats. Each has a source of that name; hdf5.c has HDF5's subfiles, too. */
 extern const struct from_format from_bov;
 extern const struct from_format from_envi;
 extern const struct from_format from_fits;
 extern const struct from_format from_fortran;
+extern const struct from_format from_hdf5; /* including netCDF-4 */
 extern const struct from_format from_metaimage;
 extern const struct from_format from_mitgcm;
 extern const struct from_format from_netcdf;
@@ -23,18 +24,9 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* HDF5, including netCDF-4: read by a module, mpiio-hdf5.so, that is loaded on demand. */
-extern const struct from_format from_hdf5;
-
-/* The function that the module exports. It works like from_hdf5_list. */
+/* The function that the module for HDF5 exports. It works like list of struct from_format, but the
+   file's bytes come from source unless that is NULL. */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
-
-/*
- * Lists the contents of an HDF5 file whose bytes come from source, or if that is NULL from the file
- * at path. Like list of struct from_format.
- */
-int from_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
-                   struct vs_error *error);
 
 /*
  * Lists the variables of the file at path, in any format. If no file has that name, a format may

@@ -12,7 +12,7 @@
 
 /*
  * The module mpiio-hdf5.so. It contains the code for HDF5 that needs libhdf5; nothing else is
- * linked with that. It exports FROM_HDF5_LIST (from/formats.h), which works like from_hdf5_list.
+ * linked with that. It exports FROM_HDF5_LIST (from/formats.h).
  */
 __attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path,
                                                            const struct from_source *source,
