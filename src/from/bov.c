@@ -16,13 +16,9 @@
  */
 
 struct reader {
-    struct from_lines lines;
     struct from_brick brick;
-    int64_t sizes[3], parts[3]; /* x first */
-    int64_t components;
-    char kind;
-    int size;
-    bool is_big;
+    struct from_values values;
+    int64_t parts[3]; /* x first, like values.shape */
     struct from_span file, variable;
     const char *reason;
 };
@@ -36,7 +32,7 @@ static void read_sizes(struct reader *r, struct from_span value, int64_t *sizes)
         sizes[d] = 1;
     for (int d = 0; d < 3; d++)
         if (count < 1 || sizes[d] < 1) {
-            from_lines_fail(&r->lines, "expected one to three positive numbers");
+            from_lines_fail(&r->brick.lines, "expected one to three positive numbers");
             return;
         }
 }
@@ -54,11 +50,11 @@ static void read_type(struct reader *r, struct from_span value)
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (value.length >= strlen(types[i].name) &&
             from_span_is((struct from_span){value.at, strlen(types[i].name)}, types[i].name)) {
-            r->kind = types[i].kind;
-            r->size = types[i].size;
+            r->values.kind = types[i].kind;
+            r->values.size = types[i].size;
             return;
         }
-    from_lines_fail(&r->lines, "unknown DATA_FORMAT");
+    from_lines_fail(&r->brick.lines, "unknown DATA_FORMAT");
 }
 
 static struct from_span unquoted_value(struct from_span value)
@@ -75,23 +71,23 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
     } else if (from_span_is(key, "VARIABLE")) {
         r->variable = unquoted_value(value);
     } else if (from_span_is(key, "DATA_SIZE")) {
-        read_sizes(r, value, r->sizes);
+        read_sizes(r, value, r->values.shape);
     } else if (from_span_is(key, "DATA_BRICKLETS")) {
         read_sizes(r, value, r->parts);
     } else if (from_span_is(key, "DATA_FORMAT")) {
         read_type(r, value);
     } else if (from_span_is(key, "DATA_ENDIAN")) {
-        r->is_big = from_span_is(value, "BIG");
-        if (!r->is_big && !from_span_is(value, "LITTLE"))
-            from_lines_fail(&r->lines, "DATA_ENDIAN must be LITTLE or BIG");
+        r->values.order = from_span_is(value, "BIG") ? '>' : '<';
+        if (r->values.order == '<' && !from_span_is(value, "LITTLE"))
+            from_lines_fail(&r->brick.lines, "DATA_ENDIAN must be LITTLE or BIG");
     } else if (from_span_is(key, "BYTE_OFFSET")) {
         if (!from_span_number(value, &r->brick.disp) || r->brick.disp < 0)
-            from_lines_fail(&r->lines, "BYTE_OFFSET must be a number of 0 or more");
+            from_lines_fail(&r->brick.lines, "BYTE_OFFSET must be a number of 0 or more");
     } else if (from_span_is(key, "DATA_COMPONENTS")) {
-        r->components = 2;
+        r->values.components = 2;
         if (!from_span_is(value, "COMPLEX") &&
-            (!from_span_number(value, &r->components) || r->components < 1))
-            from_lines_fail(&r->lines, "DATA_COMPONENTS must be a positive number");
+            (!from_span_number(value, &r->values.components) || r->values.components < 1))
+            from_lines_fail(&r->brick.lines, "DATA_COMPONENTS must be a positive number");
     } else if (from_span_is(key, "HAS_BOUNDARY") && from_span_is(value, "true")) {
         r->reason = "its parts overlap (HAS_BOUNDARY)";
     }
@@ -101,21 +97,21 @@ static void read_lines(struct reader *r)
 {
     struct from_span line, key, value;
 
-    while (from_lines_next(&r->lines, &line))
+    while (from_lines_next(&r->brick.lines, &line))
         if (line.length && *line.at != '#' && from_span_split(line, ":", &key, &value))
             read_entry(r, key, value);
-    if (!r->file.length || !r->sizes[0] || !r->kind)
-        from_lines_fail(&r->lines, "%s is missing",
-                        !r->file.length ? "DATA_FILE"
-                        : !r->sizes[0]  ? "DATA_SIZE"
-                                        : "DATA_FORMAT");
+    if (!r->file.length || !r->values.shape[0] || !r->values.kind)
+        from_lines_fail(&r->brick.lines, "%s is missing",
+                        !r->file.length       ? "DATA_FILE"
+                        : !r->values.shape[0] ? "DATA_SIZE"
+                                              : "DATA_FORMAT");
 }
 
 /* Returns the view of the members. Each is a subarray of the whole, whose x counts bytes. */
 static json_t *view_of(const struct reader *r, const int64_t *counts)
 {
-    int64_t element = r->components * r->size;
-    const int64_t *size = r->sizes, *part = r->parts;
+    int64_t element = r->values.components * r->values.size;
+    const int64_t *size = r->values.shape, *part = r->parts;
 
     return json_pack(
         "{s:{s:s, s:[I,I,I], s:[I,I,I], s:[o,o,o], s:s}, s:i}", "filetype", "type", "subarray",
@@ -128,59 +124,37 @@ static json_t *view_of(const struct reader *r, const int64_t *counts)
 }
 
 /* Adds the files that a pattern names, one for each part. */
-static int add_parts(struct reader *r)
+static void add_parts(struct reader *r)
 {
     int64_t counts[3], files = 1;
-    int code;
 
     for (int d = 0; d < 3; d++) {
-        if (!r->parts[d] || r->sizes[d] % r->parts[d]) {
-            from_lines_fail(&r->lines, "DATA_BRICKLETS must divide DATA_SIZE if DATA_FILE "
-                                       "is a pattern");
-            return 0;
+        if (!r->parts[d] || r->values.shape[d] % r->parts[d]) {
+            from_lines_fail(&r->brick.lines, "DATA_BRICKLETS must divide DATA_SIZE if DATA_FILE "
+                                             "is a pattern");
+            return;
         }
-        counts[d] = r->sizes[d] / r->parts[d];
+        counts[d] = r->values.shape[d] / r->parts[d];
         files = vs_mul_capped(files, counts[d]);
     }
-    code = from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1);
-    if (code == -EINVAL)
-        from_lines_fail(&r->lines,
-                        "DATA_FILE is not a pattern with one %%d, or names too many files");
-    if (code)
-        return code == -EINVAL ? 0 : code;
-    r->brick.view = files > 1 ? view_of(r, counts) : NULL;
-    return files > 1 && !r->brick.view ? -ENOMEM : 0;
+    from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1,
+                            "DATA_FILE is not a pattern with one %d, or names too many files");
+    if (files > 1 && !(r->brick.view = view_of(r, counts)))
+        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
 }
 
-static int add_variable(struct reader *r)
+static void add_variable(struct reader *r)
 {
-    struct from_variable *variable =
-        r->variable.length ? from_add(r->brick.file, r->variable.at, r->variable.length)
-                           : from_brick_variable(&r->brick);
+    struct from_variable *variable = from_brick_variable(&r->brick, r->variable, &r->values);
 
-    if (variable == NULL)
-        return -ENOMEM;
-    variable->size = r->size;
-    variable->etype = from_number(r->kind, r->size);
-    variable->datarep = r->size == 1 ? NULL : r->is_big ? "big-endian" : "little-endian";
-    for (int d = 2; d >= 0; d--)
-        variable->shape[variable->dimensions++] = r->sizes[d];
-    if (r->components > 1)
-        variable->shape[variable->dimensions++] = r->components;
-    int64_t values = from_elements(variable);
-    if (values < 0) {
-        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
-        return 0;
-    }
-    r->brick.bytes = values * r->size;
     if (r->file.length > 3 && !memcmp(r->file.at + r->file.length - 3, ".gz", 3))
         r->reason = "the data file is compressed";
-    if (r->reason)
+    if (variable && r->reason)
         from_refuse(variable, "%s", r->reason);
-    if (!variable->etype)
-        return -ENOMEM;
-    return memchr(r->file.at, '%', r->file.length) ? add_parts(r)
-                                                   : from_brick_add(&r->brick, r->file);
+    if (memchr(r->file.at, '%', r->file.length))
+        add_parts(r);
+    else
+        from_brick_add(&r->brick, r->file);
 }
 
 /* Returns true if a line of the text begins with the key. */
@@ -198,18 +172,16 @@ static bool is_bov(const struct from_bytes *head)
 
 static int parse_bov(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
-    struct reader r = {.lines = from_lines_of(head, "BOV", error),
-                       .brick = {.path = head->path, .file = file},
-                       .components = 1,
-                       .is_big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__};
-    int code = 0;
+    const char own_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
+    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "BOV", error)},
+                       .values = {.dimensions = 3, .components = 1, .order = own_order}};
 
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
     read_lines(&r);
     if (!error->code)
-        code = add_variable(&r);
-    return from_brick_finish(&r.brick, code, head->size, head->size, error);
+        add_variable(&r);
+    return from_brick_finish(&r.brick, head->size, head->size);
 }
 
 const struct from_format from_bov = {

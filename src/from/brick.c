@@ -10,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "formats.h"
-#include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 
 /* Blocks of values that text headers describe. */
@@ -22,27 +20,27 @@
 /* The maximum number of digits in the numbers of a pattern. */
 #define WIDTH_MAX 64
 
-void from_brick_free(struct from_brick *brick)
+static void fail_memory(struct from_brick *brick)
 {
-    for (size_t i = 0; i < brick->count; i++)
-        free(brick->names[i]);
-    free(brick->names);
-    json_decref(brick->view);
+    from_fail_code(brick->lines.error, -ENOMEM, brick->lines.path);
 }
 
-int from_brick_add(struct from_brick *brick, struct from_span name)
+void from_brick_add(struct from_brick *brick, struct from_span name)
 {
-    const char *slash = strrchr(brick->path, '/');
-    int folder = slash && (!name.length || *name.at != '/') ? (int)(slash + 1 - brick->path) : 0;
-    char **more = vs_list_grow(brick->names, brick->count, &brick->room, sizeof(*more)), *path;
+    char *text = strndup(name.at, name.length);
 
-    if (more == NULL)
-        return -ENOMEM;
-    brick->names = more;
-    if (asprintf(&path, "%.*s%.*s", folder, brick->path, (int)name.length, name.at) < 0)
-        return -ENOMEM;
-    brick->names[brick->count++] = path;
-    return 0;
+    if (text == NULL || from_paths_add(&brick->names, from_beside(brick->lines.path, text)))
+        fail_memory(brick);
+    free(text);
+}
+
+void from_brick_add_list(struct from_brick *brick)
+{
+    struct from_span line;
+
+    while (from_lines_next(&brick->lines, &line))
+        if (line.length)
+            from_brick_add(brick, line);
 }
 
 /* Expands the one %d of a pattern; it may have a flag 0 and a width, and i and u are synonyms.
@@ -71,26 +69,27 @@ static bool expand_pattern(struct from_span pattern, int64_t number, char *text,
     return conversions == 1;
 }
 
-int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, int64_t min,
-                            int64_t max, int64_t step)
+void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, int64_t min,
+                             int64_t max, int64_t step, const char *what)
 {
     size_t size = pattern.length + 2 * WIDTH_MAX;
     int64_t span;
-    int code = 0;
 
     if (pattern.length >= PATH_MAX || !step || step == INT64_MIN ||
         __builtin_sub_overflow(max, min, &span) || span == INT64_MIN ||
-        span / step >= VS_MEMBERS_MAX || span / step < 0)
-        return -EINVAL;
+        span / step >= VS_MEMBERS_MAX || span / step < 0) {
+        from_lines_fail(&brick->lines, "%s", what);
+        return;
+    }
     char *text = malloc(size);
     if (text == NULL)
-        return -ENOMEM;
-    for (int64_t i = 0; !code && i <= span / step; i++)
-        code = expand_pattern(pattern, min + i * step, text, size)
-                   ? from_brick_add(brick, from_span_of(text))
-                   : -EINVAL;
+        fail_memory(brick);
+    for (int64_t i = 0; !brick->lines.error->code && i <= span / step; i++)
+        if (expand_pattern(pattern, min + i * step, text, size))
+            from_brick_add(brick, from_span_of(text));
+        else
+            from_lines_fail(&brick->lines, "%s", what);
     free(text);
-    return code;
 }
 
 /* Returns the displacement after a number of lines that begin at byte at. Returns -1 if the file
@@ -132,10 +131,10 @@ static int64_t find_block(const struct from_brick *brick, const char *path, int6
         n = asprintf(reason, "%s is truncated: %" PRId64 " bytes of at least %" PRId64, path, size,
                      bytes);
     } else {
-        at = skip_lines(path, brick->start, brick->lines);
+        at = skip_lines(path, brick->start, brick->skipped);
         if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at) && at <= INT64_MAX - bytes)
             return at;
-        n = asprintf(reason, "%s has fewer than %" PRId64 " lines to skip", path, brick->lines);
+        n = asprintf(reason, "%s has fewer than %" PRId64 " lines to skip", path, brick->skipped);
     }
     if (n < 0)
         *reason = NULL;
@@ -159,7 +158,7 @@ static int64_t find_in(const struct from_brick *brick, const char *path, int64_t
         return -1;
     }
     at = find_block(brick, path, bytes, st.st_size, reason);
-    if (brick->count < 2 || at < 0 || at <= st.st_size - bytes)
+    if (brick->names.count < 2 || at < 0 || at <= st.st_size - bytes)
         return at;
     if (asprintf(reason,
                  "%s is truncated: %lld bytes of at least %" PRId64 " (truncate -s adds zeros)",
@@ -168,46 +167,46 @@ static int64_t find_in(const struct from_brick *brick, const char *path, int64_t
     return -1;
 }
 
-static json_t *members_of(const struct from_brick *brick, int64_t bytes, const json_t *disps)
+/* Returns the type of the values in a data file. */
+static json_t *block_of(int64_t bytes)
 {
-    json_t *names = json_array(), *local;
-    json_t *view = json_incref(brick->view);
+    return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
+}
 
-    for (size_t i = 0; i < brick->count; i++)
-        json_array_append_new(names, json_string(brick->names[i]));
+static json_t *members_of(const struct from_brick *brick, int64_t bytes, json_t *disps)
+{
+    json_t *view = json_incref(brick->view);
+    json_t *local = json_pack("{s:o, s:i}", "filetype", block_of(bytes), "tiles", 1);
+
     if (view == NULL)
-        view = json_pack("{s:o, s:{s:s, s:I}, s:i}", "disp", json_sprintf("rank * %" PRId64, bytes),
-                         "filetype", "type", "contiguous", "count", (json_int_t)bytes, "tiles", 1);
-    local = json_pack("{s:{s:s, s:I}, s:i}", "filetype", "type", "contiguous", "count",
-                      (json_int_t)bytes, "tiles", 1);
+        view = json_pack("{s:o, s:o, s:i}", "disp", json_sprintf("rank * %" PRId64, bytes),
+                         "filetype", block_of(bytes), "tiles", 1);
     if (disps)
-        json_object_set_new(local, "per_rank", json_deep_copy(disps));
+        json_object_set(local, "per_rank", disps);
     else if (brick->disp)
         json_object_set_new(local, "disp", json_integer(brick->disp));
-    if (json_array_size(names) < brick->count) { /* a name is not UTF-8 */
-        json_decref(names);
-        names = NULL;
-    }
-    return json_pack("{s:o, s:o, s:o}", "files", names, "view", view, "local", local);
+    return json_pack("{s:o, s:o, s:o}", "files", from_paths_json(&brick->names), "view", view,
+                     "local", local);
 }
 
 /* Makes several files members. Their blocks may begin at different displacements. */
-static int make_members(struct from_brick *brick, char **reason)
+static void make_members(struct from_brick *brick, char **reason)
 {
-    int64_t bytes = brick->bytes / (int64_t)brick->count;
-    bool varies = brick->lines || brick->disp == FROM_AT_END;
+    int64_t bytes = brick->bytes / (int64_t)brick->names.count;
+    bool varies = brick->skipped || brick->disp == FROM_AT_END;
     json_t *disps = varies ? json_array() : NULL;
 
-    for (size_t i = 0; i < brick->count && !*reason; i++) {
-        int64_t at = find_in(brick, brick->names[i], bytes, reason);
+    for (size_t i = 0; i < brick->names.count && !*reason; i++) {
+        int64_t at = find_in(brick, brick->names.list[i], bytes, reason);
         if (at < 0 && *reason == NULL)
-            return -ENOMEM;
+            fail_memory(brick);
         if (varies)
             json_array_append_new(disps, json_pack("{s:I}", "disp", (json_int_t)at));
     }
     brick->file->members = members_of(brick, bytes, disps);
     json_decref(disps);
-    return brick->file->members ? 0 : -ENOMEM;
+    if (!brick->file->members)
+        fail_memory(brick);
 }
 
 /* Adds the block's displacement to the variables' displacements, or refuses the variables. */
@@ -223,50 +222,68 @@ static int move_variables(struct from_brick *brick, int64_t at, const char *reas
     return 0;
 }
 
-static int place_brick(struct from_brick *brick, int64_t header, int64_t size,
-                       struct vs_error *error)
+static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
 {
-    const char *path = brick->path;
+    const char *path = brick->lines.path;
     char *reason = NULL;
     int64_t at = 0;
-    int code = brick->count > 1 ? from_add_part_of(brick->file, path, 0, header)
-                                : from_add_part(brick->file, 0, header);
 
-    if (brick->count > 1) {
-        code |= make_members(brick, &reason);
-    } else if (!brick->count) {
+    if (brick->names.count > 1 ? from_add_part_of(brick->file, path, 0, header)
+                               : from_add_part(brick->file, 0, header))
+        fail_memory(brick);
+    if (brick->names.count > 1) {
+        make_members(brick, &reason);
+    } else if (!brick->names.count) {
         at = find_block(brick, path, brick->bytes, size, &reason);
     } else {
         /* from_open checks later that the file exists and is long enough. */
-        brick->file->data = strdup(brick->names[0]);
-        code |= brick->file->data ? 0 : -ENOMEM;
-        at = brick->lines || brick->disp == FROM_AT_END
-                 ? find_in(brick, brick->names[0], brick->bytes, &reason)
+        brick->file->data = brick->names.list[0];
+        brick->names.count = 0;
+        at = brick->skipped || brick->disp == FROM_AT_END
+                 ? find_in(brick, brick->file->data, brick->bytes, &reason)
                  : brick->disp;
     }
-    if (code || (at < 0 && reason == NULL))
-        code = from_fail_code(error, -ENOMEM, path);
-    else if (move_variables(brick, at, reason))
-        code = from_fail(error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
+    if (at < 0 && reason == NULL)
+        fail_memory(brick);
+    if (move_variables(brick, at, reason))
+        from_fail(brick->lines.error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
     free(reason);
-    return code;
 }
 
-int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_t size,
-                      struct vs_error *error)
+int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size)
 {
-    if (code)
-        from_fail_code(error, code, brick->path);
-    if (!error->code)
-        place_brick(brick, header, size, error);
-    from_brick_free(brick);
-    return error->code;
+    if (!brick->lines.error->code)
+        place_brick(brick, header, size);
+    from_paths_free(&brick->names);
+    json_decref(brick->view);
+    return brick->lines.error->code;
 }
 
-struct from_variable *from_brick_variable(const struct from_brick *brick)
+struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
+                                          const struct from_values *values)
 {
-    const char *slash = strrchr(brick->path, '/'), *name = slash ? slash + 1 : brick->path;
-    const char *dot = strrchr(name, '.');
-
-    return from_add(brick->file, name, dot > name ? (size_t)(dot - name) : strlen(name));
+    if (!name.length) {
+        const char *slash = strrchr(brick->lines.path, '/'), *dot;
+        name = from_span_of(slash ? slash + 1 : brick->lines.path);
+        dot = strrchr(name.at, '.');
+        name.length = dot > name.at ? (size_t)(dot - name.at) : name.length;
+    }
+    struct from_variable *variable = from_add(brick->file, name.at, name.length);
+    if (variable == NULL) {
+        fail_memory(brick);
+        return NULL;
+    }
+    variable->size = values->size;
+    variable->datarep = values->size == 1 ? NULL : from_datarep(values->order);
+    for (int d = values->dimensions - 1; d >= 0; d--)
+        variable->shape[variable->dimensions++] = values->shape[d];
+    if (values->components > 1)
+        variable->shape[variable->dimensions++] = values->components;
+    if (values->kind != 'V' && !(variable->etype = from_number(values->kind, values->size)))
+        fail_memory(brick);
+    int64_t elements = from_elements(variable);
+    if (elements < 0)
+        from_lines_fail(&brick->lines, "more than 2^63-1 bytes");
+    brick->bytes = elements * values->size;
+    return variable;
 }

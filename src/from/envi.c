@@ -18,7 +18,6 @@
 enum interleave { BSQ, BIL, BIP };
 
 struct reader {
-    struct from_lines lines;
     struct from_brick brick;
     int64_t samples, line_count, bands, type, order, interleave;
     struct from_span names; /* of the bands, separated by commas */
@@ -40,7 +39,7 @@ static void read_interleave(struct reader *r, struct from_span value)
         if (from_span_is(value, names[i]))
             r->interleave = i;
     if (r->interleave < 0)
-        from_lines_fail(&r->lines, "interleave must be bsq, bil or bip");
+        from_lines_fail(&r->brick.lines, "interleave must be bsq, bil or bip");
 }
 
 /* Records why the image is refused: it is compressed, or has bytes around frames or lines. */
@@ -67,13 +66,13 @@ static void read_entry(struct reader *r, struct from_span key, struct from_span 
                    {"bands", &r->bands, 1},     {"header offset", &r->brick.disp, 0},
                    {"data type", &r->type, 0},  {"byte order", &r->order, 0}};
 
-    from_lines_braces(&r->lines, &value);
+    from_lines_braces(&r->brick.lines, &value);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key)) {
             if (!from_span_number(value, numbers[i].number) ||
                 *numbers[i].number < numbers[i].least)
-                from_lines_fail(&r->lines, "%s must be a number of at least %d", numbers[i].key,
-                                (int)numbers[i].least);
+                from_lines_fail(&r->brick.lines, "%s must be a number of at least %d",
+                                numbers[i].key, (int)numbers[i].least);
             return;
         }
     if (from_span_is(key, "interleave"))
@@ -88,90 +87,77 @@ static void read_lines(struct reader *r)
 {
     struct from_span line, key, value;
 
-    from_lines_next(&r->lines, &line); /* skip "ENVI" */
-    while (from_lines_next(&r->lines, &line))
+    from_lines_next(&r->brick.lines, &line); /* skip "ENVI" */
+    while (from_lines_next(&r->brick.lines, &line))
         if (line.length && *line.at != ';' && from_span_split(line, "=", &key, &value))
             read_entry(r, key, value);
     if (r->samples < 0 || r->line_count < 0 || r->bands < 0 || r->type < 0 || r->interleave < 0)
-        from_lines_fail(&r->lines, "%s is missing",
+        from_lines_fail(&r->brick.lines, "%s is missing",
                         r->samples < 0      ? "samples"
                         : r->line_count < 0 ? "lines"
                         : r->bands < 0      ? "bands"
                         : r->type < 0       ? "data type"
                                             : "interleave");
     if (r->order != 0 && r->order != 1)
-        from_lines_fail(&r->lines, "byte order must be 0 or 1");
+        from_lines_fail(&r->brick.lines, "byte order must be 0 or 1");
 }
 
 /* Finds the data file. It has the header's name without .hdr, or with another suffix instead. */
-static int find_data(struct reader *r)
+static void find_data(struct reader *r)
 {
     static const char *const suffixes[] = {"", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"};
-    const char *path = r->brick.path, *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    size_t length = strlen(name);
-    bool has_suffix = length > 4 && !strcasecmp(name + length - 4, ".hdr");
+    const char *path = r->brick.lines.path;
+    int length = (int)strlen(path);
+    bool has_suffix =
+        length > 4 && path[length - 5] != '/' && !strcasecmp(path + length - 4, ".hdr");
     struct stat st;
-    int code = 0;
 
     if (has_suffix)
         length -= 4;
     for (size_t i = has_suffix ? 0 : 1; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         char *text = NULL;
-        if (asprintf(&text, "%.*s%s", (int)length, name, suffixes[i]) < 0)
-            return -ENOMEM;
-        code = from_brick_add(&r->brick, from_span_of(text));
-        free(text);
-        if (code || (!stat(r->brick.names[0], &st) && !S_ISDIR(st.st_mode)))
-            return code;
-        free(r->brick.names[--r->brick.count]);
+        if (asprintf(&text, "%.*s%s", length, path, suffixes[i]) < 0)
+            text = NULL;
+        if (text && (stat(text, &st) || S_ISDIR(st.st_mode))) {
+            free(text);
+            continue;
+        }
+        if (from_paths_add(&r->brick.names, text))
+            from_fail_code(r->brick.lines.error, -ENOMEM, path);
+        return;
     }
     r->reason = "there is no data file beside it (of the same name, alone or with .img, .dat, "
                 ".raw, .bsq, .bil or .bip)";
-    return 0;
-}
-
-/* Sets the properties that all variables have. */
-static int finish_variable(struct reader *r, struct from_variable *variable, json_t *etype,
-                           int64_t size)
-{
-    variable->etype = etype;
-    variable->datarep = size == 1 ? NULL : r->order ? "big-endian" : "little-endian";
-    if (r->reason)
-        from_refuse(variable, "%s", r->reason);
-    return etype ? 0 : -ENOMEM;
 }
 
 /* Adds the whole image, in the order of the file. */
-static int add_whole(struct reader *r, char kind, int64_t size)
+static void add_whole(struct reader *r, char kind, int size)
 {
-    const int64_t shapes[][3] = {[BSQ] = {r->bands, r->line_count, r->samples},
-                                 [BIL] = {r->line_count, r->bands, r->samples},
-                                 [BIP] = {r->line_count, r->samples, r->bands}};
-    struct from_variable *variable = from_brick_variable(&r->brick);
+    struct from_values values = {
+        .kind = kind, .size = size, .order = r->order ? '>' : '<', .dimensions = 3};
+    const int64_t shapes[][3] = {[BSQ] = {r->samples, r->line_count, r->bands},
+                                 [BIL] = {r->samples, r->bands, r->line_count},
+                                 [BIP] = {r->bands, r->samples, r->line_count}};
+    struct from_variable *variable;
 
-    if (variable == NULL)
-        return -ENOMEM;
-    variable->size = size;
-    variable->dimensions = 3;
-    memcpy(variable->shape, shapes[r->interleave], sizeof(shapes[0]));
-    int64_t values = from_elements(variable);
-    if (values < 0)
-        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
-    r->brick.bytes = values * size;
-    return finish_variable(r, variable, from_number(kind, size), size);
+    memcpy(values.shape, shapes[r->interleave], sizeof(shapes[0]));
+    variable = from_brick_variable(&r->brick, (struct from_span){0}, &values);
+    if (variable && r->reason)
+        from_refuse(variable, "%s", r->reason);
 }
 
 /* Adds a band, whose values may be interleaved with other bands. */
-static int add_band(struct reader *r, char kind, int64_t size, int64_t band, struct from_span name)
+static void add_band(struct reader *r, char kind, int size, int64_t band, struct from_span name)
 {
     struct from_variable *variable = from_add(r->brick.file, name.at, name.length);
-    json_t *etype = from_number(kind, size);
     int64_t bands = r->bands;
 
     if (variable == NULL) {
-        json_decref(etype);
-        return -ENOMEM;
+        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
+        return;
     }
+    variable->etype = from_number(kind, size);
+    variable->datarep = size == 1 ? NULL : from_datarep(r->order ? '>' : '<');
     variable->size = size;
     variable->dimensions = 2;
     variable->shape[0] = r->line_count;
@@ -185,9 +171,13 @@ static int add_band(struct reader *r, char kind, int64_t size, int64_t band, str
         variable->at = band * size;
         variable->size = bands * size;
         variable->gap = (bands - 1) * size;
-        etype = bands > 1 ? from_spaced(etype, bands * size) : etype;
+        if (bands > 1)
+            variable->etype = from_spaced(variable->etype, bands * size);
     }
-    return finish_variable(r, variable, etype, size);
+    if (r->reason)
+        from_refuse(variable, "%s", r->reason);
+    if (!variable->etype)
+        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
 }
 
 static bool is_taken(const struct from_file *file, struct from_span name)
@@ -200,11 +190,9 @@ static bool is_taken(const struct from_file *file, struct from_span name)
 }
 
 /* Adds each band under its own name, or its number counted from 1. */
-static int add_bands(struct reader *r, char kind, int64_t size)
+static void add_bands(struct reader *r, char kind, int size)
 {
-    int code = 0;
-
-    for (int64_t band = 0; band < r->bands && r->bands <= BANDS_MAX && !code; band++) {
+    for (int64_t band = 0; band < r->bands && r->bands <= BANDS_MAX; band++) {
         struct from_span name = r->names, rest = {NULL, 0};
         char number[48];
 
@@ -220,20 +208,20 @@ static int add_bands(struct reader *r, char kind, int64_t size)
                 name = from_span_of(number);
             }
         }
-        code = add_band(r, kind, size, band, name);
+        add_band(r, kind, size, band, name);
     }
-    return code;
 }
 
-static int add_variables(struct reader *r)
+static void add_variables(struct reader *r)
 {
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (types[i].code == r->type) {
-            int code = add_whole(r, types[i].kind, types[i].size);
-            return code || r->lines.error->code ? code : add_bands(r, types[i].kind, types[i].size);
+            add_whole(r, types[i].kind, types[i].size);
+            if (!r->brick.lines.error->code)
+                add_bands(r, types[i].kind, types[i].size);
+            return;
         }
-    from_lines_fail(&r->lines, "unknown data type %lld", (long long)r->type);
-    return 0;
+    from_lines_fail(&r->brick.lines, "unknown data type %lld", (long long)r->type);
 }
 
 static bool is_envi(const struct from_bytes *head)
@@ -245,8 +233,7 @@ static bool is_envi(const struct from_bytes *head)
 static int parse_envi(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = from_lines_of(head, "ENVI", error),
-                       .brick = {.path = head->path, .file = file},
+    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "ENVI", error)},
                        .samples = -1,
                        .line_count = -1,
                        .bands = -1,
@@ -257,10 +244,11 @@ static int parse_envi(const struct from_bytes *head, struct from_file *file, str
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
     read_lines(&r);
-    int code = error->code ? 0 : find_data(&r);
-    if (!code && !error->code)
-        code = add_variables(&r);
-    return from_brick_finish(&r.brick, code, head->size, head->size, error);
+    if (!error->code)
+        find_data(&r);
+    if (!error->code)
+        add_variables(&r);
+    return from_brick_finish(&r.brick, head->size, head->size);
 }
 
 const struct from_format from_envi = {

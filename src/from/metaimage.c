@@ -15,13 +15,9 @@
  */
 
 struct reader {
-    struct from_lines lines;
     struct from_brick brick;
-    int64_t dimensions, channels, header;
-    int sizes;
-    int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
-    char kind;
-    int size;
+    struct from_values values;
+    int64_t dimensions, header;
     bool is_big, is_binary, is_compressed, has_data, is_local;
 };
 
@@ -48,11 +44,11 @@ static void read_type(struct reader *r, struct from_span value)
         value.length -= cut;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (from_span_is(value, types[i].name)) {
-            r->kind = types[i].kind;
-            r->size = types[i].size;
+            r->values.kind = types[i].kind;
+            r->values.size = types[i].size;
         }
-    if (!r->kind)
-        from_lines_fail(&r->lines, "unknown ElementType");
+    if (!r->values.kind)
+        from_lines_fail(&r->brick.lines, "unknown ElementType");
 }
 
 static bool is_true(struct from_span value)
@@ -62,64 +58,55 @@ static bool is_true(struct from_span value)
 
 static void read_sizes(struct reader *r, struct from_span value)
 {
-    r->sizes = from_span_numbers(value, r->shape, FROM_DIMENSIONS_MAX - 1);
-    for (int d = 0; d < r->sizes; d++)
-        if (r->shape[d] < 1)
-            r->sizes = -1;
-    if (r->sizes < 1)
-        from_lines_fail(&r->lines, "DimSize must be a list of positive numbers");
+    r->values.dimensions = from_span_sizes(value, r->values.shape, FROM_DIMENSIONS_MAX - 1);
+    if (r->values.dimensions < 1)
+        from_lines_fail(&r->brick.lines, "DimSize must be a list of positive numbers");
 }
 
 /* Adds the files that a pattern names. By default min and step are 1, and the array's last
    dimension determines max. */
-static int read_pattern(struct reader *r, struct from_span pattern, const int64_t *numbers,
-                        int count)
+static void read_pattern(struct reader *r, struct from_span pattern, const int64_t *numbers,
+                         int count)
 {
-    int64_t min = count > 0 ? numbers[0] : 1, max = count > 1 ? numbers[1] : min, code;
-    int64_t files = r->sizes > 0 ? r->shape[r->sizes - 1] : 1;
+    static const char wrong[] = "ElementDataFile must be a pattern with one %d, and its numbers";
+    int64_t min = count > 0 ? numbers[0] : 1, max = count > 1 ? numbers[1] : min;
+    int64_t files = r->values.dimensions > 0 ? r->values.shape[r->values.dimensions - 1] : 1;
 
     if (count < 2 && __builtin_add_overflow(min, files - 1, &max))
-        code = -EINVAL;
+        from_lines_fail(&r->brick.lines, "%s", wrong);
     else
-        code = from_brick_add_numbered(&r->brick, pattern, min, max, count > 2 ? numbers[2] : 1);
-    if (code == -EINVAL)
-        from_lines_fail(&r->lines,
-                        "ElementDataFile must be a pattern with one %%d, and its numbers");
-    return code == -EINVAL ? 0 : (int)code;
+        from_brick_add_numbered(&r->brick, pattern, min, max, count > 2 ? numbers[2] : 1, wrong);
 }
 
-static int read_data_file(struct reader *r, struct from_span value)
+static void read_data_file(struct reader *r, struct from_span value)
 {
-    struct from_span rest = value, word = {value.at, 0}, line;
+    struct from_span rest = value, word = {value.at, 0};
     int64_t numbers[3];
-    int code = 0;
 
     r->has_data = true;
     from_span_word(&rest, 0, &word);
     int count = from_span_numbers(rest, numbers, 3);
     r->is_local = from_span_is(value, "LOCAL");
     if (r->is_local)
-        return 0;
+        return;
     if (from_span_is(word, "LIST") && (count == 0 || count == 1)) {
-        while (!code && from_lines_next(&r->lines, &line))
-            if (line.length)
-                code = from_brick_add(&r->brick, line);
-        if (!code && !r->brick.count)
-            from_lines_fail(&r->lines, "the list of data files is empty");
-        return code;
+        from_brick_add_list(&r->brick);
+        if (!r->brick.names.count)
+            from_lines_fail(&r->brick.lines, "the list of data files is empty");
+    } else if (count >= 0 && word.length && memchr(word.at, '%', word.length)) {
+        read_pattern(r, word, numbers, count);
+    } else {
+        from_brick_add(&r->brick, value);
     }
-    if (count >= 0 && word.length && memchr(word.at, '%', word.length))
-        return read_pattern(r, word, numbers, count);
-    return from_brick_add(&r->brick, value);
 }
 
-static int read_entry(struct reader *r, struct from_span key, struct from_span value)
+static void read_entry(struct reader *r, struct from_span key, struct from_span value)
 {
     const struct {
         const char *key;
         int64_t *number, least;
     } numbers[] = {{"NDims", &r->dimensions, 1},
-                   {"ElementNumberOfChannels", &r->channels, 1},
+                   {"ElementNumberOfChannels", &r->values.components, 1},
                    {"HeaderSize", &r->header, FROM_AT_END}};
     const struct {
         const char *key;
@@ -132,7 +119,7 @@ static int read_entry(struct reader *r, struct from_span key, struct from_span v
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
         if (from_span_is(key, numbers[i].key) &&
             (!from_span_number(value, numbers[i].number) || *numbers[i].number < numbers[i].least))
-            from_lines_fail(&r->lines, "%s must be a number of at least %d", numbers[i].key,
+            from_lines_fail(&r->brick.lines, "%s must be a number of at least %d", numbers[i].key,
                             (int)numbers[i].least);
     for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
         if (from_span_is(key, flags[i].key))
@@ -142,52 +129,38 @@ static int read_entry(struct reader *r, struct from_span key, struct from_span v
     else if (from_span_is(key, "ElementType"))
         read_type(r, value);
     else if (from_span_is(key, "ElementDataFile"))
-        return read_data_file(r, value);
-    return 0;
+        read_data_file(r, value);
 }
 
-static int read_lines(struct reader *r)
+static void read_lines(struct reader *r)
 {
     struct from_span line, key, value;
-    int code = 0;
 
-    while (!code && !r->has_data && from_lines_next(&r->lines, &line))
+    while (!r->has_data && from_lines_next(&r->brick.lines, &line))
         if (from_span_split(line, "=:", &key, &value))
-            code = read_entry(r, key, value);
-    if (!r->has_data || !r->kind || !r->sizes)
-        from_lines_fail(&r->lines, "%s is missing",
-                        !r->has_data ? "ElementDataFile"
-                        : !r->kind   ? "ElementType"
-                                     : "DimSize");
-    else if (r->dimensions != r->sizes)
-        from_lines_fail(&r->lines, "NDims and DimSize contradict each other");
-    return code;
+            read_entry(r, key, value);
+    if (!r->has_data || !r->values.kind || !r->values.dimensions)
+        from_lines_fail(&r->brick.lines, "%s is missing",
+                        !r->has_data      ? "ElementDataFile"
+                        : !r->values.kind ? "ElementType"
+                                          : "DimSize");
+    else if (r->dimensions != r->values.dimensions)
+        from_lines_fail(&r->brick.lines, "NDims and DimSize contradict each other");
 }
 
-static int add_variable(struct reader *r)
+static void add_variable(struct reader *r)
 {
-    struct from_variable *variable = from_brick_variable(&r->brick);
+    struct from_variable *variable;
+    size_t files = r->brick.names.count;
 
-    if (variable == NULL)
-        return -ENOMEM;
-    variable->size = r->size;
-    variable->etype = from_number(r->kind, r->size);
-    variable->datarep = r->size == 1 ? NULL : r->is_big ? "big-endian" : "little-endian";
-    for (int d = r->sizes - 1; d >= 0; d--)
-        variable->shape[variable->dimensions++] = r->shape[d];
-    if (r->channels > 1)
-        variable->shape[variable->dimensions++] = r->channels;
-    if (r->is_compressed)
+    r->values.order = r->is_big ? '>' : '<';
+    variable = from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
+    if (variable && r->is_compressed)
         from_refuse(variable, "the image is compressed");
-    if (!r->is_binary)
+    if (variable && !r->is_binary)
         from_refuse(variable, "values are text");
-    int64_t values = from_elements(variable);
-    if (values < 0)
-        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
-    r->brick.bytes = values * r->size;
-    if (r->brick.count > 1 && r->brick.bytes % (int64_t)r->brick.count)
-        from_lines_fail(&r->lines, "%zu data files do not make up the image", r->brick.count);
-    return variable->etype ? 0 : -ENOMEM;
+    if (files > 1 && r->brick.bytes % (int64_t)files)
+        from_lines_fail(&r->brick.lines, "%zu data files do not make up the image", files);
 }
 
 static bool is_metaimage(const struct from_bytes *head)
@@ -215,24 +188,23 @@ static int parse_metaimage(const struct from_bytes *head, struct from_file *file
                            struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = from_lines_of(head, "MetaImage", error),
-                       .brick = {.path = head->path, .file = file},
-                       .channels = 1,
+    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "MetaImage", error)},
+                       .values = {.components = 1},
                        .is_binary = true};
 
     if (!is_enough(head))
         return -EAGAIN;
-    int code = read_lines(&r);
-    if (!code && !error->code && !r.is_local && (int64_t)head->length < head->size) {
-        from_brick_free(&r.brick);
+    read_lines(&r);
+    if (!error->code && !r.is_local && (int64_t)head->length < head->size) {
+        from_paths_free(&r.brick.names);
         return -EAGAIN;
     }
-    if (!code && !error->code) {
+    if (!error->code) {
         r.brick.disp = r.header;
-        r.brick.start = r.is_local && !r.header ? r.lines.at - text : 0;
-        code = add_variable(&r);
+        r.brick.start = r.is_local && !r.header ? r.brick.lines.at - text : 0;
+        add_variable(&r);
     }
-    return from_brick_finish(&r.brick, code, r.lines.at - text, head->size, error);
+    return from_brick_finish(&r.brick, r.brick.lines.at - text, head->size);
 }
 
 const struct from_format from_metaimage = {

@@ -20,15 +20,11 @@
  */
 
 struct reader {
-    struct from_lines lines;
     struct from_brick brick;
-    int dimension, sizes;
-    int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
-    char kind;                          /* of the values; 0: unknown yet */
-    int size;
-    char order;
+    struct from_values values;
+    int dimension;
     bool is_raw, is_detached;
-    struct from_span type, encoding;
+    struct from_span encoding;
     int64_t files_at; /* the number of dimensions in a file; < 0: not given */
 };
 
@@ -55,15 +51,14 @@ static const struct {
 
 static void read_type(struct reader *r, struct from_span value)
 {
-    r->type = value;
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         for (const char *const *name = types[i].names; *name; name++)
             if (from_span_is(value, *name)) {
-                r->kind = types[i].kind;
-                r->size = types[i].size;
+                r->values.kind = types[i].kind;
+                r->values.size = types[i].size;
             }
-    if (!r->kind)
-        from_lines_fail(&r->lines, "unknown type");
+    if (!r->values.kind)
+        from_lines_fail(&r->brick.lines, "unknown type");
 }
 
 static void read_dimension(struct reader *r, struct from_span value)
@@ -71,26 +66,23 @@ static void read_dimension(struct reader *r, struct from_span value)
     int64_t number;
 
     if (!from_span_number(value, &number) || number < 1 || number > FROM_DIMENSIONS_MAX)
-        from_lines_fail(&r->lines, "dimension must be 1 to %d", FROM_DIMENSIONS_MAX);
+        from_lines_fail(&r->brick.lines, "dimension must be 1 to %d", FROM_DIMENSIONS_MAX);
     else
         r->dimension = (int)number;
 }
 
 static void read_sizes(struct reader *r, struct from_span value)
 {
-    r->sizes = from_span_numbers(value, r->shape, FROM_DIMENSIONS_MAX);
-    for (int d = 0; d < r->sizes; d++)
-        if (r->shape[d] < 1)
-            r->sizes = -1;
-    if (r->sizes < 1)
-        from_lines_fail(&r->lines, "sizes must be positive numbers");
+    r->values.dimensions = from_span_sizes(value, r->values.shape, FROM_DIMENSIONS_MAX);
+    if (r->values.dimensions < 1)
+        from_lines_fail(&r->brick.lines, "sizes must be positive numbers");
 }
 
 static void read_endian(struct reader *r, struct from_span value)
 {
-    r->order = from_span_is(value, "little") ? '<' : from_span_is(value, "big") ? '>' : 0;
-    if (!r->order)
-        from_lines_fail(&r->lines, "endian must be little or big");
+    r->values.order = from_span_is(value, "little") ? '<' : from_span_is(value, "big") ? '>' : 0;
+    if (!r->values.order)
+        from_lines_fail(&r->brick.lines, "endian must be little or big");
 }
 
 static void read_encoding(struct reader *r, struct from_span value)
@@ -102,51 +94,37 @@ static void read_encoding(struct reader *r, struct from_span value)
 static void read_byte_skip(struct reader *r, struct from_span value)
 {
     if (!from_span_number(value, &r->brick.disp) || r->brick.disp < FROM_AT_END)
-        from_lines_fail(&r->lines, "byte skip must be a number of -1 or more");
+        from_lines_fail(&r->brick.lines, "byte skip must be a number of -1 or more");
 }
 
 static void read_line_skip(struct reader *r, struct from_span value)
 {
-    if (!from_span_number(value, &r->brick.lines) || r->brick.lines < 0)
-        from_lines_fail(&r->lines, "line skip must be a number of 0 or more");
-}
-
-/* Reads the names after LIST, up to the end of the file. */
-static int read_list(struct reader *r)
-{
-    struct from_span line;
-    int code = 0;
-
-    while (!code && from_lines_next(&r->lines, &line))
-        if (line.length)
-            code = from_brick_add(&r->brick, line);
-    return code;
+    if (!from_span_number(value, &r->brick.skipped) || r->brick.skipped < 0)
+        from_lines_fail(&r->brick.lines, "line skip must be a number of 0 or more");
 }
 
 /* Reads "name", "LIST [dimension]" or "pattern min max step [dimension]". */
-static int read_data_file(struct reader *r, struct from_span value)
+static void read_data_file(struct reader *r, struct from_span value)
 {
     struct from_span rest = value, word = {value.at, 0};
     int64_t numbers[4];
-    int count, code;
 
     r->is_detached = true;
     from_span_word(&rest, 0, &word);
-    count = from_span_numbers(rest, numbers, 4);
+    int count = from_span_numbers(rest, numbers, 4);
     if (from_span_is(word, "LIST") && (count == 0 || count == 1)) {
         r->files_at = count ? numbers[0] : -1;
-        return read_list(r);
+        from_brick_add_list(&r->brick);
+    } else if (count < 3 || !memchr(word.at, '%', word.length)) {
+        from_brick_add(&r->brick, value);
+    } else {
+        r->files_at = count == 4 ? numbers[3] : -1;
+        from_brick_add_numbered(&r->brick, word, numbers[0], numbers[1], numbers[2],
+                                "data file must be a pattern with one %d, and its numbers");
     }
-    if (count < 3 || !memchr(word.at, '%', word.length))
-        return from_brick_add(&r->brick, value);
-    r->files_at = count == 4 ? numbers[3] : -1;
-    code = from_brick_add_numbered(&r->brick, word, numbers[0], numbers[1], numbers[2]);
-    if (code == -EINVAL || (!code && !r->brick.count))
-        from_lines_fail(&r->lines, "data file must be a pattern with one %%d, and its numbers");
-    return code == -EINVAL ? 0 : code;
 }
 
-static int read_field(struct reader *r, struct from_span key, struct from_span value)
+static void read_field(struct reader *r, struct from_span key, struct from_span value)
 {
     static const struct {
         const char *key, *alias;
@@ -157,88 +135,75 @@ static int read_field(struct reader *r, struct from_span key, struct from_span v
                   {"endian", NULL, read_endian},
                   {"encoding", NULL, read_encoding},
                   {"byte skip", "byteskip", read_byte_skip},
-                  {"line skip", "lineskip", read_line_skip}};
+                  {"line skip", "lineskip", read_line_skip},
+                  {"data file", "datafile", read_data_file}};
 
     for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
         if (from_span_is(key, fields[i].key) ||
             (fields[i].alias && from_span_is(key, fields[i].alias)))
             fields[i].read(r, value);
-    if (from_span_is(key, "data file") || from_span_is(key, "datafile"))
-        return read_data_file(r, value);
-    return 0;
 }
 
 /* Reads up to the empty line. */
-static int read_lines(struct reader *r)
+static void read_lines(struct reader *r)
 {
     struct from_span line, key, value;
-    int code = 0;
 
-    while (!code && from_lines_next(&r->lines, &line) && line.length) {
+    while (from_lines_next(&r->brick.lines, &line) && line.length) {
         /* A key that is not a field is followed by ":=". */
         if (*line.at != '#' && from_span_split(line, ":", &key, &value) &&
             !(key.at + key.length + 1 < line.at + line.length && key.at[key.length + 1] == '='))
-            code = read_field(r, key, value);
+            read_field(r, key, value);
     }
-    return code;
 }
 
 /* Checks that the array consists of as many blocks of equal size as there are files. */
 static void check_files(struct reader *r)
 {
-    int64_t files = 1, given = (int64_t)r->brick.count;
-    int from = r->files_at < 0 ? r->sizes - 1 : (int)r->files_at;
+    int64_t files = 1, given = (int64_t)r->brick.names.count;
+    int from = r->files_at < 0 ? r->values.dimensions - 1 : (int)r->files_at;
 
     if (given < 2 && r->files_at < 0)
         return;
-    if (from < 1 || from > r->sizes || r->files_at > r->sizes) {
-        from_lines_fail(&r->lines, "the files cannot have %d dimensions", from);
+    if (from < 1 || from > r->values.dimensions || r->files_at > r->values.dimensions) {
+        from_lines_fail(&r->brick.lines, "the files cannot have %d dimensions", from);
         return;
     }
-    for (int d = from; d < r->sizes; d++)
-        if (__builtin_mul_overflow(files, r->shape[d], &files))
+    for (int d = from; d < r->values.dimensions; d++)
+        if (__builtin_mul_overflow(files, r->values.shape[d], &files))
             return;
-    if (from < r->sizes ? files != given : r->shape[r->sizes - 1] % given)
-        from_lines_fail(&r->lines, "%lld data files do not make up the array", (long long)given);
+    if (from < r->values.dimensions ? files != given
+                                    : r->values.shape[r->values.dimensions - 1] % given)
+        from_lines_fail(&r->brick.lines, "%lld data files do not make up the array",
+                        (long long)given);
 }
 
 static void check_nrrd(struct reader *r)
 {
-    if (!r->kind || !r->sizes || !r->encoding.length)
-        from_lines_fail(&r->lines, "%s is missing",
-                        !r->kind    ? "type"
-                        : !r->sizes ? "sizes"
-                                    : "encoding");
-    else if (r->dimension != r->sizes)
-        from_lines_fail(&r->lines, "dimension and sizes contradict each other");
-    else if (r->is_raw && r->size > 1 && !r->order)
-        from_lines_fail(&r->lines, "endian is missing");
-    else if (r->is_detached && !r->brick.count)
-        from_lines_fail(&r->lines, "the list of data files is empty");
+    if (!r->values.kind || !r->values.dimensions || !r->encoding.length)
+        from_lines_fail(&r->brick.lines, "%s is missing",
+                        !r->values.kind         ? "type"
+                        : !r->values.dimensions ? "sizes"
+                                                : "encoding");
+    else if (r->dimension != r->values.dimensions)
+        from_lines_fail(&r->brick.lines, "dimension and sizes contradict each other");
+    else if (r->is_raw && r->values.size > 1 && !r->values.order)
+        from_lines_fail(&r->brick.lines, "endian is missing");
+    else if (r->is_detached && !r->brick.names.count)
+        from_lines_fail(&r->brick.lines, "the list of data files is empty");
     else
         check_files(r);
 }
 
-static int add_variable(struct reader *r)
+static void add_variable(struct reader *r)
 {
-    struct from_variable *variable = from_brick_variable(&r->brick);
+    struct from_variable *variable =
+        from_brick_variable(&r->brick, (struct from_span){0}, &r->values);
 
-    if (variable == NULL)
-        return -ENOMEM;
-    variable->size = r->size;
-    variable->etype = r->kind == 'V' ? NULL : from_number(r->kind, r->size);
-    variable->datarep = r->size == 1 ? NULL : from_datarep(r->order);
-    for (int d = r->sizes - 1; d >= 0; d--)
-        variable->shape[variable->dimensions++] = r->shape[d];
-    if (!r->is_raw)
+    if (variable && !r->is_raw)
         from_refuse(variable, "encoding %.*s", (int)r->encoding.length, r->encoding.at);
-    if (r->kind == 'V')
+    if (variable && r->values.kind == 'V')
         from_refuse(variable, "values of type block");
-    int64_t values = from_elements(variable);
-    if (values < 0)
-        from_lines_fail(&r->lines, "more than 2^63-1 bytes");
-    r->brick.bytes = values * r->size;
-    return variable->etype || variable->reason ? 0 : -ENOMEM;
 }
 
 static bool is_nrrd(const struct from_bytes *head)
@@ -256,23 +221,22 @@ static bool has_end(const struct from_bytes *head)
 static int parse_nrrd(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.lines = from_lines_of(head, "NRRD", error),
-                       .brick = {.path = head->path, .file = file},
+    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "NRRD", error)},
                        .files_at = -1};
     struct from_span line;
 
     if (!has_end(head) && (int64_t)head->length < head->size)
         return -EAGAIN;
-    from_lines_next(&r.lines, &line); /* skip NRRD000N */
-    int code = read_lines(&r);
-    if (!code && !error->code)
+    from_lines_next(&r.brick.lines, &line); /* skip NRRD000N */
+    read_lines(&r);
+    if (!error->code)
         check_nrrd(&r);
-    if (!code && !error->code && !r.is_detached && !has_end(head))
-        from_lines_fail(&r.lines, "the file ends in the header");
-    r.brick.start = r.is_detached ? 0 : r.lines.at - text;
-    if (!code && !error->code)
-        code = add_variable(&r);
-    return from_brick_finish(&r.brick, code, r.lines.at - text, head->size, error);
+    if (!r.is_detached && !has_end(head))
+        from_lines_fail(&r.brick.lines, "the file ends in the header");
+    r.brick.start = r.is_detached ? 0 : r.brick.lines.at - text;
+    if (!error->code)
+        add_variable(&r);
+    return from_brick_finish(&r.brick, r.brick.lines.at - text, head->size);
 }
 
 const struct from_format from_nrrd = {

@@ -136,6 +136,16 @@ int from_span_numbers(struct from_span span, int64_t *list, int most)
     return count;
 }
 
+int from_span_sizes(struct from_span span, int64_t *list, int most)
+{
+    int count = from_span_numbers(span, list, most);
+
+    for (int i = 0; i < count; i++)
+        if (list[i] < 1)
+            return -1;
+    return count;
+}
+
 /* Words. */
 
 void from_words_fail(struct from_words *words, const char *what)

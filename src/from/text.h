@@ -2,7 +2,7 @@
 #ifndef FROM_TEXT_H
 #define FROM_TEXT_H
 
-#include "from.h"
+#include "formats.h"
 
 /* Parses text headers into lines, keys, values, words and numbers, without copying. */
 
@@ -52,8 +52,10 @@ bool from_span_word(struct from_span *rest, char mark, struct from_span *word);
 bool from_span_number(struct from_span span, int64_t *number);
 
 /* Reads numbers that are separated by blanks or commas. Returns their count, or -1 if an item is
-   not a number or there are more than most. */
+   not a number or there are more than most. from_span_sizes returns -1 also if one is less than 1.
+ */
 int from_span_numbers(struct from_span span, int64_t *list, int most);
+int from_span_sizes(struct from_span span, int64_t *list, int most);
 
 /* Words of text headers: strings in quotes, numbers, names, marks. */
 
@@ -94,42 +96,55 @@ bool from_words_string(struct from_words *words, char *text, size_t size);
 /* The value of disp if the block is at the end of its file. */
 #define FROM_AT_END (-1)
 
-/* Starts with path and file set, and everything else zero. Release it with from_brick_free. */
+/* Starts with file and lines set, and everything else zero. from_brick_finish releases it. */
 struct from_brick {
-    const char *path; /* of the header */
     struct from_file *file;
-    char **names;       /* paths of the data files, in the order of the values */
-    size_t count, room; /* 0: the values are in the header's file */
-    int64_t bytes;      /* of all values */
-    int64_t start;      /* displacement in each file from which lines are counted */
-    int64_t lines;      /* lines of text to skip from start */
-    int64_t disp;       /* of the block, from the end of these lines; or FROM_AT_END */
-    json_t *view;       /* of the members; NULL: the blocks follow each other */
+    struct from_lines lines; /* of the header */
+    struct from_paths names; /* of the data files, in the order of the values; none: the header's */
+    int64_t bytes;           /* of all values */
+    int64_t start;           /* displacement in each file from which lines are counted */
+    int64_t skipped;         /* lines of text to skip from start */
+    int64_t disp;            /* of the block, from the end of these lines; or FROM_AT_END */
+    json_t *view;            /* of the members; NULL: the blocks follow each other */
 };
 
-void from_brick_free(struct from_brick *brick);
+/* The functions below report errors in that of the brick's lines. */
 
-/* Adds a data file. A relative name is resolved against the header's folder. Returns 0 or -ENOMEM.
- */
-int from_brick_add(struct from_brick *brick, struct from_span name);
+/* Adds a data file. A relative name is resolved against the header's folder. */
+void from_brick_add(struct from_brick *brick, struct from_span name);
 
-/* Adds the files named by a printf pattern with one %d, for the numbers min to max. Returns 0,
-   -ENOMEM, or -EINVAL if the pattern or the numbers cannot be used. */
-int from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, int64_t min,
-                            int64_t max, int64_t step);
+/* Adds the data files that the following lines name, one on each, up to the end of the text. */
+void from_brick_add_list(struct from_brick *brick);
+
+/* Adds the files named by a printf pattern with one %d, for the numbers min to max. The error is
+   what if the pattern or the numbers cannot be used. */
+void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, int64_t min,
+                             int64_t max, int64_t step, const char *what);
+
+/* The values of an array, as a header describes them. */
+struct from_values {
+    char kind; /* as for from_number; 'V': no number; 0: not known yet */
+    int size;
+    char order; /* of bytes: '<' or '>'; 0: not known */
+    int dimensions;
+    int64_t shape[FROM_DIMENSIONS_MAX]; /* the fastest dimension first */
+    int64_t components;                 /* of an element, if there are several */
+};
 
 /*
- * Ends the reading of a header, with code if that is not 0, and frees the brick. Without an error,
- * moves the file's variables, whose displacements count from the first value, to the data files.
- * Adds the first header bytes of the header's file, which has size bytes, to the parts that the
- * spec checks. Refuses the variables if the block cannot be found. Returns 0, or a negative errno
- * with error filled.
+ * Adds a variable of that name with all values of the brick. Without a name, it is named after the
+ * header, without its suffix. Returns NULL if memory is exhausted.
  */
-int from_brick_finish(struct from_brick *brick, int code, int64_t header, int64_t size,
-                      struct vs_error *error);
+struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
+                                          const struct from_values *values);
 
-/* Adds a variable that is named after the header, without its suffix. Returns NULL if memory is
-   exhausted. */
-struct from_variable *from_brick_variable(const struct from_brick *brick);
+/*
+ * Ends the reading of a header, and releases the brick. Without an error, moves the file's
+ * variables, whose displacements count from the first value, to the data files. Adds the first
+ * header bytes of the header's file, which has size bytes, to the parts that the spec checks.
+ * Refuses the variables if the block cannot be found. Returns 0, or a negative errno with error
+ * filled.
+ */
+int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size);
 
 #endif
