@@ -485,8 +485,7 @@ int view_run(const struct view_command *command, int argc, char **argv)
     args.defines = calloc((size_t)argc + 1, sizeof(*args.defines));
     args.vars = calloc((size_t)argc + 1, sizeof(*args.vars));
     if (!args.defines || !args.vars) {
-        view_message("%s", strerror(ENOMEM));
-        status = VIEW_FAILED;
+        status = view_failed(NULL, -ENOMEM);
     } else {
         status = parse_args(command, argc, argv, &args);
         if (status < 0)

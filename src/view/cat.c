@@ -122,8 +122,7 @@ static int write_chunks(struct ring *ring, const char *file)
         size = await_chunk(ring, chunk);
         if (size < 0) {
             view_progress_end(&progress);
-            view_message("%s: %s", file, strerror((int)-size));
-            status = VIEW_FAILED;
+            status = view_failed(file, size);
             break;
         }
         status = view_write_out(ring->slots[chunk % SLOTS].buffer, size);
@@ -169,15 +168,11 @@ static int start_threads(struct ring *ring, pthread_t *threads, int *count)
 static int copy_slice(struct ring *ring, const char *file)
 {
     pthread_t threads[MAX_THREADS];
-    int count = 0, status = VIEW_FAILED;
-    int error = allocate_slots(ring);
+    int count = 0, status, error = allocate_slots(ring);
 
     if (!error)
         error = start_threads(ring, threads, &count);
-    if (error)
-        view_message("%s", strerror(-error));
-    else
-        status = write_chunks(ring, file);
+    status = error ? view_failed(NULL, error) : write_chunks(ring, file);
     pthread_mutex_lock(&ring->lock);
     ring->stop = true;
     pthread_cond_broadcast(&ring->freed);

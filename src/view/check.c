@@ -26,10 +26,8 @@ static void print_label(const char *label)
 /* Prints a type. Prints nothing if the text is empty. */
 static int print_type(const char *label, char *text)
 {
-    if (text == NULL) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (text == NULL)
+        return view_failed(NULL, -ENOMEM);
     if (text[0]) {
         print_label(label);
         vs_line_clean(text);
@@ -196,10 +194,8 @@ static int print_cover(const struct view_survey *survey, struct vs_cover *cover)
     struct vs_cover_result result;
     int failed = survey->step == 1 ? vs_cover_compute(cover, VS_COVER_STEPS, &result) : -ERANGE;
 
-    if (failed == -ENOMEM) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (failed == -ENOMEM)
+        return view_failed(NULL, -ENOMEM);
     print_sum(survey, !failed && !result.many);
     print_label("partition");
     if (failed == -ERANGE)
@@ -306,12 +302,9 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
 {
     struct view_survey survey = {0};
     struct vs_cover *cover = vs_cover_new();
-    int status = VIEW_FAILED;
+    int status =
+        cover ? view_survey(&survey, spec, index, file_size, cover) : view_failed(NULL, -ENOMEM);
 
-    if (cover == NULL)
-        view_message("%s", strerror(ENOMEM));
-    else
-        status = view_survey(&survey, spec, index, file_size, cover);
     if (!status) {
         status = print_view(spec, index, &survey, cover);
         warn_of(spec, index, &survey);

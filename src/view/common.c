@@ -33,6 +33,12 @@ void view_message(const char *format, ...)
     va_end(args);
 }
 
+int view_failed(const char *subject, int64_t error)
+{
+    view_message("%s%s%s", subject ? subject : "", subject ? ": " : "", strerror((int)-error));
+    return VIEW_FAILED;
+}
+
 int view_spec_failed(const struct vs_error *error)
 {
     char text[1536];
@@ -51,10 +57,9 @@ const char *view_label(const struct vs_spec *spec, size_t index)
 
 int view_file_failed(const struct vs_spec *spec, int64_t size, const struct vs_error *why)
 {
-    if (why->code)
-        view_spec_failed(why);
-    else
-        view_message("%s: %s", vs_spec_file(spec), strerror((int)-size));
+    if (!why->code)
+        return view_failed(vs_spec_file(spec), size);
+    view_spec_failed(why);
     return VIEW_FAILED;
 }
 
@@ -69,10 +74,7 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
             return VIEW_DONE;
         mpiio_store_close(*store);
     }
-    if (error.code)
-        return view_file_failed(spec, result, &error);
-    view_message("%s: %s", vs_spec_file(spec), strerror(-result));
-    return VIEW_FAILED;
+    return view_file_failed(spec, result, &error);
 }
 
 int view_check_header(const struct vs_spec *spec)
@@ -171,7 +173,7 @@ int view_open_slice(const struct view_args *args, const struct vs_spec *spec, in
     if (result == -ENOTSUP)
         view_message("data representation %s: not supported", datarep);
     else
-        view_message("%s", strerror(-result));
+        view_failed(NULL, result);
     mpiio_store_close(*store);
     return VIEW_FAILED;
 }

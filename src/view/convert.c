@@ -21,10 +21,8 @@ static int load_target(const struct view_args *args, const struct vs_spec *spec,
     struct vs_error error = {0};
     char *name = strdup(args->to), *equals = name ? strchr(name, '=') : NULL;
 
-    if (name == NULL) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (name == NULL)
+        return view_failed(NULL, -ENOMEM);
     if (equals)
         *equals = '\0';
     overrides.datarep = name;
@@ -75,11 +73,11 @@ static int put_spec(const struct view_args *args, const struct vs_spec *target,
 {
     char *text = vs_spec_resolved(target, true);
     mode_t mask = umask(0);
-    int status = VIEW_FAILED;
+    int status;
 
     umask(mask);
     if (text == NULL || dprintf(output->fd, "%s\n", text) < 0)
-        view_message("%s: %s", output->path, strerror(text ? errno : ENOMEM));
+        status = view_failed(output->path, text ? -errno : -ENOMEM);
     else
         status = view_output_commit(output, 0666 & ~mask, args->force);
     free(text);
@@ -94,10 +92,8 @@ static int fill_output(const struct view_sweep *files, int fd)
 
     mpiio_fd_link(fd, self);
     int error = mpiio_store_open(self, O_RDWR, &own.to);
-    if (error) {
-        view_message("%s: %s", files->output, strerror(-error));
-        return VIEW_FAILED;
-    }
+    if (error)
+        return view_failed(files->output, error);
     int status = view_sweep(&own);
     mpiio_store_close(own.to);
     return status;
@@ -148,10 +144,8 @@ static int convert_file(const struct view_args *args, const struct view_sweep *f
     struct stat st;
     int error = mpiio_store_stat(files->from, &st), status;
 
-    if (error) {
-        view_message("%s: %s", vs_spec_file(files->spec), strerror(-error));
-        return VIEW_FAILED;
-    }
+    if (error)
+        return view_failed(vs_spec_file(files->spec), error);
     status = check_names(args, files->spec, &st);
     return status ? status : put_files(args, files, S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0600);
 }

@@ -142,10 +142,8 @@ static int read_fields(struct dump *dump, const char *text)
     for (const char *c = text ? text : ""; *c; c++)
         dump->field_count += *c == ',';
     dump->fields = calloc((size_t)dump->field_count, sizeof(*dump->fields));
-    if (!dump->fields) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (!dump->fields)
+        return view_failed(NULL, -ENOMEM);
     if (text == NULL) {
         dump->fields[0].count = dump->values;
         return VIEW_DONE;
@@ -187,8 +185,7 @@ static int settle_field(struct dump *dump, int64_t index)
                  : quotes ? "\""
                           : "") < 0) {
         field->open = NULL;
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
+        return view_failed(NULL, -ENOMEM);
     }
     field->between = field->string ? "" : dump->format == VIEW_TEXT ? " " : ",";
     field->close = closes[(array ? 1 : quotes ? 2 : 0) + (object && last ? 3 : 0)];
@@ -370,10 +367,8 @@ static int choose_range(const struct view_args *args, struct dump *dump, const c
     int64_t etype = vs_view_facts(dump->view)->etype_size, size = mpiio_slice_size(dump->slice);
     int64_t offset = vs_view_packed(dump->view, args->offset);
 
-    if (size < 0) {
-        view_message("%s: %s", file, strerror((int)-size));
-        return VIEW_FAILED;
-    }
+    if (size < 0)
+        return view_failed(file, size);
     *end = size;
     if (args->length >= 0 && args->offset < size && args->length < size - args->offset)
         *end = args->offset + args->length;
@@ -421,12 +416,10 @@ static int run_dump(const struct view_args *args, const struct vs_spec *spec)
     dump.view = mpiio_slice_view(dump.slice);
     dump.in = malloc(CHUNK);
     dump.out = dump.end = malloc(CHUNK);
-    if (!dump.in || !dump.out) {
-        view_message("%s", strerror(ENOMEM));
-        status = VIEW_FAILED;
-    } else {
+    if (!dump.in || !dump.out)
+        status = view_failed(NULL, -ENOMEM);
+    else
         status = settle_names(args, &dump);
-    }
     if (!status)
         status = choose_range(args, &dump, vs_spec_file(spec), &end);
     if (!status)

@@ -80,9 +80,7 @@ static int print_members(const struct vs_view *view, struct vs_run run, struct m
         run.displacement += place.length;
         run.length -= place.length;
     }
-    if (error)
-        view_message("%s", strerror(-error));
-    return error ? VIEW_FAILED : VIEW_DONE;
+    return error ? view_failed(NULL, error) : VIEW_DONE;
 }
 
 /* Prints the runs of the packed bytes [from, to), which must not be empty. */

@@ -194,13 +194,13 @@ static int find_member(const struct vs_spec *spec, int64_t place, char *text, si
         return status;
     error = mpiio_store_find_member(store, place, &found);
     if (error)
-        view_message("%s", strerror(-error));
+        status = view_failed(NULL, error);
     else if (found.member < 0)
         snprintf(text, size, "\t-\t-");
     else
         snprintf(text, size, "\t%" PRId64 "\t%" PRId64, found.member, found.displacement);
     mpiio_store_close(store);
-    return error ? VIEW_FAILED : VIEW_DONE;
+    return status;
 }
 
 static int run_owner(const struct view_args *args, const struct vs_spec *spec)

@@ -87,8 +87,7 @@ static int copy_input(struct copy *copy)
     while (!status && (got = read_chunk(copy->buffer)) != 0) {
         if (got < 0) {
             view_progress_end(&copy->progress);
-            view_message("standard input: %s", strerror((int)-got));
-            return VIEW_FAILED;
+            return view_failed("standard input", got);
         }
         status = write_chunk(copy, (size_t)got);
         view_progress_step(&copy->progress, copy->offset - begin);
@@ -121,20 +120,14 @@ static int put_slice(const struct view_args *args, const char *file, struct mpii
         return VIEW_USAGE;
     }
     copy.buffer = malloc(CHUNK);
-    if (!copy.buffer) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (!copy.buffer)
+        return view_failed(NULL, -ENOMEM);
     status = copy_input(&copy);
     free(copy.buffer);
     if (!status)
         status = settle_file(&copy);
     error = mpiio_store_sync(store, false);
-    if (error && !status) {
-        view_message("%s: %s", file, strerror(-error));
-        status = VIEW_FAILED;
-    }
-    return status;
+    return error && !status ? view_failed(file, error) : status;
 }
 
 static int run_put(const struct view_args *args, const struct vs_spec *spec)

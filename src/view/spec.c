@@ -185,14 +185,14 @@ static int print_spec(const char *text, const struct from_file *file)
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     char *folder = realpath(".", NULL), *pretty = NULL;
-    int status = VIEW_FAILED;
+    int status;
 
     if (folder == NULL)
-        view_message("%s: %s", file->path, strerror(errno));
+        status = view_failed(file->path, -errno);
     else if (vs_spec_parse(text, strlen(text), file->path, folder, NULL, &spec, &error))
         status = view_spec_failed(&error);
     else if (!(pretty = vs_spec_resolved(spec, true)))
-        view_message("%s", strerror(ENOMEM));
+        status = view_failed(NULL, -ENOMEM);
     else
         status = puts(pretty) < 0 ? VIEW_FAILED : VIEW_DONE;
     free(pretty);
@@ -292,10 +292,8 @@ static int run_spec(const struct view_args *args, const struct vs_spec *spec)
     char *text = vs_spec_resolved(spec, true);
 
     (void)args;
-    if (text == NULL) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (text == NULL)
+        return view_failed(NULL, -ENOMEM);
     puts(text);
     free(text);
     return VIEW_DONE;

@@ -246,7 +246,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
     if (error.code)
         view_spec_failed(&error);
     else if (result)
-        view_message("%s", strerror(-result));
+        view_failed(NULL, result);
     if (survey->step > 1) {
         survey->file = -1;
         survey->groups = VIEW_GROUPS + 1;

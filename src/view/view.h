@@ -125,6 +125,10 @@ void view_version(void);
 /* Prints "mpiio-view: TEXT" and a newline on stderr. */
 __attribute__((format(printf, 1, 2))) void view_message(const char *format, ...);
 
+/* Prints "SUBJECT: " and the text of a negative errno in the same way; NULL: only the text. Returns
+   VIEW_FAILED. */
+int view_failed(const char *subject, int64_t error);
+
 /*
  * Prints a spec's error in the same way. Returns VIEW_USAGE, or VIEW_FAILED if the spec is not the
  * cause: no memory, not supported.

@@ -23,12 +23,6 @@ int draw_digits(int64_t number)
     return snprintf(NULL, 0, "%" PRId64, number);
 }
 
-static int no_memory(void)
-{
-    view_message("%s", strerror(ENOMEM));
-    return VIEW_FAILED;
-}
-
 /* Compares array with the array of the previous ranks. Keeps the first rank's array. */
 static int add_array(struct draw_survey *survey, const struct vs_array *array)
 {
@@ -38,7 +32,7 @@ static int add_array(struct draw_survey *survey, const struct vs_array *array)
     if (survey->looked_at == 1 && array && array->dimensions > 1) {
         survey->sizes = calloc((size_t)array->dimensions, sizeof(*survey->sizes));
         if (!survey->sizes)
-            return no_memory();
+            return view_failed(NULL, -ENOMEM);
         survey->dimensions = array->dimensions;
         survey->element = array->element;
         survey->fortran = array->fortran;
@@ -119,7 +113,7 @@ static int make_room(struct draw_model *model, int64_t segments)
     model->cells = calloc((size_t)cells, sizeof(*model->cells));
     model->segments = calloc((size_t)segments, sizeof(*model->segments));
     model->segment_count = 0;
-    return model->cells && model->segments ? VIEW_DONE : no_memory();
+    return model->cells && model->segments ? VIEW_DONE : view_failed(NULL, -ENOMEM);
 }
 
 /* Assigns bytes [begin, end) of the file to the cell. Ignores bytes before the file's beginning. */
@@ -288,7 +282,7 @@ static int lay_out_array(struct draw_model *model, const struct view_args *args,
     model->plane = calloc((size_t)model->planes, sizeof(*model->plane));
     if (!model->plane || make_room(model, model->planes * model->lines * model->columns *
                                               vs_min(model->scale_down, MAX_SAMPLES)))
-        return no_memory();
+        return view_failed(NULL, -ENOMEM);
     for (int64_t p = 0; p < model->planes; p++) {
         double step =
             model->planes > 1 ? (double)(model->array_planes - 1) / (double)(model->planes - 1) : 0;

@@ -383,10 +383,8 @@ int draw_paint(struct draw_model *model)
     int status;
 
     painter.open = calloc((size_t)model->segment_count + 1, sizeof(*painter.open));
-    if (!painter.open) {
-        view_message("%s", strerror(ENOMEM));
-        return VIEW_FAILED;
-    }
+    if (!painter.open)
+        return view_failed(NULL, -ENOMEM);
     for (int64_t i = 0; i <= model->segment_count; i++)
         painter.open[i] = i;
     status = paint_ranks(&painter);

@@ -507,10 +507,8 @@ static int write_figure(struct figure *figure, const struct view_args *args)
     int lost = 0;
 
     figure->out = to_stdout ? stdout : fopen(args->svg, "w");
-    if (!figure->out) {
-        view_message("%s: %s", args->svg, strerror(errno));
-        return VIEW_FAILED;
-    }
+    if (!figure->out)
+        return view_failed(args->svg, -errno);
     put_figure(figure, args->spec);
     if (to_stdout)
         return VIEW_DONE;
@@ -522,8 +520,7 @@ static int write_figure(struct figure *figure, const struct view_args *args)
         return VIEW_DONE;
     if (!stat(args->svg, &st) && S_ISREG(st.st_mode))
         unlink(args->svg);
-    view_message("%s: %s", args->svg, strerror(lost));
-    return VIEW_FAILED;
+    return view_failed(args->svg, -lost);
 }
 
 int draw_svg(struct draw_model *model, const struct view_args *args)
