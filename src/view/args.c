@@ -112,70 +112,49 @@ static int fail_usage(const struct view_command *command, const char *what, cons
     return VIEW_USAGE;
 }
 
+/* Reports a value that an option cannot have. */
+static int fail_value(const struct view_command *command, const char *option, const char *text,
+                      const char *why)
+{
+    char what[256];
+
+    snprintf(what, sizeof(what), "%s %s", option, text);
+    return fail_usage(command, what, why);
+}
+
 static int parse_size(const struct view_command *command, const char *option, const char *text,
                       int64_t *value)
 {
-    char what[256];
     int error = mpiio_parse_size(text, value);
 
     if (!error)
         return VIEW_DONE;
-    snprintf(what, sizeof(what), "%s %s", option, text);
-    return fail_usage(command, what,
+    return fail_value(command, option, text,
                       error == -ERANGE ? "more than 2^63-1 bytes"
                                        : "expected a number of bytes, such as 4096, 4k, 1M");
 }
 
-static int parse_count(const struct view_command *command, const char *option, const char *text,
-                       int64_t lowest, int64_t *value)
+/* Reads the number of an option, which must be low .. high. why is the error. */
+static int parse_number(const struct view_command *command, const char *option, int64_t low,
+                        int64_t high, const char *why, int64_t *value)
 {
-    char what[256], *end;
+    char *end;
 
     errno = 0;
-    *value = strtoll(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && *value >= lowest && *value <= INT32_MAX)
-        return VIEW_DONE;
-    snprintf(what, sizeof(what), "%s %s", option, text);
-    return fail_usage(command, what,
-                      lowest ? "expected a number of ranks, 1 .. 2147483647"
-                             : "expected the number of a rank");
+    *value = strtoll(optarg, &end, 10);
+    return *optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= low && *value <= high
+               ? VIEW_DONE
+               : fail_value(command, option, optarg, why);
 }
 
-static int parse_format(const struct view_command *command, const char *text,
-                        enum view_format *format)
+static int parse_format(const struct view_command *command, enum view_format *format)
 {
-    char what[256];
-
     for (size_t i = 0; i < FORMATS; i++)
-        if (!strcmp(formats[i], text)) {
+        if (!strcmp(formats[i], optarg)) {
             *format = (enum view_format)i;
             return VIEW_DONE;
         }
-    snprintf(what, sizeof(what), "--format %s", text);
-    return fail_usage(command, what, "expected text, csv or json");
-}
-
-static int parse_narrow(const struct view_command *command, const char *text,
-                        enum mpiio_narrow *narrow)
-{
-    char what[256];
-
-    if (mpiio_narrow_parse(text, narrow))
-        return VIEW_DONE;
-    snprintf(what, sizeof(what), "--narrow %s", text);
-    return fail_usage(command, what, "expected refuse or truncate");
-}
-
-static int parse_width(const struct view_command *command, const char *text, int64_t *width)
-{
-    char what[256], *end;
-
-    errno = 0;
-    *width = strtoll(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno && *width >= 20 && *width <= 1000)
-        return VIEW_DONE;
-    snprintf(what, sizeof(what), "--width %s", text);
-    return fail_usage(command, what, "expected a number of columns, 20 .. 1000");
+    return fail_value(command, "--format", optarg, "expected text, csv or json");
 }
 
 /* Reports an option that getopt_long has rejected. */
@@ -190,108 +169,69 @@ static int bad_option(const struct view_command *command, char **argv, int kind)
     return fail_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
-static int take_target_option(const struct view_command *command, int option,
-                              struct view_args *args)
+/* Keeps the value of an option that is a text. */
+static void take_text(int option, struct view_args *args)
 {
-    switch (option) {
-    case TO:
-        args->to = optarg;
-        return VIEW_DONE;
-    case 'o':
-        args->output = optarg;
-        return VIEW_DONE;
-    case SPEC:
-        args->output_spec = optarg;
-        return VIEW_DONE;
-    case FORCE:
-        args->force = true;
-        return VIEW_DONE;
-    default:
-        return parse_narrow(command, optarg, &args->narrow);
-    }
+    const struct {
+        int option;
+        const char **text;
+    } texts[] = {{'f', &args->file},      {'v', &args->view},        {MEMBERS, &args->members},
+                 {PIECES, &args->pieces}, {MISSING, &args->missing}, {FIELDS, &args->fields},
+                 {TO, &args->to},         {'o', &args->output},      {SPEC, &args->output_spec},
+                 {SVG, &args->svg},       {FROM, &args->from},       {TYPE, &args->type},
+                 {COLOR, &args->color}};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        if (texts[i].option == option)
+            *texts[i].text = optarg;
 }
 
-static int take_picture_option(const struct view_command *command, int option,
-                               struct view_args *args)
-{
-    switch (option) {
-    case SVG:
-        args->svg = optarg;
-        return VIEW_DONE;
-    case WINDOW:
-        if (parse_size(command, "--window", optarg, &args->window))
-            return VIEW_USAGE;
-        return args->window ? VIEW_DONE : fail_usage(command, "--window 0", "nothing to draw");
-    case WIDTH:
-        return parse_width(command, optarg, &args->width);
-    default:
-        args->color = optarg;
-        if (!strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never"))
-            return VIEW_DONE;
-        return fail_usage(command, "--color", "expected always, auto or never");
-    }
-}
-
-static int take_source_option(int option, struct view_args *args)
-{
-    if (option == FROM)
-        args->from = optarg;
-    else if (option == VAR)
-        args->vars[args->var_count++] = optarg;
-    else if (option == TYPE)
-        args->type = optarg;
-    else
-        args->all = true;
-    return VIEW_DONE;
-}
-
+/* Handles the value of an option that is no text, or not any. */
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
     case 'n':
-        return parse_count(command, "-n", optarg, 1, &args->ranks);
-    case 'f':
-        args->file = optarg;
-        return VIEW_DONE;
-    case 'D':
-        args->defines[args->define_count++] = optarg;
-        return VIEW_DONE;
+        return parse_number(command, "-n", 1, INT32_MAX,
+                            "expected a number of ranks, 1 .. 2147483647", &args->ranks);
     case 'r':
-        return parse_count(command, "-r", optarg, 0, &args->rank);
-    case 'v':
-        args->view = optarg;
-        return VIEW_DONE;
-    case MEMBERS:
-        args->members = optarg;
-        return VIEW_DONE;
-    case PIECES:
-        args->pieces = optarg;
-        return VIEW_DONE;
-    case MISSING:
-        args->missing = optarg;
-        return VIEW_DONE;
+        return parse_number(command, "-r", 0, INT32_MAX, "expected the number of a rank",
+                            &args->rank);
+    case WIDTH:
+        return parse_number(command, "--width", 20, 1000,
+                            "expected a number of columns, 20 .. 1000", &args->width);
     case OFFSET:
         args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
     case LENGTH:
         return parse_size(command, "--length", optarg, &args->length);
-    case FIELDS:
-        args->fields = optarg;
-        return VIEW_DONE;
-    case FORMAT:
-        return parse_format(command, optarg, &args->format);
-    case SVG:
     case WINDOW:
-    case WIDTH:
+        if (parse_size(command, "--window", optarg, &args->window))
+            return VIEW_USAGE;
+        return args->window ? VIEW_DONE : fail_usage(command, "--window 0", "nothing to draw");
+    case FORMAT:
+        return parse_format(command, &args->format);
+    case NARROW:
+        return mpiio_narrow_parse(optarg, &args->narrow)
+                   ? VIEW_DONE
+                   : fail_value(command, "--narrow", optarg, "expected refuse or truncate");
     case COLOR:
-        return take_picture_option(command, option, args);
-    case FROM:
+        return !strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never")
+                   ? VIEW_DONE
+                   : fail_usage(command, "--color", "expected always, auto or never");
+    case 'D':
+        args->defines[args->define_count++] = optarg;
+        return VIEW_DONE;
     case VAR:
+        args->vars[args->var_count++] = optarg;
+        return VIEW_DONE;
+    case FORCE:
+        args->force = true;
+        return VIEW_DONE;
     case ALL:
-    case TYPE:
-        return take_source_option(option, args);
+        args->all = true;
+        return VIEW_DONE;
     default:
-        return take_target_option(command, option, args);
+        return VIEW_DONE;
     }
 }
 
@@ -425,6 +365,7 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
             return bad_option(command, argv, option);
         if ((name = not_taken(command, option)))
             return fail_usage(command, name, "not an option of this subcommand");
+        take_text(option, args);
         status = take_option(command, option, args);
         if (status)
             return status;
