@@ -118,16 +118,14 @@ static void add_group(struct view_survey *survey, const struct view_share *share
 static void add_share(struct view_survey *survey, const struct view_share *share, int64_t rank,
                       int64_t copies)
 {
-    bool first = survey->looked_at == 0;
-
-    if (first || share->file < survey->min.file)
+    if (share->file < survey->min.file)
         survey->least = rank;
-    if (first || share->file > survey->max.file)
+    if (share->file > survey->max.file)
         survey->most = rank;
-    survey->min.file = first ? share->file : vs_min(survey->min.file, share->file);
-    survey->min.bytes = first ? share->bytes : vs_min(survey->min.bytes, share->bytes);
-    survey->min.etypes = first ? share->etypes : vs_min(survey->min.etypes, share->etypes);
-    survey->min.runs = first ? share->runs : vs_min(survey->min.runs, share->runs);
+    survey->min.file = vs_min(survey->min.file, share->file);
+    survey->min.bytes = vs_min(survey->min.bytes, share->bytes);
+    survey->min.etypes = vs_min(survey->min.etypes, share->etypes);
+    survey->min.runs = vs_min(survey->min.runs, share->runs);
     survey->max.file = vs_max(survey->max.file, share->file);
     survey->max.bytes = vs_max(survey->max.bytes, share->bytes);
     survey->max.etypes = vs_max(survey->max.etypes, share->etypes);
@@ -154,19 +152,16 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(view));
     struct view_share share = share_of(view, survey->file_size, budget);
-    bool first = survey->looked_at == 0;
 
-    if (first)
+    if (!survey->first)
         survey->first = vs_view_ref(view);
     add_share(survey, &share, rank, copies);
-    survey->tile_min = first ? facts->tile_size : vs_min(survey->tile_min, facts->tile_size);
+    survey->tile_min = vs_min(survey->tile_min, facts->tile_size);
     survey->tile_max = vs_max(survey->tile_max, facts->tile_size);
-    survey->extent_min =
-        first ? facts->tile_extent : vs_min(survey->extent_min, facts->tile_extent);
-    survey->extent_max =
-        first ? facts->tile_extent : vs_max(survey->extent_max, facts->tile_extent);
-    survey->tiles_min = first ? facts->tiles : vs_min(survey->tiles_min, facts->tiles);
-    survey->tiles_max = first ? facts->tiles : vs_max(survey->tiles_max, facts->tiles);
+    survey->extent_min = vs_min(survey->extent_min, facts->tile_extent);
+    survey->extent_max = vs_max(survey->extent_max, facts->tile_extent);
+    survey->tiles_min = vs_min(survey->tiles_min, facts->tiles);
+    survey->tiles_max = vs_max(survey->tiles_max, facts->tiles);
     if (!facts->disjoint && survey->overlapping < 0)
         survey->overlapping = rank;
     if (facts->tile_size) {
@@ -239,6 +234,11 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
     *survey = (struct view_survey){.ranks = ranks,
                                    .step = common ? 1 : view_rank_step(ranks),
                                    .file_size = file_size,
+                                   .tile_min = INT64_MAX,
+                                   .extent_min = INT64_MAX,
+                                   .extent_max = INT64_MIN,
+                                   .tiles_min = INT64_MAX,
+                                   .min = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, false},
                                    .begin = INT64_MAX,
                                    .tail_begin = INT64_MAX,
                                    .overlapping = -1};
