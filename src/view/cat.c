@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/slice.h"
+#include "viewspec/base/integer.h"
 
 /*
  * Gathering costs more than writing. So threads gather chunks ahead into a ring of buffers, and the
@@ -38,16 +38,12 @@ struct ring {
 
 static int64_t chunk_length(const struct ring *ring, int64_t chunk)
 {
-    int64_t left = ring->end - ring->begin - chunk * CHUNK;
-
-    return left < CHUNK ? left : CHUNK;
+    return vs_min(ring->end - ring->begin - chunk * CHUNK, CHUNK);
 }
 
 static int64_t chunk_count(const struct ring *ring)
 {
-    int64_t length = ring->end - ring->begin;
-
-    return length / CHUNK + (length % CHUNK > 0);
+    return vs_ceil_div(ring->end - ring->begin, CHUNK);
 }
 
 /* Claims the next chunk once its slot is free. Returns -1 if there is none. */
@@ -115,9 +111,8 @@ static int write_chunks(struct ring *ring, const char *file)
     int64_t size = mpiio_slice_size(ring->slice), done = 0;
     int status = VIEW_DONE;
 
-    size = size < ring->end ? size : ring->end;
-    view_progress_start(&progress, !isatty(STDOUT_FILENO), NULL,
-                        size > ring->begin ? size - ring->begin : 0);
+    size = vs_min(size, ring->end);
+    view_progress_start(&progress, !isatty(STDOUT_FILENO), NULL, vs_max(size - ring->begin, 0));
     for (int64_t chunk = 0; chunk < chunk_count(ring) && !status; chunk++) {
         size = await_chunk(ring, chunk);
         if (size < 0) {
@@ -139,7 +134,7 @@ static int write_chunks(struct ring *ring, const char *file)
 static int allocate_slots(struct ring *ring)
 {
     /* Allocate no more than the range needs, so that a small slice is cheap. */
-    int64_t size = ring->end - ring->begin < CHUNK ? ring->end - ring->begin : CHUNK;
+    int64_t size = chunk_length(ring, 0);
 
     for (int64_t i = 0; i < SLOTS && i < chunk_count(ring); i++) {
         ring->slots[i].buffer = malloc((size_t)size);
@@ -152,11 +147,9 @@ static int allocate_slots(struct ring *ring)
 static int start_threads(struct ring *ring, pthread_t *threads, int *count)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t wanted = processors < 2 ? 2 : processors > MAX_THREADS ? MAX_THREADS : processors;
+    int64_t wanted = vs_min(vs_max(2, vs_min(processors, MAX_THREADS)), chunk_count(ring));
     int error = 0;
 
-    if (wanted > chunk_count(ring))
-        wanted = chunk_count(ring);
     for (*count = 0; *count < wanted; ++*count) {
         error = pthread_create(&threads[*count], NULL, gather_chunk, ring);
         if (error)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/store_members.h"
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"
 #include "viewspec/types/ranks.h"
@@ -90,7 +91,7 @@ static bool take_portion(struct search *search)
 
     if (search->stop || from >= search->ranks)
         return false;
-    search_portion(search, from, search->ranks - from < PORTION ? search->ranks : from + PORTION);
+    search_portion(search, from, vs_min(search->ranks, from + PORTION));
     return true;
 }
 
@@ -123,21 +124,17 @@ static int by_rank(const void *left, const void *right)
 {
     const struct vs_owner *a = left, *b = right;
 
-    return (a->rank > b->rank) - (a->rank < b->rank);
+    return vs_compare(a->rank, b->rank);
 }
 
-static int print_owners(const struct vs_spec *spec, size_t index, const struct search *search)
+static void print_owner(const struct search *search, int64_t rank, int64_t offset)
 {
-    const char *label = view_label(spec, index);
-
-    for (size_t i = 0; i < search->found.count && !ferror(stdout); i++)
-        printf("%s\t%" PRId64 "\t%" PRId64 "%s\n", label, search->found.list[i].rank,
-               search->found.list[i].offset, search->member);
-    return VIEW_DONE;
+    printf("%s\t%" PRId64 "\t%" PRId64 "%s\n", view_label(search->query.spec, search->query.index),
+           rank, offset, search->member);
 }
 
 /* Searches a view that all ranks share once, and prints the result for each of them. */
-static int common_view(const struct vs_spec *spec, size_t index, struct search *search)
+static int common_view(struct search *search)
 {
     struct vs_error error = {0};
     struct vs_owner owner;
@@ -146,8 +143,7 @@ static int common_view(const struct vs_spec *spec, size_t index, struct search *
     if (result < 0)
         return view_spec_failed(&error);
     for (int64_t rank = 0; result && rank < search->ranks && !ferror(stdout); rank++)
-        printf("%s\t%" PRId64 "\t%" PRId64 "%s\n", view_label(spec, index), rank, owner.offset,
-               search->member);
+        print_owner(search, rank, owner.offset);
     return VIEW_DONE;
 }
 
@@ -163,18 +159,17 @@ static int search_view(const struct view_args *args, const struct vs_spec *spec,
         .member = member,
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
-    int status;
+    int status = VIEW_DONE;
 
     if (vs_spec_view_is_common(spec, index))
-        return common_view(spec, index, &search);
+        return common_view(&search);
     search_ranks(&search, (int)sysconf(_SC_NPROCESSORS_ONLN));
-    if (search.error.code) {
+    if (search.error.code)
         status = view_spec_failed(&search.error);
-    } else {
-        if (search.found.count > 1)
-            qsort(search.found.list, search.found.count, sizeof(*search.found.list), by_rank);
-        status = print_owners(spec, index, &search);
-    }
+    else if (search.found.count > 1)
+        qsort(search.found.list, search.found.count, sizeof(*search.found.list), by_rank);
+    for (size_t i = 0; !status && i < search.found.count && !ferror(stdout); i++)
+        print_owner(&search, search.found.list[i].rank, search.found.list[i].offset);
     free(search.found.list);
     return status;
 }
