@@ -44,24 +44,19 @@ static void print_range(int64_t low, int64_t high)
         printf(" to %" PRId64, high);
 }
 
-static const char *plural_of(int64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void print_tile(const struct view_survey *survey)
 {
     print_label("tile");
     print_range(survey->tile_min, survey->tile_max);
     printf(" of ");
     print_range(survey->extent_min, survey->extent_max);
-    printf(" byte%s", plural_of(survey->extent_max));
+    printf(" byte%s", view_plural(survey->extent_max));
     if (survey->tiles_min < INT64_MAX) {
         bool some_end = survey->tiles_max == INT64_MAX;
 
         printf(", ");
         print_range(survey->tiles_min, some_end ? survey->tiles_min : survey->tiles_max);
-        printf(" tile%s%s", plural_of(survey->tiles_max), some_end ? " or without end" : "");
+        printf(" tile%s%s", view_plural(survey->tiles_max), some_end ? " or without end" : "");
     }
     putchar('\n');
 }
@@ -78,13 +73,13 @@ static void print_share(const struct view_group *group, bool has_file)
     if (share->bytes < 0)
         printf("more than 2^63-1 bytes");
     else
-        printf("%" PRId64 " byte%s", share->bytes, plural_of(share->bytes));
+        printf("%" PRId64 " byte%s", share->bytes, view_plural(share->bytes));
     if (share->bytes != share->file)
         printf(" (%" PRId64 " in the file)", share->file);
-    printf(", %" PRId64 " etype%s", share->etypes, plural_of(share->etypes));
+    printf(", %" PRId64 " etype%s", share->etypes, view_plural(share->etypes));
     if (share->runs >= 0)
         printf(", %s%" PRId64 " run%s", share->about ? "up to " : "", share->runs,
-               plural_of(share->runs));
+               view_plural(share->runs));
     printf("%s%s\n", group->first == group->last ? "" : " each", has_file ? "" : ", a tile");
 }
 
@@ -183,7 +178,7 @@ static void print_partition(const struct vs_cover_result *cover)
         printf("no: %" PRId64 " byte%s in no slice, %" PRId64 " in several", cover->none,
                cover->none == 1 ? " is" : "s are", cover->many);
     printf(" (%s %" PRId64 " byte%s, ", cover->ends ? "stretch" : "period", cover->period,
-           plural_of(cover->period));
+           view_plural(cover->period));
     print_percent(cover->period - cover->none, cover->period);
     printf(", %s)\n", cover->method == VS_COVER_CLOSED ? "closed form" : "walked");
 }
@@ -369,10 +364,10 @@ static int run_check(const struct view_args *args, const struct vs_spec *spec)
         if (vs_spec_members(spec))
             snprintf(members, sizeof(members), " of %" PRId64 " member%s",
                      vs_members_count(vs_spec_members(spec)),
-                     plural_of(vs_members_count(vs_spec_members(spec))));
+                     view_plural(vs_members_count(vs_spec_members(spec))));
         printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
-               plural_of(file_size), members, vs_spec_ranks(spec), plural_of(vs_spec_ranks(spec)),
-               views, plural_of((int64_t)views));
+               view_plural(file_size), members, vs_spec_ranks(spec),
+               view_plural(vs_spec_ranks(spec)), views, view_plural((int64_t)views));
         print_filesystem(spec);
         if (vs_spec_members(spec))
             warn_of_twins(spec);

@@ -164,7 +164,7 @@ static int read_fields(struct dump *dump, const char *text)
         return VIEW_DONE;
     view_message("--fields: %" PRId64 " value%s named, an etype has %" PRId64
                  " (see mpiio-view dump --help)",
-                 named, named == 1 ? "" : "s", dump->values);
+                 named, view_plural(named), dump->values);
     return VIEW_USAGE;
 }
 

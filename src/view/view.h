@@ -119,6 +119,12 @@ enum view_status {
     VIEW_USAGE = 2, /* wrong usage or a wrong spec */
 };
 
+/* Returns the ending of a noun after that number: "" or "s". */
+static inline const char *view_plural(int64_t number)
+{
+    return number == 1 ? "" : "s";
+}
+
 /* Prints the command's name and version on stdout. */
 void view_version(void);
 

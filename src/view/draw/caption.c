@@ -49,26 +49,21 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     vs_line_clean(text + used);
 }
 
-static const char *plural_of(int64_t number)
-{
-    return number == 1 ? "" : "s";
-}
-
 static void say_view(const struct draw_model *model, const char *spec, char *text, size_t size)
 {
     const struct draw_survey *survey = &model->survey;
     const char *name = vs_spec_view_name(model->spec, model->index);
 
     append(text, size, "%s%s%s: %" PRId64 " rank%s", spec, name ? ", view " : "", name ? name : "",
-           survey->ranks, plural_of(survey->ranks));
+           survey->ranks, view_plural(survey->ranks));
     if (survey->first == survey->last)
         append(text, size, ", displacement %" PRId64, survey->first);
     else
         append(text, size, ", displacements %" PRId64 " to %" PRId64, survey->first, survey->last);
     if (survey->etype)
-        append(text, size, ", etype %" PRId64 " byte%s", survey->etype, plural_of(survey->etype));
+        append(text, size, ", etype %" PRId64 " byte%s", survey->etype, view_plural(survey->etype));
     if (survey->tile)
-        append(text, size, ", tile %" PRId64 " byte%s", survey->tile, plural_of(survey->tile));
+        append(text, size, ", tile %" PRId64 " byte%s", survey->tile, view_plural(survey->tile));
     else if (survey->idle)
         append(text, size, ", no rank owns anything");
     else
@@ -85,9 +80,9 @@ static void say_cell(const struct draw_model *model, const char *spec, char *tex
         return;
     if (etype && scale % etype == 0)
         append(text, size, "a cell is %" PRId64 " etype%s: %" PRId64 " byte%s", scale / etype,
-               plural_of(scale / etype), scale, plural_of(scale));
+               view_plural(scale / etype), scale, view_plural(scale));
     else
-        append(text, size, "a cell is %" PRId64 " byte%s", scale, plural_of(scale));
+        append(text, size, "a cell is %" PRId64 " byte%s", scale, view_plural(scale));
     append(text, size, "; from displacement %" PRId64 " to %" PRId64,
            model->begin < 0 ? 0 : model->begin, model->end);
 }
@@ -117,11 +112,12 @@ static void say_scale(const struct draw_model *model, const char *spec, char *te
     if (draw_is_coarse(model))
         append(text, size,
                "a cell is %" PRId64 " line%s of %" PRId64 " element%s of %" PRId64 " byte%s",
-               model->scale_down, plural_of(model->scale_down), model->scale,
-               plural_of(model->scale), model->survey.element, plural_of(model->survey.element));
+               model->scale_down, view_plural(model->scale_down), model->scale,
+               view_plural(model->scale), model->survey.element,
+               view_plural(model->survey.element));
     else
         append(text, size, "a cell is an element: %" PRId64 " byte%s", model->survey.element,
-               plural_of(model->survey.element));
+               view_plural(model->survey.element));
     if (model->tile)
         append(text, size, "; tile %" PRId64, model->tile);
     if (model->array_planes == 1 &&

@@ -108,9 +108,7 @@ int draw_survey(struct draw_model *model)
 /* Allocates the cells and that many segments. */
 static int make_room(struct draw_model *model, int64_t segments)
 {
-    int64_t cells = model->planes * model->lines * model->columns;
-
-    model->cells = calloc((size_t)cells, sizeof(*model->cells));
+    model->cells = calloc((size_t)draw_cell_count(model), sizeof(*model->cells));
     model->segments = calloc((size_t)segments, sizeof(*model->segments));
     model->segment_count = 0;
     return model->cells && model->segments ? VIEW_DONE : view_failed(NULL, -ENOMEM);
@@ -333,6 +331,14 @@ bool draw_tile_begins(const struct draw_model *model, int64_t displacement)
 
     return survey->tile && !model->plane && survey->tile > model->scale &&
            displacement >= survey->first && (displacement - survey->first) % survey->tile == 0;
+}
+
+const struct draw_cell *draw_example(const struct draw_model *model, enum draw_kind kind)
+{
+    for (int64_t i = 0; i < draw_cell_count(model); i++)
+        if (model->cells[i].kind == kind)
+            return &model->cells[i];
+    return NULL;
 }
 
 void draw_free(struct draw_model *model)

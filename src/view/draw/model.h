@@ -90,6 +90,12 @@ static inline const struct draw_cell *draw_cell_at(const struct draw_model *mode
     return &model->cells[(plane * model->lines + line) * model->columns + column];
 }
 
+/* Returns the number of cells, including those outside. */
+static inline int64_t draw_cell_count(const struct draw_model *model)
+{
+    return model->planes * model->lines * model->columns;
+}
+
 /* Private to mpiio-view draw: layout. */
 
 /* The maximum size of a picture. */
@@ -114,6 +120,9 @@ bool draw_is_coarse(const struct draw_model *model);
 
 /* Returns true if a tile begins at this displacement. */
 bool draw_tile_begins(const struct draw_model *model, int64_t displacement);
+
+/* Returns the first cell of that kind, or NULL. */
+const struct draw_cell *draw_example(const struct draw_model *model, enum draw_kind kind);
 
 /* Returns the number of decimal digits of a non-negative number. */
 int draw_digits(int64_t number);

@@ -391,7 +391,7 @@ int draw_paint(struct draw_model *model)
     free(painter.open);
     if (status)
         return status;
-    for (int64_t i = 0; i < model->planes * model->lines * model->columns; i++)
+    for (int64_t i = 0; i < draw_cell_count(model); i++)
         model->cells[i].kind = kind_of(model, &model->cells[i]);
     painter.find_steps = FIND_STEPS;
     return find_overlaps(&painter);
@@ -413,7 +413,7 @@ int64_t draw_zoom(const struct draw_model *model, const struct view_args *args)
 
     if (args->window || !draw_is_coarse(model))
         return 1;
-    for (int64_t i = 0; i < model->planes * model->lines * model->columns; i++) {
+    for (int64_t i = 0; i < draw_cell_count(model); i++) {
         const struct draw_cell *cell = &model->cells[i];
         if (cell->kind == DRAW_WHOLE || cell->kind == DRAW_PART || cell->kind == DRAW_OVERLAP)
             return 1;

@@ -155,11 +155,6 @@ static bool is_defined(const struct draw_model *model, int64_t number)
     return false;
 }
 
-static int64_t cell_count(const struct draw_model *model)
-{
-    return model->planes * model->lines * model->columns;
-}
-
 static void put_patterns(const struct figure *figure)
 {
     FILE *out = figure->out;
@@ -176,7 +171,7 @@ static void put_patterns(const struct figure *figure)
           "<rect width=\"4\" height=\"4\" fill=\"#6e6e6e\"/>"
           "<rect x=\"4\" y=\"4\" width=\"4\" height=\"4\" fill=\"#6e6e6e\"/></pattern>\n",
           out);
-    for (int64_t i = 0; i < cell_count(figure->model); i++)
+    for (int64_t i = 0; i < draw_cell_count(figure->model); i++)
         if (figure->model->cells[i].kind == DRAW_OVERLAP && !is_defined(figure->model, i))
             put_stripes(out, &figure->model->cells[i]);
     fputs("</defs>\n", out);
@@ -314,8 +309,7 @@ static void put_line(const struct figure *figure, int64_t plane, int64_t line, d
         if (draw_tile_begins(model, cell->begin + cell->size))
             put_border(figure, at + figure->side, y);
         if (cell->begin == model->survey.first && !model->plane)
-            fprintf(figure->out, "<path d=\"M%.6g %.6gl-5 -8h10z\" fill=\"#000000\"/>\n", at,
-                    y - 3);
+            put_place(figure, at, y - 3);
     }
 }
 
@@ -358,15 +352,6 @@ static void put_entry(const struct figure *figure, int *entry, const struct draw
     (*entry)++;
 }
 
-/* Returns the first cell of that kind as an example, or NULL. */
-static const struct draw_cell *example_of(const struct draw_model *model, enum draw_kind kind)
-{
-    for (int64_t i = 0; i < cell_count(model); i++)
-        if (model->cells[i].kind == kind)
-            return &model->cells[i];
-    return NULL;
-}
-
 static const struct {
     enum draw_kind kind;
     const char *text;
@@ -385,7 +370,7 @@ static void gather_legend(struct figure *figure)
     figure->entries = 0;
     for (int i = 0; i < DRAW_COLORS; i++)
         figure->lowest[i] = -1;
-    for (int64_t i = 0; i < cell_count(model); i++) {
+    for (int64_t i = 0; i < draw_cell_count(model); i++) {
         const struct draw_cell *cell = &model->cells[i];
         for (int o = 0; o < owners_shown(cell); o++) {
             int color = (int)(cell->ranks[o] % DRAW_COLORS);
@@ -401,8 +386,8 @@ static void gather_legend(struct figure *figure)
     for (int i = 0; i < DRAW_COLORS; i++)
         figure->entries += figure->lowest[i] >= 0;
     for (size_t i = 0; i < KINDS; i++)
-        figure->entries += example_of(model, legend[i].kind) != NULL;
-    for (int64_t i = 0; i < cell_count(model) && !model->plane; i++) {
+        figure->entries += draw_example(model, legend[i].kind) != NULL;
+    for (int64_t i = 0; i < draw_cell_count(model) && !model->plane; i++) {
         figure->borders = figure->borders || draw_tile_begins(model, model->cells[i].begin);
         figure->place = figure->place || model->cells[i].begin == model->survey.first;
     }
@@ -423,7 +408,7 @@ static void put_legend(const struct figure *figure)
         put_entry(figure, &entry, &cell, false, text);
     }
     for (size_t i = 0; i < KINDS; i++) {
-        const struct draw_cell *cell = example_of(figure->model, legend[i].kind);
+        const struct draw_cell *cell = draw_example(figure->model, legend[i].kind);
         if (cell)
             put_entry(figure, &entry, cell, false, legend[i].text);
     }

@@ -165,14 +165,6 @@ static void print_ruler(const struct sheet *sheet)
     putchar('\n');
 }
 
-static bool has_kind(const struct draw_model *model, enum draw_kind kind)
-{
-    for (int64_t i = 0; i < model->planes * model->lines * model->columns; i++)
-        if (model->cells[i].kind == kind)
-            return true;
-    return false;
-}
-
 static void print_legend(const struct draw_model *model)
 {
     static const struct {
@@ -187,12 +179,12 @@ static void print_legend(const struct draw_model *model)
     };
     const char *between = "";
 
-    if (has_kind(model, DRAW_WHOLE) || has_kind(model, DRAW_PART)) {
+    if (draw_example(model, DRAW_WHOLE) || draw_example(model, DRAW_PART)) {
         printf("a number: that rank's");
         between = ";  ";
     }
     for (size_t i = 0; i < sizeof(legend) / sizeof(*legend); i++) {
-        if (!has_kind(model, legend[i].kind))
+        if (!draw_example(model, legend[i].kind))
             continue;
         printf("%s%s", between, legend[i].text);
         between = ";  ";
