@@ -220,16 +220,14 @@ void from_clear(struct from_file *file)
         free(file->links[i].name);
         free(file->links[i].target);
     }
+    free(file->variables);
+    free(file->parts);
+    free(file->links);
     free(file->data);
     free(file->note);
-    file->note = NULL;
     json_decref(file->members);
     json_decref(file->assembly);
-    file->data = NULL;
-    file->datarep = NULL;
-    file->assembly = NULL;
-    file->members = NULL;
-    file->count = file->part_count = file->link_count = 0;
+    *file = (struct from_file){.wanted = file->wanted, .format = file->format, .path = file->path};
 }
 
 void from_free(struct from_file *file)
@@ -238,9 +236,6 @@ void from_free(struct from_file *file)
         return;
     from_clear(file);
     free(file->path);
-    free(file->variables);
-    free(file->links);
-    free(file->parts);
     free(file);
 }
 

@@ -153,11 +153,10 @@ struct from_term from_expression(const char *format, ...)
     return term;
 }
 
-json_t *from_term_json(const struct from_term *term)
+json_t *from_term_json(struct from_term term)
 {
-    size_t length = strlen(term->text);
-
-    return term->constant ? json_integer(term->value) : json_stringn(term->text + 1, length - 2);
+    return term.constant ? json_integer(term.value)
+                         : json_stringn(term.text + 1, strlen(term.text) - 2);
 }
 
 /* Returns the rank's coordinate in dimension d. The last dimension varies fastest. */

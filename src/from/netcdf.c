@@ -83,8 +83,6 @@ static int read_tile(struct from_nc_member *tile, struct vs_error *error)
 static void free_tile(struct from_nc_member *tile)
 {
     from_clear(&tile->file);
-    free(tile->file.variables);
-    free(tile->file.parts);
     from_nc_free(&tile->header);
     free(tile->ranges);
     free(tile->path);

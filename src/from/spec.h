@@ -58,7 +58,7 @@ struct from_term from_constant(int64_t value);
 struct from_term from_expression(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns the term as JSON: a new reference, or NULL if memory is exhausted. */
-json_t *from_term_json(const struct from_term *term);
+json_t *from_term_json(struct from_term term);
 
 /* Specs (viewspec(5)) of the variables of a file. */
 

@@ -118,9 +118,8 @@ static struct from_term place_of(const struct part *part, const struct from_axis
 static json_t *size_of(const struct from_axis *axis)
 {
     if (axis->count.constant)
-        return from_term_json(&axis->count);
-    struct from_term size = from_expression("max(1, %s)", axis->count.text);
-    return from_term_json(&size);
+        return from_term_json(axis->count);
+    return from_term_json(from_expression("max(1, %s)", axis->count.text));
 }
 
 /* Returns the datatype of a rank's part of box number i, in the file or in the rank's array. */
@@ -137,45 +136,28 @@ static json_t *make_part(const struct from_variable *variable, const struct from
 
         json_array_append_new(sizes, in_memory ? size_of(axis)
                                                : json_integer(size_in_file(variable, i, d)));
-        json_array_append_new(subsizes, from_term_json(&part.count));
-        json_array_append_new(starts, from_term_json(&place));
+        json_array_append_new(subsizes, from_term_json(part.count));
+        json_array_append_new(starts, from_term_json(place));
     }
     return json_pack("{s:s, s:o, s:o, s:o, s:s, s:O}", "type", "subarray", "sizes", sizes,
                      "subsizes", subsizes, "starts", starts, "order", "C", "oldtype", leaf);
 }
 
+/*
+ * Makes the rank's parts of all chunks, in file order: from the first chunk's displacement on, or
+ * their positions in the rank's array. leaf is an element. No dimension is cyclic. Returns a new
+ * reference, or NULL if memory is exhausted.
+ */
 static json_t *make_parts(const struct from_variable *variable, const struct from_axis *axes,
                           bool in_memory, json_t *leaf)
 {
     const struct from_chunks *chunks = &variable->chunks;
-    json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
+    json_t *parts = from_struct();
 
-    for (size_t i = 0; i < chunks->count; i++) {
-        int64_t displacement = in_memory ? 0 : chunks->at[i] - chunks->at[0];
-        json_array_append_new(lengths, json_integer(1));
-        json_array_append_new(displacements, json_integer(displacement));
-        json_array_append_new(types, make_part(variable, axes, i, in_memory, leaf));
-    }
-    return json_pack("{s:s, s:o, s:o, s:o}", "type", "struct", "blocklengths", lengths,
-                     "displacements", displacements, "types", types);
-}
-
-/*
- * Makes the rank's part of all chunks, in file order from the first chunk's displacement on. leaf
- * is an element. No dimension is cyclic. Returns a new reference, or NULL if memory is exhausted.
- */
-static json_t *chunk_parts(const struct from_variable *variable, const struct from_axis *axes,
-                           json_t *leaf)
-{
-    return make_parts(variable, axes, false, leaf);
-}
-
-/* Makes the buftype: the positions in the rank's array of the parts of chunk_parts, in their
-   order. Returns the same. */
-static json_t *chunk_memory(const struct from_variable *variable, const struct from_axis *axes,
-                            json_t *leaf)
-{
-    return make_parts(variable, axes, true, leaf);
+    for (size_t i = 0; i < chunks->count; i++)
+        from_member(parts, in_memory ? 0 : chunks->at[i] - chunks->at[0],
+                    make_part(variable, axes, i, in_memory, leaf));
+    return parts;
 }
 
 /* Views. */
@@ -247,11 +229,6 @@ static json_t *shifted_term(json_t *displacement, json_t *child)
                      "displacements", displacement, "oldtype", child);
 }
 
-static json_t *term_json(struct from_term term)
-{
-    return from_term_json(&term);
-}
-
 /*
  * Makes the loop of a cyclic distribution: the rank's whole blocks, and its part of the truncated
  * last block. Displacements begin at the rank's first block.
@@ -262,13 +239,14 @@ static json_t *cyclic_loop(const struct from_axis *axis, int64_t stride, json_t 
     int64_t round = vs_mul_capped(vs_mul_capped(axis->ranks, axis->block), stride);
     const char *at = axis->coordinate.text;
     json_t *block = make_loop(json_integer(axis->block), stride, json_incref(child));
-    json_t *blocks = make_loop(term_json(from_expression("(%" PRId64 " - %s) / %" PRId64,
-                                                         whole + axis->ranks - 1, at, axis->ranks)),
-                               round, block);
-    json_t *first = term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64, at,
-                                              axis->block, axis->length, stride));
+    json_t *blocks =
+        make_loop(from_term_json(from_expression("(%" PRId64 " - %s) / %" PRId64,
+                                                 whole + axis->ranks - 1, at, axis->ranks)),
+                  round, block);
+    json_t *first = from_term_json(from_expression("min(%s * %" PRId64 ", %" PRId64 ") * %" PRId64,
+                                                   at, axis->block, axis->length, stride));
     json_t *tail =
-        make_loop(term_json(from_expression(
+        make_loop(from_term_json(from_expression(
                       "%" PRId64 " * (1 - min(1, (%s - %" PRId64 ") * (%s - %" PRId64 ")))", rest,
                       at, whole % axis->ranks, at, whole % axis->ranks)),
                   stride, child);
@@ -287,10 +265,10 @@ static json_t *loop_over(const struct from_axis *axis, int64_t stride, json_t *c
 {
     if (axis->ranks > 1 && axis->distribution == FROM_CYCLIC)
         return cyclic_loop(axis, stride, child);
-    json_t *block = make_loop(from_term_json(&axis->count), stride, child);
+    json_t *block = make_loop(from_term_json(axis->count), stride, child);
     if (axis->ranks == 1)
         return block;
-    return shifted_term(term_json(from_expression("%s * %" PRId64, axis->start.text, stride)),
+    return shifted_term(from_term_json(from_expression("%s * %" PRId64, axis->start.text, stride)),
                         block);
 }
 
@@ -341,7 +319,7 @@ static json_t *local_shape(const struct maker *maker)
     json_t *shape = json_array();
 
     for (int d = 0; d < maker->variable->dimensions; d++)
-        json_array_append_new(shape, from_term_json(&maker->axes[d].count));
+        json_array_append_new(shape, from_term_json(maker->axes[d].count));
     return shape;
 }
 
@@ -376,7 +354,7 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
     json_t *view = json_object(), *filetype;
 
     if (has_chunks)
-        filetype = chunk_parts(variable, maker->axes, maker->leaf);
+        filetype = make_parts(variable, maker->axes, false, maker->leaf);
     else if (spread)
         filetype = make_records(maker);
     else if (shared && elements)
@@ -390,7 +368,7 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
         json_object_set_new(view, "datarep", json_string(variable->datarep));
     json_object_set_new(view, "filetype", filetype);
     if (has_chunks && !from_chunks_in_order(variable))
-        json_object_set_new(view, "buftype", chunk_memory(variable, maker->axes, maker->leaf));
+        json_object_set_new(view, "buftype", make_parts(variable, maker->axes, true, maker->leaf));
     json_object_set_new(view, "tiles", json_integer(1));
     if (spread || variable->dimensions == 0)
         json_object_set_new(view, "shape", local_shape(maker));
