@@ -167,20 +167,14 @@ static int64_t find_in(const struct from_brick *brick, const char *path, int64_t
     return -1;
 }
 
-/* Returns the type of the values in a data file. */
-static json_t *block_of(int64_t bytes)
-{
-    return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
-}
-
 static json_t *members_of(const struct from_brick *brick, int64_t bytes, json_t *disps)
 {
     json_t *view = json_incref(brick->view);
-    json_t *local = json_pack("{s:o, s:i}", "filetype", block_of(bytes), "tiles", 1);
+    json_t *local = json_pack("{s:o, s:i}", "filetype", from_contiguous(bytes), "tiles", 1);
 
     if (view == NULL)
         view = json_pack("{s:o, s:o, s:i}", "disp", json_sprintf("rank * %" PRId64, bytes),
-                         "filetype", block_of(bytes), "tiles", 1);
+                         "filetype", from_contiguous(bytes), "tiles", 1);
     if (disps)
         json_object_set(local, "per_rank", disps);
     else if (brick->disp)
@@ -228,8 +222,7 @@ static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
     char *reason = NULL;
     int64_t at = 0;
 
-    if (brick->names.count > 1 ? from_add_part_of(brick->file, path, 0, header)
-                               : from_add_part(brick->file, 0, header))
+    if (from_add_part_of(brick->file, brick->names.count > 1 ? path : NULL, 0, header))
         fail_memory(brick);
     if (brick->names.count > 1) {
         make_members(brick, &reason);

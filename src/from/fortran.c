@@ -56,12 +56,10 @@ static bool read_marker(const struct from_source *source, const struct from_mark
 {
     unsigned char bytes[8];
     int64_t width = markers->width;
-    uint64_t bits = 0;
 
     if (source->read(source->self, bytes, (size_t)width, at) != width)
         return false;
-    for (int64_t i = 0; i < width; i++)
-        bits = bits << 8 | bytes[markers->big ? i : width - 1 - i];
+    uint64_t bits = from_load(bytes, width, markers->big);
     *value = width == 4 ? (int32_t)(uint32_t)bits : (int64_t)bits;
     return *value != INT64_MIN;
 }
@@ -257,9 +255,8 @@ static int join_rows(struct scan *scan)
         if (!piece->bytes)
             continue;
         json_array_append_new(names, json_string(file->path));
-        json_array_append_new(views,
-                              json_pack("{s:I, s:{s:s, s:I}}", "disp", (json_int_t)at, "filetype",
-                                        "type", "contiguous", "count", (json_int_t)piece->bytes));
+        json_array_append_new(views, json_pack("{s:I, s:o}", "disp", (json_int_t)at, "filetype",
+                                               from_contiguous(piece->bytes)));
         json_array_append_new(locals, json_pack("{s:I}", "disp", (json_int_t)piece->at));
         at += piece->bytes;
     }
@@ -344,8 +341,7 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
     rows->part.path = one->part.path ? strdup(one->part.path) : NULL;
     /* The marker of the last record fixes where all of them lie. */
     const struct from_part *mark = &file->variables[last - 1].part;
-    if (mark->path ? from_add_part_of(file, mark->path, mark->at, mark->bytes)
-                   : from_add_part(file, mark->at, mark->bytes))
+    if (from_add_part_of(file, mark->path, mark->at, mark->bytes))
         return from_fail_code(error, -ENOMEM, file->path);
     return (long)file->count - 1;
 }

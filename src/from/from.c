@@ -72,9 +72,9 @@ int from_add_part(struct from_file *file, int64_t at, int64_t bytes)
 
 int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes)
 {
-    char *copy = strdup(path);
+    char *copy = path ? strdup(path) : NULL;
 
-    if (copy == NULL || from_add_part(file, at, bytes)) {
+    if ((path && copy == NULL) || from_add_part(file, at, bytes)) {
         free(copy);
         return -ENOMEM;
     }
@@ -197,6 +197,15 @@ int64_t from_read(void *self, void *buffer, size_t length, int64_t at)
     return (int64_t)done;
 }
 
+uint64_t from_load(const unsigned char *bytes, int64_t size, bool big)
+{
+    uint64_t value = 0;
+
+    for (int64_t i = 0; i < size; i++)
+        value = value << 8 | bytes[big ? i : size - 1 - i];
+    return value;
+}
+
 void from_drop(struct from_variable *variable)
 {
     free(variable->name);
@@ -281,6 +290,11 @@ json_t *from_number(char kind, int64_t size)
     return kind == 'f'   ? from_float(size)
            : kind == 'c' ? from_complex(size)
                          : from_integer(size, kind == 'i');
+}
+
+json_t *from_contiguous(int64_t count)
+{
+    return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)count);
 }
 
 json_t *from_several(json_t *type, int64_t count)

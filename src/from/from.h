@@ -124,6 +124,9 @@ struct from_format {
 /* Implements read of struct from_source. self points to a descriptor. */
 int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 
+/* Returns the unsigned number of up to 8 bytes in that byte order. */
+uint64_t from_load(const unsigned char *bytes, int64_t size, bool big);
+
 /* Frees the contents of a variable. */
 void from_drop(struct from_variable *variable);
 
@@ -139,7 +142,7 @@ struct from_variable *from_add(struct from_file *file, const char *name, size_t 
 /* For formats: adds a part of the header. Returns 0 or -ENOMEM. */
 int from_add_part(struct from_file *file, int64_t at, int64_t bytes);
 
-/* Does the same for a part of the file at path (copied). */
+/* Does the same for a part of the file at path (copied); NULL: of the file itself. */
 int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes);
 
 /* For formats: adds another name (both are copied). Returns 0 or -ENOMEM. */
@@ -184,6 +187,9 @@ json_t *from_complex(int64_t size); /* of two reals of half that size */
 
 /* Returns the type of a number by its kind in NumPy: i, u, f or c. */
 json_t *from_number(char kind, int64_t size);
+
+/* Returns that many adjacent elements without a type: bytes, or etypes of a view. */
+json_t *from_contiguous(int64_t count);
 
 /* Returns an array of count adjacent elements. */
 json_t *from_several(json_t *type, int64_t count);

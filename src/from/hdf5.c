@@ -362,11 +362,9 @@ static int measure_subfile(struct stripes *stripes, struct vs_error *error)
 static int make_members(const struct stripes *stripes, struct from_file *file)
 {
     file->members =
-        json_pack("{s:o, s:{s:o, s:{s:s, s:i, s:I, s:{s:s, s:I}}}}", "files",
-                  from_paths_json(&stripes->paths), "view", "disp",
-                  json_sprintf("rank * %" PRId64, stripes->stripe), "filetype", "type", "resized",
-                  "lb", 0, "extent", (json_int_t)(stripes->count * stripes->stripe), "oldtype",
-                  "type", "contiguous", "count", (json_int_t)stripes->stripe);
+        json_pack("{s:o, s:{s:o, s:o}}", "files", from_paths_json(&stripes->paths), "view", "disp",
+                  json_sprintf("rank * %" PRId64, stripes->stripe), "filetype",
+                  from_spaced(from_contiguous(stripes->stripe), stripes->count * stripes->stripe));
     return file->members ? 0 : -ENOMEM;
 }
 

@@ -227,9 +227,7 @@ static int complete_file(const struct from_bytes *head, struct from_file *file,
             end = vs_max(end, from_end(&file->variables[i]));
     if (end > head->size)
         code = lengthen_file(head, file, end, error);
-    if (!code && file->members)
-        return from_add_part_of(file, head->path, 0, header_bytes);
-    return code ? code : from_add_part(file, 0, header_bytes);
+    return code ? code : from_add_part_of(file, file->members ? head->path : NULL, 0, header_bytes);
 }
 
 /* Names the dimensions of the variables, which a set has in the order of each of its tiles. */

@@ -98,10 +98,8 @@ static const unsigned char *take_bytes(struct reader *r, int64_t length)
 static int64_t read_number(struct reader *r, int bytes)
 {
     const unsigned char *from = take_bytes(r, bytes);
-    uint64_t value = 0;
+    uint64_t value = from ? from_load(from, bytes, true) : 0;
 
-    for (int i = 0; from && i < bytes; i++)
-        value = value << 8 | from[i];
     if (value > INT64_MAX) {
         fail_damaged(r, "a number is larger than 2^63-1");
         return 0;

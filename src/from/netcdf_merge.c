@@ -314,11 +314,6 @@ static int lay_out(struct merge *merge)
     return 0;
 }
 
-static json_t *cell_type(int64_t bytes)
-{
-    return json_pack("{s:s, s:I}", "type", "contiguous", "count", (json_int_t)bytes);
-}
-
 /* Returns the type of a tile's part of a variable, in the whole or in the tile's file. */
 static json_t *part_type(const struct merge *merge, const struct from_nc_member *tile,
                          const struct slot *slot, bool in_whole)
@@ -337,11 +332,11 @@ static json_t *part_type(const struct merge *merge, const struct from_nc_member 
     if (json_array_size(sizes))
         return json_pack("{s:s, s:o, s:o, s:o, s:s, s:o}", "type", "subarray", "sizes", sizes,
                          "subsizes", subsizes, "starts", starts, "order", "C", "oldtype",
-                         cell_type(variable->size));
+                         from_contiguous(variable->size));
     json_decref(sizes);
     json_decref(subsizes);
     json_decref(starts);
-    return cell_type(variable->size);
+    return from_contiguous(variable->size);
 }
 
 /* Returns the bytes of a variable in a tile's file, or of one record of it. */
@@ -423,7 +418,7 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
     }
     if (fixed + varying == 0) {
         json_decref(type);
-        type = cell_type(0);
+        type = from_contiguous(0);
     }
     return type;
 }

@@ -39,20 +39,11 @@ static int64_t item_size(char kind, int64_t number)
 
 static json_t *basic_type(char kind, int64_t size)
 {
-    switch (kind) {
-    case 'b':
+    if (kind == 'b')
         return size == 1 ? json_string("c_bool") : NULL;
-    case 'i':
-    case 'u':
-    case 'f':
-    case 'c':
-        return from_number(kind, size);
-    case 'S':
-    case 'a':
+    if (kind == 'S' || kind == 'a')
         return size > 0 ? from_several(json_string("char"), size) : NULL;
-    default:
-        return NULL;
-    }
+    return strchr("iufc", kind) ? from_number(kind, size) : NULL;
 }
 
 /* Reads a type's name, such as '<f8'. */

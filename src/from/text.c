@@ -176,19 +176,13 @@ bool from_words_accept(struct from_words *words, char wanted)
 
 void from_words_need(struct from_words *words, char wanted)
 {
-    static const struct {
-        char mark;
-        const char *what;
-    } expected[] = {{'(', "expected ("}, {')', "expected )"}, {'[', "expected ["},
-                    {']', "expected ]"}, {'{', "expected {"}, {'}', "expected }"},
-                    {',', "expected ,"}, {':', "expected :"}, {'=', "expected ="},
-                    {';', "expected ;"}};
+    static const char *const expected[] = {
+        ['('] = "expected (", [')'] = "expected )", ['['] = "expected [", [']'] = "expected ]",
+        ['{'] = "expected {", ['}'] = "expected }", [','] = "expected ,", [':'] = "expected :",
+        ['='] = "expected =", [';'] = "expected ;"};
 
-    if (from_words_accept(words, wanted))
-        return;
-    for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
-        if (expected[i].mark == wanted)
-            from_words_fail(words, expected[i].what);
+    if (!from_words_accept(words, wanted))
+        from_words_fail(words, expected[(unsigned char)wanted]);
 }
 
 static bool is_name(char c)

@@ -193,7 +193,7 @@ static json_t *make_whole(const struct from_variable *variable)
     int n = variable->dimensions;
 
     if (n == 0)
-        return json_pack("{s:s, s:i}", "type", "contiguous", "count", 1);
+        return from_contiguous(1);
     return json_pack("{s:s, s:o, s:o, s:o, s:s}", "type", "subarray", "sizes",
                      from_sizes(variable->shape, n, 1), "subsizes",
                      from_sizes(variable->shape, n, 0), "starts", from_sizes(starts, n, 0), "order",

@@ -289,14 +289,12 @@ static int64_t find_blocks(struct reader *r)
 static bool read_block(struct reader *r, struct from_variable *variable, int64_t at, int64_t *bytes)
 {
     unsigned char text[8];
-    uint64_t value = 0;
 
     if (r->source->read(r->source->self, text, (size_t)r->header, at) != r->header) {
         from_refuse(variable, "its block begins behind the end of the file");
         return false;
     }
-    for (int i = 0; i < r->header; i++)
-        value = value << 8 | text[r->order == '>' ? i : r->header - 1 - i];
+    uint64_t value = from_load(text, r->header, r->order == '>');
     *bytes = (int64_t)value;
     if (value > INT64_MAX)
         from_refuse(variable, "its block has more than 2^63-1 bytes");

@@ -53,15 +53,6 @@ static const unsigned char *bytes_at(struct look *look, int64_t displacement, in
     return look->window + (displacement - look->begin);
 }
 
-static uint64_t load_value(const unsigned char *bytes, int64_t size, bool big)
-{
-    uint64_t value = 0;
-
-    for (int64_t i = 0; i < size; i++)
-        value = value << 8 | bytes[big ? i : size - 1 - i];
-    return value;
-}
-
 /* Finds the byte order of a representation. Returns false if it is the user's own. */
 static bool byte_order(const struct vs_view_facts *facts, bool *big)
 {
@@ -115,12 +106,12 @@ static void add_elements(struct look *look, const struct vs_map *map, const stru
         return;
     for (int64_t i = 0; i < run->count && i < LENGTH; i++) {
         bytes = bytes_at(look, vs_map_displacement(map, run->position + i * run->file), size);
-        uint64_t value = bytes ? load_value(bytes, size, big) : 0;
+        uint64_t value = bytes ? from_load(bytes, size, big) : 0;
         if (!value)
             continue;
         tally->count++;
         tally->as_is += is_usual(run->basic, size, value);
-        tally->swapped += is_usual(run->basic, size, load_value(bytes, size, !big));
+        tally->swapped += is_usual(run->basic, size, from_load(bytes, size, !big));
     }
 }
 
@@ -179,7 +170,7 @@ static double value_at(struct look *look, const struct vs_basic *basic, int64_t 
     int64_t size = facts->array->element;
     int64_t begin = vs_map_facts(vs_view_map(look->survey->first))->displacement;
     const unsigned char *bytes = bytes_at(look, begin + index * size, size);
-    uint64_t bits = bytes ? load_value(bytes, size, big) : 0;
+    uint64_t bits = bytes ? from_load(bytes, size, big) : 0;
     float single;
     double value;
 

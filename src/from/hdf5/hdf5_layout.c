@@ -353,9 +353,8 @@ json_t *from_whole_members(const struct from_whole *whole)
     for (size_t i = 0; i < whole->count; i++) {
         const struct from_whole_file *file = &whole->files[i];
         json_array_append_new(names, json_string(file->path));
-        json_array_append_new(views, json_pack("{s:I, s:{s:s, s:I}}", "disp", (json_int_t)file->at,
-                                               "filetype", "type", "contiguous", "count",
-                                               (json_int_t)file->size));
+        json_array_append_new(views, json_pack("{s:I, s:o}", "disp", (json_int_t)file->at,
+                                               "filetype", from_contiguous(file->size)));
     }
     members =
         json_pack("{s:o, s:{s:i, s:o}}", "files", names, "view", "tiles", 1, "per_rank", views);

@@ -75,10 +75,8 @@ static void add_parts(struct virtual_set *self)
     struct from_file *file = self->listing->file;
     const struct from_hdf5_file *in = &self->source.file;
 
-    if (self->source.path == NULL
-            ? from_add_part(file, part->at, part->bytes)
-            : from_add_part_of(file, self->source.path, in->base, in->super) ||
-                  from_add_part_of(file, self->source.path, part->at, part->bytes))
+    if ((self->source.path && from_add_part_of(file, self->source.path, in->base, in->super)) ||
+        from_add_part_of(file, self->source.path, part->at, part->bytes))
         no_memory(self);
 }
 
