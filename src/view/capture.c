@@ -64,10 +64,8 @@ static int prepare_log(const char *output, const char *log)
         view_message("capture: -o %s: %s", output, strerror(errno));
         return VIEW_FAILED;
     }
-    if (setenv("MPIIO_CAPTURE_DIR", output ? dir : "", 1) || setenv("MPIIO_CAPTURE_LOG", log, 1)) {
-        view_message("capture: %s", strerror(errno));
-        return VIEW_FAILED;
-    }
+    if (setenv("MPIIO_CAPTURE_DIR", output ? dir : "", 1) || setenv("MPIIO_CAPTURE_LOG", log, 1))
+        return view_failed("capture", -errno);
     return VIEW_DONE;
 }
 

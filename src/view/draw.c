@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "view/draw/model.h"
+#include "viewspec/base/integer.h"
 
 /* Returns the width of the terminal in columns, or a default if there is none. */
 static int64_t terminal_width(void)
@@ -19,7 +20,7 @@ static int64_t terminal_width(void)
         width = size.ws_col;
     else if (columns && atoi(columns) > 0)
         width = atoi(columns);
-    return width < 20 ? 20 : width > 1000 ? 1000 : width;
+    return vs_max(20, vs_min(width, 1000));
 }
 
 static bool wants_color(const struct view_args *args)

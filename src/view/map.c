@@ -114,10 +114,8 @@ static int print_range(const struct vs_view *view, struct mpiio_store *members, 
 
     from = vs_view_packed(view, from);
     to = vs_view_packed(view, to);
-    if (gaps == NULL && from < to)
-        status = print_runs(view, members, from, to);
     if (gaps == NULL)
-        return status;
+        return from < to ? print_runs(view, members, from, to) : VIEW_DONE;
     vs_runs_start(&runs, gaps, from, to - from);
     while (!status && !ferror(stdout) && vs_runs_next(&runs, &run))
         status = print_runs(view, members, run.position, run.position + run.length);

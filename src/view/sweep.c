@@ -243,10 +243,8 @@ static int survey_slice(struct sweep *sweep, struct pair *pair, int64_t number)
     (void)number;
     sweep->same_sizes = sweep->same_sizes && keeps_sizes(from);
     sweep->monotonic = sweep->monotonic && facts->monotonic;
-    if (facts->displacement < sweep->needed)
-        sweep->needed = facts->displacement;
-    if (pair->size > sweep->largest)
-        sweep->largest = pair->size;
+    sweep->needed = vs_min(sweep->needed, facts->displacement);
+    sweep->largest = vs_max(sweep->largest, pair->size);
     if (pair->size) {
         sweep->found.begin = vs_min(sweep->found.begin, pair->number);
         sweep->found.end = pair->number + 1;
@@ -262,7 +260,7 @@ static int64_t part_begin(const struct sweep *sweep, const struct pair *pair, in
     struct vs_element_cursor cursor;
     struct vs_elements run;
 
-    if (number >= (pair->size - 1) / sweep->part + 1 || !pair->size)
+    if (number >= vs_ceil_div(pair->size, sweep->part))
         return pair->size;
     vs_elements_start(&cursor, mpiio_slice_view(pair->from), number * sweep->part, 1);
     return vs_elements_next(&cursor, &run) ? run.offset : pair->size;
@@ -430,8 +428,8 @@ static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
     int to = mpiio_store_fd(sweep->files->to);
 
     while (length > 0) {
-        size_t wanted = (size_t)(length < MAX_PART ? length : MAX_PART);
-        int64_t got = mpiio_store_pread(sweep->files->from, sweep->buffer, wanted, offset);
+        int64_t got = mpiio_store_pread(sweep->files->from, sweep->buffer,
+                                        (size_t)vs_min(length, MAX_PART), offset);
         if (got == 0)
             return fail(sweep, VIEW_FAILED, "%s: the file was made shorter meanwhile",
                         vs_spec_file(sweep->files->spec));
@@ -455,7 +453,7 @@ static int copy_up_to(struct sweep *sweep, int64_t end)
     struct mpiio_store *from = sweep->files->from;
     int status = VIEW_DONE;
 
-    end = end < sweep->file_size ? end : sweep->file_size;
+    end = vs_min(end, sweep->file_size);
     while (!status && sweep->copied < end) {
         int64_t data = mpiio_store_seek(from, sweep->copied, SEEK_DATA), hole = end;
         if (data < 0)
@@ -479,8 +477,7 @@ static int reach_of(struct sweep *sweep, struct pair *pair, int64_t number)
     const struct vs_map *map = vs_view_map(mpiio_slice_view(pair->from));
     int64_t displacement = end ? vs_map_displacement(map, end - 1) : -1;
 
-    if (displacement >= sweep->needed)
-        sweep->needed = displacement + 1;
+    sweep->needed = vs_max(sweep->needed, displacement + 1);
     return VIEW_DONE;
 }
 
@@ -501,7 +498,7 @@ static int copy_before(struct sweep *sweep, int64_t number)
 
 static int convert_all(struct sweep *sweep)
 {
-    int64_t parts = sweep->largest ? (sweep->largest - 1) / sweep->part + 1 : 0;
+    int64_t parts = vs_ceil_div(sweep->largest, sweep->part);
     int status = copy_before(sweep, 0);
 
     for (int64_t number = 0; number < parts && !status; number++) {
@@ -549,10 +546,7 @@ static int prepare_sweep(struct sweep *sweep)
     sweep->file_size = st.st_size;
     sweep->all = sweep->filled = (struct range){0, count};
     sweep->part = count > MAX_OPEN ? MANY_PART : SWEPT / count;
-    if (sweep->part > MAX_PART)
-        sweep->part = MAX_PART;
-    if (sweep->part < MIN_PART)
-        sweep->part = MIN_PART;
+    sweep->part = vs_max(MIN_PART, vs_min(sweep->part, MAX_PART));
     sweep->cover = vs_cover_new();
     /* A part begins at an element boundary, so it may be longer by one element. */
     sweep->buffer = malloc(MAX_PART + 64);

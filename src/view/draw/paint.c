@@ -132,9 +132,7 @@ static int64_t point_in(const struct draw_segment *segment, int64_t i, int64_t p
 
 static int64_t points_of(const struct draw_segment *segment)
 {
-    int64_t size = segment->end - segment->begin;
-
-    return size < MAX_POINTS ? size : MAX_POINTS;
+    return vs_min(segment->end - segment->begin, MAX_POINTS);
 }
 
 /* Returns true if the map selects the byte and there are steps left to find it. */

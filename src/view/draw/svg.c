@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "viewspec/base/integer.h"
+
 /* A picture as SVG. */
 
 /* Sizes in pixels. */
@@ -41,6 +43,7 @@ struct figure {
     bool more[DRAW_COLORS];      /* other ranks have the color, too */
     bool borders, place;         /* show borders of tiles, and the displacement */
     int entries;                 /* of the legend */
+    int legend, legend_columns;  /* its height, and its entries in a line */
 };
 
 /* Returns the number of bytes of the character at text, or 0 if XML or UTF-8 does not allow it. */
@@ -335,10 +338,8 @@ static void put_plane(const struct figure *figure, int64_t plane)
 static void put_entry(const struct figure *figure, int *entry, const struct draw_cell *cell,
                       bool place, const char *text)
 {
-    int columns = (figure->width - 2 * MARGIN) / LEGEND;
-    double x = MARGIN + *entry % columns * LEGEND;
-    double y = figure->height - MARGIN - ((figure->entries + columns - 1) / columns) * 24 +
-               *entry / columns * 24;
+    double x = MARGIN + *entry % figure->legend_columns * LEGEND;
+    double y = figure->height - MARGIN - figure->legend + *entry / figure->legend_columns * 24;
     struct figure swatch = *figure;
 
     swatch.side = 16;
@@ -422,14 +423,11 @@ static void put_legend(const struct figure *figure)
 static void measure_page(struct figure *figure, const char *spec)
 {
     const struct draw_model *model = figure->model;
-    int digits = draw_digits(model->end), longest = 0;
+    int64_t longest = 0; /* width of a caption */
+    int digits = draw_digits(model->end);
     char text[1024];
 
-    figure->side = (int)(WIDTH / model->columns);
-    if (figure->side > MAX_SIDE)
-        figure->side = MAX_SIDE;
-    if (figure->side < MIN_SIDE)
-        figure->side = MIN_SIDE;
+    figure->side = (int)vs_max(MIN_SIDE, vs_min(WIDTH / model->columns, MAX_SIDE));
     if (model->plane)
         digits += draw_digits(model->first_line + model->array_lines) + 4;
     figure->left = (int)(digits * 10 * CHARACTER) + 12;
@@ -437,25 +435,17 @@ static void measure_page(struct figure *figure, const char *spec)
     figure->panel_height = (int)model->lines * (figure->side + (model->plane ? 0 : 12)) + AXIS + 16;
     if (model->plane && model->survey.dimensions > 2)
         figure->panel_height += LINE - 4;
-    figure->across = (WIDTH + 120) / figure->panel_width;
-    if (figure->across < 1)
-        figure->across = 1;
-    if (figure->across > model->planes)
-        figure->across = (int)model->planes;
+    figure->across = (int)vs_min(vs_max((WIDTH + 120) / figure->panel_width, 1), model->planes);
     for (figure->captions = 0; draw_caption(model, spec, figure->captions, text, sizeof(text));
-         figure->captions++) {
-        int length = (int)(strlen(text) * (figure->captions ? 12 : 14) * 0.55);
-        longest = length > longest ? length : longest;
-    }
+         figure->captions++)
+        longest = vs_max(longest, (int)(strlen(text) * (figure->captions ? 12 : 14) * 0.55));
     figure->top = MARGIN + figure->captions * LINE + 14;
-    figure->width = 2 * MARGIN + figure->across * figure->panel_width;
-    if (figure->width < longest + 2 * MARGIN)
-        figure->width = longest + 2 * MARGIN;
-    int columns = (figure->width - 2 * MARGIN) / LEGEND;
-    figure->height =
-        figure->top +
-        ((int)model->planes + figure->across - 1) / figure->across * figure->panel_height +
-        ((figure->entries + columns - 1) / columns) * 24 + MARGIN + 8;
+    figure->width = 2 * MARGIN + (int)vs_max(figure->across * figure->panel_width, longest);
+    figure->legend_columns = (figure->width - 2 * MARGIN) / LEGEND;
+    figure->legend = (int)vs_ceil_div(figure->entries, figure->legend_columns) * 24;
+    figure->height = figure->top +
+                     (int)vs_ceil_div(model->planes, figure->across) * figure->panel_height +
+                     figure->legend + MARGIN + 8;
 }
 
 static void put_figure(const struct figure *figure, const char *spec)
