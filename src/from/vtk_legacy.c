@@ -21,6 +21,16 @@
 #define LINE_MAX_BYTES 1024
 #define WORDS_MAX      8
 
+struct reader;
+
+/* A keyword that begins a line. */
+struct keyword {
+    const char *word;
+    void (*read)(struct reader *r);
+    const char *section; /* of its arrays, or of those that follow */
+    int components;      /* of its array; 0: the line gives them */
+};
+
 struct reader {
     const struct from_source *source;
     const char *path;
@@ -31,11 +41,12 @@ struct reader {
     int64_t start; /* of the line that was read last */
     char line[LINE_MAX_BYTES];
     char *words[WORDS_MAX]; /* NULL-terminated if there are fewer */
-    bool has_offsets;       /* cells are offsets and connectivity (since version 5.1) */
-    int64_t dimensions[3];  /* of the points; 0: they are unstructured */
-    const char *section;    /* of the attributes that follow */
-    int64_t tuples;         /* in each attribute */
-    int64_t fields;         /* arrays of a FIELD that have not been read yet */
+    const struct keyword *keyword;
+    bool has_offsets;      /* cells are offsets and connectivity (since version 5.1) */
+    int64_t dimensions[3]; /* of the points; 0: they are unstructured */
+    const char *section;   /* of the attributes that follow */
+    int64_t tuples;        /* in each attribute */
+    int64_t fields;        /* arrays of a FIELD that have not been read yet */
 };
 
 static void fail_vtk(struct reader *r, const char *what)
@@ -263,17 +274,9 @@ static void read_coordinates(struct reader *r)
  */
 static void read_cells(struct reader *r)
 {
-    static const char *const names[][2] = {{"CELLS", "Cells"},
-                                           {"VERTICES", "Verts"},
-                                           {"LINES", "Lines"},
-                                           {"TRIANGLE_STRIPS", "Strips"},
-                                           {"POLYGONS", "Polys"}};
     int64_t counts[2] = {read_number(r, 1, 0), read_number(r, 2, 0)};
-    const char *section = NULL;
+    const char *section = r->keyword->section;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcasecmp(r->words[0], names[i][0]))
-            section = names[i][1];
     if (!r->has_offsets) {
         add_array(r, section, NULL, "int", counts[1], 1);
         return;
@@ -294,9 +297,7 @@ static void read_cell_types(struct reader *r)
 
 static void read_section(struct reader *r)
 {
-    r->section = !strcasecmp(r->words[0], "POINT_DATA")  ? "PointData"
-                 : !strcasecmp(r->words[0], "CELL_DATA") ? "CellData"
-                                                         : "RowData";
+    r->section = r->keyword->section;
     r->tuples = read_number(r, 1, 0);
 }
 
@@ -338,19 +339,10 @@ static void read_colors(struct reader *r)
    of components. */
 static void read_attribute(struct reader *r)
 {
-    static const struct {
-        const char *keyword;
-        int components;
-    } attributes[] = {
-        {"VECTORS", 3},    {"NORMALS", 3},      {"TENSORS", 9},    {"TENSORS6", 6},
-        {"GLOBAL_IDS", 1}, {"PEDIGREE_IDS", 1}, {"EDGE_FLAGS", 1}, {"TEXTURE_COORDINATES", 0}};
-    int64_t components = 0;
+    int64_t components = r->keyword->components;
+    bool is_given = !components;
     char name[LINE_MAX_BYTES];
 
-    for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++)
-        if (!strcasecmp(r->words[0], attributes[i].keyword))
-            components = attributes[i].components;
-    bool is_given = !components;
     if (is_given)
         components = read_number(r, 2, 1);
     decode_name(strcpy(name, read_word(r, 1)));
@@ -379,48 +371,46 @@ static void ignore_values(struct reader *r)
     (void)r;
 }
 
-static const struct {
-    const char *word;
-    void (*read)(struct reader *r);
-} keywords[] = {
-    {"DIMENSIONS", read_dimensions},
-    {"EXTENT", read_dimensions},
-    {"ORIGIN", ignore_values},
-    {"SPACING", ignore_values},
-    {"ASPECT_RATIO", ignore_values},
-    {"POINTS", read_points},
-    {"X_COORDINATES", read_coordinates},
-    {"Y_COORDINATES", read_coordinates},
-    {"Z_COORDINATES", read_coordinates},
-    {"CELLS", read_cells},
-    {"VERTICES", read_cells},
-    {"LINES", read_cells},
-    {"TRIANGLE_STRIPS", read_cells},
-    {"POLYGONS", read_cells},
-    {"CELL_TYPES", read_cell_types},
-    {"POINT_DATA", read_section},
-    {"CELL_DATA", read_section},
-    {"ROW_DATA", read_section},
-    {"FIELD", read_field},
-    {"SCALARS", read_scalars},
-    {"COLOR_SCALARS", read_colors},
-    {"LOOKUP_TABLE", read_colors},
-    {"VECTORS", read_attribute},
-    {"NORMALS", read_attribute},
-    {"TENSORS", read_attribute},
-    {"TENSORS6", read_attribute},
-    {"GLOBAL_IDS", read_attribute},
-    {"PEDIGREE_IDS", read_attribute},
-    {"EDGE_FLAGS", read_attribute},
-    {"TEXTURE_COORDINATES", read_attribute},
-    {"METADATA", skip_metadata},
+static const struct keyword keywords[] = {
+    {"DIMENSIONS", read_dimensions, NULL, 0},
+    {"EXTENT", read_dimensions, NULL, 0},
+    {"ORIGIN", ignore_values, NULL, 0},
+    {"SPACING", ignore_values, NULL, 0},
+    {"ASPECT_RATIO", ignore_values, NULL, 0},
+    {"POINTS", read_points, NULL, 0},
+    {"X_COORDINATES", read_coordinates, NULL, 0},
+    {"Y_COORDINATES", read_coordinates, NULL, 0},
+    {"Z_COORDINATES", read_coordinates, NULL, 0},
+    {"CELLS", read_cells, "Cells", 0},
+    {"VERTICES", read_cells, "Verts", 0},
+    {"LINES", read_cells, "Lines", 0},
+    {"TRIANGLE_STRIPS", read_cells, "Strips", 0},
+    {"POLYGONS", read_cells, "Polys", 0},
+    {"CELL_TYPES", read_cell_types, NULL, 0},
+    {"POINT_DATA", read_section, "PointData", 0},
+    {"CELL_DATA", read_section, "CellData", 0},
+    {"ROW_DATA", read_section, "RowData", 0},
+    {"FIELD", read_field, NULL, 0},
+    {"SCALARS", read_scalars, NULL, 0},
+    {"COLOR_SCALARS", read_colors, NULL, 0},
+    {"LOOKUP_TABLE", read_colors, NULL, 0},
+    {"VECTORS", read_attribute, NULL, 3},
+    {"NORMALS", read_attribute, NULL, 3},
+    {"TENSORS", read_attribute, NULL, 9},
+    {"TENSORS6", read_attribute, NULL, 6},
+    {"GLOBAL_IDS", read_attribute, NULL, 1},
+    {"PEDIGREE_IDS", read_attribute, NULL, 1},
+    {"EDGE_FLAGS", read_attribute, NULL, 1},
+    {"TEXTURE_COORDINATES", read_attribute, NULL, 0},
+    {"METADATA", skip_metadata, NULL, 0},
 };
 
 static void read_keyword(struct reader *r)
 {
     for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
         if (!strcasecmp(r->words[0], keywords[i].word)) {
-            keywords[i].read(r);
+            r->keyword = &keywords[i];
+            r->keyword->read(r);
             return;
         }
     fail_vtk(r, "unknown keyword");
