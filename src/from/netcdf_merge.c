@@ -530,28 +530,21 @@ int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs
 {
     struct merge merge = {.set = set, .first = &set->tiles[0], .file = file, .error = error};
     size_t dimensions = merge.first->header.dimension_count;
-    int code = check_tiles(set, error);
 
-    if (code)
-        return code;
+    if (check_tiles(set, error))
+        return error->code;
     from_clear(file); /* which has the variables of the tile that was opened */
     merge.is_split = calloc(dimensions + 1, sizeof(*merge.is_split));
     if (!merge.is_split)
-        code = fail_memory(&merge);
-    for (size_t d = 0; d < dimensions && !code; d++)
+        return fail_memory(&merge);
+    for (size_t d = 0; d < dimensions; d++)
         for (size_t i = 0; i < set->count; i++)
             if (from_nc_is_part(&set->tiles[i].ranges[d]))
                 merge.is_split[d] = true;
-    if (!code)
-        code = make_slots(&merge);
-    if (!code)
-        code = choose_all_parts(&merge);
-    if (!code)
-        code = lay_out(&merge);
-    if (!code)
-        code = make_members(&merge);
+    if (!make_slots(&merge) && !choose_all_parts(&merge) && !lay_out(&merge))
+        make_members(&merge);
     free(merge.counts);
     free(merge.slots);
     free(merge.is_split);
-    return code;
+    return error->code;
 }
