@@ -177,7 +177,14 @@ int64_t view_rank_step(int64_t ranks)
     return ranks > MAX_RANKS ? (ranks - 1) / SOME_RANKS + 1 : 1;
 }
 
-void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step)
+/* The work of examining ranks. Initialize it with zeros. */
+struct pace {
+    int64_t work; /* since the last increase of the step */
+    int slower;   /* number of increases */
+};
+
+/* Counts the work on a view, and increases the step if there was too much. */
+static void slow_down(struct pace *pace, const struct vs_view *view, int64_t *step)
 {
     pace->work += vs_view_facts(view)->work;
     if (pace->work <= MAX_WORK >> pace->slower)
@@ -189,33 +196,25 @@ void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step
     }
 }
 
-/* Adds the view of one rank, or of all ranks that share it. */
-static int look_at(struct view_survey *survey, struct vs_view *view, int64_t rank, int64_t copies,
-                   int64_t *budget, struct vs_cover *cover)
-{
-    add_rank(survey, view, rank, copies, budget);
-    return survey->step == 1 ? vs_cover_add(cover, vs_view_map(view), copies) : 0;
-}
-
-static int look_at_all(struct view_survey *survey, const struct vs_spec *spec, size_t index,
-                       struct vs_cover *cover, struct vs_error *error)
+int view_each_rank(const struct vs_spec *spec, size_t index, int64_t *step,
+                   int (*look)(void *self, int64_t rank, struct vs_view *view), void *self,
+                   struct vs_error *error)
 {
     bool common = vs_spec_view_is_common(spec, index);
-    int64_t copies = common ? survey->ranks : 1, budget = TOTAL_RUNS;
-    struct view_pace pace = {0};
+    int64_t ranks = vs_spec_ranks(spec);
     struct view_progress progress;
+    struct pace pace = {0};
     int result = 0;
 
-    view_progress_start(&progress, true, "ranks", survey->ranks);
-    for (int64_t rank = 0; rank < survey->ranks && !result;
-         rank += common ? copies : survey->step) {
+    view_progress_start(&progress, true, "ranks", ranks);
+    for (int64_t rank = 0; rank < ranks && !result; rank += common ? ranks : *step) {
         struct vs_view *view;
         result = vs_spec_view(spec, index, rank, &view, error);
         if (result)
             break;
-        result = look_at(survey, view, rank, copies, &budget, cover);
+        result = look(self, rank, view);
         if (!common)
-            view_pace(&pace, view, &survey->step);
+            slow_down(&pace, view, step);
         vs_view_unref(view);
         if (rank % 1024 == 0)
             view_progress_step(&progress, rank);
@@ -224,11 +223,28 @@ static int look_at_all(struct view_survey *survey, const struct vs_spec *spec, s
     return result;
 }
 
+/* The examination of all ranks. */
+struct look {
+    struct view_survey *survey;
+    int64_t copies; /* ranks that share a view */
+    int64_t budget; /* runs that may still be counted */
+    struct vs_cover *cover;
+};
+
+static int look_at(void *self, int64_t rank, struct vs_view *view)
+{
+    struct look *look = self;
+
+    add_rank(look->survey, view, rank, look->copies, &look->budget);
+    return look->survey->step == 1 ? vs_cover_add(look->cover, vs_view_map(view), look->copies) : 0;
+}
+
 int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t index,
                 int64_t file_size, struct vs_cover *cover)
 {
     int64_t ranks = vs_spec_ranks(spec);
     bool common = vs_spec_view_is_common(spec, index);
+    struct look look = {survey, common ? ranks : 1, TOTAL_RUNS, cover};
     struct vs_error error = {0};
 
     *survey = (struct view_survey){.ranks = ranks,
@@ -242,7 +258,7 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
                                    .begin = INT64_MAX,
                                    .tail_begin = INT64_MAX,
                                    .overlapping = -1};
-    int result = look_at_all(survey, spec, index, cover, &error);
+    int result = view_each_rank(spec, index, &survey->step, look_at, &look, &error);
     if (error.code)
         view_spec_failed(&error);
     else if (result)

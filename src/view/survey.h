@@ -59,15 +59,14 @@ void view_survey_free(struct view_survey *survey);
 int64_t view_rank_step(int64_t ranks);
 
 /*
- * Limits the work of examining ranks, whatever their views contain. Initialize it with zeros and
- * call view_pace for each view that was examined. It increases *step, the distance to the next
- * rank, as the work grows.
+ * Calls look with the views of ranks that are *step apart, or with that of rank 0 if all ranks
+ * share it, until it returns another value than 0. Shows progress. Increases *step as the work
+ * grows, so that it is limited whatever the views contain. Returns the value of look, or a negative
+ * errno with error filled.
  */
-struct view_pace {
-    int64_t work; /* since the last increase of the step */
-    int slower;   /* number of increases */
-};
-void view_pace(struct view_pace *pace, const struct vs_view *view, int64_t *step);
+int view_each_rank(const struct vs_spec *spec, size_t index, int64_t *step,
+                   int (*look)(void *self, int64_t rank, struct vs_view *view), void *self,
+                   struct vs_error *error);
 
 /* Returns the number of bytes at the end of the file in incomplete etypes. */
 int64_t view_survey_tail(const struct view_survey *survey);

@@ -49,12 +49,14 @@ static int add_array(struct draw_survey *survey, const struct vs_array *array)
     return VIEW_DONE;
 }
 
-static int add_rank(struct draw_survey *survey, const struct vs_view *view)
+static int add_rank(void *self, int64_t rank, struct vs_view *view)
 {
+    struct draw_survey *survey = self;
     const struct vs_map_facts *map = vs_map_facts(vs_view_map(view));
     const struct vs_view_facts *facts = vs_view_facts(view);
     int64_t extent = map->tile_size ? map->tile_extent : 0, begin = map->displacement;
 
+    (void)rank;
     if (!survey->looked_at++) {
         survey->first = survey->last = begin;
         survey->unit = survey->etype = facts->etype_extent;
@@ -82,27 +84,12 @@ int draw_survey(struct draw_model *model)
 {
     struct draw_survey *survey = &model->survey;
     struct vs_error error = {0};
-    struct view_pace pace = {0};
-    struct view_progress progress;
-    struct vs_view *view;
-    int status = VIEW_DONE;
 
     *survey = (struct draw_survey){.ranks = vs_spec_ranks(model->spec), .idle = true};
     survey->common = vs_spec_view_is_common(model->spec, model->index);
     survey->step = survey->common ? survey->ranks : view_rank_step(survey->ranks);
-    view_progress_start(&progress, true, "ranks", survey->ranks);
-    for (int64_t rank = 0; rank < survey->ranks && !status; rank += survey->step) {
-        if (vs_spec_view(model->spec, model->index, rank, &view, &error))
-            break;
-        status = add_rank(survey, view);
-        if (!survey->common)
-            view_pace(&pace, view, &survey->step);
-        vs_view_unref(view);
-        if (rank % 1024 == 0)
-            view_progress_step(&progress, rank);
-    }
-    view_progress_end(&progress);
-    return error.code ? view_spec_failed(&error) : status;
+    int result = view_each_rank(model->spec, model->index, &survey->step, add_rank, survey, &error);
+    return error.code ? view_spec_failed(&error) : result;
 }
 
 /* Allocates the cells and that many segments. */

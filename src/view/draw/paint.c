@@ -162,16 +162,6 @@ static void paint_points(struct painter *painter, const struct brush *brush)
     }
 }
 
-static void paint_rank(struct painter *painter, const struct brush *brush)
-{
-    if (!brush->map_facts->tile_size)
-        return;
-    if (brush->map_facts->monotonic)
-        paint_in_order(painter, brush);
-    else
-        paint_points(painter, brush);
-}
-
 static void take_view(struct brush *brush, const struct vs_view *view)
 {
     brush->map = vs_view_map(view);
@@ -179,32 +169,32 @@ static void take_view(struct brush *brush, const struct vs_view *view)
     brush->facts = vs_view_facts(view);
 }
 
+static int paint_rank(void *self, int64_t rank, struct vs_view *view)
+{
+    struct painter *painter = self;
+    struct brush brush = {.rank = rank};
+
+    if (painter->steps >= ALL_STEPS) {
+        painter->model->unseen = painter->model->survey.ranks - rank;
+        return 1;
+    }
+    take_view(&brush, view);
+    if (brush.map_facts->tile_size && brush.map_facts->monotonic)
+        paint_in_order(painter, &brush);
+    else if (brush.map_facts->tile_size)
+        paint_points(painter, &brush);
+    painter->steps++;
+    return 0;
+}
+
 static int paint_ranks(struct painter *painter)
 {
     struct draw_model *model = painter->model;
-    const struct draw_survey *survey = &model->survey;
+    int64_t step = model->survey.step;
     struct vs_error error = {0};
-    struct view_progress progress;
-    struct vs_view *view;
-    struct view_pace pace = {0};
-    int64_t rank = 0, step = survey->step;
 
-    view_progress_start(&progress, true, "ranks", survey->ranks);
-    for (; rank < survey->ranks && painter->steps < ALL_STEPS; rank += step) {
-        struct brush brush = {.rank = rank};
-        if (vs_spec_view(model->spec, model->index, rank, &view, &error))
-            break;
-        take_view(&brush, view);
-        paint_rank(painter, &brush);
-        if (!survey->common)
-            view_pace(&pace, view, &step);
-        vs_view_unref(view);
-        painter->steps++;
-        if (rank % 1024 == 0)
-            view_progress_step(&progress, rank);
-    }
-    view_progress_end(&progress);
-    model->unseen = rank < survey->ranks ? survey->ranks - rank : 0;
+    model->unseen = 0;
+    view_each_rank(model->spec, model->index, &step, paint_rank, painter, &error);
     return error.code ? view_spec_failed(&error) : VIEW_DONE;
 }
 
