@@ -34,23 +34,21 @@ static bool wants_color(const struct view_args *args)
 
 static int run_draw(const struct view_args *args, const struct vs_spec *spec)
 {
-    struct draw_model model = {.spec = spec};
-    struct vs_error why = {0};       /* a picture does not require the file */
-    struct view_args titled = *args; /* a view in shorthand is its own title */
+    struct draw_model model = {.spec = spec,
+                               .title = args->shorthand ? args->shorthand : args->spec};
+    struct vs_error why = {0}; /* a picture does not require the file */
     long index = view_choose(args, spec);
     int status;
 
     if (index < 0)
         return VIEW_USAGE;
-    if (titled.shorthand)
-        titled.spec = titled.shorthand;
     model.index = (size_t)index;
     model.file_size = view_file_size(spec, &why);
     status = draw_survey(&model);
     if (!status && args->svg)
-        status = draw_svg(&model, &titled);
+        status = draw_svg(&model, args);
     else if (!status)
-        status = draw_text(&model, &titled, args->width ? args->width : terminal_width(),
+        status = draw_text(&model, args, args->width ? args->width : terminal_width(),
                            wants_color(args));
     draw_free(&model);
     return status;

@@ -49,13 +49,13 @@ __attribute__((format(printf, 3, 4))) static void append(char *text, size_t size
     vs_line_clean(text + used);
 }
 
-static void say_view(const struct draw_model *model, const char *spec, char *text, size_t size)
+static void say_view(const struct draw_model *model, char *text, size_t size)
 {
     const struct draw_survey *survey = &model->survey;
     const char *name = vs_spec_view_name(model->spec, model->index);
 
-    append(text, size, "%s%s%s: %" PRId64 " rank%s", spec, name ? ", view " : "", name ? name : "",
-           survey->ranks, view_plural(survey->ranks));
+    append(text, size, "%s%s%s: %" PRId64 " rank%s", model->title, name ? ", view " : "",
+           name ? name : "", survey->ranks, view_plural(survey->ranks));
     if (survey->first == survey->last)
         append(text, size, ", displacement %" PRId64, survey->first);
     else
@@ -71,11 +71,10 @@ static void say_view(const struct draw_model *model, const char *spec, char *tex
 }
 
 /* Formats the scale of a cell. */
-static void say_cell(const struct draw_model *model, const char *spec, char *text, size_t size)
+static void say_cell(const struct draw_model *model, char *text, size_t size)
 {
     int64_t etype = model->survey.etype, scale = model->scale;
 
-    (void)spec;
     if (model->plane)
         return;
     if (etype && scale % etype == 0)
@@ -87,12 +86,11 @@ static void say_cell(const struct draw_model *model, const char *spec, char *tex
            model->begin < 0 ? 0 : model->begin, model->end);
 }
 
-static void say_array(const struct draw_model *model, const char *spec, char *text, size_t size)
+static void say_array(const struct draw_model *model, char *text, size_t size)
 {
     const struct draw_survey *survey = &model->survey;
     int64_t n = survey->dimensions;
 
-    (void)spec;
     if (!model->plane)
         return;
     append(text, size, "array ");
@@ -104,9 +102,8 @@ static void say_array(const struct draw_model *model, const char *spec, char *te
            survey->fortran ? 1 : n - 2);
 }
 
-static void say_scale(const struct draw_model *model, const char *spec, char *text, size_t size)
+static void say_scale(const struct draw_model *model, char *text, size_t size)
 {
-    (void)spec;
     if (!model->plane)
         return;
     if (draw_is_coarse(model))
@@ -131,11 +128,10 @@ static void say_scale(const struct draw_model *model, const char *spec, char *te
                model->array_planes);
 }
 
-static void say_limits(const struct draw_model *model, const char *spec, char *text, size_t size)
+static void say_limits(const struct draw_model *model, char *text, size_t size)
 {
     const struct draw_survey *survey = &model->survey;
 
-    (void)spec;
     if (model->sampled)
         append(text, size, "; not every line of a cell was looked at");
     if (survey->step > 1 && !survey->common)
@@ -150,16 +146,15 @@ static void say_limits(const struct draw_model *model, const char *spec, char *t
         memmove(text, text + 2, strlen(text) - 1);
 }
 
-bool draw_caption(const struct draw_model *model, const char *spec, int number, char *text,
-                  size_t size)
+bool draw_caption(const struct draw_model *model, int number, char *text, size_t size)
 {
-    static void (*const parts[])(const struct draw_model *, const char *, char *, size_t) = {
+    static void (*const parts[])(const struct draw_model *, char *, size_t) = {
         say_view, say_cell, say_array, say_scale, say_limits,
     };
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
         text[0] = '\0';
-        parts[i](model, spec, text, size);
+        parts[i](model, text, size);
         if (text[0] && !number--)
             return true;
     }

@@ -64,6 +64,7 @@ struct draw_survey {
 struct draw_model {
     const struct vs_spec *spec;
     size_t index;
+    const char *title; /* the spec's path, or the view in shorthand; borrowed */
     struct draw_survey survey;
     int64_t file_size; /* -1: unknown */
 
@@ -143,8 +144,7 @@ struct draw_color draw_color(int64_t rank);
  * Formats a caption line, numbered from 0: the subject of the picture, and its scale. Returns false
  * after the last line.
  */
-bool draw_caption(const struct draw_model *model, const char *spec, int number, char *text,
-                  size_t size);
+bool draw_caption(const struct draw_model *model, int number, char *text, size_t size);
 
 /* Formats "plane 3", or with more dimensions "plane 0, 3". */
 void draw_plane_name(const struct draw_model *model, int64_t plane, char *text, size_t size);

@@ -420,7 +420,7 @@ static void put_legend(const struct figure *figure)
 }
 
 /* Computes the sizes of all parts from the number of cells. */
-static void measure_page(struct figure *figure, const char *spec)
+static void measure_page(struct figure *figure)
 {
     const struct draw_model *model = figure->model;
     int64_t longest = 0; /* width of a caption */
@@ -436,7 +436,7 @@ static void measure_page(struct figure *figure, const char *spec)
     if (model->plane && model->survey.dimensions > 2)
         figure->panel_height += LINE - 4;
     figure->across = (int)vs_min(vs_max((WIDTH + 120) / figure->panel_width, 1), model->planes);
-    for (figure->captions = 0; draw_caption(model, spec, figure->captions, text, sizeof(text));
+    for (figure->captions = 0; draw_caption(model, figure->captions, text, sizeof(text));
          figure->captions++)
         longest = vs_max(longest, (int)(strlen(text) * (figure->captions ? 12 : 14) * 0.55));
     figure->top = MARGIN + figure->captions * LINE + 14;
@@ -448,7 +448,7 @@ static void measure_page(struct figure *figure, const char *spec)
                      figure->legend + MARGIN + 8;
 }
 
-static void put_figure(const struct figure *figure, const char *spec)
+static void put_figure(const struct figure *figure)
 {
     FILE *out = figure->out;
     char text[1024];
@@ -458,7 +458,7 @@ static void put_figure(const struct figure *figure, const char *spec)
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" font-family=\"Helvetica, Arial, sans-serif\">\n",
             figure->width, figure->height, figure->width, figure->height);
-    for (int i = 0; draw_caption(figure->model, spec, i, text, sizeof(text)); i++) {
+    for (int i = 0; draw_caption(figure->model, i, text, sizeof(text)); i++) {
         if (!i) {
             fputs("<title>", out);
             put_escaped(out, text);
@@ -475,16 +475,16 @@ static void put_figure(const struct figure *figure, const char *spec)
 }
 
 /* Writes the figure. Removes the file on failure. */
-static int write_figure(struct figure *figure, const struct view_args *args)
+static int write_figure(struct figure *figure, const char *path)
 {
-    bool to_stdout = !strcmp(args->svg, "-");
+    bool to_stdout = !strcmp(path, "-");
     struct stat st;
     int lost = 0;
 
-    figure->out = to_stdout ? stdout : fopen(args->svg, "w");
+    figure->out = to_stdout ? stdout : fopen(path, "w");
     if (!figure->out)
-        return view_failed(args->svg, -errno);
-    put_figure(figure, args->spec);
+        return view_failed(path, -errno);
+    put_figure(figure);
     if (to_stdout)
         return VIEW_DONE;
     if (ferror(figure->out))
@@ -493,9 +493,9 @@ static int write_figure(struct figure *figure, const struct view_args *args)
         lost = errno;
     if (!lost)
         return VIEW_DONE;
-    if (!stat(args->svg, &st) && S_ISREG(st.st_mode))
-        unlink(args->svg);
-    return view_failed(args->svg, -lost);
+    if (!stat(path, &st) && S_ISREG(st.st_mode))
+        unlink(path);
+    return view_failed(path, -lost);
 }
 
 int draw_svg(struct draw_model *model, const struct view_args *args)
@@ -519,6 +519,6 @@ int draw_svg(struct draw_model *model, const struct view_args *args)
     if (status)
         return status;
     gather_legend(&figure);
-    measure_page(&figure, args->spec);
-    return write_figure(&figure, args);
+    measure_page(&figure);
+    return write_figure(&figure, args->svg);
 }

@@ -212,7 +212,7 @@ int draw_text(struct draw_model *model, const struct view_args *args, int64_t wi
     if (status)
         return status;
     sheet.color = color;
-    for (int i = 0; draw_caption(model, args->spec, i, text, sizeof(text)); i++)
+    for (int i = 0; draw_caption(model, i, text, sizeof(text)); i++)
         puts(text);
     for (int64_t p = 0; p < model->planes; p++) {
         putchar('\n');
