@@ -221,32 +221,21 @@ static char *find_subfile(const struct stripes *stripes, const char *name)
     return from_beside(stripes->config, name);
 }
 
-/* Returns the number that a line's key sets; NULL if the line does not have such a key. */
-static int64_t *number_of(struct stripes *stripes, const char *line, size_t *length)
-{
-    static const struct {
-        const char *key;
-        size_t offset;
-    } keys[] = {{"stripe_size=", offsetof(struct stripes, stripe)},
-                {"aggregator_count=", offsetof(struct stripes, count)},
-                {"subfile_count=", offsetof(struct stripes, count)}};
-
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        *length = strlen(keys[i].key);
-        if (!strncmp(line, keys[i].key, *length))
-            return (int64_t *)((char *)stripes + keys[i].offset);
-    }
-    return NULL;
-}
-
 static int read_line(struct stripes *stripes, const char *line)
 {
     static const char folder[] = "subfile_dir=", file[] = "hdf5_file=";
-    size_t length;
-    int64_t *number = number_of(stripes, line, &length);
+    const struct {
+        const char *key;
+        int64_t *number;
+    } numbers[] = {{"stripe_size=", &stripes->stripe},
+                   {"aggregator_count=", &stripes->count},
+                   {"subfile_count=", &stripes->count}};
 
-    if (number)
-        return (*number = parse_number(line + length)) < 0 ? -EINVAL : 0;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        size_t length = strlen(numbers[i].key);
+        if (!strncmp(line, numbers[i].key, length))
+            return (*numbers[i].number = parse_number(line + length)) < 0 ? -EINVAL : 0;
+    }
     if (!strncmp(line, folder, strlen(folder))) {
         free(stripes->folder);
         stripes->folder = strdup(line + strlen(folder));

@@ -258,7 +258,7 @@ static int compare_slots(const void *a, const void *b, void *argument)
     int64_t mine = variables[one->variable].at, its = variables[other->variable].at;
 
     return one->has_records != other->has_records ? one->has_records - other->has_records
-                                                  : (mine > its) - (mine < its);
+                                                  : vs_compare(mine, its);
 }
 
 /* Makes slots for all variables that can be views and have values. */

@@ -48,9 +48,7 @@ int from_boxes_add(struct from_boxes *boxes, int64_t at, const int64_t *start,
 
 static int compare_boxes(const void *a, const void *b)
 {
-    const int64_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
+    return vs_compare(*(const int64_t *)a, *(const int64_t *)b);
 }
 
 /* Returns the displacement after the last element of a box. The boxes must not be even. */
