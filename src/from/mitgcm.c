@@ -61,7 +61,6 @@ static void skip_value(struct reader *r)
 
 static void read_list(struct reader *r)
 {
-    from_words_need(&r->words, '[');
     while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != ']') {
         if (r->numbers == 3 * FROM_DIMENSIONS_MAX) {
             from_words_fail(&r->words, "too many dimensions");
@@ -70,26 +69,20 @@ static void read_list(struct reader *r)
         r->meta->list[r->numbers++] = from_words_number(&r->words);
         from_words_accept(&r->words, ',');
     }
-    from_words_need(&r->words, ']');
 }
 
 static void read_records(struct reader *r)
 {
-    from_words_need(&r->words, '[');
     r->meta->records = from_words_number(&r->words);
-    from_words_need(&r->words, ']');
 }
 
 static void read_precision(struct reader *r)
 {
-    from_words_need(&r->words, '[');
     from_words_string(&r->words, r->precision, sizeof(r->precision));
-    from_words_need(&r->words, ']');
 }
 
 static void read_fields(struct reader *r)
 {
-    from_words_need(&r->words, '{');
     while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != '}') {
         char name[FIELD_NAME];
         size_t length;
@@ -105,23 +98,26 @@ static void read_fields(struct reader *r)
         strcpy(r->meta->fields[r->meta->field_count++], name);
         from_words_accept(&r->words, ',');
     }
-    from_words_need(&r->words, '}');
 }
 
 static void read_entry(struct reader *r)
 {
     static const struct {
         const char *name;
+        char begin, end; /* brackets around the value */
         void (*read)(struct reader *r);
     } entries[] = {
-        {"dimList", read_list},     {"dataprec", read_precision}, {"format", read_precision},
-        {"nrecords", read_records}, {"fldList", read_fields},
+        {"dimList", '[', ']', read_list},     {"dataprec", '[', ']', read_precision},
+        {"format", '[', ']', read_precision}, {"nrecords", '[', ']', read_records},
+        {"fldList", '{', '}', read_fields},
     };
 
     for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++)
         if (from_words_accept_word(&r->words, entries[i].name)) {
             from_words_need(&r->words, '=');
+            from_words_need(&r->words, entries[i].begin);
             entries[i].read(r);
+            from_words_need(&r->words, entries[i].end);
             from_words_need(&r->words, ';');
             return;
         }

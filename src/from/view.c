@@ -12,22 +12,16 @@
 
 /* Variables in chunks. */
 
+/* Returns the size of box number i in dimension d by a list of all boxes; NULL: chunks. */
+static int64_t box_size(const struct from_variable *variable, const int64_t *sizes, size_t i, int d)
+{
+    return sizes ? sizes[i * (size_t)variable->dimensions + (size_t)d] : variable->chunks.sizes[d];
+}
+
 /* Returns the length of box number i in dimension d. */
 static int64_t length_of(const struct from_variable *variable, size_t i, int d)
 {
-    const struct from_chunks *chunks = &variable->chunks;
-
-    return chunks->lengths ? chunks->lengths[i * (size_t)variable->dimensions + (size_t)d]
-                           : chunks->sizes[d];
-}
-
-/* Returns the length in dimension d of the array in the file that box number i is a part of. */
-static int64_t size_in_file(const struct from_variable *variable, size_t i, int d)
-{
-    const struct from_chunks *chunks = &variable->chunks;
-
-    return chunks->shapes ? chunks->shapes[i * (size_t)variable->dimensions + (size_t)d]
-                          : chunks->sizes[d];
+    return box_size(variable, variable->chunks.lengths, i, d);
 }
 
 /* Returns true if the elements of a box are consecutive in the variable's array. */
@@ -134,8 +128,9 @@ static json_t *make_part(const struct from_variable *variable, const struct from
         struct part part = part_of(axis, start[d], length_of(variable, i, d));
         struct from_term place = in_memory ? place_of(&part, axis, start[d]) : part.first;
 
-        json_array_append_new(sizes, in_memory ? size_of(axis)
-                                               : json_integer(size_in_file(variable, i, d)));
+        json_array_append_new(
+            sizes, in_memory ? size_of(axis)
+                             : json_integer(box_size(variable, variable->chunks.shapes, i, d)));
         json_array_append_new(subsizes, from_term_json(part.count));
         json_array_append_new(starts, from_term_json(place));
     }

@@ -33,11 +33,6 @@ struct virtual_set {
     int64_t elements; /* mapped to sources */
 };
 
-static void no_memory(const struct virtual_set *self)
-{
-    from_hdf5_no_memory(self->listing);
-}
-
 static bool has_failed(const struct virtual_set *self)
 {
     return self->variable->reason || self->listing->error->code;
@@ -77,7 +72,7 @@ static void add_parts(struct virtual_set *self)
 
     if ((self->source.path && from_add_part_of(file, self->source.path, in->base, in->super)) ||
         from_add_part_of(file, self->source.path, part->at, part->bytes))
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
 }
 
 /* Returns true if a contiguous dataset extends beyond its file, where other files begin in the
@@ -128,7 +123,7 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
         return self->in;
     source->path = from_hdf5_beside(self->in->path, source->name, true);
     if (source->path == NULL) {
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
         return NULL;
     }
     int code = from_hdf5_file_open(&source->file, source->path, NULL);
@@ -251,7 +246,7 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
     free(self->gaps.records);
     self->gaps = rest;
     if (failed)
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
 }
 
 /* A part of the source: a box at the beginning of an array of that shape in the file. */
@@ -320,7 +315,7 @@ static void add_part(struct virtual_set *self, const struct from_pairing *pairin
         stride *= part->shape[d];
     }
     if (from_boxes_add(&self->boxes, at, start, length, shape))
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
 }
 
 /* Adds the values that the current source has for the virtual dataset, box by box. */
@@ -354,7 +349,7 @@ static void map_part(struct virtual_set *self, size_t number)
 
     find_source(self, number);
     if (pairing == NULL)
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
     else if (!has_failed(self) && !self->source.is_missing) {
         if (!from_selection_read(to, self->variable, &pairing->to) ||
             !from_selection_read(from, &self->source.variable, &pairing->from) ||
@@ -390,7 +385,7 @@ static void fill_gaps(struct virtual_set *self)
     for (size_t i = 0; i < self->gaps.count && at >= 0; i++) {
         const int64_t *record = from_boxes_record(&self->gaps, i), *length = record + 1 + n;
         if (from_boxes_add(&self->boxes, at + record[0], record + 1, length, length))
-            no_memory(self);
+            from_hdf5_no_memory(self->listing);
     }
 }
 
@@ -400,13 +395,13 @@ static void map_all(struct virtual_set *self, size_t count)
 
     if (from_elements(self->variable) > 0 &&
         from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
     for (size_t i = 0; i < count && !has_failed(self); i++)
         map_part(self, i);
     if (!has_failed(self))
         fill_gaps(self);
     if (!has_failed(self) && from_boxes_keep(&self->boxes, self->variable))
-        no_memory(self);
+        from_hdf5_no_memory(self->listing);
 }
 
 void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
