@@ -96,25 +96,19 @@ void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern,
    has fewer lines, or they have more than LINES_MAX bytes. */
 static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
 {
-    FILE *file = lines ? from_open_text(path) : NULL;
-    int c;
-
     if (!lines)
         return at;
-    if (file == NULL || fseeko(file, (off_t)at, SEEK_SET)) {
-        at = -1;
-        lines = 0;
-    }
-    for (int64_t read = 0; lines; at++, read++) {
-        if (read == LINES_MAX || (c = getc_unlocked(file)) == EOF) {
-            at = -1;
-            break;
-        }
+    FILE *file = from_open_text(path);
+    bool found = file && !fseeko(file, (off_t)at, SEEK_SET);
+
+    for (int64_t read = 0; found && lines; at++, read++) {
+        int c = read < LINES_MAX ? getc_unlocked(file) : EOF;
+        found = c != EOF;
         lines -= c == '\n';
     }
     if (file)
         fclose(file);
-    return at;
+    return found ? at : -1;
 }
 
 /* Returns the displacement of a block in a file of size bytes, or -1 with the reason, a new
