@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "survey.h"
 
-#include <errno.h>
-#include <string.h>
-
 #include "viewspec/base/integer.h"
-#include "view.h"
 
 /* Up to MAX_RANKS ranks are all examined. Of more, about SOME_RANKS are sampled at equal
    distances. */

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "view/view.h"
 #include "view/survey.h"
 
 /* The bytes that each cell of a picture represents. */

@@ -2,12 +2,9 @@
 #include "model.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "viewspec/base/integer.h"
-#include "view/view.h"
 #include "view/survey.h"
 
 /* The ranks that own the bytes of each cell. */

@@ -2,7 +2,6 @@
 #include "model.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* A picture as text. */
 
