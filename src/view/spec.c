@@ -51,13 +51,6 @@ static void print_variable(const struct from_variable *variable)
     printf("\n");
 }
 
-static int list_variables(const struct from_file *file)
-{
-    for (size_t i = 0; i < file->count; i++)
-        print_variable(&file->variables[i]);
-    return VIEW_DONE;
-}
-
 /* Returns the index of the variable with that name. If there is none, or it cannot be a view,
    prints a message and returns -1. */
 static long find_variable(struct from_file *file, const char *name)
@@ -271,7 +264,7 @@ static int view_from(const struct view_args *args)
 {
     struct from_file *file = NULL;
     struct vs_error error = {0};
-    int status;
+    int status = VIEW_DONE;
 
     if (open_file(args, &file, &error))
         return view_spec_failed(&error);
@@ -280,7 +273,8 @@ static int view_from(const struct view_args *args)
     if (args->all || args->var_count)
         status = make_spec(args, file);
     else
-        status = list_variables(file);
+        for (size_t i = 0; i < file->count; i++)
+            print_variable(&file->variables[i]);
     from_free(file);
     return status;
 }

@@ -111,16 +111,12 @@ static void print_cell(const struct sheet *sheet, const struct draw_cell *cell)
                  cell->kind == DRAW_PART ? "~" : "");
     else
         snprintf(text, sizeof(text), "%s", marks[cell->kind]);
-    if (sheet->color && border == ' ') {
+    if (sheet->color && border == ' ')
         begin_color(cell);
-        printf(" %*s\033[0m", sheet->content, text);
-    } else if (sheet->color) {
-        putchar(border);
+    putchar(border);
+    if (sheet->color && border != ' ')
         begin_color(cell);
-        printf("%*s\033[0m", sheet->content, text);
-    } else {
-        printf("%c%*s", border, sheet->content, text);
-    }
+    printf("%*s%s", sheet->content, text, sheet->color ? "\033[0m" : "");
 }
 
 static void print_line(const struct sheet *sheet, int64_t plane, int64_t line)
