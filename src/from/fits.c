@@ -19,15 +19,11 @@
 #define BLOCK    2880
 #define CARD     80
 #define TEXT_MAX 72
+#define FORM_MAX 32
 /* The maximum size of a header in bytes. */
 #define HEADER_MAX (1 << 24)
 #define FIELDS_MAX 999
 #define AXES_MAX   999
-
-/* A column of a table. */
-struct column {
-    char form[32];
-};
 
 /* A unit, as its header describes it. */
 struct reader {
@@ -45,7 +41,7 @@ struct reader {
     int64_t values;                     /* product of the axes' lengths */
     int64_t behind;                     /* product of all but the first axis */
     bool has_groups, is_compressed;
-    struct column *columns;
+    char (*forms)[FORM_MAX]; /* of the columns of a table */
 };
 
 static void fail_fits(struct reader *r, const char *what)
@@ -63,7 +59,7 @@ static void start_unit(struct reader *r)
     r->first = 1;
     r->has_groups = r->is_compressed = false;
     memset(r->shape, 0, sizeof(r->shape));
-    memset(r->columns, 0, FIELDS_MAX * sizeof(*r->columns));
+    memset(r->forms, 0, FIELDS_MAX * sizeof(*r->forms));
 }
 
 /* Copies a quoted string without its trailing blanks. Two quotes in it stand for one. */
@@ -147,7 +143,7 @@ static void read_value(struct reader *r, struct from_span key, struct from_span 
     if (axis > 0)
         read_axis(r, axis, value);
     else if (column > 0 && column <= FIELDS_MAX)
-        read_string(r, value, r->columns[column - 1].form, sizeof(r->columns->form));
+        read_string(r, value, r->forms[column - 1], FORM_MAX);
     else if (from_span_is(key, "XTENSION"))
         read_string(r, value, r->kind, sizeof(r->kind));
     else if (from_span_is(key, "EXTNAME"))
@@ -293,7 +289,7 @@ static void add_table(struct reader *r, struct from_variable *variable)
     if (r->bits != 8 || r->axes != 2 || r->groups != 1 || r->fields < 0 || r->fields > FIELDS_MAX)
         from_refuse(variable, "an invalid table");
     for (int64_t i = 0; i < r->fields && !variable->reason; i++, at += bytes) {
-        json_t *type = column_type(variable, r->columns[i].form, &bytes);
+        json_t *type = column_type(variable, r->forms[i], &bytes);
         if (type)
             from_member(row, at, type);
     }
@@ -367,13 +363,13 @@ static int scan_fits(const struct from_source *source, const char *path, struct 
                        .path = path,
                        .file = file,
                        .error = error,
-                       .columns = calloc(FIELDS_MAX, sizeof(struct column))};
+                       .forms = calloc(FIELDS_MAX, FORM_MAX)};
 
-    if (r.columns == NULL)
+    if (!r.forms)
         return from_fail_code(error, -ENOMEM, path);
     while (!r.ended && !error->code && r.at < source->size)
         read_unit(&r);
-    free(r.columns);
+    free(r.forms);
     return error->code;
 }
 
