@@ -73,6 +73,7 @@ static json_t *read_string(struct reader *r, hid_t type)
     return NULL;
 }
 
+/* Reads an array, or an enumeration, which is a single value of its base type. */
 static json_t *read_array(struct reader *r, hid_t type, int depth)
 {
     hid_t super = H5Tget_super(type);
@@ -81,15 +82,6 @@ static json_t *read_array(struct reader *r, hid_t type, int depth)
 
     H5Tclose(super);
     return one && size ? from_several(one, (int64_t)(H5Tget_size(type) / size)) : NULL;
-}
-
-static json_t *read_enum(struct reader *r, hid_t type, int depth)
-{
-    hid_t super = H5Tget_super(type);
-    json_t *one = read_type(r, super, depth + 1);
-
-    H5Tclose(super);
-    return one;
 }
 
 /* Returns true for h5py's complex numbers: structures of two reals, r and i. */
@@ -168,9 +160,7 @@ static json_t *read_type(struct reader *r, hid_t type, int depth)
         return read_float(r, type);
     else if (kind == H5T_STRING)
         return read_string(r, type);
-    else if (kind == H5T_ENUM)
-        return read_enum(r, type, depth);
-    else if (kind == H5T_ARRAY)
+    else if (kind == H5T_ARRAY || kind == H5T_ENUM)
         return read_array(r, type, depth);
     else if (kind == H5T_COMPOUND)
         return is_complex(type) ? read_complex(r, type) : read_structure(r, type, depth);
