@@ -41,18 +41,15 @@ static int keep_owner(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
     struct vs_owner *list;
-    int error = 0;
 
     pthread_mutex_lock(&search->lock);
     list = vs_list_grow(found->list, found->count, &found->room, sizeof(*list));
     if (list) {
         found->list = list;
         found->list[found->count++] = *owner;
-    } else {
-        error = -ENOMEM;
     }
     pthread_mutex_unlock(&search->lock);
-    return error;
+    return list ? 0 : -ENOMEM;
 }
 
 static void fail_search(struct search *search, const struct vs_error *error, int code)
