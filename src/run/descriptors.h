@@ -2,9 +2,61 @@
 #ifndef RUN_DESCRIPTORS_H
 #define RUN_DESCRIPTORS_H
 
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* A function of the C library that the program calls, and this library defines instead. */
+#define CATCH __attribute__((visibility("default")))
+
+/*
+ * The function that the program would have called without this library, in the C library or another
+ * preloaded one. It is looked up at its first use, which may come before any constructor has run.
+ */
+#define RUN_NEXT(name) RUN_NEXT_NAMED(__typeof__(&(name)), #name)
+
+#define RUN_NEXT_NAMED(type, name)                                                                 \
+    __extension__({                                                                                \
+        static void *_Atomic found;                                                                \
+        void *function = atomic_load_explicit(&found, memory_order_relaxed);                       \
+        if (function == NULL) {                                                                    \
+            function = dlsym(RTLD_NEXT, name);                                                     \
+            atomic_store_explicit(&found, function, memory_order_relaxed);                         \
+        }                                                                                          \
+        (type) function;                                                                           \
+    })
+
+/*
+ * Sections of the library in a thread of the program. Two events could end one half-way, with a
+ * lock held or a reference not released: the cancellation of the thread, and a signal handler that
+ * leaves by siglongjmp(3).
+ *
+ * - Sections disable cancellation. Calls that are cancellation points by POSIX test for it before
+ *   they begin.
+ * - A section that opens and closes files blocks signals (run_hold). Reads and writes cannot afford
+ *   the two system calls: each records what it does, so that it can be abandoned (transfer.h).
+ *
+ * The functions keep errno and act on the calling thread (src/DESIGN.md, "A library inside a
+ * program").
+ */
+
+/*
+ * Above zero while this thread is in a section. Calls from libmpiio are then passed on instead of
+ * served, and descriptors that it opens get a high number.
+ */
+extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
+
+struct run_held {
+    sigset_t signals;
+    int cancellation;
+};
+
+/* Blocks cancellation and all signals, except signals of faults, until run_unhold. Nests. */
+void run_hold(struct run_held *held);
+void run_unhold(const struct run_held *held);
 
 struct mpiio_slice;
 struct run_mount;

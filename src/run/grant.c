@@ -19,7 +19,6 @@
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
 #include "descriptors.h"
-#include "hold.h"
 #include "stats.h"
 
 #define STRANGERS 8 /* number of filesystems that are remembered as foreign */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <sys/stat.h>
 
-#include "hold.h"
+#include "descriptors.h"
 
 #define MANY 256 /* locked files that are distinguished */
 

@@ -10,7 +10,6 @@
 
 #include "core/base/grant.h"
 #include "descriptors.h"
-#include "hold.h"
 
 /* Held during a request to the daemon about a mark, so that no write starts in between. Signals
    are blocked meanwhile, because a handler may write to the same slice, or leave by

@@ -21,8 +21,6 @@
 #include "core/base/guard.h"
 #include "descriptors.h"
 #include "grant.h"
-#include "hold.h"
-#include "next.h"
 #include "stats.h"
 
 /*

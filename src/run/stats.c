@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "next.h"
 
 #define MAX_REASONS 16
 

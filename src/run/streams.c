@@ -18,8 +18,6 @@
 
 #include "descriptors.h"
 #include "grant.h"
-#include "hold.h"
-#include "next.h"
 #include "stats.h"
 
 /*

@@ -18,8 +18,6 @@
 #include "core/slice_access.h"
 #include "descriptors.h"
 #include "grant.h"
-#include "hold.h"
-#include "next.h"
 #include "stats.h"
 
 /* Sections that can be abandoned. */

@@ -9,11 +9,8 @@
 #include <sys/uio.h>
 
 #include "descriptors.h"
-#include "hold.h"
 
-struct run_open;
-
-/* Sections (hold.h) that can be abandoned. All functions keep errno and act on this thread. */
+/* Sections that can be abandoned. All functions keep errno and act on this thread. */
 
 /* A read or a write that is being served. */
 struct run_call {
