@@ -21,7 +21,8 @@
 #include "descriptors.h"
 #include "stats.h"
 
-#define STRANGERS 8 /* number of filesystems that are remembered as foreign */
+#define STRANGERS   8   /* number of filesystems that are remembered as foreign */
+#define LOCKED_MOST 256 /* locked files that are distinguished */
 
 /* A mount: its page and the resolved spec. It is kept for the life of the process. */
 struct run_mount {
@@ -49,6 +50,18 @@ struct run_file {
 static struct run_mount *mounts; /* lock: lock */
 static struct run_file *files;   /* lock: lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/*
+ * The files that the program locks. Opening and closing a shared file keep locked_lock, so that no
+ * lock comes between the check and the open or close. A thread that has it is in a section
+ * (run_hold).
+ */
+static struct locked_file {
+    uint64_t device, inode;
+} locked[LOCKED_MOST];        /* lock: locked_lock */
+static size_t locked_count;   /* lock: locked_lock */
+static bool locked_overflown; /* lock: locked_lock; every file may be locked */
+static pthread_mutex_t locked_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic dev_t strangers[STRANGERS]; /* device numbers */
 static atomic_uint strangers_met;
@@ -133,6 +146,36 @@ static struct run_mount *prove_file(const struct mpiio_grant_request *answer, ui
                : NULL;
 }
 
+/* Returns true if the program may have locks on the file. locked_lock held. */
+static bool is_locked(uint64_t device, uint64_t inode)
+{
+    for (size_t i = 0; i < locked_count; i++)
+        if (locked[i].device == device && locked[i].inode == inode)
+            return true;
+    return locked_overflown;
+}
+
+void run_locks_note(int fd)
+{
+    struct run_held held;
+    int error = errno;
+    struct stat st;
+
+    if (fstat(fd, &st) == 0) {
+        run_hold(&held);
+        pthread_mutex_lock(&locked_lock);
+        if (!is_locked(st.st_dev, st.st_ino)) {
+            if (locked_count < LOCKED_MOST)
+                locked[locked_count++] = (struct locked_file){st.st_dev, st.st_ino};
+            else
+                locked_overflown = true;
+        }
+        pthread_mutex_unlock(&locked_lock);
+        run_unhold(&held);
+    }
+    errno = error;
+}
+
 /*
  * Opens the single file of the spec. Closing it would drop the program's locks, so a file with
  * locks is not opened.
@@ -141,7 +184,7 @@ static bool open_single(const struct mpiio_grant_mount *mount, struct run_file *
 {
     struct stat st;
 
-    if (stat(mount->file, &st) != 0 || run_locks_has(st.st_dev, st.st_ino))
+    if (stat(mount->file, &st) != 0 || is_locked(st.st_dev, st.st_ino))
         return false;
     if (mpiio_store_open(mount->file, file->writable ? O_RDWR : O_RDONLY, &file->store) != 0)
         return false;
@@ -155,7 +198,7 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
 {
     struct vs_error error = {0};
 
-    return !run_locks_any() && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
+    return locked_count == 0 && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
            mpiio_store_open_spec(spec, O_RDONLY, &file->store, &error) == 0 &&
            mpiio_store_identity(file->store) == mount->inode;
 }
@@ -198,9 +241,9 @@ static struct run_file *get_file(const struct run_mount *mount, bool writable)
             return file;
         }
     }
-    run_locks_freeze();
+    pthread_mutex_lock(&locked_lock);
     opened = open_file(mount, writable);
-    run_locks_thaw();
+    pthread_mutex_unlock(&locked_lock);
     return opened;
 }
 
@@ -208,8 +251,8 @@ static bool may_be_locked(const struct run_file *file)
 {
     const struct mpiio_grant_mount *mount = &file->mount->page->mount;
 
-    return mpiio_store_fd(file->store) < 0 ? run_locks_any()
-                                           : run_locks_has(mount->device, mount->inode);
+    return mpiio_store_fd(file->store) < 0 ? locked_count > 0
+                                           : is_locked(mount->device, mount->inode);
 }
 
 /* Lock held. */
@@ -219,7 +262,7 @@ static void put_file(struct run_file *file)
 
     if (--file->users > 0)
         return;
-    run_locks_freeze();
+    pthread_mutex_lock(&locked_lock);
     if (!may_be_locked(file)) {
         while (*link != file)
             link = &(*link)->next;
@@ -227,7 +270,7 @@ static void put_file(struct run_file *file)
         mpiio_store_close(file->store);
         free(file);
     }
-    run_locks_thaw();
+    pthread_mutex_unlock(&locked_lock);
 }
 
 /* Releases the resources of an open slice without users. */
@@ -428,6 +471,9 @@ void run_grant_forget(void)
 {
     mounts = NULL;
     files = NULL;
+    locked_count = 0;
+    locked_overflown = false;
     pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&locked_lock, NULL);
     run_inside = 0;
 }

@@ -33,11 +33,12 @@ bool run_grant_stored(int fd, int64_t offset, int64_t length);
 /* Ends all grants of the slice's shared file. Async-signal-safe. */
 void run_grant_retire(struct run_open *open);
 
-/* Forgets all grants in a new process, which requests new ones: another thread may have been
-   changing the old state during the fork. */
+/*
+ * Forgets all grants in a new process, which requests new ones: another thread may have been
+ * changing the old state during the fork. Also forgets the locked files: a child of fork(2) has no
+ * locks.
+ */
 void run_grant_forget(void);
-
-struct run_open;
 
 /*
  * Writes of a granted slice that was opened with O_TRUNC (src/DESIGN.md, "Truncation of slices").
@@ -87,21 +88,5 @@ void run_mark_begin(void);
 
 /* Records the file of fd, which the program is about to lock. Thread-safe; keeps errno. */
 void run_locks_note(int fd);
-
-/*
- * Excludes run_locks_note between the two calls, so that the answer of run_locks_has stays true.
- * The caller must be in a section of run_hold.
- */
-void run_locks_freeze(void);
-void run_locks_thaw(void);
-
-/* Returns true if the program may have locks on the file. Call it frozen. */
-bool run_locks_has(uint64_t device, uint64_t inode);
-
-/* Returns true if it may have locks on any file. Call it frozen. */
-bool run_locks_any(void);
-
-/* Forgets all files: a child of fork(2) has no locks. */
-void run_locks_forget(void);
 
 #endif

@@ -368,7 +368,6 @@ static void begin_child(void)
     run_begin();
     run_mark_begin();
     run_grant_forget();
-    run_locks_forget();
     run_stats_forget();
 }
 
