@@ -19,7 +19,6 @@
 #include "descriptors.h"
 #include "grant.h"
 #include "stats.h"
-#include "streams.h"
 #include "transfer.h"
 
 /* Opening. */

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * Streams. The C library reads and writes them by internal calls, which are not caught. For a
+ * granted slice the program gets another stream (fopencookie(3)) over the same descriptor, whose
+ * calls are caught. The C library's own stream is kept behind it: it closes the descriptor, and
+ * serves calls that the other one cannot.
+ */
 #undef _FORTIFY_SOURCE
 #undef _FILE_OFFSET_BITS
-#include "streams.h"
+#include "transfer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +25,6 @@
 #include "descriptors.h"
 #include "grant.h"
 #include "stats.h"
-
-/*
- * Streams. The C library reads and writes them by internal calls, which are not caught. For a
- * granted slice the program gets another stream (fopencookie(3)) over the same descriptor, whose
- * calls are caught. The C library's own stream is kept behind it: it closes the descriptor, and
- * serves calls that the other one cannot.
- */
 
 #define BUFFER_SIZE (64 << 10)
 

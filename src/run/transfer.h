@@ -72,4 +72,13 @@ static inline bool run_serve_one(int fd, const void *buffer, size_t length, int6
  */
 bool run_send(int to, int from, off64_t *offset, size_t length, ssize_t *result);
 
+/* Streams of granted slices (stdio), with bytes and with wide characters. */
+
+/* Writes the buffered data of streams of granted slices. */
+void run_streams_flush(void);
+
+/* Excludes changes of the list of streams, so that a child of fork(2) gets a complete one. */
+void run_streams_lock(void);
+void run_streams_unlock(void);
+
 #endif
