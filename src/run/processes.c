@@ -67,35 +67,11 @@ CATCH_SIGNAL(bsd_signal, SA_RESTART)
 CATCH_SIGNAL(sysv_signal, SA_RESETHAND | SA_NODEFER)
 CATCH_SIGNAL(__sysv_signal, SA_RESETHAND | SA_NODEFER)
 
+/* Returns true if the program ignores SIGBUS. */
 static bool is_ignored(struct sigaction *action)
 {
     return mpiio_guard_action(NULL, action) && (action->sa_flags & SA_SIGINFO) == 0 &&
            action->sa_handler == SIG_IGN;
-}
-
-/*
- * exec(3) keeps ignored signals ignored. If the program ignores SIGBUS, run_signals_before_exec
- * removes libmpiio's handler so that the kernel ignores it, and run_signals_after_exec restores the
- * handler when exec has failed. Both keep errno and are async-signal-safe.
- */
-static void run_signals_before_exec(void)
-{
-    struct sigaction action;
-    int error = errno;
-
-    if (is_ignored(&action))
-        RUN_NEXT(sigaction)(SIGBUS, &action, NULL);
-    errno = error;
-}
-
-static void run_signals_after_exec(void)
-{
-    struct sigaction action;
-    int error = errno;
-
-    if (is_ignored(&action))
-        set_behind(SIGBUS, &action, NULL);
-    errno = error;
 }
 
 /* The guard's own jump, out of its handler of SIGBUS, ends in the library and abandons nothing. */
@@ -150,18 +126,32 @@ CATCH FILE *popen(const char *command, const char *type)
     return RUN_NEXT(popen)(command, type);
 }
 
-/* Executing. */
+/*
+ * Executing. exec(3) keeps ignored signals ignored. If the program ignores SIGBUS, before_exec
+ * removes libmpiio's handler so that the kernel ignores it, and after_exec restores the handler.
+ * Both keep errno and are async-signal-safe.
+ */
 
 static void before_exec(void)
 {
+    struct sigaction action;
+    int error = errno;
+
     run_mark_share();
-    run_signals_before_exec();
+    if (is_ignored(&action))
+        RUN_NEXT(sigaction)(SIGBUS, &action, NULL);
+    errno = error;
 }
 
 /* Called when exec(3) has returned, which it does only if it failed. */
 static int after_exec(int result)
 {
-    run_signals_after_exec();
+    struct sigaction action;
+    int error = errno;
+
+    if (is_ignored(&action))
+        set_behind(SIGBUS, &action, NULL);
+    errno = error;
     return result;
 }
 
