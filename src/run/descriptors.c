@@ -275,8 +275,7 @@ void run_enter(int fd, struct run_open *open)
 
 void run_leave(int fd)
 {
-    if ((unsigned)fd < TABLE &&
-        atomic_load_explicit(&table.entries[fd], memory_order_relaxed) != NULL && run_is_home())
+    if (run_may_be_granted(fd) && run_is_home())
         set_entry(fd, NULL);
 }
 

@@ -73,12 +73,6 @@ static struct run_stream *stream_find(FILE *file)
     return stream;
 }
 
-/* Returns true while a stream is wide. */
-static bool streams_are_wide(void)
-{
-    return atomic_load(&wide_count) > 0;
-}
-
 /*
  * Makes real continue at file's position, and replace it. Does nothing the second time. fflush
  * writes what file holds, and moves back over what it has read ahead.
@@ -241,7 +235,7 @@ CATCH_FILENO(fileno)
 CATCH_FILENO(fileno_unlocked)
 
 /* Makes the program's stream look newly opened, as real is. */
-static FILE *renew_stream(struct run_stream *stream)
+static void renew_stream(struct run_stream *stream)
 {
     FILE *file = stream->file;
     int flags =
@@ -257,7 +251,6 @@ static FILE *renew_stream(struct run_stream *stream)
     file->_flags = (file->_flags & ~(NO_READS | NO_WRITES)) | flags;
     run_leave(fd);
     run_grant_ask(fd);
-    return file;
 }
 
 /* Ends freopen(3): the C library has opened real again, or failed. The program's FILE stays. */
@@ -269,14 +262,12 @@ static FILE *note_reopened(struct run_stream *stream, FILE *real)
         atomic_fetch_sub(&wide_count, 1);
     stream->wide = false;
     stream->real = real;
-    if (real != NULL) {
+    if (real != NULL)
         renew_stream(stream);
-        errno = error;
-        return stream->file;
-    }
-    RUN_NEXT(fclose)(stream->file);
+    else
+        RUN_NEXT(fclose)(stream->file);
     errno = error;
-    return NULL;
+    return real != NULL ? stream->file : NULL;
 }
 
 #define CATCH_FREOPEN(name)                                                                        \
@@ -322,7 +313,8 @@ static void copy_indicators(const FILE *from, FILE *to)
 /* Returns the stream that serves a call on file. The caller calls end_stream after it. */
 static FILE *begin_stream(FILE *file, bool widens)
 {
-    struct run_stream *stream = widens || streams_are_wide() ? stream_find(file) : NULL;
+    bool may_be_wide = widens || atomic_load(&wide_count) > 0;
+    struct run_stream *stream = may_be_wide ? stream_find(file) : NULL;
 
     if (stream == NULL)
         return file;
