@@ -202,33 +202,20 @@ CATCH ssize_t splice(int from, off64_t *start, int to, off64_t *place, size_t le
     return RUN_NEXT(splice)(from, start, to, place, length, flags);
 }
 
-#define CATCH_FTRUNCATE(name, offset_type)                                                         \
-    CATCH int name(int fd, offset_type size)                                                       \
+#define CATCH_MARKED(name, parameters, ...)                                                        \
+    CATCH int name parameters                                                                      \
     {                                                                                              \
         run_mark_tell_of(fd);                                                                      \
-        return RUN_NEXT(name)(fd, size);                                                           \
+        return RUN_NEXT(name)(__VA_ARGS__);                                                        \
     }
 
-#define CATCH_FALLOCATE(name, offset_type)                                                         \
-    CATCH int name(int fd, int mode, offset_type offset, offset_type length)                       \
-    {                                                                                              \
-        run_mark_tell_of(fd);                                                                      \
-        return RUN_NEXT(name)(fd, mode, offset, length);                                           \
-    }
-
-#define CATCH_POSIX_FALLOCATE(name, offset_type)                                                   \
-    CATCH int name(int fd, offset_type offset, offset_type length)                                 \
-    {                                                                                              \
-        run_mark_tell_of(fd);                                                                      \
-        return RUN_NEXT(name)(fd, offset, length);                                                 \
-    }
-
-CATCH_FTRUNCATE(ftruncate, off_t)
-CATCH_FTRUNCATE(ftruncate64, off64_t)
-CATCH_FALLOCATE(fallocate, off_t)
-CATCH_FALLOCATE(fallocate64, off64_t)
-CATCH_POSIX_FALLOCATE(posix_fallocate, off_t)
-CATCH_POSIX_FALLOCATE(posix_fallocate64, off64_t)
+CATCH_MARKED(ftruncate, (int fd, off_t size), fd, size)
+CATCH_MARKED(ftruncate64, (int fd, off64_t size), fd, size)
+CATCH_MARKED(fallocate, (int fd, int mode, off_t offset, off_t length), fd, mode, offset, length)
+CATCH_MARKED(fallocate64, (int fd, int mode, off64_t offset, off64_t length), fd, mode, offset,
+             length)
+CATCH_MARKED(posix_fallocate, (int fd, off_t offset, off_t length), fd, offset, length)
+CATCH_MARKED(posix_fallocate64, (int fd, off64_t offset, off64_t length), fd, offset, length)
 
 /* Descriptors. */
 
