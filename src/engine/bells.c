@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "bells.h"
+#include "messages.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -12,8 +12,6 @@
 
 #include <mpi.h>
 
-#include "bells.h"
-
 /* The maximum size of a message in bytes. Longer data are sent in parts, so that completed parts
    show progress. */
 #define MESSAGE ((size_t)256 << 10)

@@ -3,7 +3,7 @@
 #include <sys/wait.h>
 
 #include "unit.h"
-#include "engine/bells.h"
+#include "engine/messages.h"
 
 #define MARK   ((uint64_t)getpid() << 20)
 #define SECOND 999999999
