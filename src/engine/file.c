@@ -14,7 +14,6 @@
 #include "core/base/fd_link.h"
 #include "core/file/file.h"
 #include "core/members/assembled.h"
-#include "core/store_layers.h"
 
 /* The ways to store runs. If nodes choose differently, the highest value wins. */
 enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
@@ -212,24 +211,11 @@ int engine_file_open(struct engine_file *file, struct engine_collective *group,
     return error != 0 ? -1 : 0;
 }
 
-void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
-                       const struct mpiio_channel *daemon)
-{
-    char link[MPIIO_FD_LINK_SIZE];
-    int64_t base;
-
-    if (*path == '\0')
-        return;
-    mpiio_fd_link(
-        file->posix != NULL ? file->posix->ops->lock_place(file->posix, &base) : file->found, link);
-    engine_fence_open(&file->fence, link, lease, daemon);
-    if (file->posix != NULL)
-        mpiio_file_check_changes(file->posix, engine_fence_check, &file->fence);
-}
-
 void engine_file_close(struct engine_file *file)
 {
-    engine_fence_close(&file->fence);
+    if (file->fence.file >= 0)
+        close(file->fence.file);
+    file->fence.file = -1;
     if (file->mpi != MPI_FILE_NULL)
         MPI_File_close(&file->mpi);
     mpiio_file_close(file->posix);

@@ -10,8 +10,28 @@
 #include "cluster/engine_channel.h"
 #include "collective.h"
 #include "core/file/file.h"
-#include "fence.h"
+#include "core/base/clock.h"
 #include "viewspec/members/members.h"
+
+/*
+ * Fencing: keeps an engine from storing for a node that other nodes have declared failed. Each
+ * store to the file is inside the fence. There the engine has the lock of store_layers.h, if the
+ * filesystem supports it, and the node's lease has not expired. If the lease has expired, the
+ * engine waits until the daemon renews it or ends the engine. A process that was stopped checks its
+ * lease before it does anything else. A process has one fence.
+ */
+struct engine_fence {
+    const struct mpiio_lease *lease; /* borrowed */
+    int daemon;                      /* the channel's socket, borrowed */
+    int file;                        /* for the lock; -1: no lock */
+};
+
+/*
+ * Call the first before any thread starts, and the second when no library will start threads any
+ * longer. The signal that resumes a stopped process must reach the thread that stores.
+ */
+void engine_fence_hold_signal(void);
+void engine_fence_take_signal(void);
 
 /* The shared file as all engines have it open: through MPI-IO, POSIX calls, or both.
    file_write.h writes to it. */
@@ -35,8 +55,7 @@ struct engine_file {
 int engine_file_open(struct engine_file *file, struct engine_collective *group,
                      const struct mpiio_message_hello *hello, char *text, size_t size);
 
-/* Sets up fencing (fence.h); call it before the first store. lease and daemon are borrowed.
-   Local. */
+/* Sets up fencing; call it before the first store. lease and daemon are borrowed. Local. */
 void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
                        const struct mpiio_channel *daemon);
 

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-#include "file_write.h"
+#include "file.h"
 
 #include <errno.h>
 #include <mpi.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "core/base/fd_link.h"
 #include "core/file/file.h"
-#include "file.h"
+#include "core/store_layers.h"
+#include "file_write.h"
 
 /* MPI errors. */
 
@@ -71,6 +77,114 @@ int engine_error(int mpi_error)
     return number != 0 ? -number : -EIO;
 }
 
+/* Fencing. */
+
+/* Milliseconds between two checks of an expired lease. */
+#define PAUSE 10
+
+/* The fence that this process is inside; NULL: none. */
+static struct engine_fence *volatile inside;
+/* true while the process has the lock of that fence */
+static volatile sig_atomic_t locked;
+
+static void lock_fence(const struct engine_fence *fence)
+{
+    locked = mpiio_store_fence_enter(fence->file);
+}
+
+static void unlock_fence(const struct engine_fence *fence)
+{
+    if (locked)
+        mpiio_store_fence_leave(fence->file);
+    locked = false;
+}
+
+/* Waits for a valid lease. Call it without the lock: this process stores nothing meanwhile, so
+   others may have the lock. Exits if the daemon has closed the channel. */
+static void await_lease(const struct engine_fence *fence)
+{
+    struct pollfd daemon = {.fd = fence->daemon, .events = 0};
+
+    while (!mpiio_lease_holds(fence->lease))
+        if (poll(&daemon, 1, PAUSE) > 0)
+            _exit(1);
+}
+
+/* Checks the lease inside the fence, before more is stored. */
+static void check_fence(void *data)
+{
+    struct engine_fence *fence = data;
+
+    while (!mpiio_lease_holds(fence->lease)) {
+        unlock_fence(fence);
+        await_lease(fence);
+        lock_fence(fence);
+    }
+}
+
+static void enter_fence(struct engine_fence *fence)
+{
+    inside = fence;
+    lock_fence(fence);
+    check_fence(fence);
+}
+
+static void leave_fence(struct engine_fence *fence)
+{
+    inside = NULL;
+    unlock_fence(fence);
+}
+
+/* Handles SIGCONT. The process was stopped, perhaps in the middle of a store. */
+static void on_wake(int number)
+{
+    struct engine_fence *fence = inside;
+    int error = errno;
+
+    (void)number;
+    if (fence != NULL)
+        check_fence(fence);
+    errno = error;
+}
+
+static void mask_signal(int how)
+{
+    sigset_t wake;
+
+    sigemptyset(&wake);
+    sigaddset(&wake, SIGCONT);
+    pthread_sigmask(how, &wake, NULL);
+}
+
+void engine_fence_hold_signal(void)
+{
+    struct sigaction action = {.sa_handler = on_wake, .sa_flags = SA_RESTART};
+
+    mask_signal(SIG_BLOCK);
+    sigaction(SIGCONT, &action, NULL);
+}
+
+void engine_fence_take_signal(void)
+{
+    mask_signal(SIG_UNBLOCK);
+}
+
+void engine_file_fence(struct engine_file *file, const char *path, const struct mpiio_lease *lease,
+                       const struct mpiio_channel *daemon)
+{
+    char link[MPIIO_FD_LINK_SIZE];
+    int64_t base;
+
+    if (*path == '\0')
+        return;
+    mpiio_fd_link(
+        file->posix != NULL ? file->posix->ops->lock_place(file->posix, &base) : file->found, link);
+    file->fence = (struct engine_fence){
+        .lease = lease, .daemon = mpiio_channel_fd(daemon), .file = mpiio_store_fence_open(link)};
+    if (file->posix != NULL)
+        mpiio_file_check_changes(file->posix, check_fence, &file->fence);
+}
+
 /* Storing. */
 
 bool engine_file_is_collective(const struct engine_file *file)
@@ -101,10 +215,10 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
     int error, result;
 
     if (length > 0)
-        engine_fence_enter(&file->fence);
+        enter_fence(&file->fence);
     result = MPI_File_write_at_all(file->mpi, displacement, memory, (int)length, MPI_BYTE, &status);
     if (length > 0)
-        engine_fence_leave(&file->fence);
+        leave_fence(&file->fence);
     error = length == 0 ? 0 : outcome_of(result, &status, length, counters);
     if (length > 0 && error == 0 && file->posix != NULL)
         file->posix->ops->wrote(file->posix, displacement, displacement + (int64_t)length);
@@ -122,7 +236,7 @@ static void write_ranges(struct engine_file *file, struct mpiio_transfer *transf
         int64_t at = transfer->ranges[i].start, length = transfer->ranges[i].length;
         int result;
 
-        engine_fence_check(&file->fence);
+        check_fence(&file->fence);
         result = MPI_File_write_at(file->mpi, transfer->position + at, transfer->buffer + at,
                                    (int)length, MPI_BYTE, &status);
         transfer->error = outcome_of(result, &status, (size_t)length, counters);
@@ -143,12 +257,12 @@ void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer
         return;
     }
     transfer->done = &done;
-    engine_fence_enter(&file->fence);
+    enter_fence(&file->fence);
     if (file->posix == NULL)
         write_ranges(file, transfer, counters);
     else
         file->posix->ops->write_ranges(file->posix, transfer);
-    engine_fence_leave(&file->fence);
+    leave_fence(&file->fence);
     counters->stored_bytes += done.store_write_bytes + done.store_map_write_bytes;
     counters->store_map_bytes += done.store_map_write_bytes;
     counters->store_calls += done.store_writes;

@@ -11,7 +11,7 @@
 
 /*
  * Everything that homes write to the shared file. file.h implements it; tests/scale has its own
- * implementation. Each write waits for the node's lease (fence.h).
+ * implementation. Each write waits for the node's lease (file.h).
  */
 struct engine_file;
 

@@ -14,7 +14,6 @@
 #include "core/base/complain.h"
 #include "core/base/process.h"
 #include "epoch.h"
-#include "fence.h"
 #include "process.h"
 #include "start.h"
 

@@ -15,7 +15,7 @@
 #define SHARED     (BLOCK / 8 * 7)
 #define MOST       32 /* the most blocks of the file */
 
-/* us; how often an expired lease is checked (src/engine/fence.c) */
+/* us; how often an expired lease is checked (src/engine/file_write.c) */
 #define PAUSE 10000.0
 
 static struct {
