@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "file_write.h"
-#include "same.h"
 #include "core/base/fd_link.h"
+#include "core/base/filesystem.h"
 #include "core/file/file.h"
 #include "core/members/assembled.h"
 
@@ -25,7 +25,7 @@ enum way { WAY_POSIX, WAY_BOTH, WAY_MPI };
 static enum way choose_way(const struct mpiio_message_hello *hello)
 {
     if (hello->store == MPIIO_STORE_AUTO)
-        return engine_identity_is_local(hello->path) ? WAY_BOTH : WAY_MPI;
+        return mpiio_filesystem_at(hello->path)->one_machine ? WAY_BOTH : WAY_MPI;
     return hello->store == MPIIO_STORE_POSIX ? WAY_POSIX : WAY_MPI;
 }
 

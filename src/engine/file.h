@@ -90,13 +90,60 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
                         struct mpiio_file **file, char *text, size_t size);
 
 /*
- * Returns true if all nodes have the same members that hold data (same.h), with the same amount of
- * data. Compares a digest of each member with node 0's digest. For filesystems that several
- * machines may share, it also verifies one member of each filesystem as same.h describes, for at
- * most 16 filesystems. If members differ, returns false; text then names the first one on the nodes
- * that differ. Collective.
+ * Returns true if all nodes have the same members that hold data, with the same amount of data.
+ * Compares a digest of each member with node 0's digest. For filesystems that several machines may
+ * share, it also verifies one member of each filesystem by engine_same_file, for at most 16
+ * filesystems. If members differ, returns false; text then names the first one on the nodes that
+ * differ. Collective.
  */
 bool engine_members_same(struct engine_collective *group, const struct vs_members *members,
                          const struct mpiio_file *file, char *text, size_t size);
+
+/* The identity of the file at a path. */
+
+#define ENGINE_BOOT_SIZE 40
+
+/* The result of comparing a node's file with the file of node 0. */
+enum engine_same {
+    ENGINE_SAME,    /* proved to be one file; or one of the two has none, which the open reports */
+    ENGINE_OTHER,   /* proved to be two files */
+    ENGINE_UNKNOWN, /* neither proved nor disproved */
+};
+
+/* A node's knowledge of its file. It is sent as it is in memory. */
+struct engine_identity {
+    bool found, local, device, has_birth;
+    char boot[ENGINE_BOOT_SIZE]; /* of the running kernel */
+    uint64_t inode, dev, rdev;
+    int64_t birth[2];
+};
+
+/* A cache for the identification of many files. Initialize it with zeros. */
+struct engine_identifier {
+    char boot[ENGINE_BOOT_SIZE];
+    bool looked, local; /* at least one file has been examined; its filesystem was local */
+    uint64_t dev;
+};
+
+/* Stores the identity of the running kernel in boot; "": it is unknown. Local. */
+void engine_read_boot(char boot[ENGINE_BOOT_SIZE]);
+
+/* Identifies the file at path. If there is no file, found is false. Local. */
+struct engine_identity engine_identify(struct engine_identifier *identifier, const char *path);
+
+/*
+ * Returns whether the paths of all nodes name one file. Collective. If each host had a file of its
+ * own on its local disk, the data would be scattered over all of them. Inode numbers prove nothing:
+ * new filesystems number alike, and copies of a disk are identical.
+ *
+ * On a local filesystem, nodes have the same file only if they share a running kernel, and see the
+ * same device and inode. Otherwise the attributes that do not depend on the client are compared
+ * (inode, creation time), and node 0 leaves a mark that other nodes must find. The first mark is a
+ * lock on a byte whose position cannot be guessed. If a node does not see it, that proves nothing,
+ * because some clients keep locks local. Then node 0 briefly makes a new file with an unguessable
+ * name beside the file. Times, sizes and the device number are not compared: clients cache the
+ * former, and invent the latter.
+ */
+enum engine_same engine_same_file(struct engine_collective *group, const char *path);
 
 #endif

@@ -14,7 +14,6 @@
 #include "core/members/assembled.h"
 #include "core/members/identity.h"
 #include "viewspec/base/hash.h"
-#include "same.h"
 
 /* The engine's side of a file that is assembled from members. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "same.h"
+#include "file.h"
 
 #include <fcntl.h>
 #include <libgen.h>
@@ -17,20 +17,14 @@
 
 /* A node's knowledge of its file. */
 
-bool engine_identity_is_local(const char *path)
-{
-    return mpiio_filesystem_at(path)->one_machine;
-}
-
-static void read_boot(char *boot, size_t size)
+void engine_read_boot(char boot[ENGINE_BOOT_SIZE])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-    if (file == NULL)
-        return;
-    if (fgets(boot, (int)size, file) == NULL)
+    if (file == NULL || fgets(boot, ENGINE_BOOT_SIZE, file) == NULL)
         *boot = '\0';
-    fclose(file);
+    if (file != NULL)
+        fclose(file);
 }
 
 struct engine_identity engine_identify(struct engine_identifier *identifier, const char *path)
@@ -46,11 +40,11 @@ struct engine_identity engine_identify(struct engine_identifier *identifier, con
     identity.inode = st.stx_ino;
     identity.dev = makedev(st.stx_dev_major, st.stx_dev_minor);
     if (*identifier->boot == '\0')
-        read_boot(identifier->boot, sizeof(identifier->boot));
+        engine_read_boot(identifier->boot);
     if (!identifier->looked || identifier->dev != identity.dev) {
         identifier->looked = true;
         identifier->dev = identity.dev;
-        identifier->local = engine_identity_is_local(path);
+        identifier->local = mpiio_filesystem_at(path)->one_machine;
     }
     memcpy(identity.boot, identifier->boot, sizeof(identity.boot));
     identity.local = identifier->local;

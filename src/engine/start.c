@@ -48,7 +48,7 @@ static char *gather_texts(const struct engine *engine, const char *text, uint32_
 
 /* The place where a node mounts. A path is unique within a mount namespace of a running kernel. */
 struct place {
-    char kernel[40];
+    char kernel[ENGINE_BOOT_SIZE];
     ino_t mounts;
     char folder[PATH_MAX]; /* the base of a relative path, else empty */
     char path[PATH_MAX];
@@ -56,16 +56,11 @@ struct place {
 
 static void find_place(const struct engine *engine, struct place *place)
 {
-    FILE *kernel = fopen("/proc/sys/kernel/random/boot_id", "re");
     char *const *last = engine->options->arguments;
     struct stat st;
 
     memset(place, 0, sizeof(*place));
-    if (kernel != NULL) {
-        if (fgets(place->kernel, sizeof(place->kernel), kernel) == NULL)
-            place->kernel[0] = '\0';
-        fclose(kernel);
-    }
+    engine_read_boot(place->kernel);
     if (stat("/proc/self/ns/mnt", &st) == 0)
         place->mounts = st.st_ino;
     while (last[1] != NULL)
@@ -79,7 +74,7 @@ static void find_place(const struct engine *engine, struct place *place)
  * Collective: returns true if no lower node mounts at this node's place. Two nodes at one place
  * would deadlock: each would wait for the other. If it returns false, text has the reason.
  */
-static bool engine_places_are_apart(const struct engine *engine, char *text, size_t size)
+static bool places_are_apart(const struct engine *engine, char *text, size_t size)
 {
     struct place own, *all;
     int before = engine->nodes;
@@ -264,7 +259,7 @@ static int start_engine(struct engine *engine, struct failure *failure)
 {
     struct mpiio_message hello;
 
-    if (!engine_places_are_apart(engine, failure->text, sizeof(failure->text)))
+    if (!places_are_apart(engine, failure->text, sizeof(failure->text)))
         failure->status = 2;
     if (agree_failure(engine, failure) != 0)
         return failure->status;
