@@ -14,7 +14,6 @@
 #include "core/base/complain.h"
 #include "core/base/process.h"
 #include "epoch.h"
-#include "process.h"
 #include "start.h"
 
 /* Size in bytes of MPI's largest file in memory that the nodes of one host share. */

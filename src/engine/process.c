@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "process.h"
+#include "start.h"
 
 #include <limits.h>
 #include <mpi.h>

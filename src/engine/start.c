@@ -14,7 +14,6 @@
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
-#include "process.h"
 
 /* Exchanging information between nodes. */
 
