@@ -25,11 +25,6 @@ struct engine_options {
     char wrong[256]; /* an error in the command line; "": none */
 };
 
-/* Parses the command line. Prints nothing, because every node would print the same. */
-void engine_options_parse(struct engine_options *options, int argc, char **argv);
-
-void engine_options_help(void);
-
 /*
  * The node's daemon as its engine sees it: a child in a session of its own. If mpiexec kills the
  * engines because one has failed, the daemons survive.

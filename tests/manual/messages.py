@@ -29,7 +29,6 @@ OTHERS = {
     "fusefs/requests/stats.c": "stats.json",
     "fusefs/requests/xattr.c": "attributes",
     "src/core/base/grant.c": "mpiio-run",
-    "src/engine/options.c": "the engine's command line, which mpiio-mount writes",
 }
 
 # Texts that are in no message of a failure, with the reason.
