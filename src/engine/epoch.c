@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "home.h"
-#include "piece.h"
 
 /* A block that this node contributes. */
 struct own {

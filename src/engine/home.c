@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/list.h"
 #include "viewspec/base/integer.h"
-#include "core/cache/slots.h"
-#include "piece.h"
+#include "viewspec/base/list.h"
 
 #define BLOCK_SIZE  ((size_t)MPIIO_BLOCK_SIZE)
 #define GROUP_SIZE  (MPIIO_HOMES_GROUP * BLOCK_SIZE)

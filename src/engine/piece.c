@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "piece.h"
+#include "home.h"
 
 #include <errno.h>
 #include <string.h>
-
-#include "core/cache/slots.h"
 
 /* A piece begins with its shape, followed by its mask or its runs. */
 struct run {

@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "unit.h"
-#include "engine/piece.h"
+#include "engine/home.h"
 
 #define SIZE  ((size_t)MPIIO_BLOCK_SIZE)
 #define WORDS MPIIO_BLOCK_WORDS
