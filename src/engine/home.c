@@ -42,7 +42,7 @@ struct group {
 /* A long run that waits for the collective write. */
 struct long_run {
     struct group *group;
-    struct mpiio_mask_run run;
+    struct mpiio_range range;
 };
 
 struct engine_home {
@@ -414,7 +414,7 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
 }
 
 /* Keeps a long run for the collective write. Returns false if memory is exhausted. */
-static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_mask_run run)
+static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_range range)
 {
     struct long_run *runs =
         vs_list_grow(home->long_runs, home->long_count, &home->long_room, sizeof(*runs));
@@ -422,7 +422,7 @@ static bool keep_long_run(struct engine_home *home, struct group *group, struct 
     if (runs == NULL)
         return false;
     home->long_runs = runs;
-    home->long_runs[home->long_count++] = (struct long_run){group, run};
+    home->long_runs[home->long_count++] = (struct long_run){group, range};
     return true;
 }
 
@@ -436,11 +436,13 @@ static void store_group(struct engine_home *home, struct group *group, struct en
     size_t count = 0;
 
     while (mpiio_mask_next_run(group->mask, run.end, GROUP_SIZE, &run)) {
+        struct mpiio_range range = {(int64_t)run.start, (int64_t)(run.end - run.start)};
+
         counters->merged_runs++;
-        if (collective && run.end - run.start >= ENGINE_LONG_RUN && keep_long_run(home, group, run))
+        if (collective && run.end - run.start >= ENGINE_LONG_RUN &&
+            keep_long_run(home, group, range))
             continue;
-        home->ranges[count++] =
-            (struct mpiio_range){(int64_t)run.start, (int64_t)(run.end - run.start)};
+        home->ranges[count++] = range;
         if (count == RANGES) {
             store_ranges(home, group, count, file, counters);
             count = 0;
@@ -454,14 +456,18 @@ static bool is_ready(const struct group *group)
     return group->state == GROUP_OPEN && group->missing == 0;
 }
 
-/* Stores a run block by block after storing it as a whole has failed: only the blocks that fail
-   get an error. */
-static void store_by_block(struct engine_home *home, struct group *group, struct mpiio_range run,
+/* Collective: stores a long run as a whole. If that fails, stores it block by block: only the
+   blocks that fail get an error. */
+static void store_long_run(struct engine_home *home, const struct long_run *run,
                            struct engine_file *file, struct mpiio_epoch_counters *counters)
 {
-    int64_t start = run.start, end = run.start + run.length;
+    int64_t start = run->range.start, end = start + run->range.length;
+    int64_t position = run->group->number * (int64_t)GROUP_SIZE + start;
     size_t count = 0;
 
+    if (engine_file_write_all(file, run->group->data + start, (size_t)run->range.length, position,
+                              counters) == 0)
+        return;
     while (start < end) {
         int64_t edge = (start / BLOCK_SIZE + 1) * BLOCK_SIZE;
 
@@ -469,30 +475,18 @@ static void store_by_block(struct engine_home *home, struct group *group, struct
         home->ranges[count++] = (struct mpiio_range){start, edge - start};
         start = edge;
     }
-    store_ranges(home, group, count, file, counters);
+    store_ranges(home, run->group, count, file, counters);
 }
 
 /* Collective: each node writes a long run of its own, or takes part without one, `most` times. */
 static void store_long_runs(struct engine_home *home, int64_t most, struct engine_file *file,
                             struct mpiio_epoch_counters *counters)
 {
-    for (int64_t i = 0; i < most; i++) {
-        struct long_run *run = (size_t)i < home->long_count ? &home->long_runs[i] : NULL;
-        struct mpiio_range range;
-        int error;
-
-        if (run == NULL) {
+    for (int64_t i = 0; i < most; i++)
+        if ((size_t)i < home->long_count)
+            store_long_run(home, &home->long_runs[i], file, counters);
+        else
             engine_file_write_all(file, NULL, 0, 0, counters);
-            continue;
-        }
-        range =
-            (struct mpiio_range){(int64_t)run->run.start, (int64_t)(run->run.end - run->run.start)};
-        error =
-            engine_file_write_all(file, run->group->data + range.start, (size_t)range.length,
-                                  run->group->number * (int64_t)GROUP_SIZE + range.start, counters);
-        if (error != 0)
-            store_by_block(home, run->group, range, file, counters);
-    }
 }
 
 bool engine_home_store(struct engine_home *home, struct engine_file *file,
