@@ -7,29 +7,30 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
+
+#include "core/base/clock.h"
 
 /* The maximum size of a message in bytes. Longer data are sent in parts, so that completed parts
    show progress. */
 #define MESSAGE ((size_t)256 << 10)
 
 /*
- * Polling intervals, in ns since the last message. A waiting engine first polls and yields the
+ * Polling intervals, in us since the last message. A waiting engine first polls and yields the
  * processor, which costs nothing if processors are free. Then it sleeps for increasing times.
  */
-#define YIELD_FOR  200000
-#define SLEEP_MOST 1000000
+#define YIELD_FOR  200
+#define SLEEP_MOST 1000
 /*
  * On a machine with more engines than processors, a waiting engine sleeps at once if a bell
  * announces every message that it waits for. This holds for messages up to this size. Longer
  * messages need the receiver to take part in the transfer.
  */
 #define SHORT ((size_t)4 << 10)
-/* ns after which the daemon learns which nodes this one waits for. Most waits are shorter. */
-#define TELL_AFTER 50000000
+/* us after which the daemon learns which nodes this one waits for. Most waits are shorter. */
+#define TELL_AFTER 50000
 
 /* The time since the last message. */
 struct idle {
@@ -138,11 +139,6 @@ static void tell_progress(const struct engine_messages *self)
     mpiio_progress_wait(self->page, &what);
 }
 
-static void sleep_for(long ns)
-{
-    nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
-}
-
 /*
  * Waits to be killed: the message at index has failed, because its node is unreachable. The daemons
  * detect this and end the process.
@@ -152,7 +148,7 @@ static _Noreturn void wait_for_end(struct engine_messages *self, int index)
     self->broken = index;
     tell_progress(self);
     for (;;)
-        sleep_for(SLEEP_MOST);
+        pause();
 }
 
 void engine_messages_receive(struct engine_messages *self, void *bytes, size_t length, int from)
@@ -183,33 +179,25 @@ void engine_messages_send(struct engine_messages *self, const void *bytes, size_
         engine_bells_ring(&self->bells, to);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Waits because no message has arrived. seen is the ring count from before the last check. */
 static void wait_more(const struct engine_messages *self, uint32_t seen, struct idle *idle)
 {
     bool sleeps_at_once = self->bells.crowded && !self->unannounced;
-    int64_t now = now_ns(), ns;
+    int64_t now = mpiio_clock_us(), us;
 
     if (idle->since == 0)
         idle->since = now;
-    ns = now - idle->since;
-    if (ns < YIELD_FOR && !sleeps_at_once) {
+    us = now - idle->since;
+    if (us < YIELD_FOR && !sleeps_at_once) {
         sched_yield();
         return;
     }
-    if (ns >= TELL_AFTER && !idle->reported) {
+    if (us >= TELL_AFTER && !idle->reported) {
         tell_progress(self);
         idle->reported = true;
     }
-    ns = !sleeps_at_once ? ns / 4 : ns > YIELD_FOR ? ns : YIELD_FOR;
-    engine_bells_sleep(&self->bells, seen, ns < SLEEP_MOST ? ns : SLEEP_MOST);
+    us = !sleeps_at_once ? us / 4 : us > YIELD_FOR ? us : YIELD_FOR;
+    engine_bells_sleep(&self->bells, seen, 1000L * (us < SLEEP_MOST ? us : SLEEP_MOST));
 }
 
 /* Wakes the senders of messages that have arrived: they may wait until a long message is
