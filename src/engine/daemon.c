@@ -50,35 +50,26 @@ static const char *find_program(const char *given, char *path)
 /* Returns a copy of text in which node replaces each "%n", or NULL if memory is exhausted. */
 static char *with_number(const char *text, int node)
 {
-    size_t room = strlen(text) + 1;
-    char *copy, *to;
+    char *copy = NULL;
+    size_t size;
+    FILE *out = open_memstream(&copy, &size);
 
-    /* A number of ten digits is at most 8 characters longer than "%n". */
-    for (const char *at = text; (at = strstr(at, "%n")) != NULL; at += 2)
-        room += 8;
-    copy = to = malloc(room);
-    while (copy != NULL && *text != '\0') {
-        if (text[0] == '%' && text[1] == 'n') {
-            to += sprintf(to, "%d", node);
-            text += 2;
-        } else {
-            *to++ = *text++;
-        }
-    }
-    if (copy != NULL)
-        *to = '\0';
-    return copy;
+    if (out == NULL)
+        return NULL;
+    for (const char *at; (at = strstr(text, "%n")) != NULL; text = at + 2)
+        fprintf(out, "%.*s%d", (int)(at - text), text, node);
+    fputs(text, out);
+    if (fclose(out) == 0)
+        return copy;
+    free(copy);
+    return NULL;
 }
 
-/* Sets up the descriptors and the session of the child. */
-static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t *attributes,
-                         int end, int output)
+/* Sets up the descriptors of the child. Returns 0 or an errno. */
+static int prepare_descriptors(posix_spawn_file_actions_t *actions, int end, int output)
 {
-    sigset_t none, all;
     int error = posix_spawn_file_actions_addopen(actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 
-    sigemptyset(&none);
-    sigfillset(&all);
     if (error == 0)
         error = posix_spawn_file_actions_adddup2(actions, output, STDOUT_FILENO);
     if (error == 0)
@@ -87,14 +78,22 @@ static int prepare_spawn(posix_spawn_file_actions_t *actions, posix_spawnattr_t 
         error = posix_spawn_file_actions_adddup2(actions, end, DAEMON_END);
     if (error == 0)
         error = posix_spawn_file_actions_addclosefrom_np(actions, DAEMON_END + 1);
-    if (error == 0)
-        error = posix_spawnattr_setsigmask(attributes, &none);
-    if (error == 0)
-        error = posix_spawnattr_setsigdefault(attributes, &all);
-    if (error == 0)
-        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                         POSIX_SPAWN_SETSIGDEF);
     return error;
+}
+
+/* Gives the child a session of its own, and no blocked or ignored signals. These functions only
+   store values. They fail for invalid flags alone. */
+static void prepare_session(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_init(attributes);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    posix_spawnattr_setflags(attributes,
+                             POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 /* Uses posix_spawn(3) instead of fork(2), because an MPI library has memory that must not be
@@ -105,17 +104,14 @@ static int spawn_daemon(struct engine_daemon *daemon, const char *program, char 
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     pid_t pid = 0;
-    int error = posix_spawn_file_actions_init(&actions);
+    int error;
 
-    if (error != 0)
-        return -error;
-    error = posix_spawnattr_init(&attributes);
-    if (error == 0) {
-        error = prepare_spawn(&actions, &attributes, end, daemon->output);
-        if (error == 0)
-            error = posix_spawnp(&pid, program, &actions, &attributes, arguments, environ);
-        posix_spawnattr_destroy(&attributes);
-    }
+    posix_spawn_file_actions_init(&actions);
+    prepare_session(&attributes);
+    error = prepare_descriptors(&actions, end, daemon->output);
+    if (error == 0)
+        error = posix_spawnp(&pid, program, &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     daemon->pid = error == 0 ? pid : 0;
     return -error;
@@ -191,19 +187,15 @@ static int await_end(struct engine_daemon *daemon)
 {
     int process = pidfd_open(daemon->pid, 0);
     struct pollfd end = {.fd = process, .events = POLLIN};
-    int status = 0;
+    int status = 0, changed = 1;
 
-    while (process >= 0) {
-        int changed = poll(&end, 1, END_WAIT);
-
-        if (changed < 0 && errno == EINTR)
+    if (process >= 0) {
+        while ((changed = poll(&end, 1, END_WAIT)) < 0 && errno == EINTR)
             continue;
-        if (changed == 0)
-            kill(daemon->pid, SIGKILL);
-        break;
-    }
-    if (process >= 0)
         close(process);
+    }
+    if (changed == 0)
+        kill(daemon->pid, SIGKILL);
     while (waitpid(daemon->pid, &status, 0) < 0 && errno == EINTR)
         continue;
     daemon->pid = 0;
