@@ -54,11 +54,6 @@ static int parse_members(int fd, struct vs_spec **spec, struct vs_error *why)
     return error;
 }
 
-static void say_why(const struct vs_error *why, int error, char *text, size_t size)
-{
-    snprintf(text, size, "%s", *why->reason != '\0' ? why->reason : strerror(-error));
-}
-
 int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec **spec,
                         struct mpiio_file **file, char *text, size_t size)
 {
@@ -72,7 +67,7 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
         error = mpiio_assemble(vs_spec_members(*spec), MPIIO_ASSEMBLE_WRITABLE,
                                (struct mpiio_fills){0}, file, &why);
     if (error != 0) {
-        say_why(&why, error, text, size);
+        snprintf(text, size, "%s", *why.reason != '\0' ? why.reason : strerror(-error));
     } else if (mpiio_assembled_identity(*file) == hello->inode) {
         (*file)->ops->set_coherence(*file, hello->coherence);
         return 0;

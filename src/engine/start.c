@@ -108,10 +108,8 @@ struct failure {
     char text[1024];
 };
 
-static void fail_start(struct failure *failure, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void fail_start(struct failure *failure, int status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail_start(struct failure *failure, int status,
+                                                             const char *format, ...)
 {
     va_list arguments;
 
