@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "crew.h"
+#include "unmount.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 
 #include "mounts/child.h"
 #include "mounts/mount.h"
-#include "unmount.h"
 
 /*
  * Unmounts many mounts, each in a worker process of its own, so that a mount that does not answer
@@ -26,7 +25,7 @@
 #define HAS_ASKED '\1' /* a worker writes this before its lines, once the mount has answered */
 
 struct worker {
-    const struct unmount_all *all;
+    const struct unmount *all;
     const char *place;
     struct mounts_child child;
     /* in the worker: it waits here for its turn, which begins when the crew closes its end */
@@ -45,11 +44,10 @@ struct crew {
 
 static struct unmount job_of(const struct worker *worker)
 {
-    return (struct unmount){.mountpoint = worker->place,
-                            .force = worker->all->force,
-                            .nodes = 1,
-                            .owner = &worker->all->owner,
-                            .dead_only = worker->all->dead_only};
+    struct unmount job = *worker->all;
+
+    job.mountpoint = worker->place;
+    return job;
 }
 
 /* Runs in the worker's process; its lines go to out. */
@@ -223,7 +221,7 @@ static void lead_workers(struct crew *crew, bool force)
 }
 
 /* Unmounts at most CREW_MAX mounts. */
-static int unmount_some(const struct unmount_all *all, char *const *places, size_t count)
+static int unmount_some(const struct unmount *all, char *const *places, size_t count)
 {
     struct crew crew = {calloc(count, sizeof(*crew.workers)),
                         calloc(2 * count, sizeof(*crew.waits)), count};
@@ -257,10 +255,8 @@ static int unmount_some(const struct unmount_all *all, char *const *places, size
  *
  * Without force there is no limit for storing: it waits for a mount that has answered until its
  * fsync finishes.
- *
- * Returns the status to exit with: 0, 1 if a mount stays, else UNMOUNT_LOST if data was lost.
  */
-static int unmount_places(const struct unmount_all *all, char *const *places, size_t count)
+static int unmount_places(const struct unmount *all, char *const *places, size_t count)
 {
     int status = 0;
 
@@ -317,10 +313,10 @@ static int find_places(uid_t owner, struct places *places)
     return error;
 }
 
-int unmount_all(const struct unmount_all *all)
+int unmount_all(const struct unmount *all)
 {
     struct places places = {0};
-    int error = find_places(all->owner, &places), status = 0;
+    int error = find_places(*all->owner, &places), status = 0;
 
     if (error != 0)
         fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));

@@ -217,7 +217,7 @@ static int finish_host(struct host *host, const struct run *run, bool force, boo
     return report_host(host, output, error, mounted);
 }
 
-static int unmount_all(char *names, const char *mountpoint, const struct run *run, bool force)
+static int unmount_each(char *names, const char *mountpoint, const struct run *run, bool force)
 {
     struct host *hosts = NULL;
     size_t count = 0, room = 1;
@@ -262,7 +262,7 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
     else
         text[strcspn(text, "\n")] = '\0';
     if (hosts != NULL)
-        status = unmount_all(hosts, mountpoint, &run, force);
+        status = unmount_each(hosts, mountpoint, &run, force);
     else if (strncmp(text, "mpiio-mount: ", 13) == 0)
         fprintf(stderr, PREFIX "%s\n", text + 13);
     else

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "crew.h"
 #include "unmount.h"
 
 static const char usage_text[] =
@@ -36,10 +35,11 @@ static const char usage_text[] =
 
 /* The request: one mount, or all mounts of a user. */
 struct request {
-    struct unmount one;
-    struct unmount_all all;
+    struct unmount job;
+    const char *hosts; /* hosts to unmount it on; NULL: this host */
     bool is_all;
     const char *user;
+    uid_t owner;
 };
 
 static const struct option long_options[] = {
@@ -59,19 +59,19 @@ static int take_option(struct request *request, int option)
 {
     switch (option) {
     case 'f':
-        request->one.force = request->all.force = true;
+        request->job.force = true;
         return -1;
     case 'n':
-        request->one.alone = true;
+        request->job.alone = true;
         return -1;
     case 'H':
-        request->one.hosts = optarg;
+        request->hosts = optarg;
         return -1;
     case 'a':
         request->is_all = true;
         return -1;
     case 'd':
-        request->all.dead_only = true;
+        request->job.dead_only = true;
         return -1;
     case 'u':
         request->user = optarg;
@@ -101,7 +101,8 @@ static int find_user(struct request *request)
     char *end;
     unsigned long number;
 
-    request->all.owner = geteuid();
+    request->owner = geteuid();
+    request->job.owner = &request->owner;
     if (request->user == NULL)
         return -1;
     if (geteuid() != 0)
@@ -110,31 +111,31 @@ static int find_user(struct request *request)
     number = strtoul(request->user, &end, 10);
     if (user == NULL && (*end != '\0' || *request->user == '\0' || number >= UINT32_MAX))
         return refuse_option("--user: no such user");
-    request->all.owner = user != NULL ? user->pw_uid : (uid_t)number;
+    request->owner = user != NULL ? user->pw_uid : (uid_t)number;
     return -1;
 }
 
 /* Checks the combination of options and operands. Returns -1, or the status to exit with. */
 static int check_request(struct request *request, int operands, const char *operand)
 {
-    if (request->is_all && (operands > 0 || request->one.alone || request->one.hosts != NULL))
+    if (request->is_all && (operands > 0 || request->job.alone || request->hosts != NULL))
         return refuse_option("--all goes with no mount point, --node or --hosts");
-    if (!request->is_all && (request->all.dead_only || request->user != NULL))
+    if (!request->is_all && (request->job.dead_only || request->user != NULL))
         return refuse_option("--dead and --user go with --all");
     if (request->is_all)
         return find_user(request);
     if (operands != 1 || *operand == '\0')
         return refuse_option("expected MOUNTPOINT (see mpiio-umount --help)");
-    if (request->one.hosts != NULL && request->one.alone)
+    if (request->hosts != NULL && request->job.alone)
         return refuse_option("--node and --hosts exclude each other");
-    request->one.mountpoint = operand;
+    request->job.mountpoint = operand;
     return -1;
 }
 
 int main(int argc, char **argv)
 {
     static char name[] = "mpiio-umount";
-    struct request request = {.one.nodes = 1};
+    struct request request = {0};
     int option, status = -1;
 
     argv[0] = name; /* getopt_long prints this name in errors */
@@ -145,8 +146,8 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     if (request.is_all)
-        return unmount_all(&request.all);
-    if (request.one.hosts != NULL)
-        return unmount_hosts(request.one.hosts, request.one.mountpoint, request.one.force);
-    return unmount_run(&request.one);
+        return unmount_all(&request.job);
+    if (request.hosts != NULL)
+        return unmount_hosts(request.hosts, request.job.mountpoint, request.job.force);
+    return unmount_run(&request.job);
 }

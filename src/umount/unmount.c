@@ -197,6 +197,8 @@ static void find_daemon(struct unmount *job, int limit)
     job->silent = error == -ETIMEDOUT;
     if (error == 0 && nodes > 1 && nodes <= NODES_MAX && strstr(stats, "\"state\": \"ok\"") != NULL)
         job->nodes = nodes;
+    else
+        job->nodes = 1;
 }
 
 /* Stores in text how much could not be stored, prefixed by before; or "" if nothing was lost. */

@@ -23,7 +23,6 @@ static inline int umount_worse(int one, int other)
 
 struct unmount {
     const char *mountpoint; /* as the user typed it */
-    const char *hosts;      /* hosts to unmount it on; NULL: this host */
     bool force;
     bool alone; /* this node only */
     /* NULL, or the user of --all: a mount that has gone or has another owner is skipped silently */
@@ -60,6 +59,14 @@ int unmount_run(struct unmount *job);
    characters. */
 void unmount_say(const struct unmount *job, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * Unmounts everything that the user all->owner has mounted on this host, as at the end of a batch
+ * job. Each mount is unmounted as all says, which has no mount point. Unmounts the newest mount
+ * first, and continues after a failure. Returns the status to exit with: 0, 1 if a mount stays,
+ * else UNMOUNT_LOST if data was lost, or may have been.
+ */
+int unmount_all(const struct unmount *all);
 
 /*
  * Unmounting on several hosts at once. Each host runs an mpiio-umount, started the way mpiio-mount
