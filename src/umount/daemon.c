@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon.h"
+#include "process.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +14,6 @@
 
 #include "mounts/ending.h"
 #include "mounts/mount.h"
-#include "process.h"
 
 /* The likelihood that a process serves a mount. */
 enum serves { NOT, PERHAPS, SURELY };

@@ -3,7 +3,7 @@
  * mpiio-umount: syncs and unmounts a mount of mpiio-mount, on all its nodes, and waits until its
  * daemon has exited; see mpiio-umount(1). Root may be asked to unmount a mount of any user, at a
  * path that the user controls. So only look.h reads inside the mount. All actions apply to the
- * mount and the daemon that the kernel reports (mount.h, daemon.h).
+ * mount and the daemon that the kernel reports (mount.h, process.h).
  */
 #include <getopt.h>
 #include <pwd.h>

@@ -12,7 +12,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon.h"
 #include "mounts/child.h"
 #include "mounts/look.h"
 #include "mounts/mount.h"

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "daemon.h"
 #include "mounts/mount.h"
+#include "process.h"
 
 /*
  * The exit statuses are 0, 1 if a mount stays, and this one if all is unmounted, and data was lost
@@ -32,7 +32,7 @@ struct unmount {
     struct umount_daemon daemon;
     int abort;     /* with force: a descriptor that aborts its connection, or < 0 */
     int waiting;   /* without force: a descriptor for umount_is_connected, or < 0 */
-    int ending;    /* the descriptor of the daemon's final report (daemon.h), or < 0 */
+    int ending;    /* the descriptor of the daemon's final report (process.h), or < 0 */
     bool dead;     /* no daemon serves it */
     bool silent;   /* its daemon has not answered in time */
     bool lost;     /* data could not be stored and was given up, or this is unknown */
