@@ -40,6 +40,15 @@ static int mount_control(void)
     return folder;
 }
 
+/*
+ * Opens a control file of the mount's connection, while the mount exists: "abort" (O_WRONLY), or
+ * "waiting" (O_PATH), which has a value as long as the connection is alive. The connection ends
+ * with the last mount of the filesystem in any mount namespace. Returns a new descriptor, which
+ * refers to that connection alone: after it has ended, the descriptor does not reach another
+ * connection that gets its number. Returns a negative errno on failure: -ESTALE if the mount has
+ * gone. A user other than root gets -ENOENT if /sys/fs/fuse/connections is not mounted; root does
+ * not need that folder.
+ */
 static int open_control(const struct mounts_mount *mount, const char *file, int flags)
 {
     char name[32];
@@ -61,29 +70,8 @@ static int open_control(const struct mounts_mount *mount, const char *file, int 
     return error != 0 ? error : fd;
 }
 
-/*
- * Opens the kernel's control file of the mount's connection, while the mount exists. Returns a new
- * descriptor, which refers to that connection alone: after it has ended, the descriptor does not
- * reach another connection that gets its number. Errors: -ESTALE if the mount has gone, or another
- * negative errno. A user other than root gets -ENOENT if /sys/fs/fuse/connections is not mounted;
- * root does not need that folder.
- */
-static int umount_abort_open(const struct mounts_mount *mount)
-{
-    return open_control(mount, "abort", O_WRONLY);
-}
-
-/*
- * Like umount_abort_open, for the file "waiting", which has a value as long as the connection is
- * alive. The connection ends with the last mount of the filesystem in any mount namespace.
- */
-static int umount_waiting_open(const struct mounts_mount *mount)
-{
-    return open_control(mount, "waiting", O_PATH);
-}
-
 /* Returns true if the connection of that descriptor is alive. Returns false if fd < 0. */
-static bool umount_is_connected(int fd)
+static bool is_connected(int fd)
 {
     char path[MOUNTS_FD_LINK_SIZE], text[32];
     bool connected;
@@ -101,7 +89,7 @@ static bool umount_is_connected(int fd)
 }
 
 /* Aborts the connection of the descriptor. Does nothing if it has ended, or fd < 0. */
-static void umount_abort(int fd)
+static void abort_connection(int fd)
 {
     if (fd >= 0 && write(fd, "1", 1) < 0)
         return; /* the connection has ended */
@@ -386,12 +374,12 @@ static int await_end(const struct unmount *job)
     if (!job->force) /* -f has ended the daemon even if copies exist */
         umount_copies(&job->mount, copies, sizeof(copies));
     /* A container that is starting may have a copy of the mount for a moment. Look again later. */
-    if (*copies != '\0' || umount_is_connected(job->waiting)) {
+    if (*copies != '\0' || is_connected(job->waiting)) {
         if (umount_daemon_ends_within(&job->daemon, AGAIN))
             return 0;
         umount_copies(&job->mount, copies, sizeof(copies));
     }
-    if (*copies == '\0' && umount_is_connected(job->waiting))
+    if (*copies == '\0' && is_connected(job->waiting))
         snprintf(copies, sizeof(copies), "in a mount namespace of another user");
     if (*copies != '\0') {
         int64_t bytes = job->ending >= 0 ? umount_ending_lost(job->ending, &unreported) : 0;
@@ -427,7 +415,7 @@ static void end_daemon(const struct unmount *job)
     if (!umount_daemon_ends_within(&job->daemon, 2000))
         umount_daemon_signal(&job->daemon, SIGKILL);
     if (!umount_daemon_ends_within(&job->daemon, 2000))
-        umount_abort(job->abort);
+        abort_connection(job->abort);
 }
 
 /* Waits for the daemon of a detached mount, or ends it. Returns the status to exit with. */
@@ -438,7 +426,7 @@ static int await_daemon(const struct unmount *job)
         return 0;
     /* A killed daemon may still exist, without descriptors that would identify it. */
     if (job->daemon.pid == 0) {
-        umount_abort(job->abort);
+        abort_connection(job->abort);
         return 0;
     }
     if (job->force)
@@ -506,8 +494,8 @@ int unmount_finish(struct unmount *job)
     if (!job->dead && !sync_all(job))
         return 1;
     /* Open these before the mount is detached: after that, its number may be reused. */
-    job->abort = job->force ? umount_abort_open(&job->mount) : -1;
-    job->waiting = job->force ? -1 : umount_waiting_open(&job->mount);
+    job->abort = job->force ? open_control(&job->mount, "abort", O_WRONLY) : -1;
+    job->waiting = job->force ? -1 : open_control(&job->mount, "waiting", O_PATH);
     job->ending = job->daemon.pid != 0 ? umount_ending_open(&job->daemon) : -1;
     status = detach_mount(job) ? end_detached(job) : 1;
     if (job->abort >= 0)

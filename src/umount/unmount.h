@@ -31,7 +31,7 @@ struct unmount {
     struct mounts_mount mount;
     struct umount_daemon daemon;
     int abort;     /* with force: a descriptor that aborts its connection, or < 0 */
-    int waiting;   /* without force: a descriptor for umount_is_connected, or < 0 */
+    int waiting;   /* without force: a descriptor that shows if it is connected, or < 0 */
     int ending;    /* the descriptor of the daemon's final report (process.h), or < 0 */
     bool dead;     /* no daemon serves it */
     bool silent;   /* its daemon has not answered in time */
