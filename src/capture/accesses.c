@@ -9,7 +9,7 @@
 
 #include "viewspec/base/hash.h"
 #include "datatype.h"
-#include "shape.h"
+#include "views.h"
 #include "steps.h"
 
 /*

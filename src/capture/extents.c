@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shape.h"
+#include "views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,7 @@
 #include "files.h"
 #include "library.h"
 #include "log.h"
-#include "merge.h"
-#include "shape.h"
+#include "views.h"
 #include "steps.h"
 
 /* Gathering the texts of all ranks. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "merge.h"
+#include "views.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Merging the views of single ranks into one. */
 
 #define MAX_TERMS  4
 #define EXPRESSION 256 /* maximum length of the text in bytes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "output.h"
+#include "views.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,8 @@
 
 #include "viewspec/spec.h"
 #include "log.h"
+
+/* Writing the spec files. */
 
 #define MAX_NAMES 1000 /* maximum number of specs of files with one name */
 

@@ -10,9 +10,7 @@
 
 #include "library.h"
 #include "log.h"
-#include "merge.h"
-#include "output.h"
-#include "shape.h"
+#include "views.h"
 #include "steps.h"
 
 /* The views and accesses of each file that this process has seen, kept until the program ends. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "shape.h"
+#include "views.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "viewspec/basic.h"
+
+/* Compact filetypes that select given bytes of a file. */
 
 #define MAX_LEVELS 8
 #define MAX_BLOCKS 100000    /* maximum length of a list of blocks */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "files.h"
-#include "merge.h"
+#include "views.h"
 #include "log.h"
 #include "viewspec/base/hash.h"
 

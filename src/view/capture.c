@@ -161,7 +161,7 @@ static int execute_program(char **command)
     return wait_for(pid, &caught);
 }
 
-/* A summary of the log, which the library writes (src/capture/output.h). */
+/* A summary of the log, which the library writes (src/capture/log.h). */
 struct summary {
     bool any;     /* the log has a message or a spec */
     bool deleted; /* a file that is deleted on close was opened */

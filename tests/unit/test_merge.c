@@ -3,7 +3,7 @@
    back. */
 
 #include "spec_fixture.h"
-#include "capture/merge.h"
+#include "capture/views.h"
 #include "viewspec/spec.h"
 
 #define MAX_RANKS 512

@@ -3,7 +3,7 @@
    result is compared with an array of the accessed bytes. */
 
 #include "spec_fixture.h"
-#include "capture/shape.h"
+#include "capture/views.h"
 #include "viewspec/spec.h"
 
 #define BYTES 8192

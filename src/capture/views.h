@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CAPTURE_SHAPE_H
-#define CAPTURE_SHAPE_H
+#ifndef CAPTURE_VIEWS_H
+#define CAPTURE_VIEWS_H
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -8,9 +8,13 @@
 #include <stdint.h>
 
 /*
+ * Views as JSON: made from the bytes that a process accesses, merged from those of all ranks, and
+ * written to a spec. Nothing here uses MPI.
+ */
+
+/*
  * The bytes that a process has read or written, call by call, in bounded memory. Pieces of one
- * length at one stride are kept as one progression. This source does not use MPI. Callers must
- * serialize calls.
+ * length at one stride are kept as one progression. Callers must serialize calls.
  */
 
 /* count pieces of length bytes at a distance of stride bytes; stride is 0 if count is 1. */
@@ -49,7 +53,7 @@ struct capture_progression *capture_expand(const struct capture_progression *lis
 
 /*
  * A compact filetype that selects given bytes of a file: a block, vectors of vectors, a repeated
- * list, or a list of blocks. This source does not use MPI.
+ * list, or a list of blocks.
  */
 
 /*
@@ -67,9 +71,45 @@ bool capture_shape_fits(const struct capture_progression *list, size_t count, in
 
 /*
  * Converts the blocks and vectors that capture_shape has made of all ranks' accesses to subarrays
- * of one array (MPI 3.1, 4.1.3), in place. Does nothing if they are not parts of one array. Does
- * not use MPI.
+ * of one array (MPI 3.1, 4.1.3), in place. Does nothing if they are not parts of one array.
  */
 void capture_subarrays(json_t *const *views, size_t count);
+
+/* Merging the views of single ranks into one. */
+
+/*
+ * Merges views into the view (viewspec(5), VIEWS) whose rank i has views[i], objects of
+ * capture_view_text. Values that all ranks share are stored once. Integers that follow the rank by
+ * a rule become expressions of it. Everything else goes into per_rank. Returns a new reference;
+ * NULL if memory is exhausted.
+ */
+json_t *capture_merge(json_t *const *views, size_t count);
+
+/*
+ * Returns a copy of a merged view with "tiles". tiles has a number for each rank, or one for all
+ * ranks; a rank with a negative number gets none. A new reference; NULL if memory is exhausted.
+ */
+json_t *capture_merge_tiles(const json_t *view, const json_t *tiles);
+
+/*
+ * Finds an expression of "rank" for the values of ranks 0 .. count - 1: sums of steps along the
+ * dimensions of a grid of ranks, such as "100 + rank*8" or "rank/4*32 + rank%4*8". Stores it in
+ * text (of size bytes). Returns false if there is none.
+ */
+bool capture_expression(const int64_t *values, size_t count, char *text, size_t size);
+
+/* The spec files. */
+
+/* The folder for the specs. If it is unset or empty, each goes beside its file. */
+#define CAPTURE_DIR_VARIABLE "MPIIO_CAPTURE_DIR"
+
+/*
+ * Writes the spec of the file at an absolute path, atomically. views (borrowed) is an array of one
+ * view, or of several, which are named view1, view2, ... If alone is true, the ranks are processes
+ * that opened the file by themselves. Replaces a spec that this process has written for the same
+ * file, number of ranks and value of alone. Does not replace a spec that another process has
+ * written since the program was started. Reports errors by capture_say. Thread-safe.
+ */
+void capture_write_spec(const char *path, int ranks, bool alone, json_t *views);
 
 #endif
