@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "viewspec/base/hash.h"
-#include "library.h"
 
 /* The construction of datatypes, and a fingerprint of it. */
 

@@ -10,13 +10,11 @@
 
 /* Names of predefined types. */
 
-struct name {
+/* A type that the library lacks is MPI_DATATYPE_NULL, which no view has. */
+static const struct {
     MPI_Datatype type;
     const char *name;
-};
-
-/* A type that the library lacks is MPI_DATATYPE_NULL, which no view has. */
-static const struct name basic_names[] = {
+} basic_names[] = {
     {MPI_PACKED, "packed"},
     {MPI_BYTE, "byte"},
     {MPI_CHAR, "char"},
@@ -73,7 +71,12 @@ static const struct name basic_names[] = {
     {MPI_CXX_LONG_DOUBLE_COMPLEX, "cxx_long_double_complex"},
 };
 
-static const struct capture_pair pairs[] = {
+/* Predefined types of two values, for MPI_MINLOC, as structs. */
+static const struct pair {
+    MPI_Datatype type;
+    const char *first, *second; /* names of basic types */
+    int displacement;           /* of the second value, in bytes */
+} pairs[] = {
     {MPI_FLOAT_INT, "float", "int", 4},
     {MPI_DOUBLE_INT, "double", "int", 8},
     {MPI_LONG_INT, "long", "int", 8},
@@ -107,8 +110,8 @@ const char *capture_basic_name(MPI_Datatype type)
     return number < 0 ? NULL : basic_names[number].name;
 }
 
-/* Returns the description of a predefined pair type, or NULL. Static. Thread-safe. */
-static const struct capture_pair *find_pair(MPI_Datatype type)
+/* Returns the description of a predefined pair type, or NULL. */
+static const struct pair *find_pair(MPI_Datatype type)
 {
     for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
         if (pairs[i].type == type)
@@ -162,7 +165,7 @@ static json_t *bounded_type(MPI_Datatype type, json_t *oldtype)
 }
 
 static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
-                         const struct capture_pair *pair)
+                         const struct pair *pair)
 {
     int64_t second = strcmp(pair->second, "double_precision") == 0 ? 8 : 4;
     json_t *first = basic_type(decoder, pair->first, size_of(type) - second);
@@ -175,7 +178,7 @@ static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
 
 static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 {
-    const struct capture_pair *two = find_pair(type);
+    const struct pair *two = find_pair(type);
     const char *name = capture_basic_name(type);
     char unknown[MPI_MAX_OBJECT_NAME] = "";
     int length;

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "datatype.h"
-#include "library.h"
 #include "views.h"
 
 /* Converts one rank's view, as set by MPI_File_set_view (MPI 3.1, 13.3), to viewspec(5). */

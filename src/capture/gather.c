@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "files.h"
-#include "library.h"
 #include "log.h"
 #include "views.h"
 #include "steps.h"

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "library.h"
 #include "log.h"
 #include "views.h"
 #include "steps.h"
