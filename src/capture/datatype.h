@@ -10,8 +10,8 @@
 
 /*
  * The MPI library of the captured program, and what differs between MPI libraries. The sources that
- * include this are built once for each of them, and linked with none: load.c makes the program's
- * own library visible before it loads them.
+ * include this are built once for each of them, and linked with none: intercept.c makes the
+ * program's own library visible before it loads them.
  *
  * Handles are ints in MPICH and pointers in Open MPI: compare and store them, but do not send them
  * to another process.
