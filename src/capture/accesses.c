@@ -10,7 +10,7 @@
 #include "viewspec/base/hash.h"
 #include "datatype.h"
 #include "views.h"
-#include "steps.h"
+#include "gather.h"
 
 /*
  * Accesses of programs that set no view, or one view of all bytes on all ranks. The bytes that a
@@ -54,15 +54,6 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
     file->accesses.origin = displacement;
     file->accesses.unit = size;
     pthread_mutex_unlock(&lock);
-}
-
-int64_t capture_accesses_position(MPI_File handle)
-{
-    MPI_Offset offset = -1;
-
-    if (PMPI_File_get_position(handle, &offset))
-        return -1;
-    return offset;
 }
 
 /* Returns the only basic type of a datatype; MPI_DATATYPE_NULL if it has several, or if MPI does

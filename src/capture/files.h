@@ -142,9 +142,6 @@ void capture_file_free(struct capture_file *file);
 /* Call it after capture_view_set of a view with that etype, which is borrowed. Local. */
 void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype);
 
-/* Returns the position of the individual file pointer, in etypes; -1 if it is unknown. Local. */
-int64_t capture_accesses_position(MPI_File handle);
-
 /*
  * Records that count elements of a type, which is borrowed, are read or written at an offset of the
  * view, in etypes; -1: unknown offset. Local.

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "files.h"
+#include "hooks.h"
 #include "log.h"
 #include "views.h"
-#include "steps.h"
 
 /* Gathering the texts of all ranks. */
 
@@ -42,8 +42,8 @@ static char *make_room(int ranks, const int *lengths, int64_t *room, int *places
  * all ranks if the texts exceed *room bytes, or memory is exhausted. Subtracts their size from
  * *room, which matters only on rank 0.
  */
-static int capture_gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
-                                char **texts)
+static int gather_texts(MPI_Comm comm, int rank, int ranks, const char *text, int64_t *room,
+                        char **texts)
 {
     size_t count = rank ? 1 : (size_t)ranks, length = strlen(text) + 1;
     int *lengths = calloc(count, sizeof(*lengths)), *places = calloc(count, sizeof(*places));
@@ -83,7 +83,7 @@ static json_t *parse_text(const struct capture_file *file, const char *text, siz
 
 /*
  * Merges the views of `count` ranks, whose texts follow each other; if they are common, the first
- * has the view. Returns a note (steps.h).
+ * has the view. Returns a note (gather.h).
  */
 static json_t *merge_texts(const struct capture_file *file, const char *texts, size_t count,
                            bool common)
@@ -125,7 +125,7 @@ static json_t *gather_view(const struct capture_file *file, char *own, bool comm
     int error = 0;
 
     if (!common || !even)
-        error = capture_gather_texts(file->comm, file->rank, file->ranks, text, room, &texts);
+        error = gather_texts(file->comm, file->rank, file->ranks, text, room, &texts);
     if (file->rank == 0 && error)
         capture_say("%s: a view is not captured: all ranks' views together are too large",
                     file->path);
@@ -152,7 +152,12 @@ static json_t *gather_steps(const struct capture_file *file, const struct captur
     return notes;
 }
 
-void capture_gather(struct capture_file *file)
+/*
+ * Collective over the file's communicator, after MPI_File_close. Rank 0 merges the views and writes
+ * the spec. Files that a single process has opened, and files without a view, wait for
+ * gather_pending.
+ */
+static void gather_file(struct capture_file *file)
 {
     json_t *views, *accessed = NULL, *note;
     int64_t room = CAPTURE_MAX_TEXT;
@@ -177,18 +182,24 @@ void capture_gather(struct capture_file *file)
     free(steps);
 }
 
-/* Collective over comm, which has the processes of MPI_COMM_WORLD. */
-static void gather_world(MPI_Comm comm)
+/*
+ * Collective over MPI_COMM_WORLD, before MPI_Finalize: writes the specs of files that single
+ * processes have opened, as views of the ranks of MPI_COMM_WORLD, and of files that have no view.
+ */
+static void gather_pending(void)
 {
+    MPI_Comm comm = capture_copy_comm(MPI_COMM_WORLD);
     char *own, *texts = NULL;
     int64_t room = PENDING_ROOM;
     int rank = 0, ranks = 1;
 
+    if (comm == MPI_COMM_NULL)
+        return;
     PMPI_Barrier(comm);
     own = capture_pending_text();
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &ranks);
-    if (capture_gather_texts(comm, rank, ranks, own ? own : "{}", &room, &texts) == 0 && rank == 0)
+    if (gather_texts(comm, rank, ranks, own ? own : "{}", &room, &texts) == 0 && rank == 0)
         capture_pending_write(texts, ranks);
     else if (rank == 0)
         capture_say("files without a view, or opened by single processes, are not captured: out "
@@ -196,15 +207,69 @@ static void gather_world(MPI_Comm comm)
     PMPI_Barrier(comm);
     free(texts);
     free(own);
-}
-
-void capture_gather_pending(void)
-{
-    MPI_Comm comm;
-
-    comm = capture_copy_comm(MPI_COMM_WORLD);
-    if (comm == MPI_COMM_NULL)
-        return;
-    gather_world(comm);
     PMPI_Comm_free(&comm);
 }
+
+/* The hooks. */
+
+static void hook_opened(intptr_t comm, const char *name, int mode, void *file)
+{
+    capture_opened((MPI_Comm)comm, name, mode, (MPI_File)file);
+}
+
+static void hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
+                          intptr_t filetype, const char *datarep)
+{
+    capture_view_set((MPI_File)file, code, displacement, (MPI_Datatype)etype,
+                     (MPI_Datatype)filetype, datarep);
+    capture_accesses_view_set((MPI_File)file, (MPI_Datatype)etype);
+}
+
+static void *hook_closing(void *file)
+{
+    return capture_take((MPI_File)file);
+}
+
+static void hook_closed(void *record)
+{
+    gather_file(record);
+    capture_file_free(record);
+}
+
+static int64_t hook_position(void *file)
+{
+    MPI_Offset offset = -1;
+
+    return PMPI_File_get_position((MPI_File)file, &offset) ? -1 : offset;
+}
+
+static void hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type)
+{
+    capture_accesses_add((MPI_File)file, writing, offset, count, (MPI_Datatype)type);
+}
+
+static void hook_accessed_shared(void *file)
+{
+    capture_accesses_lose((MPI_File)file);
+}
+
+static void hook_finalize(void)
+{
+    struct capture_file *file;
+
+    while ((file = capture_take_any()))
+        hook_closed(file);
+    gather_pending();
+    capture_note(CAPTURE_ENDED, "");
+}
+
+__attribute__((visibility("default"))) const struct capture_hooks mpiio_capture_hooks = {
+    .opened = hook_opened,
+    .view_set = hook_view_set,
+    .closing = hook_closing,
+    .closed = hook_closed,
+    .position = hook_position,
+    .accessed = hook_accessed,
+    .accessed_shared = hook_accessed_shared,
+    .finalize = hook_finalize,
+};

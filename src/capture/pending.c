@@ -10,7 +10,6 @@
 
 #include "log.h"
 #include "views.h"
-#include "steps.h"
 
 /* The views and accesses of each file that this process has seen, kept until the program ends. */
 
@@ -21,8 +20,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * Under lock. {"RANKS PATH": {"path", "ranks", "size", "views", "set", "accessed", "irregular",
- * "full", "written", "spec"}}. views and accessed are notes (steps.h) of views that were set and of
- * views made of accesses. set exists if an opening had views that show what each rank has accessed;
+ * "full", "written", "spec"}}. views and accessed are notes of views that were set and of views
+ * made of accesses. set exists if an opening had views that show what each rank has accessed;
  * irregular, if no view could be made of accesses; full, if there were too many views. written is
  * the number of views in the spec, and spec has them.
  */

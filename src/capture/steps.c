@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "steps.h"
+#include "gather.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
