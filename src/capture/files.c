@@ -119,11 +119,10 @@ void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
     have = file != NULL;
     PMPI_Allreduce(&have, &all, 1, MPI_INT, MPI_MIN, copy);
     if (!all) {
-        if (file) {
-            free(file->path);
-            free(file);
-        }
-        PMPI_Comm_free(&copy);
+        if (file)
+            capture_file_free(file);
+        else
+            PMPI_Comm_free(&copy);
         return;
     }
     append_file(file);
@@ -283,7 +282,7 @@ void capture_view_set(MPI_File handle, int code, MPI_Offset displacement, MPI_Da
     append_step(file, know_view(file, &args, code));
 }
 
-static struct capture_file *take(MPI_File handle, bool any)
+struct capture_file *capture_take(MPI_File handle, bool any)
 {
     struct capture_file **link = &list, *file;
 
@@ -295,16 +294,6 @@ static struct capture_file *take(MPI_File handle, bool any)
         *link = file->next;
     pthread_mutex_unlock(&lock);
     return file;
-}
-
-struct capture_file *capture_take(MPI_File handle)
-{
-    return take(handle, false);
-}
-
-struct capture_file *capture_take_any(void)
-{
-    return take(MPI_FILE_NULL, true);
 }
 
 void capture_file_free(struct capture_file *file)

@@ -125,11 +125,10 @@ struct capture_file *capture_find(MPI_File handle);
 char *capture_because(const char *why);
 
 /*
- * Removes a file from the list: the one of that handle, or the one opened first. The caller frees
- * it with capture_file_free. Returns NULL if there is none.
+ * Removes a file from the list: the one of that handle, or the one opened first if any is true. The
+ * caller frees it with capture_file_free. Returns NULL if there is none.
  */
-struct capture_file *capture_take(MPI_File handle);
-struct capture_file *capture_take_any(void);
+struct capture_file *capture_take(MPI_File handle, bool any);
 
 /* Frees the file, which may be NULL. Collective over the file's communicator. */
 void capture_file_free(struct capture_file *file);

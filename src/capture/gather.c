@@ -227,7 +227,7 @@ static void hook_view_set(void *file, int code, int64_t displacement, intptr_t e
 
 static void *hook_closing(void *file)
 {
-    return capture_take((MPI_File)file);
+    return capture_take((MPI_File)file, false);
 }
 
 static void hook_closed(void *record)
@@ -257,7 +257,7 @@ static void hook_finalize(void)
 {
     struct capture_file *file;
 
-    while ((file = capture_take_any()))
+    while ((file = capture_take(MPI_FILE_NULL, true)))
         hook_closed(file);
     gather_pending();
     capture_note(CAPTURE_ENDED, "");
