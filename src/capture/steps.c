@@ -37,17 +37,17 @@ int64_t capture_tiles_farther(int64_t left, int64_t right)
     return left > right ? left : right;
 }
 
-static const struct capture_known *known_of(const struct capture_file *file,
-                                            const struct capture_step *step)
+/* Returns the view that was set by a call. */
+static const struct capture_known *known_of(const struct capture_file *file, size_t call)
 {
-    return &file->known[file->steps[step->index].known];
+    return &file->known[file->steps[call].known];
 }
 
 /* Returns the number of tiles that this rank has accessed in a step; -1 if it is unknown or not
    whole. */
 static int64_t count_tiles(const struct capture_file *file, const struct capture_step *step)
 {
-    int64_t size = known_of(file, step)->tile.size;
+    int64_t size = known_of(file, step->index)->tile.size;
 
     if (size < 0 || step->reach < 0 || (size > 0 && step->reach % size))
         return -1;
@@ -56,7 +56,7 @@ static int64_t count_tiles(const struct capture_file *file, const struct capture
 
 char *capture_tiles_text(const struct capture_file *file, const struct capture_step *step)
 {
-    const struct capture_known *known = known_of(file, step);
+    const struct capture_known *known = known_of(file, step->index);
     bool whole = file->rank == 0 || !step->common;
     int64_t tiles = count_tiles(file, step), behind;
     char *text;
@@ -153,25 +153,19 @@ json_t *capture_tiles_settle(const json_t *notes, int64_t size)
 
 /* For each step, the hash of this rank, and the results of the reductions over all ranks. */
 struct hashes {
-    uint64_t *own, *sum, *low, *high;
+    uint64_t *own; /* the memory of all four */
+    uint64_t *sum, *low, *high;
 };
 
-static int allocate_hashes(struct hashes *hashes, size_t count, struct capture_step **steps)
+static bool allocate_hashes(struct hashes *hashes, size_t count)
 {
-    hashes->own = calloc(count + 1, sizeof(*hashes->own));
-    hashes->sum = calloc(count + 1, sizeof(*hashes->sum));
-    hashes->low = calloc(count + 1, sizeof(*hashes->low));
-    hashes->high = calloc(count + 1, sizeof(*hashes->high));
-    *steps = calloc(count + 1, sizeof(**steps));
-    return hashes->own && hashes->sum && hashes->low && hashes->high && *steps ? 0 : -1;
-}
-
-static void release_hashes(struct hashes *hashes)
-{
-    free(hashes->own);
-    free(hashes->sum);
-    free(hashes->low);
-    free(hashes->high);
+    hashes->own = calloc(4 * (count + 1), sizeof(*hashes->own));
+    if (hashes->own == NULL)
+        return false;
+    hashes->sum = hashes->own + count + 1;
+    hashes->low = hashes->sum + count + 1;
+    hashes->high = hashes->low + count + 1;
+    return true;
 }
 
 /* Returns true if every rank has memory and all have set the same number of views. */
@@ -191,18 +185,13 @@ static bool agree_steps(const struct capture_file *file, bool ready)
     return false;
 }
 
-static uint64_t known_hash(const struct capture_file *file, size_t step)
-{
-    return file->known[file->steps[step].known].hash;
-}
-
 static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
 {
     int count = (int)file->step_count;
     uint64_t rank = (uint64_t)file->rank + 1;
 
     for (size_t i = 0; i < file->step_count; i++)
-        hashes->own[i] = known_hash(file, i);
+        hashes->own[i] = known_of(file, i)->hash;
     if (PMPI_Allreduce(hashes->own, hashes->low, count, MPI_UINT64_T, MPI_MIN, file->comm) ||
         PMPI_Allreduce(hashes->own, hashes->high, count, MPI_UINT64_T, MPI_MAX, file->comm))
         return -1;
@@ -237,8 +226,7 @@ static long pick_steps(const struct capture_file *file, const struct hashes *has
 
     for (size_t i = 0; i < file->step_count; i++) {
         bool common = hashes->low[i] == hashes->high[i];
-        const char *text = file->known[file->steps[i].known].text;
-        if (!common || strcmp(text, CAPTURE_DEFAULT_VIEW) != 0)
+        if (!common || strcmp(known_of(file, i)->text, CAPTURE_DEFAULT_VIEW) != 0)
             steps[count++] = (struct capture_step){.index = i,
                                                    .hash = hashes->sum[i],
                                                    .common = common,
@@ -275,17 +263,17 @@ static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps)
 {
     struct hashes hashes = {0};
-    bool ready =
-        allocate_hashes(&hashes, file->step_count, steps) == 0 && file->step_count < INT32_MAX;
+    bool ready = allocate_hashes(&hashes, file->step_count) && file->step_count < INT32_MAX;
     long count = -1;
 
-    if (agree_steps(file, ready))
+    *steps = calloc(file->step_count + 1, sizeof(**steps));
+    if (agree_steps(file, ready && *steps))
         count = file->step_count && reduce_hashes(file, &hashes)
                     ? -1
                     : pick_steps(file, &hashes, *steps);
     if (count > 0 && compare_tiles(file, &hashes, *steps, (int)count))
         count = -1;
-    release_hashes(&hashes);
+    free(hashes.own);
     if (count < 0) {
         free(*steps);
         *steps = NULL;
