@@ -204,38 +204,41 @@ static json_t *merge_values(json_t *const *values, size_t count)
     return NULL;
 }
 
-/*
- * Returns a rank's value of a key as a new reference. An omitted key has its default; tiles has
- * none, so that NULL is returned.
- */
-static json_t *value_of(json_t *view, const char *key)
-{
-    json_t *value = json_object_get(view, key);
+/* A key of a view, and the value that omitting it means; NULL: none. */
+struct key {
+    const char *name, *standard;
+};
 
-    if (value || strcmp(key, "tiles") == 0)
-        return json_incref(value);
-    return json_string(strcmp(key, "filetype") == 0 ? "etype" : "native");
+/* Returns a rank's value of a key as a new reference; NULL if it has none. */
+static json_t *value_of(json_t *view, const struct key *key)
+{
+    json_t *value = json_object_get(view, key->name);
+
+    return value ? json_incref(value) : json_string(key->standard);
+}
+
+static bool is_standard(const struct key *key, const json_t *value)
+{
+    return key->standard && json_is_string(value) &&
+           strcmp(json_string_value(value), key->standard) == 0;
 }
 
 /* Stores the key in the view, or in the parts of the ranks that have it. Returns 1 in the latter
    case. */
-static int merge_key(json_t *merged, json_t *per_rank, const char *key, json_t *const *values,
+static int merge_key(json_t *merged, json_t *per_rank, const struct key *key, json_t *const *values,
                      size_t count)
 {
     json_t *common = merge_values(values, count);
     int differ = 0;
 
-    if (common) {
-        bool is_default =
-            json_is_string(common) &&
-            ((strcmp(key, "filetype") == 0 && strcmp(json_string_value(common), "etype") == 0) ||
-             (strcmp(key, "datarep") == 0 && strcmp(json_string_value(common), "native") == 0));
-        if (is_default)
-            json_decref(common);
-        return is_default ? 0 : json_object_set_new(merged, key, common);
+    if (is_standard(key, common)) {
+        json_decref(common);
+        return 0;
     }
+    if (common)
+        return json_object_set_new(merged, key->name, common);
     for (size_t i = 0; i < count; i++) {
-        if (values[i] && json_object_set(json_array_get(per_rank, i), key, values[i]))
+        if (values[i] && json_object_set(json_array_get(per_rank, i), key->name, values[i]))
             return -1;
         differ = differ || values[i];
     }
@@ -256,21 +259,13 @@ static json_t *finish_merge(json_t *merged, json_t *per_rank, json_t **values, i
     return NULL;
 }
 
-/* Keeps the name if all ranks have given the same. */
-static void merge_name(json_t *merged, json_t *const *views, size_t count)
-{
-    json_t *name = json_object_get(views[0], "name");
-
-    for (size_t i = 1; i < count && name; i++)
-        if (!json_equal(name, json_object_get(views[i], "name")))
-            name = NULL;
-    if (name)
-        json_object_set(merged, "name", name);
-}
-
 json_t *capture_merge(json_t *const *views, size_t count)
 {
-    static const char *const keys[] = {"disp", "etype", "filetype", "datarep", "tiles"};
+    static const struct key keys[] = {{"disp", NULL},
+                                      {"etype", NULL},
+                                      {"filetype", "etype"},
+                                      {"datarep", "native"},
+                                      {"tiles", NULL}};
     json_t *merged = json_object(), *per_rank = json_array();
     json_t **values = calloc(count, sizeof(*values));
     int result = merged && per_rank && values ? 0 : -1, differ = 0;
@@ -279,14 +274,16 @@ json_t *capture_merge(json_t *const *views, size_t count)
         result = json_array_append_new(per_rank, json_object());
     for (size_t key = 0; key < sizeof(keys) / sizeof(*keys) && result >= 0; key++) {
         for (size_t i = 0; i < count; i++)
-            values[i] = value_of(views[i], keys[key]);
-        result = merge_key(merged, per_rank, keys[key], values, count);
+            values[i] = value_of(views[i], &keys[key]);
+        result = merge_key(merged, per_rank, &keys[key], values, count);
         differ += result > 0;
         for (size_t i = 0; i < count; i++)
             json_decref(values[i]);
     }
-    if (result >= 0)
-        merge_name(merged, views, count);
+    for (size_t i = 0; i < count && result >= 0; i++)
+        values[i] = json_object_get(views[i], "name");
+    if (result >= 0 && values[0] && all_equal(values, count)) /* all ranks have given one name */
+        json_object_set(merged, "name", values[0]);
     return finish_merge(merged, per_rank, values, result, differ > 0);
 }
 
@@ -307,6 +304,6 @@ json_t *capture_merge_tiles(const json_t *view, const json_t *tiles)
             result = json_array_append_new(per_rank, json_object());
     }
     if (!result)
-        result = merge_key(merged, per_rank, "tiles", values, count);
+        result = merge_key(merged, per_rank, &(struct key){"tiles", NULL}, values, count);
     return finish_merge(merged, per_rank, values, result, result > 0);
 }
