@@ -192,18 +192,12 @@ static int open_beside(const char *spec, char *path, size_t size)
     uint64_t number;
     int fd;
 
-    for (int tries = 0; tries < 100; tries++) {
-        if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-            return -errno;
-        snprintf(path, size, "%s.%016" PRIx64, spec, number);
-        capture_note(CAPTURE_TEMPORARY, path);
-        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (fd >= 0)
-            return fd;
-        if (errno != EEXIST)
-            return -errno;
-    }
-    return -EEXIST;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+        return -errno;
+    snprintf(path, size, "%s.%016" PRIx64, spec, number);
+    capture_note(CAPTURE_TEMPORARY, path);
+    fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return fd >= 0 ? fd : -errno;
 }
 
 static int write_text(const char *spec, const char *text)
