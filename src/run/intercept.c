@@ -44,50 +44,31 @@ static int note_opened(int fd)
         va_end(arguments);                                                                         \
     }
 
-#define CATCH_OPEN(name)                                                                           \
-    CATCH int name(const char *path, int flags, ...)                                               \
+#define CATCH_OPEN(name, parameters, ...)                                                          \
+    CATCH int name parameters                                                                      \
     {                                                                                              \
         MODE(flags, flags)                                                                         \
-        return note_opened(RUN_NEXT(name)(path, flags, mode));                                     \
+        return note_opened(RUN_NEXT(name)(__VA_ARGS__, mode));                                     \
     }
 
-#define CATCH_OPENAT(name)                                                                         \
-    CATCH int name(int folder, const char *path, int flags, ...)                                   \
+/* A call without a variable argument. Some of these are not declared by the system's headers. */
+#define CATCH_OPEN_FIXED(name, parameters, ...)                                                    \
+    int name parameters;                                                                           \
+    CATCH int name parameters                                                                      \
     {                                                                                              \
-        MODE(flags, flags)                                                                         \
-        return note_opened(RUN_NEXT(name)(folder, path, flags, mode));                             \
+        return note_opened(RUN_NEXT(name)(__VA_ARGS__));                                           \
     }
 
-#define CATCH_OPEN_CHECKED(name)                                                                   \
-    int name(const char *path, int flags);                                                         \
-    CATCH int name(const char *path, int flags)                                                    \
-    {                                                                                              \
-        return note_opened(RUN_NEXT(name)(path, flags));                                           \
-    }
-
-#define CATCH_OPENAT_CHECKED(name)                                                                 \
-    int name(int folder, const char *path, int flags);                                             \
-    CATCH int name(int folder, const char *path, int flags)                                        \
-    {                                                                                              \
-        return note_opened(RUN_NEXT(name)(folder, path, flags));                                   \
-    }
-
-#define CATCH_CREAT(name)                                                                          \
-    CATCH int name(const char *path, mode_t mode)                                                  \
-    {                                                                                              \
-        return note_opened(RUN_NEXT(name)(path, mode));                                            \
-    }
-
-CATCH_OPEN(open)
-CATCH_OPEN(open64)
-CATCH_OPENAT(openat)
-CATCH_OPENAT(openat64)
-CATCH_OPEN_CHECKED(__open_2)
-CATCH_OPEN_CHECKED(__open64_2)
-CATCH_OPENAT_CHECKED(__openat_2)
-CATCH_OPENAT_CHECKED(__openat64_2)
-CATCH_CREAT(creat)
-CATCH_CREAT(creat64)
+CATCH_OPEN(open, (const char *path, int flags, ...), path, flags)
+CATCH_OPEN(open64, (const char *path, int flags, ...), path, flags)
+CATCH_OPEN(openat, (int folder, const char *path, int flags, ...), folder, path, flags)
+CATCH_OPEN(openat64, (int folder, const char *path, int flags, ...), folder, path, flags)
+CATCH_OPEN_FIXED(__open_2, (const char *path, int flags), path, flags)
+CATCH_OPEN_FIXED(__open64_2, (const char *path, int flags), path, flags)
+CATCH_OPEN_FIXED(__openat_2, (int folder, const char *path, int flags), folder, path, flags)
+CATCH_OPEN_FIXED(__openat64_2, (int folder, const char *path, int flags), folder, path, flags)
+CATCH_OPEN_FIXED(creat, (const char *path, mode_t mode), path, mode)
+CATCH_OPEN_FIXED(creat64, (const char *path, mode_t mode), path, mode)
 
 /* Reading and writing. */
 
