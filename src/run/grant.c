@@ -89,28 +89,15 @@ static bool may_be_slice(int fd, struct known *known)
     return true;
 }
 
-static void add_stranger(dev_t device)
-{
-    atomic_store(&strangers[atomic_fetch_add(&strangers_met, 1) % STRANGERS], device);
-}
-
-static struct run_mount *find_mount(uint64_t token)
-{
-    struct run_mount *mount = mounts;
-
-    while (mount != NULL && mount->page->token != token)
-        mount = mount->next;
-    return mount;
-}
-
 /* Returns the mount whose page the answer names; NULL if there is no such page. Lock held. */
 static struct run_mount *get_mount(const struct mpiio_grant_request *answer)
 {
-    struct run_mount *mount = find_mount(answer->token);
     struct vs_error error = {0};
+    struct run_mount *mount;
 
-    if (mount != NULL)
-        return mount;
+    for (mount = mounts; mount != NULL; mount = mount->next)
+        if (mount->page->token == answer->token)
+            return mount;
     mount = calloc(1, sizeof(*mount));
     if (mount == NULL)
         return NULL;
@@ -421,7 +408,7 @@ void run_grant_ask(int fd)
         else
             run_stats_refused(why);
     } else if (errno == ENOTTY || errno == EINVAL) {
-        add_stranger(known.device);
+        atomic_store(&strangers[atomic_fetch_add(&strangers_met, 1) % STRANGERS], known.device);
     }
     run_unhold(&held);
     errno = error;
