@@ -131,14 +131,20 @@ static void collect_worker(struct worker *worker)
     end_worker(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
 }
 
-/*
- * Waits until is_done returns true for the crew and number, or until the time `end`; -1: no limit.
- */
-static void attend_workers(struct crew *crew,
-                           bool (*is_done)(const struct crew *crew, size_t number), size_t number,
+/* Returns true while a worker of [first, last) runs, and has not answered if unanswered is true. */
+static bool any_runs(const struct crew *crew, size_t first, size_t last, bool unanswered)
+{
+    for (size_t i = first; i < last; i++)
+        if (crew->workers[i].runs && !(unanswered && crew->workers[i].answered))
+            return true;
+    return false;
+}
+
+/* Waits while any_runs returns true, until the time `end` at most; -1: no limit. */
+static void attend_workers(struct crew *crew, size_t first, size_t last, bool unanswered,
                            long long end)
 {
-    while (!is_done(crew, number)) {
+    while (any_runs(crew, first, last, unanswered)) {
         long long left = end < 0 ? -1 : end - mounts_now();
 
         if (end >= 0 && left <= 0)
@@ -159,37 +165,14 @@ static void attend_workers(struct crew *crew,
     }
 }
 
-static bool has_asked(const struct crew *crew, size_t number)
-{
-    (void)number;
-    for (size_t i = 0; i < crew->count; i++)
-        if (crew->workers[i].runs && !crew->workers[i].answered)
-            return false;
-    return true;
-}
-
-static bool has_ended(const struct crew *crew, size_t number)
-{
-    return !crew->workers[number].runs;
-}
-
-static bool have_ended(const struct crew *crew, size_t number)
-{
-    (void)number;
-    for (size_t i = 0; i < crew->count; i++)
-        if (crew->workers[i].runs)
-            return false;
-    return true;
-}
-
 /* Abandons workers: those whose mounts have not answered, or all that still run. */
-static void give_up(struct crew *crew, bool unanswered_only)
+static void give_up(struct crew *crew, bool unanswered)
 {
     for (size_t i = 0; i < crew->count; i++) {
         struct worker *worker = &crew->workers[i];
         struct unmount job = job_of(worker);
 
-        if (!worker->runs || (unanswered_only && worker->answered))
+        if (!any_runs(crew, i, i + 1, unanswered))
             continue;
         fwrite(worker->said, 1, worker->length, stderr);
         mounts_child_abandon(&worker->child);
@@ -205,7 +188,7 @@ static void lead_workers(struct crew *crew, bool force)
 
     for (size_t i = crew->count; i > 0; i--)
         start_worker(&crew->workers[i - 1]);
-    attend_workers(crew, has_asked, 0, mounts_now() + ASK + MARGIN);
+    attend_workers(crew, 0, crew->count, true, mounts_now() + ASK + MARGIN);
     if (!force)
         give_up(crew, true);
     sequence = mounts_now() + SEQUENCE;
@@ -214,9 +197,9 @@ static void lead_workers(struct crew *crew, bool force)
         /* With force, mounts that have not answered go on independently: their data cannot be
            stored anyway. */
         if (crew->workers[i - 1].answered)
-            attend_workers(crew, has_ended, i - 1, sequence);
+            attend_workers(crew, i - 1, i, false, sequence);
     }
-    attend_workers(crew, have_ended, 0, force ? mounts_now() + FORCED : MOUNTS_NO_LIMIT);
+    attend_workers(crew, 0, crew->count, false, force ? mounts_now() + FORCED : MOUNTS_NO_LIMIT);
     give_up(crew, false);
 }
 
