@@ -193,11 +193,8 @@ static const char too_large[] = "the views of this file are too large together";
 static char *view_text(struct capture_file *file, const struct capture_view_args *args,
                        struct capture_tile *tile)
 {
-    char why[CAPTURE_WHY_SIZE], *draft = capture_view_text(args, why), *text = NULL;
+    char why[CAPTURE_WHY_SIZE], *text = capture_view_text(args, tile, why);
 
-    if (draft)
-        text = capture_view_check(args, draft, tile, why);
-    free(draft);
     if (text && strlen(text) > CAPTURE_MAX_TEXT - file->known_bytes) {
         free(text);
         file->known_bytes = CAPTURE_MAX_TEXT;

@@ -27,21 +27,15 @@ struct capture_tile {
 };
 
 /*
- * Returns the view as new compact JSON text, which the caller frees with free(). Its keys are disp,
- * etype, filetype (omitted if it is the etype) and datarep (omitted if it is native). Returns NULL
- * on failure, and the reason in why (of CAPTURE_WHY_SIZE bytes). Does not compile the view. Local.
- */
-char *capture_view_text(const struct capture_view_args *args, char *why);
-
-/*
- * Compiles the text of capture_view_text, and checks that its tile has the size and the extent of
- * MPI's filetype. Returns new text to be used, and its tile; or NULL, and why as above. Local.
+ * Returns the view as new compact JSON text, which the caller frees with free(), and its tile. Its
+ * keys are disp, etype, filetype (omitted if it is the etype) and datarep (omitted if it is
+ * native). Compiles the view, and checks that its tile has the size and the extent of MPI's
+ * filetype. Returns NULL on failure, and the reason in why (of CAPTURE_WHY_SIZE bytes). Local.
  *
  * MPI requires the filetype to be built from the etype, but does not check that. If it is not, the
  * text has another etype that selects the same bytes: the filetype's own basic type, or byte.
  */
-char *capture_view_check(const struct capture_view_args *args, const char *text,
-                         struct capture_tile *tile, char *why);
+char *capture_view_text(const struct capture_view_args *args, struct capture_tile *tile, char *why);
 
 /* The text of the default view, which a file has after it is opened. */
 #define CAPTURE_DEFAULT_VIEW "{\"disp\":0,\"etype\":\"byte\"}"

@@ -145,45 +145,34 @@ static const char *find_datarep(const char *name)
     return strcasecmp(name, "external32") == 0 ? "external32" : NULL;
 }
 
-/* Returns the text of view, which is stolen. */
-static char *view_text(json_t *view, char *why)
-{
-    char *text = json_dumps(view, JSON_COMPACT);
-
-    if (view && text == NULL)
-        snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
-    json_decref(view);
-    return text;
-}
-
-char *capture_view_text(const struct capture_view_args *args, char *why)
+char *capture_view_text(const struct capture_view_args *args, struct capture_tile *tile, char *why)
 {
     const char *datarep = find_datarep(args->datarep);
+    char other[CAPTURE_WHY_SIZE] = "", *text;
+    int choice = AS_IT_IS, choices;
+    json_t *view;
 
-    if (datarep)
-        return view_text(decode_view(args, datarep, AS_IT_IS, why), why);
-    snprintf(why, CAPTURE_WHY_SIZE,
-             "data representation %.64s is the program's own: only native and external32 are "
-             "captured",
-             args->datarep);
-    return NULL;
-}
-
-char *capture_view_check(const struct capture_view_args *args, const char *text,
-                         struct capture_tile *tile, char *why)
-{
-    json_t *view = json_loads(text, 0, NULL);
-    const char *datarep = find_datarep(args->datarep);
+    if (datarep == NULL) {
+        snprintf(why, CAPTURE_WHY_SIZE,
+                 "data representation %.64s is the program's own: only native and external32 are "
+                 "captured",
+                 args->datarep);
+        return NULL;
+    }
     /* Bytes are not converted, so another etype is possible for native data only. */
-    int choices = datarep && strcmp(datarep, "native") == 0 ? BYTES : AS_IT_IS;
-    char other[CAPTURE_WHY_SIZE];
-
-    why[0] = other[0] = '\0';
-    for (int choice = AS_IT_IS; view && !is_sound(args, view, tile, choice ? other : why);) {
+    choices = strcmp(datarep, "native") == 0 ? BYTES : AS_IT_IS;
+    view = decode_view(args, datarep, AS_IT_IS, why);
+    while (view && !is_sound(args, view, tile, choice ? other : why)) {
         json_decref(view);
         view = NULL;
         while (view == NULL && choice < choices)
             view = decode_view(args, datarep, (enum etype_choice)++ choice, other);
     }
-    return view_text(view, why);
+    if (view == NULL)
+        return NULL;
+    text = json_dumps(view, JSON_COMPACT);
+    json_decref(view);
+    if (text == NULL)
+        snprintf(why, CAPTURE_WHY_SIZE, "%s", strerror(ENOMEM));
+    return text;
 }
