@@ -176,18 +176,11 @@ static int close_file(close_call *next, void **file)
 }
 
 struct access {
-    bool writing, large; /* large: count is not an int */
+    bool writing;
     void *file;
     int64_t offset; /* in etypes */
     word buffer, count, type, last;
 };
-
-static void count_access(const struct capture_hooks *hooks, const struct access *access,
-                         int64_t offset)
-{
-    hooks->accessed(access->file, access->writing, offset,
-                    access->large ? access->count : (int)access->count, access->type);
-}
 
 static int access_at(at_call *next, struct access access)
 {
@@ -198,7 +191,7 @@ static int access_at(at_call *next, struct access access)
     code = next(access.file, access.offset, access.buffer, access.count, access.type, access.last);
     hooks = own_call();
     if (hooks && !code)
-        count_access(hooks, &access, access.offset);
+        hooks->accessed(access.file, access.writing, access.offset, access.count, access.type);
     inside--;
     return code;
 }
@@ -215,7 +208,7 @@ static int access_next(next_call *next, struct access access)
     offset = hooks ? hooks->position(access.file) : -1;
     code = next(access.file, access.buffer, access.count, access.type, access.last);
     if (hooks && !code)
-        count_access(hooks, &access, offset);
+        hooks->accessed(access.file, access.writing, offset, access.count, access.type);
     inside--;
     return code;
 }
@@ -282,40 +275,39 @@ CATCH(File_set_view, view_call,
 CATCH(File_close, close_call, (void **file), close_file(found, file))
 CATCH(Finalize, finalize_call, (void), call_finalize(found))
 
-/* These calls differ in their last argument, which some do not have. */
-#define CATCH_AT(name, is_writing, is_large)                                                       \
+/* These calls differ in their last argument, which some do not have, and in their count: an int
+   uses the lower half. */
+#define CATCH_AT(name, is_writing, count_type)                                                     \
     CATCH(name, at_call,                                                                           \
           (void *file, int64_t offset, word buffer, word count, word type, word last),             \
           access_at(found, (struct access){.writing = is_writing,                                  \
-                                           .large = is_large,                                      \
                                            .file = file,                                           \
                                            .offset = offset,                                       \
                                            .buffer = buffer,                                       \
-                                           .count = count,                                         \
+                                           .count = (count_type)count,                             \
                                            .type = type,                                           \
                                            .last = last}))
 
-#define CATCH_NEXT(name, is_writing, is_large)                                                     \
+#define CATCH_NEXT(name, is_writing, count_type)                                                   \
     CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
           access_next(found, (struct access){.writing = is_writing,                                \
-                                             .large = is_large,                                    \
                                              .file = file,                                         \
                                              .buffer = buffer,                                     \
-                                             .count = count,                                       \
+                                             .count = (count_type)count,                           \
                                              .type = type,                                         \
                                              .last = last}))
 
-#define CATCH_ACCESSES(direction, writing, suffix, large)                                          \
-    CATCH_AT(File_##direction##_at##suffix, writing, large)                                        \
-    CATCH_AT(File_##direction##_at_all##suffix, writing, large)                                    \
-    CATCH_AT(File_##direction##_at_all_begin##suffix, writing, large)                              \
-    CATCH_AT(File_i##direction##_at##suffix, writing, large)                                       \
-    CATCH_AT(File_i##direction##_at_all##suffix, writing, large)                                   \
-    CATCH_NEXT(File_##direction##suffix, writing, large)                                           \
-    CATCH_NEXT(File_##direction##_all##suffix, writing, large)                                     \
-    CATCH_NEXT(File_##direction##_all_begin##suffix, writing, large)                               \
-    CATCH_NEXT(File_i##direction##suffix, writing, large)                                          \
-    CATCH_NEXT(File_i##direction##_all##suffix, writing, large)
+#define CATCH_ACCESSES(direction, writing, suffix, count)                                          \
+    CATCH_AT(File_##direction##_at##suffix, writing, count)                                        \
+    CATCH_AT(File_##direction##_at_all##suffix, writing, count)                                    \
+    CATCH_AT(File_##direction##_at_all_begin##suffix, writing, count)                              \
+    CATCH_AT(File_i##direction##_at##suffix, writing, count)                                       \
+    CATCH_AT(File_i##direction##_at_all##suffix, writing, count)                                   \
+    CATCH_NEXT(File_##direction##suffix, writing, count)                                           \
+    CATCH_NEXT(File_##direction##_all##suffix, writing, count)                                     \
+    CATCH_NEXT(File_##direction##_all_begin##suffix, writing, count)                               \
+    CATCH_NEXT(File_i##direction##suffix, writing, count)                                          \
+    CATCH_NEXT(File_i##direction##_all##suffix, writing, count)
 
 #define CATCH_SHARED(name)                                                                         \
     CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
@@ -327,10 +319,10 @@ CATCH(Finalize, finalize_call, (void), call_finalize(found))
     CATCH_SHARED(File_##direction##_ordered##suffix)                                               \
     CATCH_SHARED(File_##direction##_ordered_begin##suffix)
 
-CATCH_ACCESSES(read, false, , false)
-CATCH_ACCESSES(read, false, _c, true)
-CATCH_ACCESSES(write, true, , false)
-CATCH_ACCESSES(write, true, _c, true)
+CATCH_ACCESSES(read, false, , int)
+CATCH_ACCESSES(read, false, _c, word)
+CATCH_ACCESSES(write, true, , int)
+CATCH_ACCESSES(write, true, _c, word)
 CATCH_ALL_SHARED(read, )
 CATCH_ALL_SHARED(read, _c)
 CATCH_ALL_SHARED(write, )
