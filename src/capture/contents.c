@@ -88,12 +88,6 @@ int capture_contents_get(MPI_Datatype type, struct capture_contents *contents)
     return 0;
 }
 
-/* Returns how many numbers the contents have. */
-static int64_t count_numbers(const struct capture_contents *contents)
-{
-    return contents->int_count + contents->address_count + contents->count_count;
-}
-
 void capture_type_free(MPI_Datatype type)
 {
     struct capture_contents contents = {0};
@@ -183,7 +177,7 @@ static uint64_t look_at_type(uint64_t hash, MPI_Datatype type, int depth, int64_
         hash = vs_hash_mix(hash, (uint64_t)(uintptr_t)type);
     else if (!error)
         hash = mix_numbers(hash, &contents);
-    *work -= count_numbers(&contents);
+    *work -= contents.int_count + contents.address_count + contents.count_count;
     for (MPI_Count i = 0; !error && i < contents.type_count && *work >= 0; i++)
         hash = look_at_type(hash, contents.types[i], depth + 1, work);
     capture_contents_free(&contents);

@@ -243,21 +243,16 @@ static void put_blocks(json_t *json, struct capture_contents *contents, bool one
              contents);
 }
 
-static void put_order(json_t *json, struct capture_contents *contents)
-{
-    bool fortran = capture_take_int(contents) == MPI_ORDER_FORTRAN;
-
-    json_object_set_new(json, "order", json_string(fortran ? "Fortran" : "C"));
-}
-
 static void put_subarray(json_t *json, struct capture_contents *contents)
 {
     int64_t dims = capture_take_int(contents);
+    bool fortran;
 
     put_list(json, "sizes", dims, capture_take_count, contents);
     put_list(json, "subsizes", dims, capture_take_count, contents);
     put_list(json, "starts", dims, capture_take_count, contents);
-    put_order(json, contents);
+    fortran = capture_take_int(contents) == MPI_ORDER_FORTRAN;
+    json_object_set_new(json, "order", json_string(fortran ? "Fortran" : "C"));
 }
 
 /* Converts a constructor that has one oldtype, with its arguments. Returns NULL for others. */
