@@ -244,23 +244,20 @@ static int call_finalize(finalize_call *next)
 
 /* Looks up the next function once. Uses memcpy, because ISO C has no conversion to a function
    pointer. */
-#define THROUGH(name, call, ...)                                                                   \
-    static call *_Atomic next;                                                                     \
-    call *found = next;                                                                            \
-    if (found == NULL) {                                                                           \
-        void *address = find_next(name);                                                           \
-        if (address == NULL)                                                                       \
-            return MPI_ERR_INTERN;                                                                 \
-        memcpy(&found, &address, sizeof(found));                                                   \
-        next = found;                                                                              \
-    }                                                                                              \
-    return __VA_ARGS__
-
 #define CATCH_ONE(name, call, parameters, ...)                                                     \
     int name parameters;                                                                           \
     __attribute__((visibility("default"))) int name parameters                                     \
     {                                                                                              \
-        THROUGH(#name, call, __VA_ARGS__);                                                         \
+        static call *_Atomic next;                                                                 \
+        call *found = next;                                                                        \
+        if (found == NULL) {                                                                       \
+            void *address = find_next(#name);                                                      \
+            if (address == NULL)                                                                   \
+                return MPI_ERR_INTERN;                                                             \
+            memcpy(&found, &address, sizeof(found));                                               \
+            next = found;                                                                          \
+        }                                                                                          \
+        return __VA_ARGS__;                                                                        \
     }
 
 #define CATCH(name, call, parameters, ...)                                                         \
