@@ -34,20 +34,17 @@ static int note_opened(int fd)
     return fd;
 }
 
-/* Gets the mode, if the flags require one. */
-#define MODE(flags, last)                                                                          \
-    mode_t mode = 0;                                                                               \
-    if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) {                              \
-        va_list arguments;                                                                         \
-        va_start(arguments, last);                                                                 \
-        mode = va_arg(arguments, mode_t);                                                          \
-        va_end(arguments);                                                                         \
-    }
-
+/* The mode follows the flags if they require one. */
 #define CATCH_OPEN(name, parameters, ...)                                                          \
     CATCH int name parameters                                                                      \
     {                                                                                              \
-        MODE(flags, flags)                                                                         \
+        mode_t mode = 0;                                                                           \
+        if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE) {                          \
+            va_list arguments;                                                                     \
+            va_start(arguments, flags);                                                            \
+            mode = va_arg(arguments, mode_t);                                                      \
+            va_end(arguments);                                                                     \
+        }                                                                                          \
         return note_opened(RUN_NEXT(name)(__VA_ARGS__, mode));                                     \
     }
 
@@ -121,28 +118,22 @@ CATCH_FLAGS(preadv64v2, off64_t, false)
 CATCH_FLAGS(pwritev2, off_t, true)
 CATCH_FLAGS(pwritev64v2, off64_t, true)
 
-ssize_t __read_chk(int fd, void *buffer, size_t length, size_t room);
-CATCH ssize_t __read_chk(int fd, void *buffer, size_t length, size_t room)
-{
-    ssize_t result;
-
-    return length <= room && run_serve_one(fd, buffer, length, RUN_HERE, false, &result)
-               ? result
-               : RUN_NEXT(__read_chk)(fd, buffer, length, room);
-}
-
-#define CATCH_PREAD_CHECKED(name, offset_type)                                                     \
-    ssize_t name(int fd, void *buffer, size_t length, offset_type offset, size_t room);            \
-    CATCH ssize_t name(int fd, void *buffer, size_t length, offset_type offset, size_t room)       \
+#define CATCH_READ_CHECKED(name, parameters, offset, ...)                                          \
+    ssize_t name parameters;                                                                       \
+    CATCH ssize_t name parameters                                                                  \
     {                                                                                              \
         ssize_t result;                                                                            \
         return length <= room && run_serve_one(fd, buffer, length, offset, false, &result)         \
                    ? result                                                                        \
-                   : RUN_NEXT(name)(fd, buffer, length, offset, room);                             \
+                   : RUN_NEXT(name)(__VA_ARGS__);                                                  \
     }
 
-CATCH_PREAD_CHECKED(__pread_chk, off_t)
-CATCH_PREAD_CHECKED(__pread64_chk, off64_t)
+CATCH_READ_CHECKED(__read_chk, (int fd, void *buffer, size_t length, size_t room), RUN_HERE, fd,
+                   buffer, length, room)
+CATCH_READ_CHECKED(__pread_chk, (int fd, void *buffer, size_t length, off_t start, size_t room),
+                   start, fd, buffer, length, start, room)
+CATCH_READ_CHECKED(__pread64_chk, (int fd, void *buffer, size_t length, off64_t start, size_t room),
+                   start, fd, buffer, length, start, room)
 
 /* The kernel cannot copy a granted slice, so the library does. */
 
@@ -169,34 +160,27 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
 
 /* The mount copies and truncates. Before that, the library reports the mark to the daemon. */
 
-CATCH ssize_t copy_file_range(int from, off64_t *start, int to, off64_t *place, size_t length,
-                              unsigned flags)
-{
-    run_mark_tell_of(to);
-    return RUN_NEXT(copy_file_range)(from, start, to, place, length, flags);
-}
-
-CATCH ssize_t splice(int from, off64_t *start, int to, off64_t *place, size_t length,
-                     unsigned flags)
-{
-    run_mark_tell_of(to);
-    return RUN_NEXT(splice)(from, start, to, place, length, flags);
-}
-
-#define CATCH_MARKED(name, parameters, ...)                                                        \
-    CATCH int name parameters                                                                      \
+#define CATCH_MARKED(type, name, parameters, ...)                                                  \
+    CATCH type name parameters                                                                     \
     {                                                                                              \
         run_mark_tell_of(fd);                                                                      \
         return RUN_NEXT(name)(__VA_ARGS__);                                                        \
     }
 
-CATCH_MARKED(ftruncate, (int fd, off_t size), fd, size)
-CATCH_MARKED(ftruncate64, (int fd, off64_t size), fd, size)
-CATCH_MARKED(fallocate, (int fd, int mode, off_t offset, off_t length), fd, mode, offset, length)
-CATCH_MARKED(fallocate64, (int fd, int mode, off64_t offset, off64_t length), fd, mode, offset,
+CATCH_MARKED(ssize_t, copy_file_range,
+             (int from, off64_t *start, int fd, off64_t *place, size_t length, unsigned flags),
+             from, start, fd, place, length, flags)
+CATCH_MARKED(ssize_t, splice,
+             (int from, off64_t *start, int fd, off64_t *place, size_t length, unsigned flags),
+             from, start, fd, place, length, flags)
+CATCH_MARKED(int, ftruncate, (int fd, off_t size), fd, size)
+CATCH_MARKED(int, ftruncate64, (int fd, off64_t size), fd, size)
+CATCH_MARKED(int, fallocate, (int fd, int mode, off_t offset, off_t length), fd, mode, offset,
              length)
-CATCH_MARKED(posix_fallocate, (int fd, off_t offset, off_t length), fd, offset, length)
-CATCH_MARKED(posix_fallocate64, (int fd, off64_t offset, off64_t length), fd, offset, length)
+CATCH_MARKED(int, fallocate64, (int fd, int mode, off64_t offset, off64_t length), fd, mode, offset,
+             length)
+CATCH_MARKED(int, posix_fallocate, (int fd, off_t offset, off_t length), fd, offset, length)
+CATCH_MARKED(int, posix_fallocate64, (int fd, off64_t offset, off64_t length), fd, offset, length)
 
 /* Descriptors. */
 
