@@ -245,12 +245,6 @@ static int64_t integer_of(const json_t *object, const char *key)
     return json_integer_value(json_object_get(object, key));
 }
 
-/* Returns the type that an hvector repeats. */
-static const json_t *inner_type(const json_t *type)
-{
-    return json_object_get(type, "oldtype");
-}
-
 static bool is_type(const json_t *type, const char *name)
 {
     const char *own = json_string_value(json_object_get(type, "type"));
@@ -291,7 +285,7 @@ static bool add_strides(struct array *array, const json_t *type, int64_t element
 {
     int64_t stride;
 
-    for (; (stride = stride_of(type, element)) > 0; type = inner_type(type))
+    for (; (stride = stride_of(type, element)) > 0; type = json_object_get(type, "oldtype"))
         if (!add_stride(array, stride))
             return false;
     return type == NULL || json_is_string(type) ||
@@ -311,7 +305,7 @@ static bool find_part(struct array *array, const json_t *view, struct part *part
         place %= array->stride[dim];
     }
     for (int dim = 0; (stride = stride_of(type, array->stride[last])) > 0;
-         type = inner_type(type)) {
+         type = json_object_get(type, "oldtype")) {
         while (array->stride[dim] != stride)
             dim++;
         part->size[dim] = integer_of(type, "count");
