@@ -26,7 +26,7 @@
 
 struct worker {
     const struct unmount *all;
-    const char *place;
+    char *place; /* owned */
     struct mounts_child child;
     /* in the worker: it waits here for its turn, which begins when the crew closes its end */
     int turn;
@@ -204,34 +204,62 @@ static void lead_workers(struct crew *crew, bool force)
 }
 
 /* Unmounts at most CREW_MAX mounts. */
-static int unmount_some(const struct unmount *all, char *const *places, size_t count)
+static int unmount_some(struct worker *workers, size_t count, bool force)
 {
-    struct crew crew = {calloc(count, sizeof(*crew.workers)),
-                        calloc(2 * count, sizeof(*crew.waits)), count};
+    struct crew crew = {workers, calloc(2 * count, sizeof(*crew.waits)), count};
     int status = 0;
 
-    if (crew.workers == NULL || crew.waits == NULL) {
+    if (crew.waits == NULL) {
         fprintf(stderr, "mpiio-umount: %s\n", strerror(ENOMEM));
-        status = 1;
-        crew.count = 0;
+        return 1;
     }
-    for (size_t i = 0; i < crew.count; i++) {
-        crew.workers[i].all = all;
-        crew.workers[i].place = places[i];
-        crew.waits[2 * i].events = crew.waits[2 * i + 1].events = POLLIN;
-    }
-    if (crew.count > 0)
-        lead_workers(&crew, all->force);
-    for (size_t i = 0; i < crew.count; i++)
-        status = umount_worse(status, crew.workers[i].status);
-    free(crew.workers);
+    for (size_t i = 0; i < 2 * count; i++)
+        crew.waits[i].events = POLLIN;
+    lead_workers(&crew, force);
+    for (size_t i = 0; i < count; i++)
+        status = umount_worse(status, workers[i].status);
     free(crew.waits);
     return status;
 }
 
+/* All mounts of a user, in the order of the kernel's table, the oldest first. */
+struct mounts {
+    struct worker *workers; /* owned, as are their places */
+    size_t count, room;
+};
+
+static int add_worker(struct mounts *mounts, const struct unmount *all, const char *place)
+{
+    struct worker *more;
+
+    if (mounts->count == mounts->room) {
+        mounts->room = 2 * mounts->room + 16;
+        more = reallocarray(mounts->workers, mounts->room, sizeof(*more));
+        if (more == NULL)
+            return -ENOMEM;
+        mounts->workers = more;
+    }
+    mounts->workers[mounts->count] = (struct worker){.all = all, .place = strdup(place)};
+    return mounts->workers[mounts->count++].place != NULL ? 0 : -ENOMEM;
+}
+
+/* Finds the user's mounts. find_mount checks each place again when its turn comes. */
+static int find_mounts(const struct unmount *all, struct mounts *mounts)
+{
+    struct mounts_entry entry;
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    int error = table != NULL ? 0 : -errno;
+
+    while (error == 0 && mounts_entry_next(table, &entry))
+        if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == *all->owner)
+            error = add_worker(mounts, all, entry.place);
+    if (table != NULL)
+        fclose(table);
+    return error;
+}
+
 /*
- * Unmounts the mounts at places, which are in the order of the kernel's table, the oldest first,
- * and prints the lines of the workers. The newest 1024 mounts are asked at once, and have 10 s to
+ * Prints the lines of the workers. The newest 1024 mounts are asked at once, and have 10 s to
  * answer. Mounts that answer are unmounted one after the other, the newest first, because the
  * shared file of one may be on an older mount. After 20 s, the rest is unmounted at once. With
  * force this may take 60 s. Then come the next 1024 mounts, if there are more.
@@ -239,72 +267,24 @@ static int unmount_some(const struct unmount *all, char *const *places, size_t c
  * Without force there is no limit for storing: it waits for a mount that has answered until its
  * fsync finishes.
  */
-static int unmount_places(const struct unmount *all, char *const *places, size_t count)
-{
-    int status = 0;
-
-    mounts_child_make_room(count < CREW_MAX ? count : CREW_MAX);
-    while (count > 0) {
-        size_t some = count < CREW_MAX ? count : CREW_MAX;
-
-        status = umount_worse(status, unmount_some(all, &places[count - some], some));
-        count -= some;
-    }
-    return status;
-}
-
-/* All mounts of a user. */
-
-struct places {
-    char **place; /* owned, as is each path; in the order of the kernel's table, the oldest first */
-    size_t count;
-};
-
-static int add_place(struct places *places, const char *place)
-{
-    char **more = realloc(places->place, (places->count + 1) * sizeof(*more));
-
-    if (more == NULL)
-        return -ENOMEM;
-    places->place = more;
-    more[places->count] = strdup(place);
-    if (more[places->count] == NULL)
-        return -ENOMEM;
-    places->count++;
-    return 0;
-}
-
-static void free_places(struct places *places)
-{
-    for (size_t i = 0; i < places->count; i++)
-        free(places->place[i]);
-    free(places->place);
-}
-
-/* Lists the places of the user's mounts. find_mount checks each place again when its turn comes. */
-static int find_places(uid_t owner, struct places *places)
-{
-    struct mounts_entry entry;
-    FILE *table = fopen("/proc/self/mountinfo", "re");
-    int error = table != NULL ? 0 : -errno;
-
-    while (error == 0 && mounts_entry_next(table, &entry))
-        if (strcmp(entry.type, "fuse.mpiio") == 0 && entry.owner == owner)
-            error = add_place(places, entry.place);
-    if (table != NULL)
-        fclose(table);
-    return error;
-}
-
 int unmount_all(const struct unmount *all)
 {
-    struct places places = {0};
-    int error = find_places(*all->owner, &places), status = 0;
+    struct mounts mounts = {0};
+    int error = find_mounts(all, &mounts), status = 0;
+    size_t left = mounts.count, some;
 
-    if (error != 0)
+    if (error != 0) {
         fprintf(stderr, "mpiio-umount: cannot read the table of mounts: %s\n", strerror(-error));
-    else
-        status = unmount_places(all, places.place, places.count);
-    free_places(&places);
-    return error != 0 ? 1 : status;
+        status = 1;
+        left = 0;
+    }
+    mounts_child_make_room(left < CREW_MAX ? left : CREW_MAX);
+    for (; left > 0; left -= some) {
+        some = left < CREW_MAX ? left : CREW_MAX;
+        status = umount_worse(status, unmount_some(&mounts.workers[left - some], some, all->force));
+    }
+    for (size_t i = 0; i < mounts.count; i++)
+        free(mounts.workers[i].place);
+    free(mounts.workers);
+    return status;
 }
