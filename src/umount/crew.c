@@ -42,25 +42,18 @@ struct crew {
     size_t count;
 };
 
-static struct unmount job_of(const struct worker *worker)
-{
-    struct unmount job = *worker->all;
-
-    job.mountpoint = worker->place;
-    return job;
-}
-
 /* Runs in the worker's process; its lines go to out. */
 static int run_work(void *data, int out)
 {
     const struct worker *worker = data;
-    struct unmount job = job_of(worker);
+    struct unmount job = *worker->all;
     const char asked = HAS_ASKED;
     char byte;
     int status;
 
     if (dup2(out, STDERR_FILENO) < 0)
         return 1;
+    job.mountpoint = worker->place;
     status = unmount_begin(&job, ASK);
     if (status < 0 && !job.silent) {
         if (write(out, &asked, 1) != 1 || read(worker->turn, &byte, 1) < 0)
@@ -73,7 +66,6 @@ static int run_work(void *data, int out)
 
 static void start_worker(struct worker *worker)
 {
-    struct unmount job = job_of(worker);
     int ends[2] = {-1, -1};
     int error = pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
 
@@ -87,7 +79,7 @@ static void start_worker(struct worker *worker)
     if (worker->runs)
         return;
     worker->status = 1;
-    unmount_say(&job, "cannot unmount: %s", strerror(-error));
+    unmount_say(worker->place, "cannot unmount: %s", strerror(-error));
 }
 
 static void give_turn(struct worker *worker)
@@ -170,14 +162,13 @@ static void give_up(struct crew *crew, bool unanswered)
 {
     for (size_t i = 0; i < crew->count; i++) {
         struct worker *worker = &crew->workers[i];
-        struct unmount job = job_of(worker);
 
         if (!any_runs(crew, i, i + 1, unanswered))
             continue;
         fwrite(worker->said, 1, worker->length, stderr);
         mounts_child_abandon(&worker->child);
         end_worker(worker, 1);
-        unmount_say(&job, "no answer; still mounted");
+        unmount_say(worker->place, "no answer; still mounted");
     }
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "viewspec/base/line.h"
 #include "mounts/child.h"
 #include "process.h"
 
@@ -37,16 +36,6 @@ struct run {
     char self[PATH_MAX];         /* this program */
     bool by_srun;                /* srun exits by itself when it has lost the host */
 };
-
-static void say_of_host(const char *host, const char *place, const char *text)
-{
-    char line[OUTPUT_MAX];
-
-    snprintf(line, sizeof(line), PREFIX "%s: %s%s%s", host, place, *place != '\0' ? ": " : "",
-             text);
-    vs_line_clean(line);
-    fprintf(stderr, "%s\n", line);
-}
 
 static int exec_words(void *data, int out)
 {
@@ -134,7 +123,7 @@ static void start_host(struct host *host, const struct run *run, bool force)
     error = mounts_child_start(&host->child, exec_words, argv, -1);
     host->started = error == 0;
     if (error != 0)
-        say_of_host(host->name, host->place, strerror(-error));
+        unmount_say(host->name, "%s: %s", host->place, strerror(-error));
 }
 
 /* Returns true if the connection of mpiexec to the host, such as ssh, has exited. mpiexec then
@@ -188,13 +177,13 @@ static int report_host(const struct host *host, char *output, int error, bool *m
         } else if (length > 13 && strcmp(line + length - 13, ": not mounted") == 0) {
             absent = true;
         } else {
-            say_of_host(host->name, "", line + strlen(PREFIX));
+            unmount_say(host->name, "%s", line + strlen(PREFIX));
             said = true;
         }
     }
     *mounted = *mounted || !absent;
     if (error != 0 && !said && !absent)
-        say_of_host(host->name, host->place, first != NULL ? first : "no answer");
+        unmount_say(host->name, "%s: %s", host->place, first != NULL ? first : "no answer");
     if (error == UNMOUNT_LOST && said)
         return UNMOUNT_LOST;
     return error != 0 && (said || !absent);
@@ -240,7 +229,7 @@ static int unmount_each(char *names, const char *mountpoint, const struct run *r
     free(hosts);
     if (status != 0 || mounted)
         return status;
-    say_of_host(mountpoint, "", "not mounted");
+    unmount_say(mountpoint, "not mounted");
     return 1;
 }
 
@@ -252,7 +241,7 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
     int status = 2;
 
     if (text == NULL || length < 0) {
-        say_of_host(mountpoint, "", strerror(errno));
+        unmount_say(mountpoint, "%s", strerror(errno));
         free(text);
         return 1;
     }
@@ -266,7 +255,7 @@ int unmount_hosts(const char *list, const char *mountpoint, bool force)
     else if (strncmp(text, "mpiio-mount: ", 13) == 0)
         fprintf(stderr, PREFIX "%s\n", text + 13);
     else
-        say_of_host(list, "", *text != '\0' ? text : "not a list of hosts");
+        unmount_say(list, "%s", *text != '\0' ? text : "not a list of hosts");
     free(text);
     return status;
 }

@@ -111,7 +111,7 @@ static void abort_connection(int fd)
 #define BUSY_TRIES 50
 #define BUSY_PAUSE 20000000
 
-void unmount_say(const struct unmount *job, const char *format, ...)
+void unmount_say(const char *subject, const char *format, ...)
 {
     char *text = NULL, *line = NULL;
     va_list arguments;
@@ -120,7 +120,7 @@ void unmount_say(const struct unmount *job, const char *format, ...)
     if (vasprintf(&text, format, arguments) < 0)
         text = NULL;
     va_end(arguments);
-    if (text != NULL && asprintf(&line, "mpiio-umount: %s: %s", job->mountpoint, text) >= 0) {
+    if (text != NULL && asprintf(&line, "mpiio-umount: %s: %s", subject, text) >= 0) {
         vs_line_clean(line);
         fprintf(stderr, "%s\n", line);
         free(line);
@@ -161,10 +161,10 @@ static int find_mount(struct unmount *job)
     if (is_left(job, error))
         return -1;
     if (error != 0)
-        unmount_say(job, "%s",
+        unmount_say(job->mountpoint, "%s",
                     error == -EINVAL || error == -ESTALE ? "not mounted" : strerror(-error));
     else if (strcmp(type, "fuse.mpiio") != 0)
-        unmount_say(job, "a mount of type %s, not fuse.mpiio", type);
+        unmount_say(job->mountpoint, "a mount of type %s, not fuse.mpiio", type);
     else
         return 0;
     return 1;
@@ -226,9 +226,9 @@ static bool sync_all(struct unmount *job)
     else if (!hopeless)
         add_lost(job, job->force ? "; given up: " : "; ", lost, sizeof(lost));
     if (job->force)
-        unmount_say(job, "not synced: %s%s", error_name(error), lost);
+        unmount_say(job->mountpoint, "not synced: %s%s", error_name(error), lost);
     else
-        unmount_say(job, "cannot sync: %s%s; still mounted", error_name(error), lost);
+        unmount_say(job->mountpoint, "cannot sync: %s%s; still mounted", error_name(error), lost);
     return job->force;
 }
 
@@ -242,7 +242,7 @@ static void say_unsaved(const struct unmount *job, int error)
     if (mounts_look_attribute(&job->mount, "user.mpiio.unsaved", 2000, text) != 0 || *text == '\0')
         snprintf(text, sizeof(text), "cannot unmount all nodes: %s", error_name(error));
     for (line = strtok_r(text, "\n", &save); line != NULL; line = strtok_r(NULL, "\n", &save))
-        unmount_say(job, "%s", line);
+        unmount_say(job->mountpoint, "%s", line);
 }
 
 /*
@@ -257,7 +257,7 @@ static bool unmount_others(const struct unmount *job)
 
     umount_users(&job->mount, users, sizeof(users));
     if (*users != '\0' && !job->force) {
-        unmount_say(job, "busy: in use by %s", users);
+        unmount_say(job->mountpoint, "busy: in use by %s", users);
         return false;
     }
     error = mounts_look_attribute(&job->mount, name, job->force ? 15000 : MOUNTS_NO_LIMIT, text);
@@ -347,10 +347,11 @@ static bool detach_mount(const struct unmount *job)
         busy = is_busy(job, reason, users);
     } while (busy && *users == '\0' && ++tries < BUSY_TRIES && nanosleep(&pause, NULL) == 0);
     if (busy)
-        unmount_say(job, "busy%s%s (-f unmounts it all the same)",
+        unmount_say(job->mountpoint, "busy%s%s (-f unmounts it all the same)",
                     *users != '\0' ? ": in use by " : "", users);
     else
-        unmount_say(job, "cannot unmount: %s%s", *reason != '\0' ? reason : "not permitted",
+        unmount_say(job->mountpoint, "cannot unmount: %s%s",
+                    *reason != '\0' ? reason : "not permitted",
                     strstr(reason, "/etc/mtab: No such file") != NULL
                         ? " (ln -s /proc/self/mounts /etc/mtab creates it)"
                         : "");
@@ -389,7 +390,7 @@ static int await_end(const struct unmount *job)
             snprintf(waits, sizeof(waits), "; %lld bytes of ordered wait for their turn",
                      (long long)bytes);
         unmount_say(
-            job,
+            job->mountpoint,
             "unmounted here, but still mounted %s%s; the daemon (process %ld) keeps running "
             "(SIGTERM to it unmounts everywhere)",
             copies, waits, pid);
@@ -400,7 +401,7 @@ static int await_end(const struct unmount *job)
         if (umount_daemon_ends_within(&job->daemon, PATIENCE - COPIES))
             return 0;
     } while (before != umount_ending_waits(job->ending));
-    unmount_say(job, "unmounted, but its daemon (process %ld) is still running", pid);
+    unmount_say(job->mountpoint, "unmounted, but its daemon (process %ld) is still running", pid);
     return 1;
 }
 
@@ -433,7 +434,7 @@ static int await_daemon(const struct unmount *job)
         end_daemon(job);
     if (is_gone(job))
         return await_end(job);
-    unmount_say(job, "cannot unmount: no answer");
+    unmount_say(job->mountpoint, "cannot unmount: no answer");
     return 1;
 }
 
@@ -447,10 +448,11 @@ static int say_lost(const struct unmount *job)
     if (lost <= 0 || (job->lost && !killed))
         return 0;
     if (killed)
-        unmount_say(job, "unmounted, but %lld bytes of ordered that waited for their turn are lost",
+        unmount_say(job->mountpoint,
+                    "unmounted, but %lld bytes of ordered that waited for their turn are lost",
                     (long long)lost);
     else
-        unmount_say(job, "unmounted, but %lld bytes could not be stored and are lost",
+        unmount_say(job->mountpoint, "unmounted, but %lld bytes could not be stored and are lost",
                     (long long)lost);
     return UNMOUNT_LOST;
 }
@@ -461,7 +463,7 @@ static int end_detached(struct unmount *job)
     int status;
 
     if (job->dead && job->owner != NULL) {
-        unmount_say(job, "its daemon had ended: what it had not stored is lost");
+        unmount_say(job->mountpoint, "its daemon had ended: what it had not stored is lost");
         job->lost = true;
     }
     status = await_daemon(job);
@@ -486,7 +488,7 @@ int unmount_finish(struct unmount *job)
     int status;
 
     if (job->silent && job->owner != NULL && !job->force) {
-        unmount_say(job, "no answer; still mounted");
+        unmount_say(job->mountpoint, "no answer; still mounted");
         return 1;
     }
     if (job->nodes > 1 && !job->alone && !unmount_others(job))

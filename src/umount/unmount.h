@@ -55,9 +55,9 @@ int unmount_finish(struct unmount *job);
 /* Runs both steps for one mount. Returns the same statuses. */
 int unmount_run(struct unmount *job);
 
-/* Prints "mpiio-umount: MOUNTPOINT: " and the text on stderr, on one line without control
-   characters. */
-void unmount_say(const struct unmount *job, const char *format, ...)
+/* Prints "mpiio-umount: ", the subject, which is a mount point or a host, and the text on stderr,
+   on one line without control characters. */
+void unmount_say(const char *subject, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
