@@ -8,11 +8,9 @@
 
 /* The bytes that a process accesses, call by call, in bounded memory. */
 
-#define MAX_LIST (1 << 19) /* maximum number of progressions */
-#define MAX_PIECES                                                                                 \
-    (1 << 21) /* the maximum number of pieces that are sorted one by one, if progressions overlap  \
-               */
-#define MAX_END (INT64_MAX / 4) /* prevents overflow of sums */
+#define MAX_LIST   (1 << 19)       /* maximum number of progressions */
+#define MAX_PIECES (1 << 21)       /* maximum number of pieces that are sorted one by one */
+#define MAX_END    (INT64_MAX / 4) /* prevents overflow of sums */
 
 static int64_t end_of(const struct capture_progression *part)
 {
