@@ -140,15 +140,16 @@ bool mounts_child_ends_within(const struct mounts_child *child, int ms)
     return is_ready(child->process, mounts_now() + ms);
 }
 
-int mounts_child_exec(const char *const *argv, int out)
+int mounts_child_exec(void *data, int out)
 {
+    char *const *argv = data;
     /* Duplicate out to 3 or higher, where the dup2 calls below cannot overwrite it. */
     int saved = fcntl(out, F_DUPFD, 3), null = open("/dev/null", O_RDWR);
 
     if (saved < 0 || null < 0 || dup2(null, 0) < 0 || dup2(saved, 1) < 0 || dup2(saved, 2) < 0)
         return 1;
     close_range(3, ~0U, 0);
-    execvp(argv[0], (char *const *)argv);
+    execvp(argv[0], argv);
     dprintf(2, "%s: %s\n", argv[0], strerror(errno));
     return 1;
 }

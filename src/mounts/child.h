@@ -52,10 +52,11 @@ void mounts_child_reap(void);
 bool mounts_child_ends_within(const struct mounts_child *child, int ms);
 
 /*
- * For use in work: executes another program from the PATH, whose output goes to out. Returns an
- * exit status if that fails.
+ * A child's work, or a part of it: executes another program from the PATH, whose output goes to
+ * out. data is the array of its arguments, with NULL at its end. Returns an exit status if that
+ * fails.
  */
-int mounts_child_exec(const char *const *argv, int out);
+int mounts_child_exec(void *data, int out);
 
 /* Returns the time of the monotonic clock in milliseconds. */
 long long mounts_now(void);

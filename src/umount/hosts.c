@@ -37,11 +37,6 @@ struct run {
     bool by_srun;                /* srun exits by itself when it has lost the host */
 };
 
-static int exec_words(void *data, int out)
-{
-    return mounts_child_exec(data, out);
-}
-
 /* Runs mpiio-mount, which can parse host lists, to get the launcher and the hosts. */
 static int expand_list(const char *list, const char *mountpoint, char *text, const char *self)
 {
@@ -56,7 +51,7 @@ static int expand_list(const char *list, const char *mountpoint, char *text, con
         strcpy(program, "mpiio-mount");
     if (snprintf(option, sizeof(option), "--hosts=%s", list) >= (int)sizeof(option))
         return -E2BIG;
-    error = mounts_child_start(&child, exec_words, argv, -1);
+    error = mounts_child_start(&child, mounts_child_exec, argv, -1);
     if (error == 0)
         error = mounts_child_finish(&child, text, LIST_MAX - 1, &length, 60000);
     text[length] = '\0';
@@ -120,7 +115,7 @@ static void start_host(struct host *host, const struct run *run, bool force)
     argv[count++] = "--";
     argv[count++] = host->place;
     argv[count] = NULL;
-    error = mounts_child_start(&host->child, exec_words, argv, -1);
+    error = mounts_child_start(&host->child, mounts_child_exec, argv, -1);
     host->started = error == 0;
     if (error != 0)
         unmount_say(host->name, "%s: %s", host->place, strerror(-error));
