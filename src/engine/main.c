@@ -186,7 +186,7 @@ static int serve_epochs(struct engine *engine)
 
     if (status != 0)
         return status;
-    if (engine->node == 0) {
+    if (engine->group.node == 0) {
         puts("ready");
         fflush(stdout);
     }
@@ -204,9 +204,7 @@ static int run_node(struct engine *engine)
     const struct engine_options *options = engine->options;
 
     engine->group.messages = engine_messages_new(&engine->group.node, &engine->group.nodes);
-    engine->node = engine->group.node;
-    engine->nodes = engine->group.nodes;
-    if (engine->nodes == 1 && engine_environment_size() > 1) {
+    if (engine->group.nodes == 1 && engine_environment_size() > 1) {
         mpiio_complain(options->name,
                        "the launcher started %d engines that do not know of each other: it is not "
                        "that of %s (choose another with MPIIO_MPIEXEC)",
@@ -215,7 +213,7 @@ static int run_node(struct engine *engine)
     }
     if (*options->wrong == '\0')
         return serve_epochs(engine);
-    if (engine->node == 0)
+    if (engine->group.node == 0)
         mpiio_complain(options->name, "%s", options->wrong);
     return 2;
 }
@@ -244,13 +242,12 @@ int main(int argc, char **argv)
     int granted, status;
 
     parse_options(&options, argc, argv);
-    if (options.help || options.version) {
-        if (options.help)
-            fputs(help_text, stdout);
-        else
-            printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
+    if (options.help)
+        fputs(help_text, stdout);
+    else if (options.version)
+        printf("mpiio-engine %s (%s)\n", MPIIO_VERSION, engine_environment_mpi());
+    if (options.help || options.version)
         return 0;
-    }
     mpiio_capability_drop_fsetid(); /* as in mpiio-fused, whose data the engine stores */
     if (options.stay)
         engine_stay();

@@ -25,13 +25,14 @@
 static char *gather_texts(const struct engine *engine, const char *text, uint32_t *size)
 {
     int own = (int)strlen(text) + 1, total = 0;
-    int *sizes = calloc(2 * (size_t)engine->nodes, sizeof(*sizes)), *starts = sizes + engine->nodes;
+    int *sizes = calloc(2 * (size_t)engine->group.nodes, sizeof(*sizes)),
+        *starts = sizes + engine->group.nodes;
     char *all;
 
     if (sizes == NULL)
         abort();
     MPI_Allgather(&own, 1, MPI_INT, sizes, 1, MPI_INT, MPI_COMM_WORLD);
-    for (int i = 0; i < engine->nodes; i++) {
+    for (int i = 0; i < engine->group.nodes; i++) {
         starts[i] = total;
         if (__builtin_add_overflow(total, sizes[i], &total))
             abort();
@@ -76,26 +77,26 @@ static void find_place(const struct engine *engine, struct place *place)
 static bool places_are_apart(const struct engine *engine, char *text, size_t size)
 {
     struct place own, *all;
-    int before = engine->nodes;
+    int before = engine->group.nodes;
 
     find_place(engine, &own);
     /* With the node number in its path, each node has a place of its own. */
-    if (engine->nodes == 1 || strstr(own.path, "%n") != NULL)
+    if (engine->group.nodes == 1 || strstr(own.path, "%n") != NULL)
         return true;
-    all = calloc((size_t)engine->nodes, sizeof(*all));
+    all = calloc((size_t)engine->group.nodes, sizeof(*all));
     if (all == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Allgather(&own, (int)sizeof(own), MPI_BYTE, all, (int)sizeof(own), MPI_BYTE,
                   MPI_COMM_WORLD);
-    for (int node = engine->node - 1; node >= 0; node--)
+    for (int node = engine->group.node - 1; node >= 0; node--)
         if (memcmp(&all[node], &own, sizeof(own)) == 0)
             before = node;
     free(all);
-    if (before == engine->nodes)
+    if (before == engine->group.nodes)
         return true;
     snprintf(text, size,
              "nodes %d and %d are on this machine: the mount point needs %%n, the node's number",
-             before, engine->node);
+             before, engine->group.node);
     return false;
 }
 
@@ -125,14 +126,14 @@ __attribute__((format(printf, 3, 4))) static void fail_start(struct failure *fai
  */
 static int agree_failure(struct engine *engine, struct failure *failure)
 {
-    int64_t most = failure->status != 0 ? engine->nodes - engine->node : 0;
+    int64_t most = failure->status != 0 ? engine->group.nodes - engine->group.node : 0;
     int first, length;
 
     engine_collective_max(&engine->group, &most, 1);
     if (most == 0)
         return 0;
-    first = engine->nodes - (int)most;
-    if (first == engine->node)
+    first = engine->group.nodes - (int)most;
+    if (first == engine->group.node)
         MPI_Get_processor_name(failure->host, &length);
     engine_collective_share(&engine->group, failure, sizeof(*failure), first);
     return failure->status;
@@ -170,10 +171,10 @@ static void await_message(struct engine *engine, enum mpiio_message_type type,
 static void meet_daemon(struct engine *engine, struct mpiio_message *hello, struct failure *failure)
 {
     struct mpiio_message node = {.type = MPIIO_MESSAGE_NODE,
-                                 .node = {.node = (uint32_t)engine->node,
-                                          .nodes = (uint32_t)engine->nodes,
+                                 .node = {.node = (uint32_t)engine->group.node,
+                                          .nodes = (uint32_t)engine->group.nodes,
                                           .pid = getpid()}};
-    int error = engine_daemon_start(&engine->daemon, engine->options, engine->node);
+    int error = engine_daemon_start(&engine->daemon, engine->options, engine->group.node);
 
     if (error != 0) {
         fail_start(failure, 1, "cannot start %s: %s", engine->daemon.program,
@@ -190,7 +191,7 @@ static void meet_daemon(struct engine *engine, struct mpiio_message *hello, stru
         fail_start(failure, 1, "cannot map the memory of %s: %s", engine->daemon.program,
                    strerror(-error));
     if (engine->options->report)
-        engine_report("met", engine->node);
+        engine_report("met", engine->group.node);
 }
 
 /* Collective: fails on a node whose spec, fanout or data in members differ from node 0. */
@@ -215,7 +216,7 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
 
     engine_file_striping(&engine->file, &hello->hello.hints, &striping[0], &striping[1]);
     engine_collective_share(&engine->group, striping, sizeof(striping), 0);
-    engine->homes = mpiio_homes_of(striping[0], striping[1], engine->nodes);
+    engine->homes = mpiio_homes_of(striping[0], striping[1], engine->group.nodes);
 }
 
 /* Distributes the addresses of all daemons and their shared settings, so that they can connect.
@@ -235,7 +236,7 @@ static void introduce_nodes(struct engine *engine, const struct mpiio_message *h
     free(addresses);
     await_message(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
-        engine_report("mounted", engine->node);
+        engine_report("mounted", engine->group.node);
 }
 
 /* Collective. */
@@ -297,7 +298,7 @@ int engine_start(struct engine *engine)
         mpiio_slots_unmap(&engine->slots);
         /* Print the error only after all nodes have cleaned up. */
         engine_collective_join(&engine->group);
-        if (engine->node == 0) {
+        if (engine->group.node == 0) {
             mpiio_complain(engine->options->name, "%s: %s", failure.host, failure.text);
             printf("failed %d\n", status);
             fflush(stdout);

@@ -60,8 +60,6 @@ void engine_daemon_release(struct engine_daemon *daemon);
 /* The engine of one node. */
 struct engine {
     const struct engine_options *options;
-    int node;
-    int nodes;
     struct engine_daemon daemon;
     struct engine_file file;
     struct mpiio_homes homes;       /* of the file; the same on all nodes */
