@@ -290,7 +290,7 @@ int engine_start(struct engine *engine)
     struct failure failure = {0};
     int status;
 
-    engine->file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1};
+    engine->file = (struct engine_file){.mpi = MPI_FILE_NULL, .fence.file = -1, .found = -1};
     status = start_engine(engine, &failure);
     if (status != 0) {
         engine_daemon_end(&engine->daemon);

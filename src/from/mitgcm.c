@@ -477,6 +477,8 @@ static int find_pieces(const char *path, const struct meta *meta, struct from_fi
 
     if (!code)
         code = read_all(&pieces, meta, path, error);
+    if (!code && pieces.count == 0) /* they have been removed since meta was read */
+        code = from_fail_code(error, -ENOENT, path);
     if (!code) {
         qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare_starts);
         if (find_grid(&pieces, &grid))

@@ -409,7 +409,7 @@ static int run_dump(const struct view_args *args, const struct vs_spec *spec)
     struct dump dump = {.format = args->format};
     struct mpiio_store *store;
     int status = view_open_slice(args, spec, O_RDONLY, &store, &dump.slice);
-    int64_t end;
+    int64_t end = 0;
 
     if (status)
         return status;
