@@ -186,3 +186,20 @@ none_asked() {
     mount_spec i.json
     [ "$(head -c 6 "$mnt/rank1")" = before ]
 }
+
+# Debian 12's linux/fuse.h is older than that.
+@test "passthrough: the daemon compiles with the names that linux/fuse.h has since 6.9" {
+    local source flags
+    mkdir -p newer/linux
+    sed -E '/^struct fuse_open_out/,/^}/ s/uint32_t(.)padding/int32_t\1backing_id/
+        /^struct fuse_init_out/,/^}/ s/uint32_t(.)unused\[7\]/uint32_t\1max_stack_depth, unused[6]/' \
+        /usr/include/linux/fuse.h >newer/linux/fuse.h
+    grep -q backing_id newer/linux/fuse.h
+    grep -q max_stack_depth newer/linux/fuse.h
+    flags=$(pkg-config --cflags fuse3)
+    for source in "$top"/fusefs/kernel/{passthrough,trace}.c; do
+        # shellcheck disable=SC2086 # the flags are words
+        gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -isystem newer -I"$top" -I"$top/src" \
+            -I"$top/viewspec" -I"$top/src/core" $flags "$source"
+    done
+}
