@@ -65,10 +65,12 @@ trace_lightly() {
 }
 
 # Replaces the function that bats calls in the ERR trap.
+# shellcheck disable=SC2034 # bats uses it
 bats_error_trap() {
     bats_check_status_from_trap
     if [[ ${FUNCNAME[1]-} != bats_perform_test ]]; then
         bats_capture_stack_trace
+        BATS_DEBUG_LAST_STACK_TRACE_IS_VALID=1
     fi
 }
 

@@ -187,8 +187,8 @@ none_asked() {
     [ "$(head -c 6 "$mnt/rank1")" = before ]
 }
 
-# Debian 12's linux/fuse.h is older than that.
-@test "passthrough: the daemon compiles with the names that linux/fuse.h has since 6.9" {
+# Debian 12's linux/fuse.h lacks them.
+@test "passthrough: the daemon compiles with the names that linux/fuse.h has had since 6.9" {
     local source flags
     mkdir -p newer/linux
     sed -E '/^struct fuse_open_out/,/^}/ s/uint32_t(.)padding/int32_t\1backing_id/

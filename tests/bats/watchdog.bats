@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # Tests that hang are ended, reported with their processes, and counted as failed. The run
-# continues. Reports of failures.
+# continues. A failed test is reported with its line.
 
 load helper
 
@@ -125,4 +125,19 @@ END_OF_TOPIC
     grep -oE 'line [0-9]+,?\)?$' <<<"$output" | tr -dc '0-9\n' >lines
     diff lines <(printf '%s\n' 8 4 12 15 19 22 25 29) # 4 is in wrong()
     [ "$(grep -c 'failed with status 3$' <<<"$output")" -eq 2 ]
+}
+
+@test "helper: a failure in setup_file is reported with its line" {
+    topic <<'END_OF_TOPIC'
+setup_file() {
+    true
+    [ 1 -eq 2 ]
+}
+test "never runs" {
+    true
+}
+END_OF_TOPIC
+    runs_topic
+    [[ $output == *'hang.bats, line 4)'* ]]
+    [[ $output == *'`[ 1 -eq 2 ]'"'"' failed'* ]]
 }
