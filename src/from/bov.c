@@ -139,7 +139,7 @@ static void add_parts(struct reader *r)
     }
     from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1,
                             "DATA_FILE is not a pattern with one %d, or names too many files");
-    if (files > 1 && !(r->brick.view = view_of(r, counts)))
+    if (!r->brick.lines.error->code && files > 1 && !(r->brick.view = view_of(r, counts)))
         from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
 }
 
