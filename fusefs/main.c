@@ -104,9 +104,12 @@ int main(int argc, char **argv)
     }
     /* With CAP_FSETID, a write by root on behalf of a caller would not clear a set-user-ID bit. */
     mpiio_capability_drop_fsetid();
-    /* Both conditions then appear as errors of calls. */
+    /* Calls then fail with EPIPE and EFBIG instead of ending the daemon. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    /* libfuse 3.18 would take requests by io_uring (src/DESIGN.md, "Who waits for whom in the
+       kernel"). */
+    unsetenv("FUSE_URING_ENABLE");
     if (fs_options_parse(&options, argc, argv) != 0)
         goto out;
     status = 0;

@@ -54,7 +54,7 @@ int fs_overlaps_disjoint(struct fs_overlaps *overlaps, size_t view, bool *disjoi
     *disjoint = known == DISJOINT;
     if (known != UNKNOWN)
         return 0;
-    /* A "shared" is a slice of the bytes of all ranks, so even a single rank's is not disjoint. */
+    /* A "shared" shows the bytes of all ranks, so it overlaps even a single rank's slice. */
     if (!fs_tree_has_shared(tree, view) && tree->ranks <= DISJOINT_RANKS)
         error = compute_disjoint(tree, view, disjoint);
     if (error == 0)

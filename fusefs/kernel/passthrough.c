@@ -15,14 +15,17 @@
 #include "core/store_members.h"
 #include "fusefs/session.h"
 
+/* Passthrough, and the amendment of answers to INIT and OPEN. Every request and answer passes
+   through read_request and write_answer. */
+
 /* Definitions of the kernel's protocol that linux/fuse.h lacks before 6.9. */
 #define OPEN_PASSTHROUGH  (UINT32_C(1) << 7) /* FOPEN_PASSTHROUGH */
 #define PARALLEL_WRITES   (UINT32_C(1) << 6) /* FOPEN_PARALLEL_DIRECT_WRITES */
 #define ALLOW_MMAP_FLAG2  (UINT32_C(1) << 4) /* FUSE_DIRECT_IO_ALLOW_MMAP, bit 36 */
 #define PASSTHROUGH_FLAG2 (UINT32_C(1) << 5) /* FUSE_PASSTHROUGH, bit 37 */
 
-/* Fields that linux/fuse.h names max_stack_depth and backing_id since 6.9, and before unused[0] and
-   padding. */
+/* The offsets of max_stack_depth and backing_id. Before 6.9, linux/fuse.h names these fields
+   unused[0] and padding. */
 #define STACK_DEPTH_AT (offsetof(struct fuse_init_out, flags2) + sizeof(uint32_t))
 #define BACKING_ID_AT  (offsetof(struct fuse_open_out, open_flags) + sizeof(uint32_t))
 

@@ -186,7 +186,7 @@ bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice
 /* Returns the inode number by which the slice is open, or was last open. */
 uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice);
 
-/* Returns true if slice->filled is the same version. The other function sets it. */
+/* Returns true if slice->filled equals *version. fs_slices_set_filled sets it. */
 bool fs_slices_is_filled(struct fs_slices *slices, const struct fs_slice *slice,
                          const struct fs_version *version);
 void fs_slices_set_filled(struct fs_slices *slices, struct fs_slice *slice,

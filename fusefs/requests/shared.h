@@ -34,27 +34,26 @@ int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *
                    size_t length);
 
 /*
- * ordered.c: "ordered": what ranks read and write at the shared file pointer in the order of ranks
- * (pointers/ordered.h), from open to release. A handle of it has a share.
+ * ordered.c: reads and writes of "ordered", at the shared file pointer in rank order
+ * (pointers/ordered.h). Each open file has one contribution.
  */
 
-/* Sets it up where the mount has shared file pointers. 0 or a negative errno. */
+/* Initializes "ordered" if the mount has shared file pointers. Returns 0 or a negative errno. */
 int fs_ordered_init(struct fs_session *session);
 
-/* Ends all waiting, so that the workers can end. Thread-safe. */
-void fs_ordered_stop(void *session);
+/* Ends all waits, so that the workers can exit. data is the session. Thread-safe. */
+void fs_ordered_stop(void *data);
 
 /*
- * Called when all nodes are unmounted, or nodes have lost each other. Places what still waits, and
- * logs how much was placed before its turn. Unless nodes have lost each other, waits until the
- * other nodes have placed and stored theirs. report: for mpiio-umount, which waits for this
- * process; NULL: none.
+ * Places the contributions that still wait, and logs how much was placed before its turn. Unless
+ * nodes have failed, waits until the other nodes have placed and stored theirs. Call it when all
+ * nodes are unmounted or one has failed. report is for mpiio-umount, or NULL.
  */
 void fs_ordered_finish(struct fs_session *session, struct mounts_ending *report);
 
 /*
- * The kernel does not wait for a release: waits a moment for those of a view that may be under way,
- * so that who looks at a slice now sees what was placed by them. Thread-safe.
+ * Waits a moment for releases of a view that may be in progress, because close(2) does not wait for
+ * them. Slices then show the bytes that they placed. Thread-safe.
  */
 void fs_ordered_await_releases(struct fs_session *session, size_t view);
 

@@ -419,7 +419,8 @@ static int change_list(struct fs_session *session, struct fs_node node, const ch
     return error;
 }
 
-/* Sets an attribute; most are fixed, as names are. Returns 1 if the request is answered later. */
+/* Sets an attribute of the mount. Most cannot be set. Returns 0, a negative errno, or 1 if the
+   request is answered later. */
 static int do_setxattr(struct fs_session *session, fuse_req_t request, const char *name,
                        const char *value, size_t size)
 {

@@ -64,7 +64,8 @@ void fs_nodes_on_degraded(void *data, int node, const char *host, const char *wh
     bool started;
 
     (void)node, (void)host, (void)why;
-    if (session->pool.pool != NULL) { /* this node reads everything by itself */
+    /* This node now reads everything by itself, and serves no other node. */
+    if (session->pool.pool != NULL) {
         mpiio_pool_alone(session->pool.pool);
         mpiio_net_close(cluster->net);
     }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Counts since the store was opened. Counters only increase. A snapshot is not atomic over all
-   counters. */
+   counters. All members are uint64_t, because file.c treats the struct as an array. */
 struct mpiio_counters {
     uint64_t slice_reads;           /* calls that read a slice */
     uint64_t slice_read_bytes;      /* bytes returned from slices */

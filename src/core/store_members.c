@@ -25,7 +25,7 @@ struct element {
 
 static bool put_integer(const struct vs_basic *basic, const char *text, unsigned char *native)
 {
-    unsigned spare = 64 - 8U * basic->size; /* bits of value that must only extend the element */
+    unsigned spare = 64 - 8U * basic->size; /* high bits of value: the sign's, or 0 */
     bool is_signed = basic->kind == VS_INTEGER;
     char *end;
 

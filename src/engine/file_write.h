@@ -26,8 +26,8 @@ int engine_file_write_all(struct engine_file *file, const void *memory, size_t l
                           int64_t displacement, struct mpiio_epoch_counters *counters);
 
 /*
- * Writes a transfer's ranges and updates counters: see mpiio_write_ranges (file.h). Independent:
- * the other nodes need not call it.
+ * Writes a transfer's ranges and updates counters: see mpiio_write_ranges
+ * (core/file/file.h). Independent: the other nodes need not call it.
  */
 void engine_file_write(struct engine_file *file, struct mpiio_transfer *transfer,
                        struct mpiio_epoch_counters *counters);

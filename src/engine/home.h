@@ -17,8 +17,8 @@
  * It has the dirty bytes, packed, after a description of their positions. The description is the
  * list of their runs, or the mask from its first to its last word that is not empty, whichever is
  * shorter. The length is a multiple of ENGINE_PIECE_UNIT, so that adjacent pieces in a buffer are
- * aligned. All functions are local. The slot of a piece must not change between the first and the
- * last of these calls.
+ * aligned. The functions of pieces are local. The slot of a piece must not change between the first
+ * and the last of these calls.
  */
 
 /* The minimum length of runs that MPI_File_write_at_all stores, where it is used. */

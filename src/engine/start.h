@@ -77,7 +77,7 @@ int engine_start(struct engine *engine);
 /* Closes the file and releases the daemon, which has sent QUIT. Collective. */
 void engine_stop(struct engine *engine);
 
-/* The engine's environment and its parent processes. All functions are local, except
+/* The engine's environment and its parent processes. The following functions are local, except
    engine_leave. */
 
 /*

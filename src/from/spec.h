@@ -83,7 +83,7 @@ char *from_spec(const struct from_file *file, const size_t *chosen, size_t count
 json_t *from_view(const struct from_variable *variable, const struct from_grid *grid,
                   struct vs_error *error);
 
-/* Returns a list of numbers, each increased to at least least. */
+/* Returns a list of the numbers. Those below `least` are replaced by it. */
 json_t *from_sizes(const int64_t *values, int count, int64_t least);
 
 /*

@@ -108,7 +108,7 @@ struct from_brick {
     json_t *view;            /* of the members; NULL: the blocks follow each other */
 };
 
-/* The functions below report errors in that of the brick's lines. */
+/* The functions below report errors through lines.error. */
 
 /* Adds a data file. A relative name is resolved against the header's folder. */
 void from_brick_add(struct from_brick *brick, struct from_span name);
@@ -116,8 +116,8 @@ void from_brick_add(struct from_brick *brick, struct from_span name);
 /* Adds the data files that the following lines name, one on each, up to the end of the text. */
 void from_brick_add_list(struct from_brick *brick);
 
-/* Adds the files named by a printf pattern with one %d, for the numbers min to max. The error is
-   what if the pattern or the numbers cannot be used. */
+/* Adds the files named by a printf pattern with one %d, for the numbers min to max. If the pattern
+   or the numbers cannot be used, the error is the text `what`. */
 void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern, int64_t min,
                              int64_t max, int64_t step, const char *what);
 
@@ -132,8 +132,9 @@ struct from_values {
 };
 
 /*
- * Adds a variable of that name with all values of the brick. Without a name, it is named after the
- * header, without its suffix. Returns NULL if memory is exhausted.
+ * Adds a variable of that name with all values of the brick, and sets the brick's bytes. Without a
+ * name, it is named after the header, without its suffix. Returns NULL if memory is exhausted. The
+ * caller also checks the error of the lines: a variable may be too large, or have no type.
  */
 struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
                                           const struct from_values *values);

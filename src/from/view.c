@@ -12,7 +12,8 @@
 
 /* Variables in chunks. */
 
-/* Returns the size of box number i in dimension d by a list of all boxes; NULL: chunks. */
+/* Returns the size of box number i in dimension d. sizes lists the sizes of all boxes; NULL: all
+   have the size of a chunk. */
 static int64_t box_size(const struct from_variable *variable, const int64_t *sizes, size_t i, int d)
 {
     return sizes ? sizes[i * (size_t)variable->dimensions + (size_t)d] : variable->chunks.sizes[d];
@@ -139,9 +140,9 @@ static json_t *make_part(const struct from_variable *variable, const struct from
 }
 
 /*
- * Makes the rank's parts of all chunks, in file order: from the first chunk's displacement on, or
- * their positions in the rank's array. leaf is an element. No dimension is cyclic. Returns a new
- * reference, or NULL if memory is exhausted.
+ * Makes the rank's parts of all chunks, in file order. Their displacements count from the first
+ * chunk. If in_memory is true, they are the parts' positions in the rank's array instead. leaf is
+ * an element. No dimension is cyclic. Returns a new reference, or NULL if memory is exhausted.
  */
 static json_t *make_parts(const struct from_variable *variable, const struct from_axis *axes,
                           bool in_memory, json_t *leaf)

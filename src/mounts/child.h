@@ -52,9 +52,9 @@ void mounts_child_reap(void);
 bool mounts_child_ends_within(const struct mounts_child *child, int ms);
 
 /*
- * A child's work, or a part of it: executes another program from the PATH, whose output goes to
- * out. data is the array of its arguments, with NULL at its end. Returns an exit status if that
- * fails.
+ * Executes another program from the PATH, whose output goes to out. It can be the work of a child,
+ * or be called there. data is the array of its arguments, with NULL at its end. Returns an exit
+ * status if that fails.
  */
 int mounts_child_exec(void *data, int out);
 

@@ -54,7 +54,7 @@ struct mpiio_listener_calls {
  * closed.
  */
 struct mpiio_listener {
-    const struct mpiio_net *net; /* the node's, of which it is a part */
+    const struct mpiio_net *net; /* borrowed; contains this listener */
     struct mpiio_listener_calls calls;
     unsigned most; /* connections to serve at a time; 0: unlimited */
     int listens;   /* the listening socket; -1: none */

@@ -69,7 +69,7 @@ bool mpiio_record_is_used(const struct mpiio_record *record)
 }
 
 /* Waits for the lock of a byte until end, mpiio_lease_clock(), with pauses of up to longest ns.
-   Sets the time *since, which is before the lock was acquired: it may be lost when the call
+   Sets *since to a time before the lock was acquired. The lock may be lost by the time the call
    returns. */
 static int await_byte(struct mpiio_record *record, off_t byte, long longest, int64_t end,
                       int64_t *since)

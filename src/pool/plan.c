@@ -6,7 +6,7 @@
 #include "core/base/gather.h"
 #include "core/cache/block_walk.h"
 
-/* Plans of reads. */
+/* Plans of reads, and the packing of blocks. */
 
 #define PIECE ((int64_t)64 << 10)
 

@@ -14,7 +14,7 @@
 
 /* The parts of a pool other than its memory: plans of reads, messages, reading ahead, answers. */
 
-/* A plan: the positions of a request as parts of pool blocks. Each block has its own home. */
+/* plan.c: a plan, the positions of a request as parts of pool blocks. Each block has its own home. */
 
 /* count runs of length bytes, at offset + i * stride in their block. */
 struct mpiio_pool_part {
@@ -117,7 +117,12 @@ bool mpiio_pool_answer_decode(const uint8_t *bytes, struct mpiio_pool_answer *an
 bool mpiio_pool_request_decode(const uint8_t *bytes, size_t size,
                                struct mpiio_pool_request *request, union mpiio_pool_list *list);
 
-/* Streams of requests, and reading ahead. */
+/* plan.c: packs the parts that are requested of a block whose home is this node into bytes. Returns
+   false if the block is not available, or ends before them. */
+bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_request *request,
+                      char *bytes);
+
+/* ahead.c: streams of requests, and reading ahead. */
 
 /* The number of recently read streams that a node remembers. */
 #define MPIIO_POOL_STREAMS 64
@@ -182,7 +187,7 @@ void mpiio_pool_ahead_destroy(struct mpiio_pool_ahead *ahead);
 /* Queues count blocks. Blocks that do not fit in the queue are not read ahead. Thread-safe. */
 void mpiio_pool_ahead_want(struct mpiio_pool_ahead *ahead, const int64_t *blocks, size_t count);
 
-/* The server side of a home: answers requests of other nodes. */
+/* frame.c: the server side of a home, which answers requests of other nodes. */
 struct mpiio_pool_answers {
     struct mpiio_pool_ahead *ahead; /* borrowed */
     int timeout;                    /* ms */
@@ -198,10 +203,5 @@ struct mpiio_pool_desk {
 
 /* The serve callback of a listener (net/net.h). data is the struct mpiio_pool_answers. */
 bool mpiio_pool_answers_serve(void *data, void *desk, int fd);
-
-/* Packs the parts that are requested of a block whose home is this node into bytes. Returns false
-   if the block is not available, or ends before them. */
-bool mpiio_pool_fetch(struct mpiio_pool_memory *memory, const struct mpiio_pool_request *request,
-                      char *bytes);
 
 #endif

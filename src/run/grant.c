@@ -52,8 +52,8 @@ static struct run_file *files;   /* lock: lock */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * The files that the program locks. Opening and closing a shared file keep locked_lock, so that no
- * lock comes between the check and the open or close. A thread that has it is in a section
+ * The files that the program locks. A thread holds locked_lock while it opens or closes a shared
+ * file, so that no lock comes between the check and the open or close. Such a thread is in a section
  * (run_hold).
  */
 static struct locked_file {

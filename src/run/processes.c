@@ -67,7 +67,7 @@ CATCH_SIGNAL(bsd_signal, SA_RESTART)
 CATCH_SIGNAL(sysv_signal, SA_RESETHAND | SA_NODEFER)
 CATCH_SIGNAL(__sysv_signal, SA_RESETHAND | SA_NODEFER)
 
-/* Returns true if the program ignores SIGBUS. */
+/* Stores the program's action for SIGBUS. Returns true if the program ignores the signal. */
 static bool is_ignored(struct sigaction *action)
 {
     return mpiio_guard_action(NULL, action) && (action->sa_flags & SA_SIGINFO) == 0 &&

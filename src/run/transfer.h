@@ -10,7 +10,8 @@
 
 #include "descriptors.h"
 
-/* Sections that can be abandoned. All functions keep errno and act on this thread. */
+/* Sections that can be abandoned. The functions of sections keep errno and act on the calling
+   thread. */
 
 /* A read or a write that is being served. */
 struct run_call {

@@ -32,7 +32,7 @@ struct worker {
     int turn;
     bool runs, answered;
     int status; /* once it has exited */
-    char said[SAID_MAX];
+    char *said; /* owned while the worker runs: SAID_MAX bytes */
     size_t length;
 };
 
@@ -67,7 +67,10 @@ static int run_work(void *data, int out)
 static void start_worker(struct worker *worker)
 {
     int ends[2] = {-1, -1};
-    int error = pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
+    int error;
+
+    worker->said = malloc(SAID_MAX);
+    error = worker->said == NULL || pipe2(ends, O_CLOEXEC) != 0 ? -errno : 0;
 
     worker->turn = ends[0];
     if (error == 0)
@@ -78,6 +81,7 @@ static void start_worker(struct worker *worker)
         close(ends[0]);
     if (worker->runs)
         return;
+    free(worker->said);
     worker->status = 1;
     unmount_say(worker->place, "cannot unmount: %s", strerror(-error));
 }
@@ -89,8 +93,11 @@ static void give_turn(struct worker *worker)
     worker->turn = -1;
 }
 
+/* Prints what the worker has said. */
 static void end_worker(struct worker *worker, int status)
 {
+    fwrite(worker->said, 1, worker->length, stderr);
+    free(worker->said);
     give_turn(worker);
     worker->runs = false;
     worker->status = status;
@@ -105,7 +112,7 @@ static void hear_worker(struct worker *worker)
     for (ssize_t i = 0; i < got; i++)
         if (text[i] == HAS_ASKED)
             worker->answered = true;
-        else if (worker->length < sizeof(worker->said))
+        else if (worker->length < SAID_MAX)
             worker->said[worker->length++] = text[i];
 }
 
@@ -119,7 +126,6 @@ static void collect_worker(struct worker *worker)
     fcntl(worker->child.answer, F_SETFL, O_NONBLOCK);
     hear_worker(worker);
     status = mounts_child_finish(&worker->child, rest, sizeof(rest), &length, 0);
-    fwrite(worker->said, 1, worker->length, stderr);
     end_worker(worker, status == 0 || status == UNMOUNT_LOST ? status : 1);
 }
 
@@ -165,7 +171,6 @@ static void give_up(struct crew *crew, bool unanswered)
 
         if (!any_runs(crew, i, i + 1, unanswered))
             continue;
-        fwrite(worker->said, 1, worker->length, stderr);
         mounts_child_abandon(&worker->child);
         end_worker(worker, 1);
         unmount_say(worker->place, "no answer; still mounted");
@@ -250,8 +255,7 @@ static int find_mounts(const struct unmount *all, struct mounts *mounts)
 }
 
 /*
- * Prints the lines of the workers. The newest 1024 mounts are asked at once, and have 10 s to
- * answer. Mounts that answer are unmounted one after the other, the newest first, because the
+ * Unmounts in batches. The newest 1024 mounts are asked at once, and have 10 s to answer. Mounts that answer are unmounted one after the other, the newest first, because the
  * shared file of one may be on an older mount. After 20 s, the rest is unmounted at once. With
  * force this may take 60 s. Then come the next 1024 mounts, if there are more.
  *

@@ -62,7 +62,7 @@ void unmount_say(const char *subject, const char *format, ...)
 
 /*
  * Unmounts everything that the user all->owner has mounted on this host, as at the end of a batch
- * job. Each mount is unmounted as all says, which has no mount point. Unmounts the newest mount
+ * job. `all` has the owner and the options, but no mount point. Unmounts the newest mount
  * first, and continues after a failure. Returns the status to exit with: 0, 1 if a mount stays,
  * else UNMOUNT_LOST if data was lost, or may have been.
  */

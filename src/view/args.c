@@ -169,7 +169,7 @@ static int bad_option(const struct view_command *command, char **argv, int kind)
     return fail_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
-/* Keeps the value of an option that is a text. */
+/* Stores the value of an option if it is text. */
 static void take_text(int option, struct view_args *args)
 {
     const struct {
@@ -186,7 +186,7 @@ static void take_text(int option, struct view_args *args)
             *texts[i].text = optarg;
 }
 
-/* Handles the value of an option that is no text, or not any. */
+/* Handles options that have no value, or whose value is not text. Checks the value of --color. */
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {

@@ -35,7 +35,7 @@ struct vs_text {
     const char *bytes;  /* JSON that was parsed without error */
     size_t length;
     const char *shorthand;        /* the text that the JSON was translated from; NULL: none */
-    const struct vs_names *names; /* NULL: the caller gave no other values */
+    const struct vs_names *names; /* of the values that the caller gave; NULL: vs_shorthand_json */
     const char *pieces; /* with shorthand: the name of the value that contains the members' views */
     json_t *origins;    /* JSON pointer -> byte offset in shorthand; borrowed */
 };

@@ -45,8 +45,8 @@ json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t 
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);
 
 /*
- * Sets the names of the array and of its dimensions, its records and its grid. Returns 0
- * or a negative errno, with error filled.
+ * Sets the names of the array and of its dimensions, its records and its grid. Returns 0 or a
+ * negative errno, with error filled.
  */
 int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error *error);
 

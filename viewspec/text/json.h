@@ -10,7 +10,7 @@
 
 /*
  * Private to viewspec/: the JSON of a spec. Checks of its text, of its objects and of the nodes
- * built from them; paths in it; its text for people.
+ * built from them; paths in it; its text for people; checksums of file headers.
  */
 
 /*
@@ -46,9 +46,9 @@ int vs_path_settle(const struct vs_text *text, json_t *object, const char *key, 
                    struct vs_error *error);
 
 /*
- * Checks the parts of the header and makes the names of their files absolute, relative to
- * folder. Drops the header if overrides set a data representation, because they then belong to
- * another file, whose header is unknown. Returns 0 or a negative errno, with error filled.
+ * Checks the parts of the header and makes the names of their files absolute, relative to folder.
+ * Drops the header if overrides set a data representation, because they then belong to another
+ * file, whose header is unknown. Returns 0 or a negative errno, with error filled.
  */
 int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
                      const struct vs_overrides *overrides, struct vs_error *error);

@@ -26,7 +26,7 @@ struct reader {
     json_t *form;   /* the filetype, without "every" */
     json_t *places; /* JSON pointer below form -> byte offset in text */
     const char *form_at;
-    json_t *values[CLAUSES]; /* by clause; NULL: omitted. That of "on" is the grid of ranks */
+    json_t *values[CLAUSES]; /* by clause; NULL: omitted. "on" has the grid of ranks */
     const char *at[CLAUSES]; /* the places of the values; NULL: omitted */
     int distributed;         /* number of dimensions of a darray that are not "none" */
 };

@@ -55,8 +55,8 @@ struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
 void vs_builder_free(struct vs_builder *builder);
 
 /*
- * Builds a filetype or buftype from member, in which an etype is the unit. If the member is absent,
- * the type is the unit.
+ * Builds a filetype or buftype from member. `unit` stands for each occurrence of the view's etype.
+ * If the member is absent, the type is the unit.
  */
 struct vs_type vs_build_of_units(struct vs_builder *builder, const struct vs_type *unit,
                                  const struct vs_member *etype, const struct vs_member *member);

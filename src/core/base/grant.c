@@ -89,8 +89,8 @@ static int open_sealed(int process, int memory, const char *name, int flags, int
     return -1;
 }
 
-/* Opens and maps the memory: for reading, or for both with flags O_RDWR. Returns NULL if that is
-   not possible. */
+/* Opens and maps the memory: for reading with O_RDONLY, for reading and writing with O_RDWR.
+   Returns NULL on failure. */
 static void *map_sealed(int process, int memory, const char *name, int flags, int seals,
                         struct stat *st)
 {

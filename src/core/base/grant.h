@@ -164,8 +164,8 @@ static inline bool mpiio_grant_holds(const struct mpiio_grant_page *page, uint32
 
 /*
  * The positions of the shared file pointers of a mount on one node, in memory that programs with a
- * grant share with the daemon. These words are the pointers: the daemon and the programs
- * move them by atomic operations, and no process keeps a copy. A position counts etypes.
+ * grant share with the daemon. These words are the pointers: the daemon and the programs move them
+ * by atomic operations, and no process keeps a copy. A position counts etypes.
  *
  * Any program of the daemon's user can write to the memory, so a position is checked whenever it is
  * loaded. The length of the memory is sealed, so an access never faults.

@@ -45,8 +45,8 @@ void mpiio_capability_drop_fsetid(void);
 void *mpiio_named_memory(const char *name, size_t size);
 
 /*
- * Does the same, and adds seals (fcntl(2), F_ADD_SEALS), which guarantee properties of the memory
- * to other processes. Sets *memory to the descriptor. Thread-safe.
+ * Like mpiio_named_memory, and adds seals (fcntl(2), F_ADD_SEALS), which guarantee properties of
+ * the memory to other processes. Sets *memory to the descriptor. Thread-safe.
  */
 void *mpiio_sealed_memory(const char *name, size_t size, int seals, int *memory);
 

@@ -14,7 +14,7 @@
 
 /* Dirty blocks. */
 
-int mpiio_blocks_init(struct mpiio_blocks *blocks, size_t room)
+static int blocks_init(struct mpiio_blocks *blocks, size_t room)
 {
     *blocks = (struct mpiio_blocks){.buckets = 1};
     while (blocks->buckets < room)
@@ -24,7 +24,7 @@ int mpiio_blocks_init(struct mpiio_blocks *blocks, size_t room)
     return blocks->bucket == NULL || blocks->list == NULL ? -ENOMEM : 0;
 }
 
-void mpiio_blocks_destroy(struct mpiio_blocks *blocks)
+static void blocks_destroy(struct mpiio_blocks *blocks)
 {
     free(blocks->bucket);
     free(blocks->list);
@@ -171,8 +171,8 @@ static int init_cache(struct mpiio_cache *cache)
     cache->free_kept = calloc(slots, sizeof(int));
     cache->list = calloc(slots, sizeof(struct mpiio_frozen));
     if (cache->block == NULL || cache->free == NULL || cache->free_kept == NULL ||
-        cache->list == NULL || mpiio_blocks_init(&cache->sets[0], slots) != 0 ||
-        mpiio_blocks_init(&cache->sets[1], slots) != 0)
+        cache->list == NULL || blocks_init(&cache->sets[0], slots) != 0 ||
+        blocks_init(&cache->sets[1], slots) != 0)
         return -ENOMEM;
     for (size_t i = 0; i < slots; i++) {
         cache->block[i].slot = (int)i;
@@ -193,8 +193,8 @@ static int init_cache(struct mpiio_cache *cache)
 
 static void free_memory(struct mpiio_cache *cache)
 {
-    mpiio_blocks_destroy(&cache->sets[0]);
-    mpiio_blocks_destroy(&cache->sets[1]);
+    blocks_destroy(&cache->sets[0]);
+    blocks_destroy(&cache->sets[1]);
     free(cache->block);
     free(cache->free);
     free(cache->free_kept);

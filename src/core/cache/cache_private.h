@@ -56,8 +56,6 @@ struct mpiio_blocks {
 };
 
 /* Creates an empty set with space for room blocks. Returns 0 or -ENOMEM. */
-int mpiio_blocks_init(struct mpiio_blocks *blocks, size_t room);
-void mpiio_blocks_destroy(struct mpiio_blocks *blocks);
 
 /* Returns the block with that number, or NULL. */
 struct mpiio_block *mpiio_blocks_find(const struct mpiio_blocks *blocks, int64_t number);

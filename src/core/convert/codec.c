@@ -217,7 +217,7 @@ struct decoding {
     size_t size; /* bytes left in file */
 };
 
-/* Records that bytes of native were decoded from `file` bytes of the file. */
+/* Records that `native` bytes were decoded from `file` bytes of the file. */
 static void decoding_pass(struct decoding *d, size_t native, size_t file)
 {
     d->native += native;

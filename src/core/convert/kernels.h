@@ -26,11 +26,10 @@ mpiio_kernel *mpiio_widen_kernel(size_t native, bool is_signed);
 mpiio_kernel *mpiio_narrow_kernel(size_t native, bool is_signed);
 
 /*
- * Conversions between C's long double and external32's, which is
- * big-endian IEEE binary128. C's is the 80-bit x87 format on x86-64 (16 bytes, six of them
- * padding), and IEEE binary64, in the machine's order, on some other machines. They use integer
- * arithmetic, so that no rounding mode or trap of the processor interferes and signalling NaNs are
- * preserved.
+ * Conversions between C's long double and external32's, which is big-endian IEEE binary128. C's is
+ * the 80-bit x87 format on x86-64 (16 bytes, six of them padding), and IEEE binary64, in the
+ * machine's order, on some other machines. They use integer arithmetic, so that no rounding mode or
+ * trap of the processor interferes and signalling NaNs are preserved.
  */
 
 /*

@@ -12,8 +12,8 @@
 /*
  * Batches of runs, or parts of them, that wait to be moved between packed memory and a mapped
  * window of the file. They are collected for one window at a time, and moved in one guarded access.
- * The read plan and the write plan (file.h) share this code. A set belongs to
- * one call, and so to one thread.
+ * The read plan and the write plan (file.h) share this code. A set belongs to one call, and so to
+ * one thread.
  */
 
 /* Run i has its packed bytes at memory + i * length and lies at displacement + i * stride. */

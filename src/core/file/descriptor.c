@@ -178,7 +178,7 @@ static int sync_file(struct mpiio_file *file, bool data_only)
     mpiio_windows_detach_pages(&file->windows, 0, INT64_MAX);
     if (TEMP_FAILURE_RETRY(data_only ? fdatasync(file->fd) : fsync(file->fd)) == 0)
         return 0;
-    return errno == EINVAL ? 0 : -errno; /* EINVAL: there is no device to sync to, and never will */
+    return errno == EINVAL ? 0 : -errno; /* EINVAL: the filesystem has no device to sync to */
 }
 
 static int set_times(struct mpiio_file *file, const struct timespec times[2])

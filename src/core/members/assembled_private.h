@@ -14,7 +14,8 @@
 /*
  * The open members of an assembled file. A member is opened, and its views are compiled, when it is
  * first needed. It stays open until many others have been used since and there is no room for it.
- * All functions are thread-safe, except the first one and mpiio_member_table_destroy.
+ * The functions of the table are thread-safe, except mpiio_member_table_init and
+ * mpiio_member_table_destroy.
  */
 
 /* A member in use. Its fields do not change. */
