@@ -126,18 +126,3 @@ END_OF_TOPIC
     diff lines <(printf '%s\n' 8 4 12 15 19 22 25 29) # 4 is in wrong()
     [ "$(grep -c 'failed with status 3$' <<<"$output")" -eq 2 ]
 }
-
-@test "helper: a failure in setup_file is reported with its line" {
-    topic <<'END_OF_TOPIC'
-setup_file() {
-    true
-    [ 1 -eq 2 ]
-}
-test "never runs" {
-    true
-}
-END_OF_TOPIC
-    runs_topic
-    [[ $output == *'hang.bats, line 4)'* ]]
-    [[ $output == *'`[ 1 -eq 2 ]'"'"' failed'* ]]
-}
