@@ -136,9 +136,9 @@ options() {
 }
 
 @test "manual: every statistic is in the manual, and no others" {
-    # The names of stats.json, in quotes or as the first member of a table's line.
-    find "$top/fusefs" -name stats.c -exec cat {} + | grep -oE '\\"[a-z_]+\\":|\{"[a-z_]+", &' |
-        tr -cd 'a-z_\n' >names
+    # The names of stats.json, in quotes or as an argument of print_number.
+    find "$top/fusefs" -name stats.c -exec cat {} + | grep -oE '\\"[a-z_]+\\":|print_number\(out, "[^"]*", "[a-z_]+"' |
+        sed 's|.*, ||' | tr -cd 'a-z_\n' >names
     [ "$(sort -u names | wc -l)" -gt 40 ]
     sed -n '/stats\.json$/,/^# /p' "$top/man/mpiio-fused.8.scd" | grep -oE '\b_[a-z_]+_' |
         sed 's/^_//; s/_$//' >described

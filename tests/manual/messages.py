@@ -41,7 +41,7 @@ EXCEPTIONS = {
     ": a path with blanks or colons cannot be preloaded": "mpiio-run and mpiio-view capture",
     "mpiio-engine ": "the answer to --version",
     "mpiio-fused ": "the answer to --version",
-    " - fuse.mpiio ": "compared with",
+    " (job ": "between the mount point and the job, in lines of the log",
     "\"state\": \"degraded\",": "compared with",
     " Uid: ": "compared with",
     "ompi_mpi_byte": "a symbol",
@@ -81,7 +81,7 @@ def pieces_of(text, conversion):
 
 def c_statements(path):
     """Returns the statements: texts that end with ; or a brace, outside of strings and comments."""
-    text = re.sub(r"//[^\n]*|/\*.*?\*/|^ *#.*?$|(" + LITERAL.pattern + ")",
+    text = re.sub(r"//[^\n]*|/\*.*?\*/|^ *#.*?$|'\"'|(" + LITERAL.pattern + ")",
                   lambda found: found[1] or " ", path.read_text(), flags=re.S | re.M)
     return re.findall(r"(?:" + LITERAL.pattern + r"|[^;{}\"])+", text)
 
