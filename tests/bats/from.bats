@@ -7,6 +7,7 @@ load helper
 
 # files WHAT ARGUMENT...: makes and compares random files. Prints how many slices were compared.
 files() {
+    use_module
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
 

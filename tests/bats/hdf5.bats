@@ -8,6 +8,7 @@ load helper
 # files WHAT ARGUMENT...: makes random files, compares their slices, and prints the number of
 # slices.
 files() {
+    use_module
     /usr/bin/python3 "$top/tests/from/files.py" "$@" 3>&-
 }
 
@@ -138,6 +139,7 @@ LIST
 }
 
 @test "hdf5: datasets with values outside of the file are what h5py reads, by ranks, too" {
+    use_module
     run -0 /usr/bin/python3 "$top/tests/from/scattered.py" 7 25 3>&-
     echo "$output"
     [ "$output" -gt 150 ]
