@@ -8,8 +8,8 @@
 
 #include "slice_fixture.h"
 
-/* Returns the type of the lock that prevents an exclusive lock of [first, last] of file. */
-static inline int foreign_finds(int file, int64_t first, int64_t last)
+/* Returns the type of the lock that prevents an exclusive lock of [first, last] of a file. */
+static inline int foreign_finds(int fd, int64_t first, int64_t last)
 {
     int status;
     pid_t child = fork();
@@ -18,7 +18,7 @@ static inline int foreign_finds(int file, int64_t first, int64_t last)
     if (child == 0) {
         struct flock range = {.l_type = F_WRLCK, .l_start = first, .l_len = last - first + 1};
 
-        _exit(fcntl(file, F_GETLK, &range) == 0 ? range.l_type : 255);
+        _exit(fcntl(fd, F_GETLK, &range) == 0 ? range.l_type : 255);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));

@@ -67,13 +67,11 @@ static inline struct vs_view *view_in(const char *datarep, const char *etype)
     char value[128];
 
     snprintf(value, sizeof(value),
-             strcmp(datarep, "made-up") == 0 ? "{\"name\": \"%s\", \"library\": \"./x.so\"}"
-                                             : "\"%s\"",
+             strcmp(datarep, "made-up") == 0 ? "{'name': '%s', 'library': './x.so'}" : "'%s'",
              datarep);
     return view_from(0, &with_made_up,
-                     "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": %s, "
-                     "\"datarep\": %s}}",
-                     etype, value);
+                     "{'viewspec': 1, 'file': 'f', 'view': {'etype': %s, 'datarep': %s}}", etype,
+                     value);
 }
 
 #endif

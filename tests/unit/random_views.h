@@ -2,23 +2,19 @@
 #ifndef RANDOM_VIEWS_H
 #define RANDOM_VIEWS_H
 
+#include "random.h"
 #include "slice_fixture.h"
 
 /* Random views of a file of about 100 KiB, one kind for each case that the plans distinguish. */
-
-static inline int below(int limit)
-{
-    return rand() % limit;
-}
 
 static inline struct vs_view *random_vector(void)
 {
     int length = 1 + below(below(2) ? 20 : 3000);
     int count = 1 + below(20);
 
-    return make_view("\"disp\": %d, \"filetype\": {\"type\": \"vector\", \"count\": %d, "
-                     "\"blocklength\": %d, \"stride\": %d}",
-                     below(5000), count, length, length + below(3 * length));
+    return make_view(
+        "'disp': %d, 'filetype': {'type': 'vector', 'count': %d, 'blocklength': %d, 'stride': %d}",
+        below(5000), count, length, length + below(3 * length));
 }
 
 static inline struct vs_view *random_blocks(void)
@@ -36,9 +32,9 @@ static inline struct vs_view *random_blocks(void)
         p += (size_t)snprintf(places + p, sizeof(places) - p, "%s%d", i ? "," : "", place);
         place += length;
     }
-    return make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": [%s], "
-                     "\"displacements\": [%s]}",
-                     lengths, places);
+    return make_view(
+        "'filetype': {'type': 'hindexed', 'blocklengths': [%s], 'displacements': [%s]}", lengths,
+        places);
 }
 
 static inline struct vs_view *random_subarray(void)
@@ -50,9 +46,8 @@ static inline struct vs_view *random_subarray(void)
         parts[i] = 1 + below(sizes[i]);
         starts[i] = below(sizes[i] - parts[i] + 1);
     }
-    return make_view("\"etype\": \"int\", \"filetype\": {\"type\": \"subarray\", "
-                     "\"sizes\": [%d,%d,%d], \"subsizes\": [%d,%d,%d], \"starts\": [%d,%d,%d], "
-                     "\"order\": \"%s\"}",
+    return make_view("'etype': 'int', 'filetype': {'type': 'subarray', 'sizes': [%d,%d,%d], "
+                     "'subsizes': [%d,%d,%d], 'starts': [%d,%d,%d], 'order': '%s'}",
                      sizes[0], sizes[1], sizes[2], parts[0], parts[1], parts[2], starts[0],
                      starts[1], starts[2], below(2) ? "C" : "Fortran");
 }
@@ -76,11 +71,10 @@ static inline struct vs_view *random_transposed(void)
 {
     int rows = 60 + below(10), columns = 4096 + below(100), from = below(200);
 
-    return make_view(
-        "\"filetype\": {\"type\": \"subarray\", \"sizes\": [%d,%d], "
-        "\"subsizes\": [%d,%d], \"starts\": [0,%d], \"order\": \"C\", \"oldtype\": "
-        "{\"type\": \"contiguous\", \"count\": 1}}, \"memory\": \"Fortran\", \"disp\": %d",
-        rows, columns, rows, 1 + below(100), from, below(9));
+    return make_view("'filetype': {'type': 'subarray', 'sizes': [%d,%d], 'subsizes': [%d,%d], "
+                     "'starts': [0,%d], 'order': 'C', 'oldtype': {'type': 'contiguous', 'count': "
+                     "1}}, 'memory': 'Fortran', 'disp': %d",
+                     rows, columns, rows, 1 + below(100), from, below(9));
 }
 
 /* Returns a random view of kind number % 6. */

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "spec_fixture.h"
 #include "core/base/guard.h"
@@ -31,6 +32,24 @@ static inline int make_file(void)
 static inline void write_file(int fd, const void *bytes, size_t length, int64_t displacement)
 {
     assert_int_equal(pwrite(fd, bytes, length, displacement), length);
+}
+
+/* Makes a file with this path and content. */
+static inline void make_named_file(const char *path, const void *bytes, size_t length)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+
+    assert_true(fd >= 0);
+    write_file(fd, bytes, length, 0);
+    close(fd);
+}
+
+static inline struct stat stat_of(int fd)
+{
+    struct stat st;
+
+    assert_int_equal(fstat(fd, &st), 0);
+    return st;
 }
 
 /* Limits the size of files. RLIM_INFINITY removes the limit. */
@@ -59,19 +78,6 @@ static inline struct mpiio_store *open_store(int fd)
     return open_store_for(fd, O_RDONLY);
 }
 
-/* Makes a view over bytes from the JSON text of its filetype, or of several keys of the view. */
-__attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(const char *format,
-                                                                              ...)
-{
-    char keys[8192];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(keys, sizeof(keys), format, arguments);
-    va_end(arguments);
-    return view_from(0, NULL, "{\"viewspec\": 1, \"file\": \"f\", \"view\": {%s}}", keys);
-}
-
 static inline struct mpiio_slice *make_slice(struct mpiio_store *store, struct vs_view *view)
 {
     struct mpiio_slice *slice = NULL;
@@ -87,12 +93,74 @@ static inline void close_all(struct mpiio_slice *slice, struct mpiio_store *stor
     close(fd);
 }
 
+/* A file of a test, with a store and a slice of it. */
+struct opened {
+    int fd;
+    struct mpiio_store *store;
+    struct mpiio_slice *slice;
+};
+
+/* Opens a new file with these flags, and makes a slice of it. */
+static inline struct opened open_slice(int flags, struct vs_view *view)
+{
+    struct opened opened = {.fd = make_file()};
+
+    opened.store = open_store_for(opened.fd, flags);
+    opened.slice = make_slice(opened.store, view);
+    return opened;
+}
+
+static inline void close_opened(const struct opened *opened)
+{
+    close_all(opened->slice, opened->store, opened->fd);
+}
+
+/* Opens a second file description of an open file, for reading and writing. */
+static inline int open_again(int fd)
+{
+    char path[64];
+    int again;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    again = open(path, O_RDWR);
+    assert_true(again >= 0);
+    return again;
+}
+
+/* Writes to a slice. All bytes must be accepted. */
+static inline void write_bytes(struct mpiio_slice *slice, const void *bytes, size_t length,
+                               int64_t offset)
+{
+    assert_int_equal(mpiio_slice_write(slice, bytes, length, offset), length);
+}
+
+/* Checks that these bytes are read from a slice, and no fewer. */
+static inline void expect_bytes(struct mpiio_slice *slice, const void *bytes, size_t length,
+                                int64_t offset)
+{
+    char *found = malloc(length + 1);
+
+    assert_non_null(found);
+    assert_int_equal(mpiio_slice_read(slice, found, length, offset), length);
+    assert_memory_equal(found, bytes, length);
+    free(found);
+}
+
+/* Makes a folder in $TMPDIR or /tmp. Writes its path to folder, which has size bytes. */
+static inline void make_folder_at(char *folder, size_t size)
+{
+    const char *place = getenv("TMPDIR");
+
+    snprintf(folder, size, "%s/mpiio-test-XXXXXX", place != NULL ? place : "/tmp");
+    assert_non_null(mkdtemp(folder));
+}
+
 /* Makes a view of endless runs of length bytes, stride apart. */
 static inline struct vs_view *make_vector(int64_t disp, int64_t length, int64_t stride)
 {
-    return make_view("\"disp\": %" PRId64 ", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
-                     "\"extent\": %" PRId64 ", \"oldtype\": {\"type\": \"contiguous\", "
-                     "\"count\": %" PRId64 "}}",
+    return make_view("'disp': %" PRId64
+                     ", 'filetype': {'type': 'resized', 'lb': 0, 'extent': %" PRId64
+                     ", 'oldtype': {'type': 'contiguous', 'count': %" PRId64 "}}",
                      disp, stride, length);
 }
 

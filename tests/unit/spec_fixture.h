@@ -2,10 +2,21 @@
 #ifndef SPEC_FIXTURE_H
 #define SPEC_FIXTURE_H
 
-/* Makes specs and views from text. The test fails if the library refuses the text. */
+/*
+ * Makes specs and views from text. In the text, ' stands for ", which C would need a backslash for.
+ * The test fails if the library refuses the text.
+ */
 
 #include "unit.h"
 #include "viewspec/spec.h"
+
+/* Replaces each ' in a text by ". Returns the text. */
+static inline char *quoted(char *text)
+{
+    for (char *at = text; (at = strchr(at, '\'')) != NULL;)
+        *at = '"';
+    return text;
+}
 
 static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides, const char *format,
                                            va_list arguments)
@@ -15,6 +26,7 @@ static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides,
     char *text = NULL;
 
     assert_true(vasprintf(&text, format, arguments) > 0);
+    quoted(text);
     if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error) != 0)
         fail_msg("%s: %s in %.4000s", error.pointer, error.reason, text);
     free(text);
@@ -34,22 +46,88 @@ __attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(co
     return spec;
 }
 
-/* Returns a rank's first view of the spec that the text describes. overrides may be NULL. */
-__attribute__((format(printf, 3, 4))) static inline struct vs_view *
-view_from(int64_t rank, const struct vs_overrides *overrides, const char *format, ...)
+/* The same, with overrides. */
+__attribute__((format(printf, 2, 3))) static inline struct vs_spec *
+spec_with(const struct vs_overrides *overrides, const char *format, ...)
 {
-    struct vs_error error = {0};
-    struct vs_view *view = NULL;
     struct vs_spec *spec;
     va_list arguments;
 
     va_start(arguments, format);
     spec = spec_from_va(overrides, format, arguments);
     va_end(arguments);
-    if (vs_spec_view(spec, 0, rank, &view, &error) != 0)
+    return spec;
+}
+
+/* Compiles all views of a spec for all ranks. Returns 0 or the error of the first that fails. */
+static inline int compile_views(const struct vs_spec *spec, struct vs_error *error)
+{
+    int rc = 0;
+
+    for (size_t v = 0; !rc && v < vs_spec_view_count(spec); v++) {
+        for (int64_t rank = 0; !rc && rank < vs_spec_ranks(spec); rank++) {
+            struct vs_view *view = NULL;
+            rc = vs_spec_view(spec, v, rank, &view, error);
+            vs_view_unref(view);
+        }
+    }
+    return rc;
+}
+
+/* Returns a rank's view with this index. */
+static inline struct vs_view *view_at(const struct vs_spec *spec, size_t index, int64_t rank)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    if (vs_spec_view(spec, index, rank, &view, &error) != 0)
         fail_msg("%s: %s", error.pointer, error.reason);
+    return view;
+}
+
+/* Returns the displacement of a rank's view with this index. */
+static inline int64_t disp_at(const struct vs_spec *spec, size_t index, int64_t rank)
+{
+    struct vs_view *view = view_at(spec, index, rank);
+    int64_t displacement = vs_map_facts(vs_view_map(view))->displacement;
+
+    vs_view_unref(view);
+    return displacement;
+}
+
+/* Returns a rank's first view of the spec that the text describes. overrides may be NULL. */
+__attribute__((format(printf, 3, 4))) static inline struct vs_view *
+view_from(int64_t rank, const struct vs_overrides *overrides, const char *format, ...)
+{
+    struct vs_view *view;
+    struct vs_spec *spec;
+    va_list arguments;
+
+    va_start(arguments, format);
+    spec = spec_from_va(overrides, format, arguments);
+    va_end(arguments);
+    view = view_at(spec, 0, rank);
     vs_spec_free(spec);
     return view;
+}
+
+static inline void unref_views(struct vs_view **views, int count)
+{
+    for (int i = 0; i < count; i++)
+        vs_view_unref(views[i]);
+}
+
+/* Makes a view over bytes from the JSON text of its filetype, or of several keys of the view. */
+__attribute__((format(printf, 1, 2))) static inline struct vs_view *make_view(const char *format,
+                                                                              ...)
+{
+    char keys[8192];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(keys, sizeof(keys), format, arguments);
+    va_end(arguments);
+    return view_from(0, NULL, "{'viewspec': 1, 'file': 'f', 'view': {%s}}", keys);
 }
 
 #endif
