@@ -5,19 +5,18 @@
 #include "viewspec/spec.h"
 
 #define SUBARRAY                                                                                   \
-    "{\"type\": \"subarray\", \"sizes\": [7, \"2 * 5\"], \"subsizes\": [2, 3], "                   \
-    "\"starts\": [0, \"3 * (rank %% 2)\"], \"order\": \"Fortran\"%s}"
+    "{'type': 'subarray', 'sizes': [7, '2 * 5'], 'subsizes': [2, 3], 'starts': [0, '3 * (rank %% " \
+    "2)'], 'order': 'Fortran'%s}"
 
 /* Makes the view of rank 3 of 4 with these types. */
 static struct vs_view *view_of(const char *etype, const char *filetype)
 {
     return view_from(
         3, NULL,
-        "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 4, "
-        "\"types\": {\"pair\": {\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"int\"}, "
-        "\"part\": {\"type\": \"darray\", \"gsizes\": [4, 6, 5], \"psizes\": [2, 2, 1], "
-        "\"distribs\": [\"block\", \"cyclic\", \"none\"], \"order\": \"C\", "
-        "\"oldtype\": \"pair\"}}, \"view\": {\"etype\": %s, \"filetype\": %s}}",
+        "{'viewspec': 1, 'file': 'f', 'ranks': 4, 'types': {'pair': {'type': 'contiguous', "
+        "'count': 2, 'oldtype': 'int'}, 'part': {'type': 'darray', 'gsizes': [4, 6, 5], 'psizes': "
+        "[2, 2, 1], 'distribs': ['block', 'cyclic', 'none'], 'order': 'C', 'oldtype': 'pair'}}, "
+        "'view': {'etype': %s, 'filetype': %s}}",
         etype, filetype);
 }
 
@@ -51,14 +50,14 @@ static void check_array(struct vs_view *view, bool fortran, int64_t element, int
 
 TEST(subarray)
 {
-    check_array(subarray_of("\"double\"", ""), true, 8, 2, (int64_t[]){7, 10});
-    check_array(subarray_of("\"int\"", ", \"oldtype\": \"pair\""), true, 8, 2, (int64_t[]){7, 10});
+    check_array(subarray_of("'double'", ""), true, 8, 2, (int64_t[]){7, 10});
+    check_array(subarray_of("'int'", ", 'oldtype': 'pair'"), true, 8, 2, (int64_t[]){7, 10});
 }
 
 TEST(darray)
 {
-    check_array(view_of("\"int\"", "\"part\""), false, 8, 3, (int64_t[]){4, 6, 5});
-    check_array(view_of("\"int\"", "{\"type\": \"dup\", \"oldtype\": \"part\"}"), false, 8, 3,
+    check_array(view_of("'int'", "'part'"), false, 8, 3, (int64_t[]){4, 6, 5});
+    check_array(view_of("'int'", "{'type': 'dup', 'oldtype': 'part'}"), false, 8, 3,
                 (int64_t[]){4, 6, 5});
 }
 
@@ -66,14 +65,14 @@ TEST(darray)
 TEST(others)
 {
     static const char *const types[][2] = {
-        {"\"int\"", "\"etype\""},
-        {"\"int\"", "{\"type\": \"scatter\"}"},
-        {"\"int\"", "{\"type\": \"hpf_block\", \"size\": 12}"},
-        {"\"int\"", "{\"type\": \"contiguous\", \"count\": 1, \"oldtype\": \"part\"}"},
-        {"\"int\"", "{\"type\": \"resized\", \"lb\": 0, \"extent\": 960, \"oldtype\": \"part\"}"},
-        {"\"int\"", "{\"type\": \"struct\", \"blocklengths\": [1], \"displacements\": [0], "
-                    "\"types\": [\"part\"]}"},
-        {"\"part\"", "\"etype\""},
+        {"'int'", "'etype'"},
+        {"'int'", "{'type': 'scatter'}"},
+        {"'int'", "{'type': 'hpf_block', 'size': 12}"},
+        {"'int'", "{'type': 'contiguous', 'count': 1, 'oldtype': 'part'}"},
+        {"'int'", "{'type': 'resized', 'lb': 0, 'extent': 960, 'oldtype': 'part'}"},
+        {"'int'",
+         "{'type': 'struct', 'blocklengths': [1], 'displacements': [0], 'types': ['part']}"},
+        {"'part'", "'etype'"},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
@@ -87,8 +86,9 @@ TEST(others)
 TEST(far_blocks)
 {
 #define ROWS(rows, block)                                                                          \
-    "{\"type\": \"darray\", \"gsizes\": [" rows ", 144115188075855872], \"psizes\": [4, 1], "      \
-    "\"distribs\": [\"cyclic\", \"none\"], \"dargs\": [" block ", null], \"order\": \"C\"}"
+    "{'type': 'darray', 'gsizes': [" rows                                                          \
+    ", 144115188075855872], 'psizes': [4, 1], 'distribs': ['cyclic', 'none'], 'dargs': [" block    \
+    ", null], 'order': 'C'}"
     static const int64_t row = INT64_C(1) << 60;
     static const struct {
         const char *filetype;
@@ -97,11 +97,11 @@ TEST(far_blocks)
         {ROWS("3", "3"), 0, 3 * row},
         {ROWS("6", "2"), 0, 6 * row},
         {ROWS("7", "2"), row, 7 * row},
-        {"{\"type\": \"hpf_cyclic\", \"size\": 3, \"blocklength\": 9223372036854775807}", 0, 24},
+        {"{'type': 'hpf_cyclic', 'size': 3, 'blocklength': 9223372036854775807}", 0, 24},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct vs_view *view = view_of("\"double\"", cases[i].filetype);
+        struct vs_view *view = view_of("'double'", cases[i].filetype);
         assert_int_equal(vs_map_facts(vs_view_map(view))->tile_size, cases[i].size);
         assert_int_equal(vs_map_facts(vs_view_map(view))->tile_extent, cases[i].extent);
         vs_view_unref(view);

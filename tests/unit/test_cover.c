@@ -1,155 +1,138 @@
 /* SPDX-License-Identifier: MIT */
 
+#include "random.h"
 #include "spec_fixture.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/spec.h"
 
 #define MAX_PERIOD 200000
-#define MAX_TEXT   16384
-
-/* A text that is built piece by piece. If it is truncated, the spec is invalid and the test
-   fails. */
-struct text {
-    size_t used;
-    char bytes[MAX_TEXT];
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    text->used += (size_t)vsnprintf(text->bytes + text->used, MAX_TEXT - text->used, format, args);
-    va_end(args);
-    assert_true(text->used < MAX_TEXT);
-}
-
-static int below(int limit)
-{
-    return rand() % limit;
-}
-
 /* Appends a list of n numbers, each at least step and at most step + slack above the one before. */
-static void put_rising(struct text *text, int n, int step, int slack)
+static void put_rising(FILE *text, int n, int step, int slack)
 {
     int value = below(slack + 1);
 
     for (int i = 0; i < n; i++) {
-        put(text, "%s%d", i ? "," : "", value);
+        fprintf(text, "%s%d", i ? "," : "", value);
         value += step + below(slack + 1);
     }
 }
 
 /* Appends a random type over "etype", at most depth levels deep. */
-static void put_type(struct text *text, int depth)
+static void put_type(FILE *text, int depth)
 {
     int count = 1 + below(5), length = 1 + below(3);
 
     if (depth == 0) {
-        put(text, "\"etype\"");
+        fprintf(text, "'etype'");
         return;
     }
     switch (below(7)) {
     case 0:
-        put(text, "{\"type\":\"contiguous\",\"count\":%d,\"oldtype\":", count);
+        fprintf(text, "{'type': 'contiguous', 'count': %d, 'oldtype': ", count);
         break;
     case 1:
-        put(text, "{\"type\":\"vector\",\"count\":%d,\"blocklength\":%d,\"stride\":%d,\"oldtype\":",
-            below(4) ? count : 40, length, length + below(3));
+        fprintf(text,
+                "{'type': 'vector', 'count': %d, 'blocklength': %d, 'stride': %d, 'oldtype': ",
+                below(4) ? count : 40, length, length + below(3));
         break;
     case 2:
-        put(text, "{\"type\":\"indexed_block\",\"blocklength\":%d,\"displacements\":[", length);
+        fprintf(text, "{'type': 'indexed_block', 'blocklength': %d, 'displacements': [", length);
         put_rising(text, count, length, 3);
-        put(text, "],\"oldtype\":");
+        fprintf(text, "], 'oldtype': ");
         break;
     case 3:
-        put(text, "{\"type\":\"indexed\",\"blocklengths\":[");
+        fprintf(text, "{'type': 'indexed', 'blocklengths': [");
         put_rising(text, 3, 0, 1);
-        put(text, "],\"displacements\":[");
+        fprintf(text, "], 'displacements': [");
         put_rising(text, 3, 3, 2);
-        put(text, "],\"oldtype\":");
+        fprintf(text, "], 'oldtype': ");
         break;
     case 4:
-        put(text,
-            "{\"type\":\"subarray\",\"sizes\":[%d,%d],\"subsizes\":[%d,%d],\"starts\":"
-            "[\"rank %% 2\",%d],\"order\":\"%s\",\"oldtype\":",
-            count + 1, length + 2, count, length, below(2), below(2) ? "C" : "Fortran");
+        fprintf(text,
+                "{'type': 'subarray', 'sizes': [%d,%d], 'subsizes': [%d,%d], 'starts': "
+                "['rank %% 2',%d], 'order': '%s', 'oldtype': ",
+                count + 1, length + 2, count, length, below(2), below(2) ? "C" : "Fortran");
         break;
     case 5:
-        put(text, "{\"type\":\"scatter\",\"blocklength\":%d,\"oldtype\":", length);
+        fprintf(text, "{'type': 'scatter', 'blocklength': %d, 'oldtype': ", length);
         break;
     default:
-        put(text,
-            "{\"type\":\"struct\",\"blocklengths\":[%d,1],\"displacements\":[%d,4000],"
-            "\"types\":[",
-            length, 4 * below(4));
+        fprintf(text,
+                "{'type': 'struct', 'blocklengths': [%d,1], 'displacements': [%d,4000], 'types': [",
+                length, 4 * below(4));
         put_type(text, depth - 1);
-        put(text, ",");
+        fprintf(text, ",");
         put_type(text, depth - 1);
-        put(text, "]}");
+        fprintf(text, "]}");
         return;
     }
     put_type(text, depth - 1);
-    put(text, "}");
+    fprintf(text, "}");
 }
 
-static void put_view(struct text *text)
+static void put_view(FILE *text)
 {
     static const char *const etypes[] = {
-        "\"byte\"", "\"int\"", "{\"type\":\"resized\",\"lb\":0,\"extent\":6,\"oldtype\":\"int\"}",
-        "{\"type\":\"vector\",\"count\":2,\"blocklength\":1,\"stride\":2,\"oldtype\":\"short\"}"};
+        "'byte'", "'int'", "{'type': 'resized', 'lb': 0, 'extent': 6, 'oldtype': 'int'}",
+        "{'type': 'vector', 'count': 2, 'blocklength': 1, 'stride': 2, 'oldtype': 'short'}"};
 
-    put(text, "{\"disp\":%d,\"etype\":%s,\"filetype\":", 6 * below(5), etypes[below(4)]);
+    fprintf(text, "{'disp': %d, 'etype': %s, 'filetype': ", 6 * below(5), etypes[below(4)]);
     put_type(text, below(4));
     if (below(4) == 0)
-        put(text, ",\"tiles\":\"%d + rank\"", below(below(2) ? 3 : 40));
-    put(text, "}");
+        fprintf(text, ", 'tiles': '%d + rank'", below(below(2) ? 3 : 40));
+    fprintf(text, "}");
 }
 
 /* Appends a darray or one of the 1995 constructors. Both deal to all ranks. */
-static void put_shared_view(struct text *text, int ranks)
+static void put_shared_view(FILE *text, int ranks)
 {
     static const char *const distributions[] = {"block", "cyclic"};
     int columns = ranks % 2 ? 1 : 2;
 
     switch (below(3)) {
     case 0:
-        put(text, "{\"filetype\":{\"type\":\"hpf_cyclic\",\"size\":%d,\"blocklength\":%d}}",
-            1 + below(50), 1 + below(4));
+        fprintf(text, "{'filetype': {'type': 'hpf_cyclic', 'size': %d, 'blocklength': %d}}",
+                1 + below(50), 1 + below(4));
         break;
     case 1:
-        put(text, "{\"etype\":\"int\",\"filetype\":{\"type\":\"hpf_block\",\"size\":%d}}",
-            1 + below(50));
+        fprintf(text, "{'etype': 'int', 'filetype': {'type': 'hpf_block', 'size': %d}}",
+                1 + below(50));
         break;
     default:
-        put(text,
-            "{\"disp\":%d,\"etype\":\"int\",\"filetype\":{\"type\":\"darray\","
-            "\"gsizes\":[%d,%d],\"distribs\":[\"%s\",\"%s\"],\"dargs\":[null,null],"
-            "\"psizes\":[%d,%d],\"order\":\"%s\"}}",
+        fprintf(
+            text,
+            "{'disp': %d, 'etype': 'int', 'filetype': {'type': 'darray', 'gsizes': [%d,%d], "
+            "'distribs': ['%s', '%s'], 'dargs': [null,null], 'psizes': [%d,%d], 'order': '%s'}}",
             below(40), 1 + below(20), 1 + below(20), distributions[below(2)],
             distributions[below(2)], ranks / columns, columns, below(2) ? "C" : "Fortran");
     }
 }
 
-static void put_spec(struct text *text)
+/* Returns a random spec. The caller frees it. */
+static char *random_spec(void)
 {
     int ranks = 1 + below(6), kind = below(3);
+    char *bytes = NULL;
+    size_t size;
+    FILE *text = open_memstream(&bytes, &size);
 
-    text->used = 0;
-    put(text, "{\"viewspec\":1,\"file\":\"f\",\"ranks\":%d,\"view\":", ranks);
+    assert_non_null(text);
+    fprintf(text, "{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': ", ranks);
     if (kind == 0) {
-        put(text, "{\"per_rank\":[");
+        fprintf(text, "{'per_rank': [");
         for (int i = 0; i < ranks; i++) {
-            put(text, i ? "," : "");
+            fprintf(text, i ? "," : "");
             put_view(text);
         }
-        put(text, "]}");
+        fprintf(text, "]}");
     } else if (kind == 1) {
         put_shared_view(text, ranks);
     } else {
         put_view(text);
     }
-    put(text, "}");
+    fprintf(text, "}");
+    assert_int_equal(fclose(text), 0);
+    return quoted(bytes);
 }
 
 /* Marks the bytes of [begin, begin + period) that the rank has, tile by tile. */
@@ -186,7 +169,7 @@ static int64_t find_stretch(struct vs_view *const *views, int64_t ranks, int64_t
     return begin;
 }
 
-static void compare(struct vs_view *const *views, int64_t ranks, const struct text *text,
+static void compare(struct vs_view *const *views, int64_t ranks, const char *text,
                     const struct vs_cover_result *result)
 {
     unsigned char *held = calloc(1, (size_t)result->period);
@@ -208,13 +191,13 @@ static void compare(struct vs_view *const *views, int64_t ranks, const struct te
         tally[held[i]]++;
     free(held);
     if (tally[0] != result->none || tally[1] != result->once || tally[2] != result->many)
-        fail_msg("%s: none %ld, once %ld, many %ld of %ld expected; got %ld, %ld, %ld", text->bytes,
+        fail_msg("%s: none %ld, once %ld, many %ld of %ld expected; got %ld, %ld, %ld", text,
                  (long)tally[0], (long)tally[1], (long)tally[2], (long)result->period,
                  (long)result->none, (long)result->once, (long)result->many);
 }
 
 /* Checks a random spec. Returns false if it could not be compared. */
-static bool check_spec(const struct text *text, int *closed)
+static bool check_spec(const char *text, int *closed)
 {
     struct vs_spec *spec = NULL;
     struct vs_error error = {0};
@@ -224,7 +207,7 @@ static bool check_spec(const struct text *text, int *closed)
     bool usable = false;
 
     assert_non_null(cover);
-    if (vs_spec_parse(text->bytes, text->used, "spec", ".", NULL, &spec, &error))
+    if (vs_spec_parse(text, strlen(text), "spec", ".", NULL, &spec, &error))
         goto out;
     for (int64_t i = 0; i < vs_spec_ranks(spec); i++) {
         if (vs_spec_view(spec, 0, i, &views[i], &error))
@@ -237,8 +220,7 @@ static bool check_spec(const struct text *text, int *closed)
         *closed += result.method == VS_COVER_CLOSED;
     }
 out:
-    for (int i = 0; i < 6; i++)
-        vs_view_unref(views[i]);
+    unref_views(views, 6);
     vs_cover_free(cover);
     vs_spec_free(spec);
     return usable;
@@ -248,36 +230,38 @@ TEST(random_views)
 {
     const char *seed = getenv("MPIIO_TEST_SEED");
     unsigned number = seed ? (unsigned)strtoul(seed, NULL, 10) : 20;
-    struct text *text = malloc(sizeof(*text));
     int usable = 0, closed = 0;
 
-    assert_non_null(text);
     print_message("# seed %u (MPIIO_TEST_SEED)\n", number);
     srand(number);
     for (int i = 0; i < 1000; i++) {
-        put_spec(text);
+        char *text = random_spec();
+
         usable += check_spec(text, &closed);
+        free(text);
     }
-    free(text);
     print_message("# %d compared, %d of them in closed form\n", usable, closed);
     assert_true(usable > 500);
     assert_true(closed > usable / 2);
 }
 
-/* Returns the coverage of a spec. Any error, -E2BIG included, fails the test. */
-static struct vs_cover_result cover_of(const char *text)
+/* Returns the coverage by all ranks' views. Any error, -E2BIG included, fails the test. */
+__attribute__((format(printf, 2, 3))) static struct vs_cover_result
+cover_of(int ranks, const char *format, ...)
 {
-    struct vs_spec *spec = NULL;
-    struct vs_error error = {0};
+    char keys[512];
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
+    struct vs_spec *spec;
+    va_list arguments;
 
     assert_non_null(cover);
-    if (vs_spec_parse(text, strlen(text), "spec", ".", NULL, &spec, &error))
-        fail_msg("%s: %s", error.pointer, error.reason);
-    for (int64_t i = 0; i < vs_spec_ranks(spec); i++) {
-        struct vs_view *view;
-        assert_int_equal(vs_spec_view(spec, 0, i, &view, &error), 0);
+    va_start(arguments, format);
+    vsnprintf(keys, sizeof(keys), format, arguments);
+    va_end(arguments);
+    spec = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, keys);
+    for (int64_t i = 0; i < ranks; i++) {
+        struct vs_view *view = view_at(spec, 0, i);
         assert_int_equal(vs_cover_add(cover, vs_view_map(view), 1), 0);
         vs_view_unref(view);
     }
@@ -291,16 +275,14 @@ static struct vs_cover_result cover_of(const char *text)
 TEST(large_array_in_closed_form)
 {
     static const char *const orders[] = {"C", "Fortran"};
-    char text[512];
 
     for (int i = 0; i < 4; i++) {
-        snprintf(text, sizeof(text),
-                 "{\"viewspec\":1,\"file\":\"f\",\"ranks\":1024,\"view\":{\"etype\":\"double\","
-                 "\"filetype\":{\"type\":\"darray\",\"gsizes\":[1000003,1000001],"
-                 "\"distribs\":[\"%s\",\"cyclic\"],\"dargs\":[null,3],\"psizes\":[32,32],"
-                 "\"order\":\"%s\"}}}",
-                 i < 2 ? "block" : "cyclic", orders[i % 2]);
-        struct vs_cover_result result = cover_of(text);
+        struct vs_cover_result result =
+            cover_of(1024,
+                     "'etype': 'double', 'filetype': {'type': 'darray', 'gsizes': "
+                     "[1000003,1000001], 'distribs': ['%s', 'cyclic'], 'dargs': [null,3], "
+                     "'psizes': [32,32], 'order': '%s'}",
+                     i < 2 ? "block" : "cyclic", orders[i % 2]);
         assert_int_equal(result.period, INT64_C(1000003) * 1000001 * 8);
         assert_int_equal(result.once, result.period);
         assert_int_equal(result.method, VS_COVER_CLOSED);
@@ -308,47 +290,37 @@ TEST(large_array_in_closed_form)
     }
 }
 
+static void expect_cover(int ranks, const char *keys, int64_t period, int64_t once, int64_t many)
+{
+    struct vs_cover_result result = cover_of(ranks, "%s", keys);
+
+    assert_int_equal(result.period, period);
+    assert_int_equal(result.once, once);
+    assert_int_equal(result.many, many);
+    assert_int_equal(result.none, period - once - many);
+}
+
 TEST(overlaps_and_holes)
 {
-    struct vs_cover_result result =
-        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":3,\"view\":{\"disp\":\"4*rank\","
-                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":16,\"oldtype\":"
-                 "{\"type\":\"contiguous\",\"count\":6}}}}");
-    assert_int_equal(result.period, 16);
-    assert_int_equal(result.once, 10);
-    assert_int_equal(result.many, 4);
-    assert_int_equal(result.none, 2);
-}
-
-/* Runs of 1 byte in 7 and of 1 byte in 11 overlap once in 77 bytes. */
-TEST(strides_that_do_not_fit)
-{
-    struct vs_cover_result result =
-        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":2,\"view\":{"
-                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":\"7+4*rank\"}}}");
-    assert_int_equal(result.period, 77);
-    assert_int_equal(result.many, 1);
-    assert_int_equal(result.once, 11 + 7 - 2);
-    assert_int_equal(result.none, 77 - 17);
-}
-
-TEST(nothing_at_all)
-{
-    struct vs_cover_result result =
-        cover_of("{\"viewspec\":1,\"file\":\"f\",\"ranks\":1,\"view\":{"
-                 "\"filetype\":{\"type\":\"resized\",\"lb\":0,\"extent\":8,\"oldtype\":"
-                 "{\"type\":\"contiguous\",\"count\":0}}}}");
-    assert_int_equal(result.period, 0);
+    expect_cover(3,
+                 "'disp': '4*rank', 'filetype': {'type': 'resized', 'lb': 0, 'extent': 16, "
+                 "'oldtype': {'type': 'contiguous', 'count': 6}}",
+                 16, 10, 4);
+    /* Runs of 1 byte in 7 and of 1 byte in 11 overlap once in 77 bytes. */
+    expect_cover(2, "'filetype': {'type': 'resized', 'lb': 0, 'extent': '7+4*rank'}", 77,
+                 11 + 7 - 2, 1);
+    expect_cover(1,
+                 "'filetype': {'type': 'resized', 'lb': 0, 'extent': 8, 'oldtype': {'type': "
+                 "'contiguous', 'count': 0}}",
+                 0, 0, 0);
 }
 
 /* A tile selects one byte of the file 2^61 times. */
 TEST(too_many_bytes_at_one_place_overflow)
 {
-    struct vs_view *view =
-        view_from(0, NULL,
-                  "{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"filetype\": {\"type\": "
-                  "\"hvector\", \"count\": %" PRId64 ", \"blocklength\": 1, \"stride\": 0}}}",
-                  INT64_C(1) << 61);
+    struct vs_view *view = make_view("'filetype': {'type': 'hvector', 'count': %" PRId64
+                                     ", 'blocklength': 1, 'stride': 0}",
+                                     INT64_C(1) << 61);
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
 

@@ -4,20 +4,15 @@
  * representations; every basic type; and etypes that are too large to be written out.
  */
 
-#include "unit.h"
 #include "viewspec/element.h"
 #include "made_up.h"
+#include "random.h"
 
 static const char *const datareps[] = {"native",   "little-endian", "big-endian",
                                        "internal", "external32",    "made-up"};
 
 #define DATAREPS   (sizeof(datareps) / sizeof(datareps[0]))
 #define MOST_BYTES 32 /* the longest basic type in any representation */
-
-static int below(int limit)
-{
-    return rand() % limit;
-}
 
 /*
  * A type as JSON, and its elements as numbers of basic types. No instance is longer than span. If
@@ -64,7 +59,7 @@ static struct made random_basic(void)
     static const char *const names[] = {"byte", "long", "int", "wchar", "c_long_double_complex"};
     const char *name = below(3) ? names[below(5)] : vs_basic_at((size_t)below(VS_BASICS))->name;
     int number = (int)vs_basic_number(vs_basic_find(name));
-    struct made made = {.json = print("\"%s\"", name), .span = MOST_BYTES}, one = {.count = 1};
+    struct made made = {.json = print("'%s'", name), .span = MOST_BYTES}, one = {.count = 1};
 
     one.basics = &number;
     add(&made, &one);
@@ -81,40 +76,39 @@ static struct made random_repeat(int depth)
 
     switch (below(6)) {
     case 0:
-        made.json =
-            print("{\"type\": \"contiguous\", \"count\": %d, \"oldtype\": %s}", a, old.json);
+        made.json = print("{'type': 'contiguous', 'count': %d, 'oldtype': %s}", a, old.json);
         made.span = a * old.span;
         times = a;
         break;
     case 1:
-        made.json = print("{\"type\": \"vector\", \"count\": %d, \"blocklength\": %d, \"stride\": "
-                          "%d, \"oldtype\": %s}",
-                          a, b, b + 1, old.json);
+        made.json =
+            print("{'type': 'vector', 'count': %d, 'blocklength': %d, 'stride': %d, 'oldtype': %s}",
+                  a, b, b + 1, old.json);
         made.span = a * (b + 1) * old.span;
         break;
     case 2:
-        made.json = print("{\"type\": \"hvector\", \"count\": %d, \"blocklength\": %d, \"stride\": "
-                          "%ld, \"oldtype\": %s}",
-                          a, b, b * old.span, old.json);
+        made.json = print(
+            "{'type': 'hvector', 'count': %d, 'blocklength': %d, 'stride': %ld, 'oldtype': %s}", a,
+            b, b * old.span, old.json);
         made.span = a * b * old.span;
         break;
     case 3:
-        made.json = print("{\"type\": \"indexed\", \"blocklengths\": [%d, %d], \"displacements\": "
-                          "[0, %d], \"oldtype\": %s}",
+        made.json = print("{'type': 'indexed', 'blocklengths': [%d, %d], 'displacements': [0, %d], "
+                          "'oldtype': %s}",
                           a, b, a + below(2), old.json);
         made.span = (a + b + 1) * old.span;
         times = a + b;
         break;
     case 4:
-        made.json = print("{\"type\": \"subarray\", \"sizes\": [5, 4], \"subsizes\": [%d, %d], "
-                          "\"starts\": [1, 0], \"order\": \"C\", \"oldtype\": %s}",
+        made.json = print("{'type': 'subarray', 'sizes': [5, 4], 'subsizes': [%d, %d], 'starts': "
+                          "[1, 0], 'order': 'C', 'oldtype': %s}",
                           a, b, old.json);
         made.span = 20 * old.span;
         made.marked = true;
         break;
     default:
-        made.json = print("{\"type\": \"resized\", \"lb\": 0, \"extent\": %ld, \"oldtype\": %s}",
-                          old.span, old.json);
+        made.json =
+            print("{'type': 'resized', 'lb': 0, 'extent': %ld, 'oldtype': %s}", old.span, old.json);
         made.span = old.span;
         made.marked = true;
         times = 1;
@@ -147,14 +141,14 @@ static struct made random_struct(int depth)
         made.marked = made.marked || part.marked;
         drop(&part);
     }
-    made.json = print("{\"type\": \"struct\", \"blocklengths\": [%s], \"displacements\": [%s], "
-                      "\"types\": [%s]}",
-                      lengths, displacements, types);
+    made.json =
+        print("{'type': 'struct', 'blocklengths': [%s], 'displacements': [%s], 'types': [%s]}",
+              lengths, displacements, types);
     made.span += MOST_BYTES; /* padding may follow */
     if (made.marked) {
         char *inner = made.json;
-        made.json = print("{\"type\": \"resized\", \"lb\": 0, \"extent\": %ld, \"oldtype\": %s}",
-                          made.span, inner);
+        made.json =
+            print("{'type': 'resized', 'lb': 0, 'extent': %ld, 'oldtype': %s}", made.span, inner);
         free(inner);
     }
     free(lengths);
@@ -292,10 +286,10 @@ TEST(all_basics)
     for (int number = 0; number < VS_BASICS; number++) {
         const char *name = vs_basic_at((size_t)number)->name;
         int basics[] = {(int)vs_basic_number(vs_basic_find("byte")), number, number};
-        struct made alone = {.json = print("\"MPI_%s\"", name), .basics = basics + 1, .count = 1};
+        struct made alone = {.json = print("'MPI_%s'", name), .basics = basics + 1, .count = 1};
         struct made record = {.basics = basics, .count = 3};
-        record.json = print("{\"type\": \"struct\", \"blocklengths\": [1, 2], \"displacements\": "
-                            "[0, 32], \"types\": [\"byte\", \"%s\"]}",
+        record.json = print("{'type': 'struct', 'blocklengths': [1, 2], 'displacements': [0, 32], "
+                            "'types': ['byte', '%s']}",
                             name);
         assert_int_equal(vs_basic_number(vs_basic_at((size_t)number)), number);
         for (size_t d = 0; d < DATAREPS; d++) {
@@ -330,11 +324,10 @@ static void expect_none(const struct vs_view *view, int64_t offset, int64_t leng
 /* Elements of one type make a single run, across the ends of etypes. */
 TEST(one_type)
 {
-    static const char struct_text[] = "{\"type\": \"struct\", \"blocklengths\": [1, 0, 3], "
-                                      "\"displacements\": [0, 0, 16], \"types\": "
-                                      "[{\"type\": \"dup\", \"oldtype\": \"long\"}, \"byte\", "
-                                      "{\"type\": \"contiguous\", \"count\": 2, \"oldtype\": "
-                                      "\"long\"}]}";
+    static const char struct_text[] =
+        "{'type': 'struct', 'blocklengths': [1, 0, 3], 'displacements': [0, 0, 16], 'types': "
+        "[{'type': 'dup', 'oldtype': 'long'}, 'byte', {'type': 'contiguous', 'count': 2, "
+        "'oldtype': 'long'}]}";
     struct vs_view *view = view_in("external32", struct_text);
 
     struct vs_elements run = first_run(view, 8 * 7000 + 5, 80004);
@@ -349,9 +342,9 @@ TEST(one_type)
 TEST(huge_etypes)
 {
     struct vs_view *view =
-        view_in("external32", "{\"type\": \"contiguous\", \"count\": 100000000000000000, "
-                              "\"oldtype\": {\"type\": \"struct\", \"blocklengths\": [1, 1], "
-                              "\"displacements\": [0, 8], \"types\": [\"long\", \"byte\"]}}");
+        view_in("external32",
+                "{'type': 'contiguous', 'count': 100000000000000000, 'oldtype': {'type': 'struct', "
+                "'blocklengths': [1, 1], 'displacements': [0, 8], 'types': ['long', 'byte']}}");
     int64_t records = INT64_C(99999999999999999);
 
     struct vs_elements run = first_run(view, records * 9 + 1, 20);
@@ -362,7 +355,7 @@ TEST(huge_etypes)
     assert_ptr_equal(run.basic, vs_basic_find("byte"));
     assert_int_equal(run.position, records * 5 + 4);
     vs_view_unref(view);
-    view = view_in("native", "\"double\"");
+    view = view_in("native", "'double'");
     run = first_run(view, 0, INT64_MAX);
     assert_int_equal(run.count, INT64_MAX / 8);
     run = first_run(view, INT64_MAX / 8 * 8 - 1, INT64_MAX);
@@ -373,7 +366,7 @@ TEST(huge_etypes)
     expect_none(view, 8, 0);
     expect_none(view, 8, -1);
     vs_view_unref(view);
-    view = view_in("external32", "\"long\"");
+    view = view_in("external32", "'long'");
     assert_int_equal(first_run(view, 0, INT64_MAX).count, INT64_MAX / 8);
     vs_view_unref(view);
 }
@@ -381,13 +374,13 @@ TEST(huge_etypes)
 /* Types of the maximal depth. */
 TEST(deep)
 {
-    char *json = print("\"int\"");
+    char *json = print("'int'");
     struct made etype = {0};
 
     for (int depth = 0; depth < VS_ELEMENT_DEPTH; depth++) {
         char *inner = json;
-        json = print("{\"type\": \"struct\", \"blocklengths\": [1, 1], \"displacements\": [0, %d], "
-                     "\"types\": [%s, \"byte\"]}",
+        json = print("{'type': 'struct', 'blocklengths': [1, 1], 'displacements': [0, %d], "
+                     "'types': [%s, 'byte']}",
                      1000 + 100 * depth, inner);
         free(inner);
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests expressions of specs: fixed ones, and random ones against 128-bit arithmetic. */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/spec.h"
 
 __extension__ typedef __int128 wide;
@@ -10,18 +10,7 @@ __extension__ typedef __int128 wide;
 #define RANKS 7
 
 /* The names that "let" defines beside the expression. */
-#define LET "\"n\": 100, \"big\": 9223372036854775807, \"less\": \"n - 200\""
-
-static int64_t disp_of(const struct vs_spec *spec, size_t index)
-{
-    struct vs_error error = {0};
-    struct vs_view *view = NULL;
-
-    assert_int_equal(vs_spec_view(spec, index, RANK, &view, &error), 0);
-    int64_t displacement = vs_map_facts(vs_view_map(view))->displacement;
-    vs_view_unref(view);
-    return displacement;
-}
+#define LET "'n': 100, 'big': 9223372036854775807, 'less': 'n - 200'"
 
 /* Evaluates text for RANK of RANKS. A displacement is never negative, so two displacements carry
    the value. */
@@ -32,17 +21,16 @@ static int evaluate(const char *text, int64_t *value, struct vs_error *error)
     struct vs_view *view = NULL;
 
     assert_true(asprintf(&json,
-                         "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"let\": {" LET
-                         ", \"value\": \"%s\"}, \"views\": {"
-                         "\"high\": {\"disp\": \"value / 4294967296 + 2147483648\"}, "
-                         "\"low\": {\"disp\": \"value %% 4294967296\"}}}",
+                         "{'viewspec': 1, 'file': 'f', 'ranks': %d, 'let': {" LET
+                         ", 'value': '%s'}, 'views': {'high': {'disp': 'value / 4294967296 + "
+                         "2147483648'}, 'low': {'disp': 'value %% 4294967296'}}}",
                          RANKS, text) > 0);
-    int rc = vs_spec_parse(json, strlen(json), "text", "/", NULL, &spec, error);
+    int rc = vs_spec_parse(quoted(json), strlen(json), "text", "/", NULL, &spec, error);
     if (!rc)
         rc = vs_spec_view(spec, 0, RANK, &view, error);
     if (!rc) {
-        int64_t high = disp_of(spec, 0) - 2147483648;
-        *value = high * 4294967296 + disp_of(spec, 1);
+        int64_t high = disp_at(spec, 0, RANK) - 2147483648;
+        *value = high * 4294967296 + disp_at(spec, 1, RANK);
     }
     vs_view_unref(view);
     vs_spec_free(spec);
@@ -110,29 +98,13 @@ TEST(values)
     }
 }
 
-static const char *const refusals[] = {
-    "",
-    "+",
-    "2+",
-    "*2",
-    "(1",
-    "1)",
-    "()",
-    "1 2",
-    "1,2",
-    "min",
-    "min(1)",
-    "min(1,2,3)",
-    "min 1,2",
-    "min(,2)",
-    "x",
-    "x$",
-    "$",
-    "1.0",
-    "1e3",
-    "0x10",
-    "2^3",
-    "2**3",
+static const char *const malformed[] = {
+    "",     "+",         "2+",   "*2",     "(1",         "1)",      "()",
+    "1 2",  "1,2",       "min",  "min(1)", "min(1,2,3)", "min 1,2", "min(,2)",
+    "x",    "x$",        "$",    "1.0",    "1e3",        "0x10",    "2^3",
+    "2**3", "rank rank", "Rank", "ranks2", "value",      "\\u0000", "1\\u00a02"};
+
+static const char *const without_value[] = {
     "1/0",
     "1%0",
     "n/(rank-3)",
@@ -145,24 +117,24 @@ static const char *const refusals[] = {
     "(0-big-1)*(0-1)",
     "-(0-big-1)",
     "4294967296*4294967296",
-    "rank rank",
-    "Rank",
-    "ranks2",
-    "value",
-    "\\u0000",
-    "1\\u00a02",
 };
+
+static void expect_refusals(const char *const *texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct vs_error error = {0};
+        int64_t value = 0;
+        int rc = evaluate(texts[i], &value, &error);
+        if (rc != -EINVAL)
+            fail_msg("%s gives %d and %" PRId64 ", expected an error", texts[i], rc, value);
+        assert_true(error.reason[0] != '\0');
+    }
+}
 
 TEST(refused)
 {
-    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
-        struct vs_error error = {0};
-        int64_t value = 0;
-        int rc = evaluate(refusals[i], &value, &error);
-        if (rc != -EINVAL)
-            fail_msg("%s gives %d and %" PRId64 ", expected an error", refusals[i], rc, value);
-        assert_true(error.reason[0] != '\0');
-    }
+    expect_refusals(malformed, sizeof(malformed) / sizeof(*malformed));
+    expect_refusals(without_value, sizeof(without_value) / sizeof(*without_value));
 }
 
 /* Makes random expressions, and computes their values at the same time. */

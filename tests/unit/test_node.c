@@ -59,13 +59,14 @@ static bool append(struct sample *sample, const struct sample *child, int64_t di
     return true;
 }
 
-static void make_run(struct sample *sample)
+static bool make_run(struct sample *sample)
 {
     sample->size = between(1, 3);
     sample->node = vs_node_run(&arena, sample->size);
     for (int64_t i = 0; i < sample->size; i++)
         sample->bytes[i] = i;
     sample->starts[sample->start_count++] = 0;
+    return true;
 }
 
 static bool starts_ascend(const struct sample *sample)
@@ -149,27 +150,18 @@ static bool make_sequence(struct sample *sample, int number)
 static bool make_sample(int number)
 {
     struct sample *sample = &samples[number];
+    int64_t kind = number < 3 ? 0 : below(13);
 
     *sample = (struct sample){.ascends = true};
-    switch (number < 3 ? 0 : below(13)) {
-    case 0:
-        make_run(sample);
-        return true;
-    case 12:
-        return make_etype(sample, &samples[below(number)]);
-    case 1:
-    case 2:
-    case 3:
-    case 4:
+    if (kind == 0)
+        return make_run(sample);
+    if (kind < 5)
         return make_loop(sample, &samples[below(number)]);
-    case 5:
-    case 6:
-    case 7:
-    case 8:
+    if (kind < 9)
         return make_blocks(sample, &samples[below(number)]);
-    default:
+    if (kind < 12)
         return make_sequence(sample, number);
-    }
+    return make_etype(sample, &samples[below(number)]);
 }
 
 static int make_samples(void **state)

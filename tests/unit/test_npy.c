@@ -11,16 +11,12 @@
 /* Makes a header for rank's slice. members are keys of the view. */
 static struct vs_npy *npy_of(int ranks, int64_t rank, const char *members)
 {
+    struct vs_view *view = view_from(
+        rank, NULL, "{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, members);
     struct vs_npy *npy;
-    struct vs_view *view;
-    char *text = NULL;
 
-    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {%s}}",
-                         ranks, members) > 0);
-    view = view_from(rank, NULL, "%s", text);
     assert_int_equal(vs_npy_new(view, &npy), 0);
     vs_view_unref(view);
-    free(text);
     return npy;
 }
 
@@ -74,11 +70,19 @@ static void check_once(int ranks, int64_t rank, const char *members, int64_t siz
     vs_npy_free(npy);
 }
 
-#define F8(order, shape) "{'descr': '<f8', 'fortran_order': " order ", 'shape': (" shape "), }"
+/* Checks the header of the slice of a single rank. */
+static void check_alone(const char *members, int64_t size, const char *expected)
+{
+    check_once(1, 0, members, size, expected);
+}
+
+#define HEADER(descr, order, shape)                                                                \
+    "{'descr': " descr ", 'fortran_order': " order ", 'shape': (" shape "), }"
+#define F8(order, shape)   HEADER("'<f8'", order, shape)
+#define LIST(descr, shape) HEADER(descr, "False", shape)
 #define DARRAY(order)                                                                              \
-    "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [7, 10], "            \
-    "\"psizes\": [2, 2], \"distribs\": [\"block\", \"cyclic\"], \"dargs\": [null, 3], "            \
-    "\"order\": \"" order "\"}"
+    "'etype': 'double', 'filetype': {'type': 'darray', 'gsizes': [7, 10], 'psizes': [2, 2], "      \
+    "'distribs': ['block', 'cyclic'], 'dargs': [null, 3], 'order': '" order "'}"
 
 TEST(test_darray)
 {
@@ -103,102 +107,87 @@ TEST(test_tiles)
 }
 
 #define SUBARRAY(sub, order, old)                                                                  \
-    "\"filetype\": {\"type\": \"subarray\", \"sizes\": [5, 6, 7], \"subsizes\": " sub              \
-    ", \"starts\": [0, 1, 2], \"order\": \"" order "\"" old "}"
-#define DOUBLE "\"etype\": \"double\", "
+    "'filetype': {'type': 'subarray', 'sizes': [5, 6, 7], 'subsizes': " sub                        \
+    ", 'starts': [0, 1, 2], 'order': '" order "'" old "}"
+#define DOUBLE "'etype': 'double', "
 
 TEST(test_subarray)
 {
-    check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
-    check_once(1, 0, DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
+    check_alone(DOUBLE SUBARRAY("[2, 3, 4]", "C", ""), 192, F8("False", "2, 3, 4"));
+    check_alone(DOUBLE SUBARRAY("[2, 3, 4]", "Fortran", ""), 192, F8("True", "2, 3, 4"));
     /* Like NumPy, prints C order if at most one index varies. */
-    check_once(1, 0, DOUBLE SUBARRAY("[1, 3, 1]", "Fortran", ""), 24, F8("False", "1, 3, 1"));
-    check_once(1, 0, DOUBLE SUBARRAY("[2, 0, 4]", "Fortran", ""), 0, F8("False", "2, 0, 4"));
+    check_alone(DOUBLE SUBARRAY("[1, 3, 1]", "Fortran", ""), 24, F8("False", "1, 3, 1"));
+    check_alone(DOUBLE SUBARRAY("[2, 0, 4]", "Fortran", ""), 0, F8("False", "2, 0, 4"));
 }
 
 /* If an array's element is several etypes, they are its last dimension. A filetype that only
    contains an array has one dimension. */
 TEST(test_no_array)
 {
-    check_once(1, 0,
-               DOUBLE SUBARRAY("[2, 3, 4]", "C",
-                               ", \"oldtype\": {\"type\": \"contiguous\", \"count\": 2}"),
-               384, F8("False", "2, 3, 4, 2"));
-    check_once(1, 0,
-               DOUBLE SUBARRAY("[1, 1, 1]", "C",
-                               ", \"oldtype\": " /* an array of arrays */
-                               "{\"type\": \"subarray\", \"sizes\": [2, 2], \"subsizes\": [2, 2], "
-                               "\"starts\": [0, 0], \"order\": \"C\"}"),
-               32, F8("False", "1, 1, 1, 4"));
-    check_once(1, 0,
-               DOUBLE "\"filetype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, "
-                      "\"stride\": 2, \"oldtype\": {\"type\": \"subarray\", \"sizes\": [2, 2], "
-                      "\"subsizes\": [2, 2], \"starts\": [0, 0], \"order\": \"C\"}}",
-               64, F8("False", "8,"));
-    check_once(1, 0, DOUBLE "\"filetype\": {\"type\": \"contiguous\", \"count\": 3}", 24,
-               F8("False", "3,"));
-    check_once(2, 0, DOUBLE "\"filetype\": {\"type\": \"scatter\"}", 24, F8("False", "3,"));
-    check_once(1, 0, "\"disp\": 0", 5, "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }");
+    check_alone(
+        DOUBLE SUBARRAY("[2, 3, 4]", "C", ", 'oldtype': {'type': 'contiguous', 'count': 2}"), 384,
+        F8("False", "2, 3, 4, 2"));
+    check_alone(DOUBLE SUBARRAY("[1, 1, 1]", "C",
+                                ", 'oldtype': " /* an array of arrays */
+                                "{'type': 'subarray', 'sizes': [2, 2], 'subsizes': [2, 2], "
+                                "'starts': [0, 0], 'order': 'C'}"),
+                32, F8("False", "1, 1, 1, 4"));
+    check_alone(DOUBLE "'filetype': {'type': 'vector', 'count': 2, 'blocklength': 1, 'stride': 2, "
+                       "'oldtype': {'type': 'subarray', 'sizes': [2, 2], 'subsizes': [2, 2], "
+                       "'starts': [0, 0], 'order': 'C'}}",
+                64, F8("False", "8,"));
+    check_alone(DOUBLE "'filetype': {'type': 'contiguous', 'count': 3}", 24, F8("False", "3,"));
+    check_once(2, 0, DOUBLE "'filetype': {'type': 'scatter'}", 24, F8("False", "3,"));
+    check_alone("'disp': 0", 5, LIST("'|u1'", "5,"));
     /* The etype's own array does not count, only the filetype's. */
-    check_once(1, 0,
-               "\"etype\": {\"type\": \"subarray\", \"sizes\": [2, 2], \"subsizes\": [2, 2], "
-               "\"starts\": [0, 0], \"order\": \"C\", \"oldtype\": \"double\"}",
-               64, F8("False", "8,"));
+    check_alone("'etype': {'type': 'subarray', 'sizes': [2, 2], 'subsizes': [2, 2], 'starts': [0, "
+                "0], 'order': 'C', 'oldtype': 'double'}",
+                64, F8("False", "8,"));
 }
 
 /* dup and resized keep the array: the bounds say where the next tile begins. */
 TEST(test_resized)
 {
-    check_once(1, 0,
-               DOUBLE "\"filetype\": {\"type\": \"dup\", \"oldtype\": {\"type\": \"resized\", "
-                      "\"lb\": 0, \"extent\": 800, \"oldtype\": {\"type\": \"subarray\", "
-                      "\"sizes\": [4, 4], \"subsizes\": [2, 3], \"starts\": [0, 0], "
-                      "\"order\": \"C\"}}}",
-               96, F8("False", "2, 2, 3"));
-    check_once(1, 0,
-               DOUBLE "\"filetype\": {\"type\": \"dup\", \"oldtype\": {\"type\": \"subarray\", "
-                      "\"sizes\": [4, 4], \"subsizes\": [2, 3], \"starts\": [0, 0], "
-                      "\"order\": \"C\"}}",
-               96, F8("False", "2, 2, 3"));
+    check_alone(DOUBLE
+                "'filetype': {'type': 'dup', 'oldtype': {'type': 'resized', 'lb': 0, "
+                "'extent': 800, 'oldtype': {'type': 'subarray', 'sizes': [4, 4], 'subsizes': "
+                "[2, 3], 'starts': [0, 0], 'order': 'C'}}}",
+                96, F8("False", "2, 2, 3"));
+    check_alone(DOUBLE "'filetype': {'type': 'dup', 'oldtype': {'type': 'subarray', 'sizes': [4, "
+                       "4], 'subsizes': [2, 3], 'starts': [0, 0], 'order': 'C'}}",
+                96, F8("False", "2, 2, 3"));
 }
 
 #define GAPS(etype, count, buftype)                                                                \
-    "\"etype\": " etype                                                                            \
-    ", \"tiles\": 1, \"filetype\": {\"type\": \"contiguous\", \"count\": " count                   \
-    "}, \"buftype\": " buftype
-#define HVECTOR(stride)                                                                            \
-    "{\"type\": \"hvector\", \"count\": 3, \"blocklength\": 1, \"stride\": " stride "}"
+    "'etype': " etype ", 'tiles': 1, 'filetype': {'type': 'contiguous', 'count': " count           \
+    "}, 'buftype': " buftype
+#define HVECTOR(stride) "{'type': 'hvector', 'count': 3, 'blocklength': 1, 'stride': " stride "}"
 
 /* Gaps that are multiples of the value's size become values. Other gaps make the dtype bytes. */
 TEST(test_gaps)
 {
-    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16")), 40, F8("False", "5,"));
-    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("12")), 32,
-               "{'descr': '|u1', 'fortran_order': False, 'shape': (32,), }");
-    check_once(1, 0, GAPS("\"int\"", "3", HVECTOR("12")), 28,
-               "{'descr': '<i4', 'fortran_order': False, 'shape': (7,), }");
+    check_alone(GAPS("'double'", "3", HVECTOR("16")), 40, F8("False", "5,"));
+    check_alone(GAPS("'double'", "3", HVECTOR("12")), 32, LIST("'|u1'", "32,"));
+    check_alone(GAPS("'int'", "3", HVECTOR("12")), 28, LIST("'<i4'", "7,"));
     /* Gaps inside an etype. */
-    check_once(1, 0,
-               GAPS("{\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 2, "
-                    "\"oldtype\": \"int\"}",
-                    "3", HVECTOR("16")),
-               44, "{'descr': '<i4', 'fortran_order': False, 'shape': (11,), }");
-    check_once(1, 0, GAPS("\"double\"", "3", HVECTOR("16") ", \"shape\": [5, 1]"), 40,
-               F8("False", "5, 1"));
+    check_alone(
+        GAPS("{'type': 'vector', 'count': 2, 'blocklength': 1, 'stride': 2, 'oldtype': 'int'}", "3",
+             HVECTOR("16")),
+        44, LIST("'<i4'", "11,"));
+    check_alone(GAPS("'double'", "3", HVECTOR("16") ", 'shape': [5, 1]"), 40, F8("False", "5, 1"));
 }
 
 TEST(test_several_values)
 {
-    const char *etype = "\"etype\": {\"type\": \"contiguous\", \"count\": 5, \"oldtype\": "
-                        "\"double\"}, ";
+    const char *etype = "'etype': {'type': 'contiguous', 'count': 5, 'oldtype': 'double'}, ";
     char members[512];
 
     snprintf(members, sizeof(members), "%s%s", etype, SUBARRAY("[2, 3, 4]", "C", ""));
-    check_once(1, 0, members, 960, F8("False", "2, 3, 4, 5"));
-    check_once(1, 0, members, 1920, F8("False", "2, 2, 3, 4, 5"));
-    check_once(1, 0, members, 40, F8("False", "5,"));
+    check_alone(members, 960, F8("False", "2, 3, 4, 5"));
+    check_alone(members, 1920, F8("False", "2, 2, 3, 4, 5"));
+    check_alone(members, 40, F8("False", "5,"));
     snprintf(members, sizeof(members), "%s%s", etype, SUBARRAY("[2, 3, 4]", "Fortran", ""));
-    check_once(1, 0, members, 1920, F8("True", "5, 2, 3, 4, 2"));
+    check_alone(members, 1920, F8("True", "5, 2, 3, 4, 2"));
 }
 
 /* Arrays with more dimensions than NumPy has become one-dimensional. */
@@ -213,14 +202,14 @@ TEST(test_dimensions)
         snprintf(list + used, sizeof(list) - used, ", %d", n > 3 ? 1 : 2);
         if (n == 30 || n == 31) {
             snprintf(members, sizeof(members),
-                     DOUBLE "\"filetype\": {\"type\": \"subarray\", \"sizes\": %s], "
-                            "\"subsizes\": %s], \"starts\": [0%.*s], \"order\": \"C\"}",
+                     DOUBLE "'filetype': {'type': 'subarray', 'sizes': %s], 'subsizes': %s], "
+                            "'starts': [0%.*s], 'order': 'C'}",
                      list, list, (n - 1) * 3,
                      ", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, "
                      "0, 0, 0, 0, 0, 0");
             snprintf(shape, sizeof(shape), F8("False", "%s%s"), n == 30 ? list + 1 : "8",
                      n == 30 ? "" : ",");
-            check_once(1, 0, members, 64, shape);
+            check_alone(members, 64, shape);
         }
     }
 }
@@ -257,42 +246,40 @@ TEST(test_basics)
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char members[128], expected[128];
 
-        snprintf(members, sizeof(members), "\"etype\": \"%s\"", cases[i].name);
-        snprintf(expected, sizeof(expected),
-                 "{'descr': '%s', 'fortran_order': False, 'shape': (3,), }", cases[i].descr);
-        check_once(1, 0, members, 3 * vs_basic_find(cases[i].name)->size, expected);
+        snprintf(members, sizeof(members), "'etype': '%s'", cases[i].name);
+        snprintf(expected, sizeof(expected), LIST("'%s'", "3,"), cases[i].descr);
+        check_alone(members, 3 * vs_basic_find(cases[i].name)->size, expected);
     }
     /* The slice is native, whatever the representation in the file is. */
-    check_once(1, 0, "\"etype\": \"long\", \"datarep\": \"external32\"", 16,
-               "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }");
+    check_alone("'etype': 'long', 'datarep': 'external32'", 16, LIST("'<i8'", "2,"));
 }
 
 #define STRUCT(types, lengths, places)                                                             \
-    "{\"type\": \"struct\", \"types\": [" types "], \"blocklengths\": [" lengths                   \
-    "], \"displacements\": [" places "]}"
+    "{'type': 'struct', 'types': [" types "], 'blocklengths': [" lengths                           \
+    "], 'displacements': [" places "]}"
 
 TEST(test_structures)
 {
-    static const char inner[] = STRUCT("\"char\", \"double\"", "1, 2", "0, 8");
+    static const char inner[] = STRUCT("'char', 'double'", "1, 2", "0, 8");
     char members[1024];
 
-    snprintf(members, sizeof(members), "\"etype\": " STRUCT("\"int\", %s", "2, 3", "0, 8"), inner);
-    check_once(1, 0, members, 2 * (8 + 3 * 17),
-               "{'descr': [('f0', '<i4', (2,)), ('f1', [('f0', '|S1'), ('f1', '<f8', (2,))], "
-               "(3,))], 'fortran_order': False, 'shape': (2,), }");
+    snprintf(members, sizeof(members), "'etype': " STRUCT("'int', %s", "2, 3", "0, 8"), inner);
+    check_alone(members, 2 * (8 + 3 * 17),
+                "{'descr': [('f0', '<i4', (2,)), ('f1', [('f0', '|S1'), ('f1', '<f8', (2,))], "
+                "(3,))], 'fortran_order': False, 'shape': (2,), }");
     /* An etype that repeats a structure is several values. */
-    snprintf(members, sizeof(members),
-             "\"etype\": {\"type\": \"contiguous\", \"count\": 4, \"oldtype\": %s}", inner);
-    check_once(1, 0, members, 4 * 17,
-               "{'descr': [('f0', '|S1'), ('f1', '<f8', (2,))], 'fortran_order': False, "
-               "'shape': (4,), }");
+    snprintf(members, sizeof(members), "'etype': {'type': 'contiguous', 'count': 4, 'oldtype': %s}",
+             inner);
+    check_alone(members, 4 * 17,
+                "{'descr': [('f0', '|S1'), ('f1', '<f8', (2,))], 'fortran_order': False, "
+                "'shape': (4,), }");
 }
 
 /* Named types double forty times. Written out in full they would fill any memory. */
 TEST(test_endless)
 {
-    char text[8192] = "{\"viewspec\": 1, \"file\": \"f\", \"types\": {\"t0\": " STRUCT(
-        "\"int\", \"char\"", "1, 1", "0, 4");
+    char text[8192] =
+        "{'viewspec': 1, 'file': 'f', 'types': {'t0': " STRUCT("'int', 'char'", "1, 1", "0, 4");
     struct vs_view *view;
     struct vs_npy *npy;
 
@@ -300,19 +287,18 @@ TEST(test_endless)
         size_t used = strlen(text);
 
         snprintf(text + used, sizeof(text) - used,
-                 ", \"t%d\": " STRUCT("\"t%d\", \"char\", \"t%d\"", "1, 1, 1", "0, %ld, %ld"), i,
-                 i - 1, i - 1, 16L << 2 * i, 32L << 2 * i);
+                 ", 't%d': " STRUCT("'t%d', 'char', 't%d'", "1, 1, 1", "0, %ld, %ld"), i, i - 1,
+                 i - 1, 16L << 2 * i, 32L << 2 * i);
     }
-    strcat(text, "}, \"view\": {\"etype\": \"t22\"}}");
+    strcat(text, "}, 'view': {'etype': 't22'}}");
     view = view_from(0, NULL, "%s", text);
     assert_int_equal(vs_npy_new(view, &npy), 0);
-    check(npy, 2 * vs_view_facts(view)->etype_size,
-          "{'descr': '|V25165823', 'fortran_order': False, 'shape': (2,), }");
+    check(npy, 2 * vs_view_facts(view)->etype_size, LIST("'|V25165823'", "2,"));
     vs_npy_free(npy);
     vs_view_unref(view);
     /* A dtype of more than 2^31-1 bytes becomes bytes. */
-    check_once(1, 0, "\"etype\": " STRUCT("\"int\", \"char\"", "1000000000, 1", "0, 4000000000"),
-               4000000001, "{'descr': '|u1', 'fortran_order': False, 'shape': (4000000001,), }");
+    check_alone("'etype': " STRUCT("'int', 'char'", "1000000000, 1", "0, 4000000000"), 4000000001,
+                LIST("'|u1'", "4000000001,"));
 }
 
 /* More than 65535 bytes need version 2.0 of the format. */
@@ -324,15 +310,15 @@ TEST(test_long)
     FILE *out = fmemopen(members, size, "w");
 
     assert_non_null(out);
-    fputs("\"etype\": {\"type\": \"struct\", \"blocklengths\": [1", out);
+    fputs("'etype': {'type': 'struct', 'blocklengths': [1", out);
     for (int i = 1; i < 5000; i++)
         fputs(", 1", out);
-    fputs("], \"displacements\": [0", out);
+    fputs("], 'displacements': [0", out);
     for (int i = 1; i < 5000; i++)
         fprintf(out, ", %d", 8 * i);
-    fputs("], \"types\": [\"int\"", out);
+    fputs("], 'types': ['int'", out);
     for (int i = 1; i < 5000; i++)
-        fputs(i % 2 ? ", \"double\"" : ", \"int\"", out);
+        fputs(i % 2 ? ", 'double'" : ", 'int'", out);
     fputs("]}", out);
     fclose(out);
     npy = npy_of(1, 0, members);
@@ -381,8 +367,7 @@ TEST(test_read_back)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
         vs_npy_header(npy, 192, header);
         memset(header + 10, ' ', 117);
-        snprintf(text, sizeof(text), "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }",
-                 wrong[i]);
+        snprintf(text, sizeof(text), LIST("'<f8'", "%s"), wrong[i]);
         memcpy(header + 10, text, strlen(text));
         assert_int_equal(vs_npy_size(npy, header), -EINVAL);
     }

@@ -4,14 +4,13 @@
  * report their position in the shorthand; and printed shorthand reads back as the same text.
  */
 
-#include "unit.h"
+#include "spec_fixture.h"
 #include "viewspec/shorthand.h"
 #include "viewspec/spec.h"
 
 #define DARRAY(grid, distribs, dargs, order)                                                       \
-    "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [12, 10], "           \
-    "\"psizes\": " grid ", \"distribs\": " distribs ", \"dargs\": " dargs ", \"order\": \"" order  \
-    "\"}"
+    "'etype': 'double', 'filetype': {'type': 'darray', 'gsizes': [12, 10], 'psizes': " grid        \
+    ", 'distribs': " distribs ", 'dargs': " dargs ", 'order': '" order "'}"
 
 /* A view in shorthand, its number of ranks, and the same view as members of "view". In names, n
    is 5 and m is 2 * n. */
@@ -21,83 +20,78 @@ static const struct {
     const char *view;
 } forms[] = {
     {"darray 12x10 block,cyclic(3) on 2x2 of double at 4096", 4,
-     "\"disp\": 4096, " DARRAY("[2, 2]", "[\"block\", \"cyclic\"]", "[null, 3]", "C")},
+     "'disp': 4096, " DARRAY("[2, 2]", "['block', 'cyclic']", "[null, 3]", "C")},
     {"darray 12x10 block cyclic(3) at 4k on 2x2 order C of MPI_DOUBLE", 4,
-     "\"disp\": 4096, " DARRAY("[2, 2]", "[\"block\", \"cyclic\"]", "[null, 3]", "C")},
+     "'disp': 4096, " DARRAY("[2, 2]", "['block', 'cyclic']", "[null, 3]", "C")},
     {" darray 12 x 10 cyclic(n-3) , block(n) order fortran on 3 x 2 of double ", 6,
-     DARRAY("[3, 2]", "[\"cyclic\", \"block\"]", "[2, 5]", "Fortran")},
+     DARRAY("[3, 2]", "['cyclic', 'block']", "[2, 5]", "Fortran")},
     {"darray 12,m block,none on 4 of double", 4,
-     DARRAY("[4, 1]", "[\"block\", \"none\"]", "[null, null]", "C")},
+     DARRAY("[4, 1]", "['block', 'none']", "[null, null]", "C")},
     {"darray 12x10 none,cyclic on 1x5 of double", 5,
-     DARRAY("[1, 5]", "[\"none\", \"cyclic\"]", "[null, null]", "C")},
+     DARRAY("[1, 5]", "['none', 'cyclic']", "[null, null]", "C")},
     {"darray 8x12x10 block,none,cyclic on 3x2 of double", 6,
-     "\"etype\": \"double\", \"filetype\": {\"type\": \"darray\", \"gsizes\": [8, 12, 10], "
-     "\"psizes\": [3, 1, 2], \"distribs\": [\"block\", \"none\", \"cyclic\"], "
-     "\"dargs\": [null, null, null], \"order\": \"C\"}"},
+     "'etype': 'double', 'filetype': {'type': 'darray', 'gsizes': [8, 12, 10], 'psizes': [3, 1, "
+     "2], 'distribs': ['block', 'none', 'cyclic'], 'dargs': [null, null, null], 'order': 'C'}"},
     {"darray 12x10 none,none of double", 1,
-     DARRAY("[1, 1]", "[\"none\", \"none\"]", "[null, null]", "C")},
+     DARRAY("[1, 1]", "['none', 'none']", "[null, null]", "C")},
     {"darray 12x10 block,block on ranks/2 x 2 of double", 1, NULL},
-    {"contiguous of byte", 1, "\"filetype\": {\"type\": \"contiguous\", \"count\": 1}"},
+    {"contiguous of byte", 1, "'filetype': {'type': 'contiguous', 'count': 1}"},
     {"contiguous 3 of short at 6*rank every 6*ranks on 4", 4,
-     "\"disp\": \"6 * rank\", \"etype\": \"short\", \"filetype\": {\"type\": \"resized\", \"lb\": "
-     "0,"
-     "\"extent\": \"6 * ranks\", \"oldtype\": {\"type\": \"contiguous\", \"count\": 3}}"},
+     "'disp': '6 * rank', 'etype': 'short', 'filetype': {'type': 'resized', 'lb': 0, 'extent': '6 "
+     "* "
+     "ranks', 'oldtype': {'type': 'contiguous', 'count': 3}}"},
     {"vector 4x2 stride 3*ranks at 8 * rank of int on 2", 2,
-     "\"disp\": \"8*rank\", \"etype\": \"int\", \"filetype\": {\"type\": \"vector\", \"count\": 4,"
-     "\"blocklength\": 2, \"stride\": 6}"},
+     "'disp': '8*rank', 'etype': 'int', 'filetype': {'type': 'vector', 'count': 4, 'blocklength': "
+     "2, 'stride': 6}"},
     {"vector n x 1 stride m", 1,
-     "\"filetype\": {\"type\": \"vector\", \"count\": 5, \"blocklength\": 1, \"stride\": 10}"},
+     "'filetype': {'type': 'vector', 'count': 5, 'blocklength': 1, 'stride': 10}"},
     {"subarray 12x10 part 3xmax(4, n) from 3*rank,5 on 4 of float", 4,
-     "\"etype\": \"float\", \"filetype\": {\"type\": \"subarray\", \"sizes\": [12, 10],"
-     "\"subsizes\": [3, 5], \"starts\": [\"3 * rank\", 5], \"order\": \"C\"}"},
+     "'etype': 'float', 'filetype': {'type': 'subarray', 'sizes': [12, 10], 'subsizes': [3, 5], "
+     "'starts': ['3 * rank', 5], 'order': 'C'}"},
     {"subarray 1kx10 part (256)x10 from (rank%2)*512x0 order Fortran on 2", 2,
-     "\"filetype\": {\"type\": \"subarray\", \"sizes\": [1024, 10], \"subsizes\": [256, 10],"
-     "\"starts\": [\"512 * rank\", 0], \"order\": \"Fortran\"}"},
-    {"scatter on 3", 3, "\"filetype\": {\"type\": \"scatter\"}"},
+     "'filetype': {'type': 'subarray', 'sizes': [1024, 10], 'subsizes': [256, 10], 'starts': ['512 "
+     "* rank', 0], 'order': 'Fortran'}"},
+    {"scatter on 3", 3, "'filetype': {'type': 'scatter'}"},
     {"scatter 2k at 1M on 3", 3,
-     "\"disp\": 1048576, \"filetype\": {\"type\": \"scatter\", \"blocklength\": 2048}"},
+     "'disp': 1048576, 'filetype': {'type': 'scatter', 'blocklength': 2048}"},
     {"scatter 2 of 3 int on 3", 3,
-     "\"etype\": {\"type\": \"contiguous\", \"count\": 3, \"oldtype\": \"int\"},"
-     "\"filetype\": {\"type\": \"scatter\", \"blocklength\": 2}"},
+     "'etype': {'type': 'contiguous', 'count': 3, 'oldtype': 'int'}, 'filetype': {'type': "
+     "'scatter', 'blocklength': 2}"},
     {"scatter of (n - 2) int on 3", 3,
-     "\"etype\": {\"type\": \"contiguous\", \"count\": 3, \"oldtype\": \"int\"},"
-     "\"filetype\": {\"type\": \"scatter\"}"},
-    {"hpf_block 7 of int on 3", 3,
-     "\"etype\": \"int\", \"filetype\": {\"type\": \"hpf_block\", \"size\": 7}"},
+     "'etype': {'type': 'contiguous', 'count': 3, 'oldtype': 'int'}, 'filetype': {'type': "
+     "'scatter'}"},
+    {"hpf_block 7 of int on 3", 3, "'etype': 'int', 'filetype': {'type': 'hpf_block', 'size': 7}"},
     {"hpf_cyclic 7 of int on 2", 2,
-     "\"etype\": \"int\", \"filetype\": {\"type\": \"hpf_cyclic\", \"size\": 7}"},
+     "'etype': 'int', 'filetype': {'type': 'hpf_cyclic', 'size': 7}"},
     {"hpf_cyclic 7 by -(-2) of int on 2", 2,
-     "\"etype\": \"int\", \"filetype\": {\"type\": \"hpf_cyclic\", \"size\": 7,"
-     "\"blocklength\": 2}"},
+     "'etype': 'int', 'filetype': {'type': 'hpf_cyclic', 'size': 7, 'blocklength': 2}"},
     {"broadcast of double at 100 on 2", 2,
-     "\"disp\": 100, \"etype\": \"double\", \"filetype\": {\"type\": \"broadcast\"}"},
+     "'disp': 100, 'etype': 'double', 'filetype': {'type': 'broadcast'}"},
     {"scatter of long as external32 on 2", 2,
-     "\"etype\": \"long\", \"datarep\": \"external32\", \"filetype\": {\"type\": \"scatter\"}"},
+     "'etype': 'long', 'datarep': 'external32', 'filetype': {'type': 'scatter'}"},
     {"scatter of long as big-endian on 2", 2,
-     "\"etype\": \"long\", \"datarep\": \"big-endian\", \"filetype\": {\"type\": \"scatter\"}"},
+     "'etype': 'long', 'datarep': 'big-endian', 'filetype': {'type': 'scatter'}"},
 };
 
 static const char *const defines[] = {"n=5", "m=2*n"};
 
+static const struct vs_overrides with_names = {.file = "/f", .defines = defines, .define_count = 2};
+
 static struct vs_spec *parse(const char *text, struct vs_error *error)
 {
-    const struct vs_overrides overrides = {.file = "/f", .defines = defines, .define_count = 2};
     struct vs_spec *spec = NULL;
 
-    vs_spec_parse_shorthand(text, "--view", "/", &overrides, &spec, error);
+    vs_spec_parse_shorthand(text, "--view", "/", &with_names, &spec, error);
     return spec;
 }
 
 static void assert_same(const char *name, const struct vs_spec *one, const struct vs_spec *other,
                         int64_t rank)
 {
-    struct vs_view *a, *b;
-    struct vs_error error = {0};
+    struct vs_view *a = view_at(one, 0, rank), *b = view_at(other, 0, rank);
     struct vs_runs left, right;
     struct vs_run run, expected;
 
-    assert_int_equal(vs_spec_view(one, 0, rank, &a, &error), 0);
-    assert_int_equal(vs_spec_view(other, 0, rank, &b, &error), 0);
     assert_int_equal(vs_view_facts(a)->etype_size, vs_view_facts(b)->etype_size);
     assert_int_equal(vs_view_facts(a)->etype_extent, vs_view_facts(b)->etype_extent);
     assert_string_equal(vs_view_facts(a)->datarep_name, vs_view_facts(b)->datarep_name);
@@ -115,60 +109,48 @@ static void assert_same(const char *name, const struct vs_spec *one, const struc
     vs_view_unref(b);
 }
 
+/* Checks that two specs have the same ranks and views. */
+static void expect_same(const char *name, const struct vs_spec *one, const struct vs_spec *other)
+{
+    assert_int_equal(vs_spec_ranks(one), vs_spec_ranks(other));
+    for (int64_t rank = 0; rank < vs_spec_ranks(one); rank++)
+        assert_same(name, one, other, rank);
+}
+
 TEST(forms_are_json)
 {
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
         struct vs_error error = {0};
-        struct vs_spec *spec = parse(forms[i].shorthand, &error), *other = NULL;
-        char json[1000];
+        struct vs_spec *spec = parse(forms[i].shorthand, &error), *other;
+        char *json = vs_shorthand_json(forms[i].shorthand, "x", defines, 2, &(struct vs_error){0});
 
+        assert_non_null(json);
         if (!forms[i].view) { /* psizes must fit the number of ranks, which is 1 */
             assert_null(spec);
             assert_string_equal(error.pointer, "/view/filetype/psizes/0");
+            free(json);
             continue;
         }
         if (spec == NULL)
             fail_msg("%s: column %d: %s", forms[i].shorthand, error.column, error.reason);
-        snprintf(json, sizeof(json),
-                 "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %lld, \"view\": {%s}}",
-                 (long long)forms[i].ranks, forms[i].view);
-        if (vs_spec_parse(json, strlen(json), "json", "/", NULL, &other, &error))
-            fail_msg("%s: %s", json, error.reason);
-        assert_int_equal(vs_spec_ranks(spec), forms[i].ranks);
-        for (int64_t rank = 0; rank < forms[i].ranks; rank++)
-            assert_same(forms[i].shorthand, spec, other, rank);
-        vs_spec_free(spec);
+        other = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %lld, 'view': {%s}}",
+                          (long long)forms[i].ranks, forms[i].view);
+        expect_same(forms[i].shorthand, spec, other);
         vs_spec_free(other);
-    }
-}
-
-/* A form is printed as JSON. That is a spec of the same view, which prints as the same text
-   again. */
-TEST(printed_forms_are_read_again)
-{
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-        const struct vs_overrides overrides = {.file = "/f", .defines = defines, .define_count = 2};
-        struct vs_error error = {0};
-        struct vs_spec *spec = NULL, *again = NULL;
-        char *json = vs_shorthand_json(forms[i].shorthand, "x", defines, 2, &error);
-
-        assert_non_null(json);
-        if (!forms[i].view) {
-            free(json);
-            continue;
-        }
-        assert_int_equal(vs_spec_parse(json, strlen(json), "x", "/", &overrides, &spec, &error), 0);
-        char *text = vs_spec_resolved(spec, true);
-        assert_int_equal(vs_spec_parse(text, strlen(text), "x", "/", NULL, &again, &error), 0);
+        /* The form is printed as JSON of the same view, which prints as the same text again. */
+        other = spec_with(&with_names, "%s", json);
+        expect_same(forms[i].shorthand, spec, other);
+        char *text = vs_spec_resolved(other, true);
+        struct vs_spec *again = spec_from("%s", text);
         char *same = vs_spec_resolved(again, true);
         assert_string_equal(text, same);
-        for (int64_t rank = 0; rank < forms[i].ranks; rank++)
-            assert_same(forms[i].shorthand, spec, again, rank);
+        expect_same(forms[i].shorthand, spec, again);
         free(json);
         free(text);
         free(same);
-        vs_spec_free(spec);
         vs_spec_free(again);
+        vs_spec_free(other);
+        vs_spec_free(spec);
     }
 }
 
@@ -197,6 +179,16 @@ TEST(json_text)
     free(json);
 }
 
+static struct vs_spec *parse_with(const char *text, const struct vs_overrides *overrides)
+{
+    struct vs_error error = {0};
+    struct vs_spec *spec = NULL;
+
+    if (vs_spec_parse_shorthand(text, "v", "/", overrides, &spec, &error) != 0)
+        fail_msg("%s: %s", text, error.reason);
+    return spec;
+}
+
 TEST(overrides)
 {
     const char *const rows[] = {"rows=6"};
@@ -207,19 +199,16 @@ TEST(overrides)
                                      .file_optional = true},
                               both = {.file = "/a", .ranks = 3};
     struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
+    struct vs_spec *spec = parse_with("scatter on 4", &none);
 
-    assert_int_equal(vs_spec_parse_shorthand("scatter on 4", "v", "/", &none, &spec, &error), 0);
     assert_null(vs_spec_file(spec));
     assert_int_equal(vs_spec_ranks(spec), 4);
     vs_spec_free(spec);
-    assert_int_equal(vs_spec_parse_shorthand("scatter on 4", "v", "/", &both, &spec, &error), 0);
+    spec = parse_with("scatter on 4", &both);
     assert_string_equal(vs_spec_file(spec), "/a");
     assert_int_equal(vs_spec_ranks(spec), 3);
     vs_spec_free(spec);
-    assert_int_equal(vs_spec_parse_shorthand("darray rows x 2 block,block on ranks/2 x 2", "v", "/",
-                                             &six, &spec, &error),
-                     0);
+    spec = parse_with("darray rows x 2 block,block on ranks/2 x 2", &six);
     assert_int_equal(vs_spec_ranks(spec), 6);
     vs_spec_free(spec);
     assert_int_equal(vs_spec_parse_shorthand("scatter", "v", "/", NULL, &spec, &error), -EINVAL);

@@ -6,8 +6,8 @@
 #include <dirent.h>
 #include <limits.h>
 
-#include "unit.h"
 #include "core/load.h"
+#include "spec_fixture.h"
 
 #define FIXTURES "../specs"
 
@@ -16,14 +16,7 @@ static int load_all(const char *path, struct vs_spec **spec, struct vs_error *er
 {
     int rc = mpiio_spec_load(path, NULL, spec, error);
 
-    for (size_t v = 0; !rc && v < vs_spec_view_count(*spec); v++) {
-        for (int64_t rank = 0; !rc && rank < vs_spec_ranks(*spec); rank++) {
-            struct vs_view *view = NULL;
-            rc = vs_spec_view(*spec, v, rank, &view, error);
-            vs_view_unref(view);
-        }
-    }
-    return rc;
+    return rc ? rc : compile_views(*spec, error);
 }
 
 static void read_line(const char *path, char *text, int size)
@@ -95,9 +88,7 @@ static void check_resolved(const char *path, const struct vs_spec *spec)
     assert_int_equal(vs_spec_view_count(again), vs_spec_view_count(spec));
     for (size_t v = 0; v < vs_spec_view_count(spec); v++) {
         for (int64_t rank = 0; rank < vs_spec_ranks(spec); rank++) {
-            struct vs_view *a = NULL, *b = NULL;
-            assert_int_equal(vs_spec_view(spec, v, rank, &a, &error), 0);
-            assert_int_equal(vs_spec_view(again, v, rank, &b, &error), 0);
+            struct vs_view *a = view_at(spec, v, rank), *b = view_at(again, v, rank);
             for (int64_t p = 0; p < 300; p++)
                 assert_int_equal(vs_map_displacement(vs_view_map(a), p),
                                  vs_map_displacement(vs_view_map(b), p));
@@ -135,14 +126,14 @@ static int64_t place(const char *name, const char *view_name, int64_t rank, int6
 {
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
-    struct vs_view *view = NULL;
+    struct vs_view *view;
     char path[PATH_MAX];
 
     snprintf(path, sizeof(path), FIXTURES "/valid/%s.json", name);
     assert_int_equal(mpiio_spec_load(path, NULL, &spec, &error), 0);
     long index = view_name ? vs_spec_find_view(spec, view_name) : 0;
     assert_true(index >= 0);
-    assert_int_equal(vs_spec_view(spec, (size_t)index, rank, &view, &error), 0);
+    view = view_at(spec, (size_t)index, rank);
     vs_spec_free(spec);
     int64_t displacement = vs_map_displacement(vs_view_map(view), position);
     vs_view_unref(view);
@@ -169,16 +160,6 @@ TEST(examples)
         assert_int_equal(place("struct-etype", NULL, rank, 12), 16 * rank + 64 + 2);
     }
     assert_int_equal(place("owns-nothing", NULL, 3, 0), -1);
-}
-
-static struct vs_spec *parse(const char *text, const struct vs_overrides *overrides)
-{
-    struct vs_error error = {0};
-    struct vs_spec *spec = NULL;
-
-    if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error))
-        fail_msg("%s: %s", error.pointer, error.reason);
-    return spec;
 }
 
 /* Checks that the file's path is absolute and ends in end. */
@@ -219,7 +200,7 @@ TEST(accessors)
                      0);
     assert_file(spec, "/other.bin");
     vs_spec_free(spec);
-    spec = parse("{\"viewspec\": 1, \"file\": \"data.bin\", \"view\": {}}", NULL);
+    spec = spec_from("{'viewspec': 1, 'file': 'data.bin', 'view': {}}");
     assert_null(vs_spec_view_name(spec, 0));
     assert_int_equal(vs_spec_ranks(spec), 1);
     assert_false(vs_spec_atomic(spec));
@@ -229,43 +210,32 @@ TEST(accessors)
     vs_spec_free(NULL);
 }
 
-static int64_t disp_of(const struct vs_spec *spec, int64_t rank)
-{
-    struct vs_error error = {0};
-    struct vs_view *view = NULL;
-
-    assert_int_equal(vs_spec_view(spec, 0, rank, &view, &error), 0);
-    int64_t displacement = vs_map_facts(vs_view_map(view))->displacement;
-    vs_view_unref(view);
-    return displacement;
-}
-
 TEST(overrides)
 {
-    static const char text[] = "{\"viewspec\": 1, \"file\": \"data.bin\", \"ranks\": \"n / 10\", "
-                               "\"let\": {\"n\": 40, \"rows\": \"n / ranks\"}, "
-                               "\"view\": {\"disp\": \"rank * rows\"}}";
+    char text[] = "{'viewspec': 1, 'file': 'data.bin', 'ranks': 'n / 10', 'let': "
+                  "{'n': 40, 'rows': 'n / ranks'}, 'view': {'disp': 'rank * rows'}}";
     const char *defines[] = {"n=80"}, *wrong[] = {"m=80"}, *syntax[] = {"n=8 8"};
     struct vs_overrides over = {.file = "other.bin", .ranks = 5, .defines = defines};
     struct vs_error error = {0};
 
-    struct vs_spec *spec = parse(text, NULL);
+    struct vs_spec *spec = spec_from("%s", text);
     assert_int_equal(vs_spec_ranks(spec), 4);
-    assert_int_equal(disp_of(spec, 3), 30);
+    assert_int_equal(disp_at(spec, 0, 3), 30);
     vs_spec_free(spec);
-    spec = parse(text, &over);
+    spec = spec_with(&over, "%s", text);
     assert_string_equal(vs_spec_file(spec), "other.bin");
     assert_int_equal(vs_spec_ranks(spec), 5);
-    assert_int_equal(disp_of(spec, 4), 32);
+    assert_int_equal(disp_at(spec, 0, 4), 32);
     vs_spec_free(spec);
     over.define_count = 1;
-    spec = parse(text, &over);
-    assert_int_equal(disp_of(spec, 4), 64);
+    spec = spec_with(&over, "%s", text);
+    assert_int_equal(disp_at(spec, 0, 4), 64);
     vs_spec_free(spec);
     over.defines = wrong;
     spec = NULL;
-    assert_int_equal(vs_spec_parse(text, strlen(text), "text", "/folder", &over, &spec, &error),
-                     -EINVAL);
+    assert_int_equal(
+        vs_spec_parse(quoted(text), strlen(text), "text", "/folder", &over, &spec, &error),
+        -EINVAL);
     assert_string_equal(error.source, "m=80");
     error = (struct vs_error){0};
     over.from_options = true;
@@ -290,10 +260,8 @@ TEST(missing_file)
 /* Views outlive their spec. A large number of ranks costs nothing until a rank is used. */
 TEST(many_ranks)
 {
-    struct vs_spec *spec =
-        parse("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": 2147483647, \"view\": {\"etype\": "
-              "\"double\", \"filetype\": {\"type\": \"scatter\"}}}",
-              NULL);
+    struct vs_spec *spec = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': 2147483647, 'view': "
+                                     "{'etype': 'double', 'filetype': {'type': 'scatter'}}}");
     struct vs_error error = {0};
     struct vs_view *view = NULL;
 
@@ -302,8 +270,7 @@ TEST(many_ranks)
     assert_int_equal(vs_spec_view(spec, 0, -1, &view, &error), -EINVAL);
     assert_int_equal(vs_spec_view(spec, 1, 0, &view, &error), -EINVAL);
     assert_null(view);
-    error = (struct vs_error){0};
-    assert_int_equal(vs_spec_view(spec, 0, 2147483646, &view, &error), 0);
+    view = view_at(spec, 0, 2147483646);
     vs_spec_free(spec);
     assert_int_equal(vs_map_displacement(vs_view_map(view), 8), 8 * (2147483647LL + 2147483646LL));
     vs_view_unref(vs_view_ref(view));
@@ -322,14 +289,14 @@ TEST(large_orders)
 
     for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
         struct vs_spec *spec = NULL;
-        struct vs_view *view = NULL;
+        struct vs_view *view;
         struct vs_error error = {0};
 
         assert_int_equal(vs_spec_parse_shorthand(views[i], "--view", "/",
                                                  &(struct vs_overrides){.file_optional = true},
                                                  &spec, &error),
                          0);
-        assert_int_equal(vs_spec_view(spec, 0, vs_spec_ranks(spec) - 1, &view, &error), 0);
+        view = view_at(spec, 0, vs_spec_ranks(spec) - 1);
         assert_true(vs_view_facts(view)->work < 1000);
         const struct vs_map *map = vs_view_map(view);
         for (int64_t p = 12345; p < vs_map_facts(map)->tile_size; p += p / 3)
