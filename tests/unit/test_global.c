@@ -13,8 +13,6 @@
 
 /* A layout as the tests know it: where the elements of a field lie. */
 struct layout {
-    const char *view; /* the members of the view */
-    int ranks;
     int64_t disp, element, offset; /* bytes: of the array, between elements, of the field */
     int64_t record;                /* bytes between records */
     int64_t field, size;           /* number of the field, bytes of its values in an element */
@@ -25,16 +23,18 @@ struct layout {
 
 static struct vs_spec *spec_of(const char *view, int ranks)
 {
-    struct vs_error error = {0};
-    struct vs_spec *spec;
-    char *text;
+    return spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, view);
+}
 
-    assert_true(asprintf(&text, "{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %d, \"view\": {%s}}",
-                         ranks, view) > 0);
-    if (vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error))
-        fail_msg("%s: %s", text, error.reason);
-    free(text);
-    return spec;
+/* Returns the global array of a spec's first view, in a file of some bytes. */
+static struct vs_global *global_of(const struct vs_spec *spec, int64_t file_size)
+{
+    struct vs_error error = {0};
+    struct vs_global *global;
+
+    if (vs_global_new(spec, 0, file_size, &global, &error))
+        fail_msg("%s", error.reason);
+    return global;
 }
 
 /* Returns the displacement of byte `byte` of the field in an element. */
@@ -71,7 +71,8 @@ static void check_box(const struct layout *layout, const struct vs_box *box, str
     }
 }
 
-static void check_boxes(const struct layout *layout, const struct vs_global *global)
+static void check_boxes(const char *view_keys, const struct layout *layout,
+                        const struct vs_global *global)
 {
     for (int round = 0; round < UNIT_ROUNDS(100); round++) {
         int64_t start[4], count[4];
@@ -89,261 +90,110 @@ static void check_boxes(const struct layout *layout, const struct vs_global *glo
             box.records = 1 + rand() % 3;
         }
         if (vs_global_box(global, &box, &view, &error))
-            fail_msg("%s: %s", layout->view, error.reason);
+            fail_msg("%s: %s", view_keys, error.reason);
         check_box(layout, &box, view);
         vs_view_unref(view);
     }
 }
 
-static void check(const struct layout *layout)
+/* Checks the array of a view with these keys, and boxes of it, against the layout. */
+static void check(const char *view, int ranks, struct layout layout)
 {
-    int64_t one = layout->disp + layout->record; /* a file of one record */
-    struct vs_spec *spec = spec_of(layout->view, layout->ranks);
+    int64_t one = layout.disp + layout.record; /* a file of one record */
+    struct vs_spec *spec = spec_of(view, ranks);
     const struct vs_global_facts *facts;
-    struct vs_error error = {0};
-    struct vs_global *global;
+    struct vs_global *global = global_of(spec, layout.records ? FILE_SIZE : one);
 
-    if (vs_global_new(spec, 0, layout->records ? FILE_SIZE : one, &global, &error))
-        fail_msg("%s: %s", layout->view, error.reason);
     facts = vs_global_facts(global);
-    assert_int_equal(facts->dimensions, layout->dimensions);
-    assert_int_equal(facts->fortran, layout->fortran);
-    assert_int_equal(facts->records, layout->records);
-    for (int d = 0; d < layout->dimensions; d++) {
-        assert_int_equal(facts->sizes[d], layout->sizes[d]);
-        assert_int_equal(facts->block[d], layout->block[d]);
+    assert_int_equal(facts->dimensions, layout.dimensions);
+    assert_int_equal(facts->fortran, layout.fortran);
+    assert_int_equal(facts->records, layout.records);
+    for (int d = 0; d < layout.dimensions; d++) {
+        assert_int_equal(facts->sizes[d], layout.sizes[d]);
+        assert_int_equal(facts->block[d], layout.block[d]);
     }
     assert_int_equal(vs_global_records(global, one), 1);
-    assert_int_equal(vs_global_records(global, layout->disp), 0);
-    check_boxes(layout, global);
+    assert_int_equal(vs_global_records(global, layout.disp), 0);
+    check_boxes(view, &layout, global);
     vs_global_free(global);
     vs_spec_free(spec);
 }
 
 #define DARRAY(gsizes, distribs, dargs, psizes, order)                                             \
-    "\"filetype\": {\"type\": \"darray\", \"gsizes\": " gsizes ", \"distribs\": " distribs         \
-    ", \"dargs\": " dargs ", \"psizes\": " psizes ", \"order\": " order "}"
-#define STRUCT                                                                                     \
-    "\"etype\": {\"type\": \"struct\", \"blocklengths\": [1, 2, 1], \"displacements\": [0, 8, "    \
-    "24], \"types\": [\"int\", \"double\", \"char\"]}, "
+    "'filetype': {'type': 'darray', 'gsizes': " gsizes ", 'distribs': " distribs                   \
+    ", 'dargs': " dargs ", 'psizes': " psizes ", 'order': " order "}"
+#define COLUMNS DARRAY("[2, 3]", "['none', 'block']", "[null, null]", "[1, 2]", "'C'")
+#define RECORD                                                                                     \
+    "{'type': 'struct', 'blocklengths': [1, 2, 1], 'displacements': [0, 8, 24], 'types': ['int', " \
+    "'double', 'char']}"
 
 TEST(distributed_arrays)
 {
-    static const struct layout layouts[] = {
-        {"\"disp\": 64, \"etype\": \"double\", " DARRAY("[7, 10]", "[\"block\", \"block\"]",
-                                                        "[null, null]", "[2, 2]", "\"C\""),
-         4,
-         64,
-         8,
-         0,
-         560,
-         0,
-         8,
-         2,
-         {7, 10},
-         {4, 5},
-         false,
-         false},
-        {"\"etype\": \"int\", " DARRAY("[7, 10, 3]", "[\"block\", \"none\", \"block\"]",
-                                       "[2, null, null]", "[4, 1, 3]", "\"Fortran\""),
-         12,
-         0,
-         4,
-         0,
-         840,
-         0,
-         4,
-         3,
-         {7, 10, 3},
-         {2, 10, 1},
-         true,
-         true},
-        {"\"etype\": \"float\", " DARRAY("[9, 4]", "[\"cyclic\", \"none\"]", "[2, null]", "[2, 1]",
-                                         "\"C\""),
-         2,
-         0,
-         4,
-         0,
-         144,
-         0,
-         4,
-         2,
-         {9, 4},
-         {9, 4},
-         false,
-         false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-        check(&layouts[i]);
+    check("'disp': 64, 'etype': 'double', " DARRAY("[7, 10]", "['block', 'block']", "[null, null]",
+                                                   "[2, 2]", "'C'"),
+          4, (struct layout){64, 8, 0, 560, 0, 8, 2, {7, 10}, {4, 5}, false, false});
+    check("'etype': 'int', " DARRAY("[7, 10, 3]", "['block', 'none', 'block']", "[2, null, null]",
+                                    "[4, 1, 3]", "'Fortran'"),
+          12, (struct layout){0, 4, 0, 840, 0, 4, 3, {7, 10, 3}, {2, 10, 1}, true, true});
+    check("'etype': 'float', " DARRAY("[9, 4]", "['cyclic', 'none']", "[2, null]", "[2, 1]", "'C'"),
+          2, (struct layout){0, 4, 0, 144, 0, 4, 2, {9, 4}, {9, 4}, false, false});
 }
 
 TEST(arrays_of_one_dimension)
 {
-    static const struct layout layouts[] = {
-        {"\"etype\": \"short\", \"filetype\": {\"type\": \"hpf_block\", \"size\": 11}",
-         3,
-         0,
-         2,
-         0,
-         22,
-         0,
-         2,
-         1,
-         {11},
-         {4},
-         false,
-         true},
-        {"\"etype\": \"short\", \"filetype\": {\"type\": \"hpf_cyclic\", \"size\": 11}",
-         3,
-         0,
-         2,
-         0,
-         22,
-         0,
-         2,
-         1,
-         {11},
-         {11},
-         false,
-         false},
-        {"\"disp\": 5, \"etype\": \"int\", \"filetype\": {\"type\": \"scatter\", \"blocklength\": "
-         "2}",
-         3,
-         5,
-         4,
-         0,
-         4,
-         0,
-         4,
-         0,
-         {0},
-         {0},
-         false,
-         true},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-        check(&layouts[i]);
+    check("'etype': 'short', 'filetype': {'type': 'hpf_block', 'size': 11}", 3,
+          (struct layout){0, 2, 0, 22, 0, 2, 1, {11}, {4}, false, true});
+    check("'etype': 'short', 'filetype': {'type': 'hpf_cyclic', 'size': 11}", 3,
+          (struct layout){0, 2, 0, 22, 0, 2, 1, {11}, {11}, false, false});
+    check("'disp': 5, 'etype': 'int', 'filetype': {'type': 'scatter', 'blocklength': 2}", 3,
+          (struct layout){5, 4, 0, 4, 0, 4, 0, {0}, {0}, false, true});
 }
 
 TEST(subarrays)
 {
-    static const struct layout layouts[] = {
-        {"\"etype\": \"double\", \"filetype\": {\"type\": \"subarray\", \"sizes\": [6, 8], "
-         "\"subsizes\": [3, 8], \"starts\": [\"3 * rank\", 0], \"order\": \"C\"}",
-         2,
-         0,
-         8,
-         0,
-         384,
-         0,
-         8,
-         2,
-         {6, 8},
-         {3, 8},
-         false,
-         false},
-        {"\"disp\": 4, \"etype\": \"double\", \"datarep\": \"big-endian\", \"filetype\": "
-         "{\"type\": \"resized\", \"lb\": 0, \"extent\": 392, \"oldtype\": {\"type\": "
-         "\"subarray\", \"sizes\": [6, 8], \"subsizes\": [6, 4], \"starts\": [0, \"4 * rank\"], "
-         "\"order\": \"Fortran\"}}",
-         2,
-         4,
-         8,
-         0,
-         392,
-         0,
-         8,
-         2,
-         {6, 8},
-         {6, 4},
-         true,
-         true},
-        {"\"etype\": \"int\", \"filetype\": {\"type\": \"subarray\", \"sizes\": [6, 8], "
-         "\"subsizes\": [6, 8], \"starts\": [0, 0], \"order\": \"C\", \"oldtype\": {\"type\": "
-         "\"contiguous\", \"count\": 3}}",
-         1,
-         0,
-         12,
-         0,
-         576,
-         0,
-         12,
-         2,
-         {6, 8},
-         {6, 8},
-         false,
-         false},
-        {"\"per_rank\": [{\"filetype\": {\"type\": \"subarray\", \"sizes\": [10], \"subsizes\": "
-         "[3], \"starts\": [0], \"order\": \"C\"}}, {\"filetype\": {\"type\": \"subarray\", "
-         "\"sizes\": [10], \"subsizes\": [7], \"starts\": [3], \"order\": \"C\"}}]",
-         2,
-         0,
-         1,
-         0,
-         10,
-         0,
-         1,
-         1,
-         {10},
-         {3},
-         false,
-         false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(layouts) / sizeof(*layouts); i++)
-        check(&layouts[i]);
+    check("'etype': 'double', 'filetype': {'type': 'subarray', 'sizes': [6, 8], 'subsizes': "
+          "[3, 8], 'starts': ['3 * rank', 0], 'order': 'C'}",
+          2, (struct layout){0, 8, 0, 384, 0, 8, 2, {6, 8}, {3, 8}, false, false});
+    check("'disp': 4, 'etype': 'double', 'datarep': 'big-endian', 'filetype': {'type': 'resized', "
+          "'lb': 0, 'extent': 392, 'oldtype': {'type': 'subarray', 'sizes': [6, 8], 'subsizes': "
+          "[6, 4], 'starts': [0, '4 * rank'], 'order': 'Fortran'}}",
+          2, (struct layout){4, 8, 0, 392, 0, 8, 2, {6, 8}, {6, 4}, true, true});
+    check("'etype': 'int', 'filetype': {'type': 'subarray', 'sizes': [6, 8], 'subsizes': [6, 8], "
+          "'starts': [0, 0], 'order': 'C', 'oldtype': {'type': 'contiguous', 'count': 3}}",
+          1, (struct layout){0, 12, 0, 576, 0, 12, 2, {6, 8}, {6, 8}, false, false});
+    check("'per_rank': [{'filetype': {'type': 'subarray', 'sizes': [10], 'subsizes': [3], "
+          "'starts': [0], 'order': 'C'}}, {'filetype': {'type': 'subarray', 'sizes': [10], "
+          "'subsizes': [7], 'starts': [3], 'order': 'C'}}]",
+          2, (struct layout){0, 1, 0, 10, 0, 1, 1, {10}, {3}, false, false});
 }
 
 TEST(fields_of_structs)
 {
-    static const char grid[] =
-        STRUCT DARRAY("[5, 4]", "[\"block\", \"cyclic\"]", "[null, 1]", "[2, 2]", "\"C\"");
-    static const char named[] =
-        STRUCT "\"filetype\": {\"type\": \"hpf_block\", \"size\": 9, \"oldtype\": {\"type\": "
-               "\"struct\", \"blocklengths\": [1, 2, 1], \"displacements\": [0, 8, 24], \"types\": "
-               "[\"int\", \"double\", \"char\"]}}";
+    static const char grid[] = "'etype': " RECORD ", " DARRAY("[5, 4]", "['block', 'cyclic']",
+                                                              "[null, 1]", "[2, 2]", "'C'");
+    static const char line[] =
+        "'etype': " RECORD ", 'filetype': {'type': 'hpf_block', 'size': 9, 'oldtype': " RECORD "}";
     static const int64_t offsets[] = {0, 8, 24}, sizes[] = {4, 16, 1};
 
-    (void)state;
-    for (int64_t field = 0; field < 3; field++) {
-        check(&(struct layout){grid,
-                               4,
-                               0,
-                               32,
-                               offsets[field],
-                               640,
-                               field,
-                               sizes[field],
-                               2,
-                               {5, 4},
-                               {5, 4},
-                               false,
-                               false});
-        check(&(struct layout){
-            named, 4, 0, 32, offsets[field], 288, field, sizes[field], 1, {9}, {3}, false, true});
+    for (int64_t i = 0; i < 3; i++) {
+        check(
+            grid, 4,
+            (struct layout){0, 32, offsets[i], 640, i, sizes[i], 2, {5, 4}, {5, 4}, false, false});
+        check(line, 4,
+              (struct layout){0, 32, offsets[i], 288, i, sizes[i], 1, {9}, {3}, false, true});
     }
 }
 
 TEST(names)
 {
     struct vs_spec *spec =
-        spec_of("\"name\": \"T\", \"dims\": [\"t\", \"y\", \"x\"], \"grid\": {\"origin\": [1, "
-                "2.5]}, \"etype\": \"int\", " DARRAY("[2, 3]", "[\"none\", \"none\"]",
-                                                     "[null, null]", "[1, 1]", "\"C\""),
+        spec_of("'name': 'T', 'dims': ['t', 'y', 'x'], 'grid': {'origin': [1, 2.5]}, 'etype': "
+                "'int', " DARRAY("[2, 3]", "['none', 'none']", "[null, null]", "[1, 1]", "'C'"),
                 1);
-    struct vs_error error = {0};
+    struct vs_global *global = global_of(spec, 24);
+    const struct vs_global_facts *facts = vs_global_facts(global);
     struct vs_global_shape shape;
-    struct vs_global *global;
-    const struct vs_global_facts *facts;
 
-    (void)state;
-    assert_int_equal(vs_global_new(spec, 0, 24, &global, &error), 0);
-    facts = vs_global_facts(global);
     assert_string_equal(facts->name, "T");
     assert_true(facts->records); /* "dims" names them */
     assert_true(facts->has_grid);
@@ -364,15 +214,14 @@ static void check_names(const char *labels, const char *etype, bool line, int64_
 {
     char view[512];
     struct vs_spec *spec;
-    struct vs_error error = {0};
     struct vs_global_shape shape;
     struct vs_global *global;
 
-    snprintf(view, sizeof(view), "%s, \"tiles\": 1, \"etype\": %s, %s", labels, etype,
-             line ? DARRAY("[6]", "[\"none\"]", "[null]", "[1]", "\"C\"")
-                  : DARRAY("[2, 3]", "[\"none\", \"none\"]", "[null, null]", "[1, 1]", "\"C\""));
+    snprintf(view, sizeof(view), "%s, 'tiles': 1, 'etype': %s, %s", labels, etype,
+             line ? DARRAY("[6]", "['none']", "[null]", "[1]", "'C'")
+                  : DARRAY("[2, 3]", "['none', 'none']", "[null, null]", "[1, 1]", "'C'"));
     spec = spec_of(view, 1);
-    assert_int_equal(vs_global_new(spec, 0, 100, &global, &error), 0);
+    global = global_of(spec, 100);
     vs_global_shape(global, field, 1, &shape);
     for (int d = 0; d < shape.dimensions; d++)
         assert_string_equal(shape.dims[d], names[d]);
@@ -385,29 +234,28 @@ static void check_names(const char *labels, const char *etype, bool line, int64_
  * both. */
 TEST(names_of_dimensions_that_are_taken)
 {
-    static const char two[] = "{\"type\": \"struct\", \"blocklengths\": [3, 1], "
-                              "\"displacements\": [0, 12], \"types\": [\"int\", \"float\"]}";
-    static const char pair[] = "{\"type\": \"contiguous\", \"count\": 2, \"oldtype\": \"int\"}";
+    static const char two[] = "{'type': 'struct', 'blocklengths': [3, 1], 'displacements': [0, "
+                              "12], 'types': ['int', 'float']}";
+    static const char pair[] = "{'type': 'contiguous', 'count': 2, 'oldtype': 'int'}";
     static const struct {
         const char *labels, *etype;
         bool line;
         int64_t field;
         const char *names[5];
     } cases[] = {
-        {"\"name\": \"x\", \"dims\": [\"x\", \"y\"]", "\"int\"", false, 0, {"x_", "y"}},
-        {"\"name\": \"x\", \"dims\": [\"x\", \"x_\"]", "\"int\"", false, 0, {"x__", "x_"}},
-        {"\"name\": \"x\", \"dims\": [\"x\"]", "\"int\"", true, 0, {"x"}},
-        {"\"name\": \"x\", \"dims\": [\"t\", \"x\"]", "\"int\"", true, 0, {"t", "x_"}},
-        {"\"name\": \"x\", \"dims\": [\"x\"]", pair, true, 0, {"x_", "value"}},
-        {"\"name\": \"x\", \"dims\": [\"y\", \"x\"]", pair, true, 0, {"y", "x_"}},
-        {"\"name\": \"dim_1\"", "\"int\"", false, 0, {"dim_0", "dim_1_"}},
-        {"\"name\": \"value\"", pair, true, 0, {"dim_0", "value_"}},
-        {"\"name\": \"x\", \"dims\": [\"value\"]", pair, true, 0, {"value", "value_"}},
-        {"\"dims\": [\"f0\", \"f1\"]", two, false, 1, {"f0_", "f1_"}},
-        {"\"dims\": [\"f0_value\", \"y\"]", two, false, 0, {"f0_value", "y", "f0_value_"}},
+        {"'name': 'x', 'dims': ['x', 'y']", "'int'", false, 0, {"x_", "y"}},
+        {"'name': 'x', 'dims': ['x', 'x_']", "'int'", false, 0, {"x__", "x_"}},
+        {"'name': 'x', 'dims': ['x']", "'int'", true, 0, {"x"}},
+        {"'name': 'x', 'dims': ['t', 'x']", "'int'", true, 0, {"t", "x_"}},
+        {"'name': 'x', 'dims': ['x']", pair, true, 0, {"x_", "value"}},
+        {"'name': 'x', 'dims': ['y', 'x']", pair, true, 0, {"y", "x_"}},
+        {"'name': 'dim_1'", "'int'", false, 0, {"dim_0", "dim_1_"}},
+        {"'name': 'value'", pair, true, 0, {"dim_0", "value_"}},
+        {"'name': 'x', 'dims': ['value']", pair, true, 0, {"value", "value_"}},
+        {"'dims': ['f0', 'f1']", two, false, 1, {"f0_", "f1_"}},
+        {"'dims': ['f0_value', 'y']", two, false, 0, {"f0_value", "y", "f0_value_"}},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         check_names(cases[i].labels, cases[i].etype, cases[i].line, cases[i].field, cases[i].names);
 }
@@ -417,28 +265,22 @@ TEST(views_without_an_array)
     static const struct {
         const char *view, *reason;
     } cases[] = {
-        {"\"disp\": \"4 * rank\", \"filetype\": {\"type\": \"contiguous\", \"count\": 4}",
+        {"'disp': '4 * rank', 'filetype': {'type': 'contiguous', 'count': 4}",
          "the ranks form no array (the filetype must be a subarray, darray, hpf_block, "
          "hpf_cyclic or scatter)"},
-        {"\"disp\": \"6 * rank\", \"tiles\": 1, " DARRAY("[2, 3]", "[\"none\", \"block\"]",
-                                                         "[null, null]", "[1, 2]", "\"C\""),
-         "the ranks' parts belong to different arrays"},
-        {"\"dims\": [\"x\"], " DARRAY("[2, 3]", "[\"none\", \"block\"]", "[null, null]", "[1, 2]",
-                                      "\"C\""),
-         "\"dims\" has 1 names: the array has 2 dimensions"},
-        {"\"grid\": {\"spacing\": [1]}, " DARRAY("[2, 3]", "[\"none\", \"block\"]", "[null, null]",
-                                                 "[1, 2]", "\"C\""),
+        {"'disp': '6 * rank', 'tiles': 1, " COLUMNS, "the ranks' parts belong to different arrays"},
+        {"'dims': ['x'], " COLUMNS, "\"dims\" has 1 names: the array has 2 dimensions"},
+        {"'grid': {'spacing': [1]}, " COLUMNS,
          "\"spacing\" of the grid has 1 numbers: the array has 2 dimensions"},
-        {"\"etype\": {\"type\": \"contiguous\", \"count\": 100000, \"oldtype\": {\"type\": "
-         "\"struct\", \"blocklengths\": [1, 1, 1], \"displacements\": [0, 4, 8], \"types\": "
-         "[\"int\", \"float\", \"int\"]}}",
+        {"'etype': {'type': 'contiguous', 'count': 100000, 'oldtype': {'type': 'struct', "
+         "'blocklengths': [1, 1, 1], 'displacements': [0, 4, 8], 'types': ['int', 'float', "
+         "'int']}}",
          "the etype has too many parts for fields"},
-        {"\"etype\": \"long\", \"datarep\": \"external32\", \"filetype\": {\"type\": \"hvector\", "
-         "\"count\": 1000000000000000000, \"blocklength\": 1, \"stride\": 0}",
+        {"'etype': 'long', 'datarep': 'external32', 'filetype': {'type': 'hvector', 'count': "
+         "1000000000000000000, 'blocklength': 1, 'stride': 0}",
          "the array has more than 2^62 bytes"},
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct vs_spec *spec = spec_of(cases[i].view, 2);
         struct vs_error error = {0};
@@ -453,20 +295,14 @@ TEST(views_without_an_array)
 /* Types of a spec with members are checked when a view uses them: here, rank 1's. */
 TEST(a_type_of_a_later_rank_that_contains_itself)
 {
-    static const char text[] =
-        "{\"viewspec\": 1, \"members\": {\"count\": 2, \"file\": \"{member}\", \"view\": "
-        "{\"disp\": \"8 "
-        "* rank\"}}, \"ranks\": 2, \"types\": {\"a\": {\"type\": \"resized\", \"lb\": 0, "
-        "\"extent\": 8, "
-        "\"oldtype\": \"a\"}}, \"view\": {\"per_rank\": [{\"filetype\": {\"type\": \"subarray\", "
-        "\"sizes\": [4], \"subsizes\": [2], \"starts\": [0], \"order\": \"C\"}}, {\"filetype\": "
-        "\"a\"}]}}";
+    struct vs_spec *spec = spec_from(
+        "{'viewspec': 1, 'members': {'count': 2, 'file': '{member}', 'view': {'disp': '8 * "
+        "rank'}}, 'ranks': 2, 'types': {'a': {'type': 'resized', 'lb': 0, 'extent': 8, 'oldtype': "
+        "'a'}}, 'view': {'per_rank': [{'filetype': {'type': 'subarray', 'sizes': [4], 'subsizes': "
+        "[2], 'starts': [0], 'order': 'C'}}, {'filetype': 'a'}]}}");
     struct vs_error error = {0};
     struct vs_global *global;
-    struct vs_spec *spec;
 
-    (void)state;
-    assert_int_equal(vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error), 0);
     assert_int_equal(vs_global_new(spec, 0, 16, &global, &error), -EINVAL);
     assert_string_equal(error.reason, "type \"a\" contains itself");
     assert_string_equal(error.pointer, "/types/a/oldtype");
