@@ -3,17 +3,12 @@
  * Tests accesses of atomic mode. Accesses that share bytes exclude each other, and others do not.
  * Other processes see a lock from an access's first byte to its last.
  */
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
-#include <time.h>
 
-#include "core/file/exclusion.h"
+#include "exclusion_fixture.h"
 #include "foreign_lock.h"
-
-static struct mpiio_exclusion accesses;
-static int file;
+#include "threads.h"
 
 static int start(void **state)
 {
@@ -28,46 +23,19 @@ static int end(void **state)
     return 0;
 }
 
-/* An access in a thread of its own, which holds it until the test ends it. */
-struct accessor {
-    pthread_t thread;
-    const struct vs_map *map;
-    int64_t position, length;
-    bool writes;
-    atomic_bool has, go;
-};
-
-static void pause_a_moment(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-}
-
-static void *access_file(void *argument)
-{
-    struct accessor *accessor = argument;
-    struct mpiio_access access;
-
-    if (mpiio_exclusion_begin(&accesses, accessor->map, accessor->position, accessor->length,
-                              accessor->writes, &access) != 0)
-        return NULL;
-    atomic_store(&accessor->has, true);
-    while (!atomic_load(&accessor->go))
-        pause_a_moment();
-    mpiio_exclusion_end(&accesses, &access);
-    return NULL;
-}
-
-static void begin(struct accessor *accessor)
-{
-    assert_int_equal(pthread_create(&accessor->thread, NULL, access_file, accessor), 0);
-}
-
 /* Returns true once the access has its turn, or false if it still waits after a while. */
 static bool gets_turn(struct accessor *accessor, bool expected)
 {
-    for (int i = 0; i < (expected ? 20000 : 30) && !atomic_load(&accessor->has); i++)
+    for (int i = 0; i < (expected ? 100000 : 150) && !atomic_load(&accessor->has); i++)
         pause_a_moment();
     return atomic_load(&accessor->has);
+}
+
+/* Begins an access, which must get its turn. */
+static void begin_at_once(struct accessor *accessor)
+{
+    begin(accessor);
+    assert_true(gets_turn(accessor, true));
 }
 
 /* Waits until count accesses have had to wait for others. */
@@ -75,7 +43,7 @@ static void await_waits(uint64_t count)
 {
     struct mpiio_exclusion_stats stats = {0};
 
-    for (int i = 0; i < 20000 && stats.waits < count; i++) {
+    for (int i = 0; i < 100000 && stats.waits < count; i++) {
         pause_a_moment();
         mpiio_exclusion_stats(&accesses, &stats);
     }
@@ -86,12 +54,10 @@ static void await_waits(uint64_t count)
 static void await_lock_wait(void)
 {
     char line[256], inode[32];
-    struct stat st;
     bool found = false;
 
-    assert_int_equal(fstat(file, &st), 0);
-    snprintf(inode, sizeof(inode), ":%ju ", (uintmax_t)st.st_ino);
-    for (int i = 0; i < 20000 && !found; i++) {
+    snprintf(inode, sizeof(inode), ":%ju ", (uintmax_t)stat_of(file).st_ino);
+    for (int i = 0; i < 100000 && !found; i++) {
         FILE *locks = fopen("/proc/locks", "r");
         assert_non_null(locks);
         while (!found && fgets(line, sizeof(line), locks))
@@ -102,13 +68,6 @@ static void await_lock_wait(void)
     assert_true(found);
 }
 
-static void finish(struct accessor *accessor)
-{
-    atomic_store(&accessor->go, true);
-    pthread_join(accessor->thread, NULL);
-    assert_true(atomic_load(&accessor->has));
-}
-
 TEST(interleaved_writers_hold_one_lock_together, start, end)
 {
     struct vs_view *even = make_vector(0, 8, 16), *odd = make_vector(8, 8, 16);
@@ -117,15 +76,12 @@ TEST(interleaved_writers_hold_one_lock_together, start, end)
     struct accessor reader = {.map = vs_view_map(odd), .position = 960, .length = 8};
     struct mpiio_exclusion_stats stats;
 
-    begin(&a);
-    assert_true(gets_turn(&a, true));
+    begin_at_once(&a);
     assert_int_equal(foreign_finds(file, 0, 0), F_WRLCK);
     assert_int_equal(foreign_finds(file, 1591, 1591), F_WRLCK);
     assert_int_equal(foreign_finds(file, 1592, 1 << 20), F_UNLCK);
-    begin(&b);
-    assert_true(gets_turn(&b, true));
-    begin(&reader);
-    assert_true(gets_turn(&reader, true));
+    begin_at_once(&b);
+    begin_at_once(&reader);
     assert_int_equal(foreign_finds(file, 1592, 1592), F_WRLCK);
     finish(&a);
     assert_int_equal(foreign_finds(file, 168, 168), F_WRLCK);
@@ -141,23 +97,21 @@ TEST(interleaved_writers_hold_one_lock_together, start, end)
 
 TEST(those_that_share_a_byte_wait_in_their_order, start, end)
 {
-    struct vs_view *even = make_vector(0, 8, 16), *all = make_view("\"disp\": 0");
+    struct vs_view *even = make_vector(0, 8, 16), *all = make_view("'disp': 0");
     struct accessor reader = {.map = vs_view_map(even), .length = 80};
     struct accessor writer = {
         .map = vs_view_map(all), .position = 151, .length = 1, .writes = true};
     struct accessor late = {.map = vs_view_map(even), .position = 72, .length = 16};
     struct accessor beside = {.map = vs_view_map(even), .position = 0, .length = 72};
 
-    begin(&reader);
-    assert_true(gets_turn(&reader, true));
+    begin_at_once(&reader);
     begin(&writer);
     await_waits(1);
     assert_false(gets_turn(&writer, false));
     begin(&late); /* it does not overtake the writer */
     await_waits(2);
     assert_false(gets_turn(&late, false));
-    begin(&beside);
-    assert_true(gets_turn(&beside, true));
+    begin_at_once(&beside);
     finish(&reader);
     finish(&beside);
     assert_true(gets_turn(&writer, true));
@@ -176,8 +130,8 @@ TEST(many_runs_conflict_with_few_only_within_their_access, start, end)
     struct vs_view *many = make_vector(0, 8, 64);
 
     for (int shared = 0; shared < 2; shared++) {
-        struct vs_view *few = make_view("\"filetype\": {\"type\": \"indexed_block\", "
-                                        "\"blocklength\": 8, \"displacements\": [8, 3208, %d]}",
+        struct vs_view *few = make_view("'filetype': {'type': 'indexed_block', 'blocklength': 8, "
+                                        "'displacements': [8, 3208, %d]}",
                                         64 * (shared ? 59 : 62));
         struct accessor second = {
             .map = vs_view_map(few), .position = 0, .length = 24, .writes = true};
@@ -213,12 +167,8 @@ TEST(a_foreign_lock_is_waited_for, start, end)
     struct accessor append = {.position = 4, .length = INT64_MAX - 4, .writes = true};
     struct mpiio_exclusion_stats stats;
     struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 20, .l_len = 1};
-    char path[64];
-    int other;
+    int other = open_again(file);
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    other = open(path, O_RDWR);
-    assert_true(other >= 0);
     assert_int_equal(fcntl(other, F_OFD_SETLK, &range), 0);
     begin(&append);
     await_lock_wait();
@@ -237,12 +187,9 @@ TEST(a_foreign_lock_is_waited_for, start, end)
  * Random accesses by threads. Each byte has a counter: a reader increments one half of it, a writer
  * the other. So an access detects at once if it shares a byte with one that it excludes.
  */
-#define BYTES   256
-#define VIEWS   6
-#define THREADS 6
-#define ROUNDS  400
+#define BYTES  256
+#define ROUNDS 400
 
-static struct vs_view *views[VIEWS];
 static atomic_int inside[BYTES];
 static atomic_bool wrong;
 
@@ -264,7 +211,7 @@ static void mark(const struct vs_map *map, int64_t position, int64_t length, int
 
 static void *access_at_random(void *argument)
 {
-    unsigned seed = (unsigned)(uintptr_t)argument;
+    unsigned seed = *(unsigned *)argument;
 
     for (int i = 0; i < ROUNDS; i++) {
         const struct vs_map *map = vs_view_map(views[rand_r(&seed) % VIEWS]);
@@ -285,27 +232,11 @@ static void *access_at_random(void *argument)
 
 TEST(random_accesses_exclude_each_other, start, end)
 {
-    static const char *const filetypes[VIEWS] = {
-        "\"disp\": 0",
-        "\"filetype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 2, \"stride\": 3}",
-        "\"filetype\": {\"type\": \"indexed_block\", \"blocklength\": 1, \"displacements\": [1, "
-        "4]}",
-        "\"disp\": 3, \"filetype\": {\"type\": \"vector\", \"count\": 3, \"blocklength\": 1, "
-        "\"stride\": 2}",
-        "\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": "
-        "{\"type\": \"indexed_block\", \"blocklength\": 1, \"displacements\": [0, 5]}}",
-        "\"disp\": 5",
-    };
-    pthread_t threads[THREADS];
+    unsigned seeds[] = {1, 2, 3, 4, 5, 6};
 
-    for (int i = 0; i < VIEWS; i++)
-        views[i] = make_view("%s", filetypes[i]);
-    for (uintptr_t i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, access_at_random, (void *)(i + 1)), 0);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    make_views();
+    run_threads(6, access_at_random, seeds, sizeof(*seeds));
     assert_false(atomic_load(&wrong));
-    for (int i = 0; i < VIEWS; i++)
-        vs_view_unref(views[i]);
+    unref_views(views, VIEWS);
     assert_int_equal(foreign_finds(file, 0, 1 << 20), F_UNLCK);
 }

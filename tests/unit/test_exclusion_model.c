@@ -5,93 +5,45 @@
  * Between two steps, the test checks which accesses wait, for how many others, and what is locked.
  * The result does not depend on timing.
  */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <time.h>
-
-#include "core/file/exclusion.h"
-#include "slice_fixture.h"
+#include "exclusion_fixture.h"
+#include "random.h"
 
 #define BYTES     256
 #define ACCESSORS 9
 #define STEPS     3000
 
-/* A view: its keys, and the bytes of a tile, found by hand. */
-struct pattern {
-    const char *keys;
+/* The bytes of a tile of each view, found by hand. */
+static const struct pattern {
     int disp, extent, size;
     int places[4];
+} patterns[VIEWS] = {
+    {0, 1, 1, {0}},    {5, 1, 1, {0}},       {0, 5, 4, {0, 1, 3, 4}},
+    {0, 4, 2, {1, 4}}, {3, 5, 3, {0, 2, 4}}, {0, 2, 2, {0, 5}},
 };
 
-static const struct pattern patterns[] = {
-    {"\"disp\": 0", 0, 1, 1, {0}},
-    {"\"disp\": 5", 5, 1, 1, {0}},
-    {"\"filetype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 2, \"stride\": 3}",
-     0,
-     5,
-     4,
-     {0, 1, 3, 4}},
-    {"\"filetype\": {\"type\": \"indexed_block\", \"blocklength\": 1, \"displacements\": [1, 4]}",
-     0,
-     4,
-     2,
-     {1, 4}},
-    {"\"disp\": 3, \"filetype\": {\"type\": \"vector\", \"count\": 3, \"blocklength\": 1, "
-     "\"stride\": 2}",
-     3,
-     5,
-     3,
-     {0, 2, 4}},
-    /* Its tiles lie within each other, so the view does not ascend in the file. */
-    {"\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": {\"type\": "
-     "\"indexed_block\", \"blocklength\": 1, \"displacements\": [0, 5]}}",
-     0,
-     2,
-     2,
-     {0, 5}},
-};
+static int other; /* another open file description of the file */
 
-#define PATTERNS (int)(sizeof(patterns) / sizeof(*patterns))
-#define LAST     (PATTERNS - 1) /* the view that does not ascend */
-
-static struct vs_view *views[PATTERNS];
-static struct mpiio_exclusion accesses;
-static int file, other; /* two open file descriptions of the same file */
-
-struct accessor {
-    pthread_t thread;
-    struct mpiio_access access;
-    bool used, writes;
-    int pattern; /* -1: all bytes from position on, as for an append */
-    int position, length;
+/* An access, and what the model knows of it. */
+struct modelled {
+    struct accessor base;
+    bool used;
+    int pattern;     /* -1: all bytes from the position on */
     uint64_t number; /* in order of arrival */
     bool bytes[BYTES];
     int first, last; /* of bytes; last < first: none */
-    atomic_bool has, go;
 };
 
-static struct accessor accessors[ACCESSORS];
+static struct modelled modelled[ACCESSORS];
 static uint64_t come;
-static unsigned seed = 1;
-
-static int below(int bound)
-{
-    return rand_r(&seed) % bound;
-}
-
-static void pause_a_moment(void)
-{
-    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-}
 
 /* The model. */
 
-static void set_bytes(struct accessor *accessor)
+static void set_bytes(struct modelled *accessor, int64_t length)
 {
     const struct pattern *pattern = &patterns[accessor->pattern >= 0 ? accessor->pattern : 0];
 
     memset(accessor->bytes, 0, sizeof(accessor->bytes));
-    for (int i = accessor->position; i < accessor->position + accessor->length; i++)
+    for (int64_t i = accessor->base.position; i < accessor->base.position + length; i++)
         accessor->bytes[pattern->disp + i / pattern->size * pattern->extent +
                         pattern->places[i % pattern->size]] = true;
     accessor->first = BYTES;
@@ -104,7 +56,7 @@ static void set_bytes(struct accessor *accessor)
     }
 }
 
-static bool share_a_byte(const struct accessor *a, const struct accessor *b)
+static bool share_a_byte(const struct modelled *a, const struct modelled *b)
 {
     for (int i = 0; i < BYTES; i++)
         if (a->bytes[i] && b->bytes[i])
@@ -112,28 +64,29 @@ static bool share_a_byte(const struct accessor *a, const struct accessor *b)
     return false;
 }
 
-static bool conflict(const struct accessor *a, const struct accessor *b)
+static bool conflict(const struct modelled *a, const struct modelled *b)
 {
-    return (a->writes || b->writes) && share_a_byte(a, b);
+    return (a->base.writes || b->base.writes) && share_a_byte(a, b);
 }
 
 /* Returns true if the accesses may wait for each other without a shared byte: one walk over the
    two maps cannot rule that out. */
-static bool may_conflict(const struct accessor *a, const struct accessor *b)
+static bool may_conflict(const struct modelled *a, const struct modelled *b)
 {
     bool told = a->pattern >= 0 && b->pattern >= 0 && a->pattern != LAST && b->pattern != LAST;
 
-    return (a->writes || b->writes) && !told && a->first <= b->last && b->first <= a->last;
+    return (a->base.writes || b->base.writes) && !told && a->first <= b->last &&
+           b->first <= a->last;
 }
 
 /* Checks that an access waits for exactly the earlier ones that are still in progress and share
    a byte. */
-static void check_blockers(const struct accessor *accessor)
+static void check_blockers(const struct modelled *accessor)
 {
     unsigned least = 0, most = 0, blockers;
 
     for (int i = 0; i < ACCESSORS; i++) {
-        const struct accessor *older = &accessors[i];
+        const struct modelled *older = &modelled[i];
 
         if (!older->used || older->number >= accessor->number)
             continue;
@@ -141,10 +94,10 @@ static void check_blockers(const struct accessor *accessor)
         most += conflict(older, accessor) || may_conflict(older, accessor);
     }
     pthread_mutex_lock(&accesses.lock);
-    blockers = accessor->access.blockers;
+    blockers = accessor->base.access.blockers;
     pthread_mutex_unlock(&accesses.lock);
     assert_in_range(blockers, least, most);
-    assert_true(blockers == 0 || !atomic_load(&accessor->has));
+    assert_true(blockers == 0 || !atomic_load(&accessor->base.has));
 }
 
 /* Returns true if a lock of another process prevents one of that type on a byte. */
@@ -159,55 +112,40 @@ static bool is_locked(int byte, short type)
 static void check_all(void)
 {
     for (int i = 0; i < ACCESSORS; i++) {
-        const struct accessor *accessor = &accessors[i];
+        const struct modelled *accessor = &modelled[i];
 
         if (!accessor->used)
             continue;
         check_blockers(accessor);
-        if (!atomic_load(&accessor->has))
+        if (!atomic_load(&accessor->base.has))
             continue;
         for (int k = 0; k < i; k++)
-            assert_false(accessors[k].used && atomic_load(&accessors[k].has) &&
-                         conflict(accessor, &accessors[k]));
+            assert_false(modelled[k].used && atomic_load(&modelled[k].base.has) &&
+                         conflict(accessor, &modelled[k]));
         for (int byte = accessor->first; byte <= accessor->last; byte++)
-            assert_true(is_locked(byte, accessor->writes ? F_RDLCK : F_WRLCK));
+            assert_true(is_locked(byte, accessor->base.writes ? F_RDLCK : F_WRLCK));
     }
 }
 
-/* Does an access in a thread. */
-
-static void *access_file(void *argument)
-{
-    struct accessor *accessor = argument;
-    const struct vs_map *map =
-        accessor->pattern >= 0 ? vs_view_map(views[accessor->pattern]) : NULL;
-    int64_t length = map != NULL ? accessor->length : INT64_MAX - accessor->position;
-
-    if (mpiio_exclusion_begin(&accesses, map, accessor->position, length, accessor->writes,
-                              &accessor->access) != 0)
-        return NULL;
-    atomic_store(&accessor->has, true);
-    while (!atomic_load(&accessor->go))
-        pause_a_moment();
-    mpiio_exclusion_end(&accesses, &accessor->access);
-    return accessor;
-}
-
 /* Begins an access. Returns when it waits, or when it has its turn or is about to get it. */
-static void begin(struct accessor *accessor)
+static void begin_randomly(struct modelled *accessor)
 {
     struct mpiio_exclusion_stats stats = {0};
+    int pattern = below(20) == 0 ? -1 : below(VIEWS);
+    bool writes = pattern < 0 || below(2) == 0;
+    int64_t position = below(24), length = pattern < 0 ? BYTES - position : below(12);
 
-    accessor->used = true;
-    accessor->pattern = below(20) == 0 ? -1 : below(PATTERNS);
-    accessor->writes = accessor->pattern < 0 || below(2) == 0;
-    accessor->position = below(24);
-    accessor->length = accessor->pattern < 0 ? BYTES - accessor->position : below(12);
-    accessor->number = ++come;
-    atomic_store(&accessor->has, false);
-    atomic_store(&accessor->go, false);
-    set_bytes(accessor);
-    assert_int_equal(pthread_create(&accessor->thread, NULL, access_file, accessor), 0);
+    *accessor = (struct modelled){
+        .base = {.map = pattern >= 0 ? vs_view_map(views[pattern]) : NULL,
+                 .position = position,
+                 .length = pattern >= 0 ? length : INT64_MAX - position,
+                 .writes = writes},
+        .used = true,
+        .pattern = pattern,
+        .number = ++come,
+    };
+    set_bytes(accessor, length);
+    begin(&accessor->base);
     for (int i = 0; i < 100000 && stats.calls != come; i++) {
         mpiio_exclusion_stats(&accesses, &stats);
         if (stats.calls != come)
@@ -218,15 +156,15 @@ static void begin(struct accessor *accessor)
 
 /* Returns an access that has its turn. If any access is in progress, one has its turn or is
    about to get it. */
-static struct accessor *find_turn(void)
+static struct modelled *find_turn(void)
 {
     for (int i = 0; i < 100000; i++) {
         int first = below(ACCESSORS);
 
         for (int k = 0; k < ACCESSORS; k++) {
-            struct accessor *accessor = &accessors[(first + k) % ACCESSORS];
+            struct modelled *accessor = &modelled[(first + k) % ACCESSORS];
 
-            if (accessor->used && atomic_load(&accessor->has))
+            if (accessor->used && atomic_load(&accessor->base.has))
                 return accessor;
         }
         pause_a_moment();
@@ -235,46 +173,35 @@ static struct accessor *find_turn(void)
     abort();
 }
 
-static void end(struct accessor *accessor)
-{
-    void *done;
-
-    atomic_store(&accessor->go, true);
-    assert_int_equal(pthread_join(accessor->thread, &done), 0);
-    assert_ptr_equal(done, accessor);
-    accessor->used = false;
-}
-
 TEST(accesses_wait_for_whom_the_model_says)
 {
-    char path[64];
     int used = 0;
 
+    srand(1);
     file = make_file();
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    other = open(path, O_RDWR);
-    assert_true(other >= 0);
+    other = open_again(file);
     assert_int_equal(mpiio_exclusion_init(&accesses, file, 0, true), 0);
-    for (int i = 0; i < PATTERNS; i++)
-        views[i] = make_view("%s", patterns[i].keys);
+    make_views();
     for (int step = 0; step < STEPS || used > 0; step++) {
         if (step < STEPS && (used == 0 || (used < ACCESSORS && below(9) < 5))) {
             int i = 0;
 
-            while (i < ACCESSORS - 1 && accessors[i].used)
+            while (i < ACCESSORS - 1 && modelled[i].used)
                 i++;
-            begin(&accessors[i]);
+            begin_randomly(&modelled[i]);
             used++;
         } else {
-            end(find_turn());
+            struct modelled *turn = find_turn();
+
+            finish(&turn->base);
+            turn->used = false;
             used--;
         }
         check_all();
     }
     for (int byte = 0; byte < BYTES; byte++)
         assert_false(is_locked(byte, F_WRLCK));
-    for (int i = 0; i < PATTERNS; i++)
-        vs_view_unref(views[i]);
+    unref_views(views, VIEWS);
     mpiio_exclusion_destroy(&accesses);
     close(other);
     close(file);
@@ -291,9 +218,9 @@ static struct vs_view *make_sparse(int kind)
 
     if (kind < 3)
         return make_vector(start, length, 64 * (int64_t[]){1, 2, 50}[kind]);
-    return make_view("\"disp\": %" PRId64 ", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
-                     "\"extent\": 64, \"oldtype\": {\"type\": \"indexed_block\", "
-                     "\"blocklength\": 1, \"displacements\": [0, 1000]}}",
+    return make_view("'disp': %" PRId64
+                     ", 'filetype': {'type': 'resized', 'lb': 0, 'extent': 64, 'oldtype': {'type': "
+                     "'indexed_block', 'blocklength': 1, 'displacements': [0, 1000]}}",
                      start);
 }
 
