@@ -4,8 +4,6 @@
 
 /* A model of write-back: it keeps one byte for each byte of each generation. */
 
-#include <sys/stat.h>
-
 #include "core/cache/cache.h"
 #include "random_views.h"
 
@@ -61,8 +59,7 @@ static inline void end(void)
     for (int i = 0; i < model.slices; i++)
         mpiio_slice_free(model.slice[i]);
     mpiio_store_drop_cache(model.store, model.cache);
-    mpiio_store_close(model.store);
-    close(model.fd);
+    close_all(NULL, model.store, model.fd);
 }
 
 static inline unsigned char model_byte(int64_t at)
@@ -219,16 +216,22 @@ static inline void resolve(void)
     settle(of_block);
 }
 
-static inline void store_all(void)
+/* Stores all bytes of the model. */
+static inline void settle_all(void)
 {
     const int errors[BLOCKS] = {0};
 
-    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     if (model.is_frozen)
         settle(errors);
     model.frozen = model.active;
     memset(&model.active, 0, sizeof(model.active));
     settle(errors);
+}
+
+static inline void store_all(void)
+{
+    assert_int_equal(mpiio_cache_store_all(model.cache), 0);
+    settle_all();
     assert_true(mpiio_cache_is_empty(model.cache));
     assert_int_equal(mpiio_cache_end(model.cache), 0);
 }
@@ -236,10 +239,7 @@ static inline void store_all(void)
 /* Checks that the file holds exactly what was stored. */
 static inline void check_file(void)
 {
-    struct stat st;
-
-    assert_int_equal(fstat(model.fd, &st), 0);
-    assert_int_equal(st.st_size, model.size);
+    assert_int_equal(stat_of(model.fd).st_size, model.size);
     assert_int_equal(pread(model.fd, seen, BYTES, 0), model.size);
     assert_memory_equal(seen, model.file, (size_t)model.size);
 }

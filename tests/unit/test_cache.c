@@ -4,14 +4,12 @@
 #include "cache_model.h"
 #include "faults.h"
 #include "native.h"
+#include "wrap.h"
 #include "core/cache/cache.h"
 
 static int refusal, refusals;
 
-ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+WRAP(ssize_t, pwrite64, int fd, const void *buffer, size_t length, off_t displacement)
 {
     errno = refusal;
     return refusal != 0 && refusals-- > 0 ? -1 : __real_pwrite64(fd, buffer, length, displacement);
@@ -50,9 +48,8 @@ static void random_step(void)
    read-only. */
 static struct vs_view *make_interleaved(void)
 {
-    return make_view("\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 1000, "
-                     "\"oldtype\": {\"type\": \"hindexed\", \"blocklengths\": [300, 500], "
-                     "\"displacements\": [0, 90100]}}");
+    return make_view("'filetype': {'type': 'resized', 'lb': 0, 'extent': 1000, 'oldtype': {'type': "
+                     "'hindexed', 'blocklengths': [300, 500], 'displacements': [0, 90100]}}");
 }
 
 TEST(test_random)
@@ -65,7 +62,7 @@ TEST(test_random)
         start(64 << 20);
         add_slice(make_vector(0, length, 3 * (int64_t)length));
         add_slice(make_vector(length, length, 3 * (int64_t)length));
-        add_slice(make_view("\"disp\": 0"));
+        add_slice(make_view("'disp': 0"));
         add_slice(make_interleaved());
         while (model.slices < SLICES)
             add_slice(random_view(model.slices));
@@ -109,16 +106,14 @@ TEST(test_end)
 {
     struct mpiio_slice *slice;
     int64_t offset;
-    struct stat st;
 
     start(64 << 20);
-    slice = add_slice(make_view("\"etype\": \"double\", \"filetype\": {\"type\": \"vector\", "
-                                "\"count\": 1, \"blocklength\": 1, \"stride\": 1}"));
-    add_slice(make_view("\"disp\": 0"));
+    slice = add_slice(make_view("'etype': 'double', 'filetype': {'type': 'vector', 'count': 1, "
+                                "'blocklength': 1, 'stride': 1}"));
+    add_slice(make_view("'disp': 0"));
     write_slice(0, 0, 8);
     write_slice(0, 800, 8);
-    assert_int_equal(fstat(model.fd, &st), 0);
-    assert_int_equal(st.st_size, 0);
+    assert_int_equal(stat_of(model.fd).st_size, 0);
     assert_int_equal(mpiio_slice_size(slice), 808);
     read_slice(1, 0, 2000);
     assert_int_equal(mpiio_slice_append(slice, "12345678", 8, &offset), 8);
@@ -132,15 +127,13 @@ TEST(test_end)
     assert_memory_equal(seen, "12345678\0\0\0\0\0\0\0\0", 16);
     assert_int_equal(mpiio_slice_reserve(slice, 0, 2000), 0);
     assert_int_equal(mpiio_slice_size(slice), 2000);
-    assert_int_equal(mpiio_slice_read(slice, seen, 8, 808), 8);
-    assert_memory_equal(seen, "12345678", 8);
+    expect_bytes(slice, "12345678", 8, 808);
     /* A part of an etype can be read back immediately. */
-    assert_int_equal(mpiio_slice_write(slice, "abc", 3, 4000), 3);
+    write_bytes(slice, "abc", 3, 4000);
     assert_int_equal(mpiio_slice_size(slice), 4008);
     assert_int_equal(mpiio_cache_store_all(model.cache), 0);
     assert_int_equal(mpiio_slice_size(slice), 4008);
-    assert_int_equal(mpiio_slice_read(slice, seen, 8, 4000), 8);
-    assert_memory_equal(seen, "abc\0\0\0\0\0", 8);
+    expect_bytes(slice, "abc\0\0\0\0\0", 8, 4000);
     end();
 }
 
@@ -148,12 +141,11 @@ TEST(test_end)
 TEST(test_behind_end)
 {
     start(64 << 20);
-    for (int i = 0; i < 50000; i++)
-        model.file[i] = (unsigned char)rand();
+    fill_randomly(model.file, 50000);
     write_file(model.fd, model.file, 50000, 0);
     model.size = 50000;
     add_slice(make_interleaved());
-    add_slice(make_view("\"disp\": 0"));
+    add_slice(make_view("'disp': 0"));
     read_slice(0, 0, 100000);
     write_slice(1, 200000, 100);
     read_slice(0, 0, 100000);
@@ -163,13 +155,24 @@ TEST(test_behind_end)
     end();
 }
 
+static int start_bytes(void **state)
+{
+    start(64 << 20);
+    add_slice(make_view("'disp': 0"));
+    return 0;
+}
+
+static int end_bytes(void **state)
+{
+    end();
+    return 0;
+}
+
 /* Generations, and which of them an fsync waits for. */
-TEST(test_generations)
+TEST(test_generations, start_bytes, end_bytes)
 {
     uint64_t first, second;
 
-    start(64 << 20);
-    add_slice(make_view("\"disp\": 0"));
     assert_int_equal(mpiio_cache_wait(model.cache, mpiio_cache_generation(model.cache), INT64_MAX),
                      0);
     write_slice(0, 0, 100);
@@ -194,15 +197,11 @@ TEST(test_generations)
     assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
     mpiio_cache_stop(model.cache);
     assert_int_equal(mpiio_cache_wait(model.cache, second + 1, INT64_MAX), -ECANCELED);
-    end();
 }
 
 static int64_t memory_in_use(void)
 {
-    struct stat st;
-
-    assert_int_equal(fstat(mpiio_cache_slots(model.cache)->fd, &st), 0);
-    return st.st_blocks * 512;
+    return stat_of(mpiio_cache_slots(model.cache)->fd).st_blocks * 512;
 }
 
 /* Slots are reused. Their memory is bounded and can be released. */
@@ -211,7 +210,7 @@ TEST(test_memory)
     int64_t table;
 
     start(8 << 20);
-    add_slice(make_view("\"disp\": 0"));
+    add_slice(make_view("'disp': 0"));
     for (int i = 0; i < UNIT_ROUNDS(30); i++) {
         write_slice(0, (int64_t)below(BYTES - (3 << 20)), 3 << 20);
         assert_int_equal(mpiio_cache_store_all(model.cache), 0);
@@ -222,8 +221,7 @@ TEST(test_memory)
     table = memory_in_use();
     assert_in_range(table, 0, 64 << 10);
     write_slice(0, 0, 3 << 20);
-    assert_int_equal(mpiio_slice_read(model.slice[0], seen, 3 << 20, 0), 3 << 20);
-    assert_memory_equal(seen, bytes, 3 << 20);
+    expect_bytes(model.slice[0], bytes, 3 << 20, 0);
     end();
 }
 
@@ -238,8 +236,6 @@ static int end_failed(void **state)
    lost, and a retry stores it. */
 TEST(test_failure, NULL, end_failed)
 {
-    const int none[BLOCKS] = {0};
-
     for (int run = 8; run <= 80000; run *= 100) {
         start(64 << 20);
         add_slice(make_vector(0, run, 2 * run));
@@ -255,9 +251,7 @@ TEST(test_failure, NULL, end_failed)
         read_slice(1, 0, 2 << 20);
         assert_int_equal(mpiio_cache_store_all(model.cache), 0);
         assert_int_equal(mpiio_cache_error(model.cache, 100), 0);
-        model.frozen = model.active;
-        memset(&model.active, 0, sizeof(model.active));
-        settle(none);
+        settle_all();
         check_file();
         end();
     }
@@ -271,7 +265,7 @@ TEST(test_write_through)
     for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
         start(64 << 20);
         add_slice(make_vector(0, 8, 16));
-        add_slice(make_view("\"disp\": 0"));
+        add_slice(make_view("'disp': 0"));
         write_slice(0, 0, 1 << 20);
         freeze();
         write_slice(0, 5000, 20000);
@@ -296,14 +290,13 @@ TEST(test_write_through)
 }
 
 /* If the kernel has no memory for a slot, the write fails and older data stays. */
-TEST(test_no_memory)
+TEST(test_no_memory, start_bytes, end_bytes)
 {
     const struct mpiio_slots *slots;
     struct mpiio_cache_stats stats;
 
     FAULTS_OR_RETURN();
-    start(64 << 20);
-    add_slice(make_view("\"disp\": 0"));
+    restore_guard();
     write_slice(0, 0, 1000);
     slots = mpiio_cache_slots(model.cache);
     /* Leaves only the first slot backed by memory. */
@@ -318,7 +311,6 @@ TEST(test_no_memory)
     assert_int_equal(stats.dirty_bytes, 3000);
     assert_int_equal(stats.dirty_memory, 4 * MPIIO_PAGE_SIZE);
     assert_int_equal(mpiio_cache_store_all(model.cache), 0);
-    end();
 }
 
 /* A filesystem may return any error. That includes the error by which engines mark postponed
@@ -328,7 +320,7 @@ TEST(test_refused, NULL, end_failed)
     struct mpiio_cache_stats stats;
 
     start(64 << 20);
-    add_slice(make_view("\"disp\": 0"));
+    add_slice(make_view("'disp': 0"));
     write_slice(0, 0, 100);
     refuse(EAGAIN);
     assert_int_equal(mpiio_cache_store_all(model.cache), -EIO);
@@ -349,7 +341,7 @@ TEST(test_part_refused, NULL, end_failed)
     static const int errors[] = {ENOBUFS, EINPROGRESS, ENOSPC};
 
     start(64 << 20);
-    add_slice(make_view("\"etype\": \"long\", \"datarep\": \"external32\""));
+    add_slice(make_view("'etype': 'long', 'datarep': 'external32'"));
     for (int i = 0; i < 3; i++) {
         refuse(errors[i]);
         assert_int_equal(mpiio_slice_write(model.slice[0], "\1", 1, 8 + BYTE(1)),

@@ -55,8 +55,7 @@ static void put_merged(int number)
                                       .writer = (uint64_t)number + 100,
                                       .put = MPIIO_PUT_MERGED};
 
-    for (int i = 0; i < length; i++)
-        bytes[i] = (unsigned char)rand();
+    fill_randomly(bytes, (size_t)length);
     mpiio_cache_write((struct mpiio_source *)model.cache, &transfer);
     if (model_merged(number, position, length)) {
         assert_int_equal(transfer.error, 0);
@@ -85,7 +84,7 @@ TEST(test_random_blocks)
 {
     for (int round = 0; round < 6; round++) {
         start(64 << 20);
-        add_slice(make_view("\"disp\": %d", (int)MPIIO_BLOCK_SIZE - 30));
+        add_slice(make_view("'disp': %d", (int)MPIIO_BLOCK_SIZE - 30));
         add_slice(make_vector(5, 1, MPIIO_BLOCK_SIZE / 20));
         add_slice(make_vector(2, 3, MPIIO_BLOCK_SIZE / 15 + 1));
         add_slice(make_vector(MPIIO_BLOCK_SIZE - 11, 2, 7));

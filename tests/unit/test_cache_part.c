@@ -5,16 +5,15 @@
  * least significant byte is the last one.
  */
 #include <endian.h>
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 
 #include "core/cache/cache.h"
 #include "native.h"
 #include "random_views.h"
+#include "threads.h"
 
-#define LONGS "\"etype\": \"long\", \"datarep\": \"external32\""
+#define LONGS "'etype': 'long', 'datarep': 'external32'"
 
 struct node {
     struct mpiio_store *store;
@@ -31,8 +30,8 @@ static void join_file(struct node *node, int64_t disp, int64_t dirty_max)
 {
     node->store = open_store_for(fd, O_RDWR);
     assert_int_equal(mpiio_store_add_cache(node->store, dirty_max, &node->cache), 0);
-    node->slice = make_slice(node->store, make_view("\"disp\": %" PRId64 ", " LONGS, disp));
-    node->bytes = make_slice(node->store, make_view("\"disp\": 0"));
+    node->slice = make_slice(node->store, make_view("'disp': %" PRId64 ", " LONGS, disp));
+    node->bytes = make_slice(node->store, make_view("'disp': 0"));
     mpiio_slice_set_id(node->slice, 1);
     mpiio_slice_set_id(node->bytes, 2);
 }
@@ -62,7 +61,12 @@ static void end_nodes(void)
 
 static void put(const struct node *node, const void *from, size_t length, int64_t offset)
 {
-    assert_int_equal(mpiio_slice_write(node->slice, from, length, offset), length);
+    write_bytes(node->slice, from, length, offset);
+}
+
+static void put_long(const struct node *node, int64_t number, int64_t value)
+{
+    put(node, &value, 8, number * 8);
 }
 
 /* Writes bytes of a long, beginning with byte number first. Byte 0 is the least significant one. */
@@ -96,14 +100,6 @@ static void expect_in_file(int64_t disp, int64_t number, int64_t value)
         assert_int_equal(found[i], value >> (24 - 8 * i) & 0xff);
 }
 
-static int64_t file_size(void)
-{
-    struct stat st;
-
-    assert_int_equal(fstat(fd, &st), 0);
-    return st.st_size;
-}
-
 static void store_node(struct node *node)
 {
     assert_int_equal(mpiio_cache_store_all(node->cache), 0);
@@ -113,18 +109,17 @@ static void store_node(struct node *node)
 
 TEST(test_parts_go_to_the_file)
 {
-    const int64_t whole = 0x01020304;
     struct mpiio_cache_stats stats;
 
     start_nodes(0, 64 << 20);
     put_part(&one, 1, 0, "\x11\x22");
-    assert_int_equal(file_size(), 8);
+    assert_int_equal(stat_of(fd).st_size, 8);
     expect_in_file(0, 1, 0x2211);
     assert_true(mpiio_cache_is_empty(one.cache));
     expect_long(&one, 1, 0x2211);
     expect_long(&other, 1, 0x2211);
-    put(&one, &whole, 8, 16);
-    assert_int_equal(file_size(), 8);
+    put_long(&one, 2, 0x01020304);
+    assert_int_equal(stat_of(fd).st_size, 8);
     mpiio_cache_get_stats(one.cache, &stats);
     assert_int_equal(stats.dirty_bytes, 4);
     /* Both partial values are in the file. The whole one between them is not. */
@@ -172,12 +167,11 @@ TEST(test_parts_of_two_nodes)
 /* A partial write shows in a dirty value that would otherwise overwrite it when it is stored. */
 TEST(test_part_of_a_dirty_value)
 {
-    const int64_t whole = 0x01020304;
 
     start_nodes(0, 64 << 20);
-    put(&one, &whole, 8, 0);
+    put_long(&one, 0, 0x01020304);
     put_part(&one, 0, 1, "\x77");
-    assert_int_equal(file_size(), 0);
+    assert_int_equal(stat_of(fd).st_size, 0);
     expect_long(&one, 0, 0x01027704);
     store_node(&one);
     expect_in_file(0, 0, 0x01027704);
@@ -278,16 +272,16 @@ TEST(test_part_of_a_frozen_value)
     static const int64_t disps[] = {0, MPIIO_BLOCK_SIZE - 1};
 
     for (int i = 0; i < 4; i++) {
-        const int64_t whole = 0x01020304, disp = disps[i / 2];
+        const int64_t disp = disps[i / 2];
         struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
         int error = i % 2 ? -EIO : 0;
 
         start_nodes(disp, 64 << 20);
-        put(&one, &whole, 8, 0);
+        put_long(&one, 0, 0x01020304);
         freeze_node(&one);
         start_waiter(&writer);
         expect_no_locks();
-        expect_long(&one, 0, whole);
+        expect_long(&one, 0, 0x01020304);
         resolve_node(&one, error);
         expect_done(&writer, 1);
         expect_long(&one, 0, 0x01027704);
@@ -303,15 +297,14 @@ TEST(test_part_of_a_frozen_value)
 
 TEST(test_nobody_waits_after_stop)
 {
-    const int64_t whole = 1;
     struct writer writer = {.from = "\x77", .length = 1, .offset = BYTE(1)};
     int64_t offset, length;
 
     start_nodes(0, 64 << 20);
-    put(&one, &whole, 8, 0);
+    put_long(&one, 0, 1);
     /* Half of a negative number. Its other half is being stored. */
     put_part(&one, 1, 4, "\xff\xff\xff\xff");
-    assert_int_equal(mpiio_slice_write(one.bytes, "\xff\xff\xff\xf9", 4, 4), 4);
+    write_bytes(one.bytes, "\xff\xff\xff\xf9", 4, 4);
     freeze_node(&one);
     start_waiter(&writer);
     mpiio_cache_stop(one.cache);
@@ -357,11 +350,10 @@ TEST(test_no_locks_while_waiting_for_room)
 /* A write-through discards older bytes of the value in any generation. */
 TEST(test_part_written_through)
 {
-    const int64_t whole = 0x01020304;
 
     for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
         start_nodes(MPIIO_BLOCK_SIZE - 2, 64 << 20);
-        put(&one, &whole, 8, 0);
+        put_long(&one, 0, 0x01020304);
         if (is_frozen)
             freeze_node(&one);
         mpiio_cache_write_through(one.cache);
@@ -383,13 +375,12 @@ static int end_failed(void **state)
 /* The writer gets the error immediately. Dirty data is not affected. */
 TEST(test_errors_are_told, NULL, end_failed)
 {
-    const int64_t whole = 0x01020304;
 
     start_nodes(0, 64 << 20);
-    put(&one, &whole, 8, 800);
+    put_long(&one, 100, 0x01020304);
     limit_file(400);
     assert_int_equal(mpiio_slice_write(one.slice, "\1", 1, 816 + BYTE(0)), -EFBIG);
-    assert_int_equal(mpiio_slice_write(one.slice, "\x77", 1, 800 + BYTE(1)), 1);
+    write_bytes(one.slice, "\x77", 1, 800 + BYTE(1));
     limit_file(RLIM_INFINITY);
     assert_int_equal(mpiio_slice_size(one.slice), 808);
     expect_long(&one, 100, 0x01027704);
@@ -401,7 +392,6 @@ TEST(test_errors_are_told, NULL, end_failed)
 /* A torn value that is given up is laid over the bytes that other nodes have written meanwhile. */
 TEST(test_torn_value_is_stored_at_once)
 {
-    const int64_t first = -7, second = -9;
     int64_t offset, length;
 
     start_nodes(0, 64 << 20);
@@ -409,12 +399,12 @@ TEST(test_torn_value_is_stored_at_once)
     put_part(&one, 0, 0, "\x05");
     assert_int_equal(mpiio_slice_settle(one.slice, false, &offset, &length), -ERANGE);
     assert_true(mpiio_slice_is_torn(one.slice));
-    put(&other, &first, 8, 0);
+    put_long(&other, 0, -7);
     store_node(&other);
     assert_int_equal(mpiio_slice_settle(one.slice, true, &offset, &length), 0);
     assert_false(mpiio_slice_is_torn(one.slice));
     expect_in_file(0, 0, -251);
-    put(&other, &second, 8, 0);
+    put_long(&other, 0, -9);
     store_node(&other);
     store_node(&one);
     expect_in_file(0, 0, -9);
@@ -431,12 +421,10 @@ TEST(test_torn_value_is_stored_at_once)
 #define HIGHER (!NATIVE_IS_BIG)
 
 struct worker {
-    pthread_t writer, flusher;
     struct node *node;
     int number; /* 0: writes the lower two bytes of each value; 1: the next two */
     unsigned int seed;
     unsigned char wanted[VALUES][2]; /* in memory order */
-    atomic_bool wrong;
 };
 
 static struct worker workers[2];
@@ -446,7 +434,7 @@ static void *write_parts(void *argument)
 {
     struct worker *worker = argument;
 
-    for (int i = 0; i < STEPS && !worker->wrong; i++) {
+    for (int i = 0; i < STEPS; i++) {
         int value = rand_r(&worker->seed) % VALUES, first = rand_r(&worker->seed) % 2;
         int length = 1 + rand_r(&worker->seed) % (2 - first);
         int64_t offset = value * 8 + (NATIVE_IS_BIG ? 6 - worker->number * 2 : worker->number * 2);
@@ -454,10 +442,11 @@ static void *write_parts(void *argument)
 
         for (int j = first; j < first + length; j++)
             worker->wanted[value][j] = (unsigned char)rand_r(&worker->seed) & 0x7f;
-        worker->wrong = mpiio_slice_write(worker->node->slice, worker->wanted[value] + first,
-                                          (size_t)length, offset + first) != length ||
-                        mpiio_slice_read(worker->node->slice, found, 2, offset) != 2 ||
-                        memcmp(found, worker->wanted[value], 2) != 0;
+        if (mpiio_slice_write(worker->node->slice, worker->wanted[value] + first, (size_t)length,
+                              offset + first) != length ||
+            mpiio_slice_read(worker->node->slice, found, 2, offset) != 2 ||
+            memcmp(found, worker->wanted[value], 2) != 0)
+            return worker;
     }
     return NULL;
 }
@@ -467,7 +456,8 @@ static void *keep_flushing(void *argument)
     struct worker *worker = argument;
 
     while (!written)
-        worker->wrong |= mpiio_cache_store_all(worker->node->cache) != 0;
+        if (mpiio_cache_store_all(worker->node->cache) != 0)
+            return worker;
     return NULL;
 }
 
@@ -486,7 +476,7 @@ static void write_wholes(struct worker *worker, bool stored)
             *byte = (unsigned char)below(128);
             value |= (int64_t)*byte << 8 * j;
         }
-        put(worker->node, &value, 8, i * 8);
+        put_long(worker->node, i, value);
     }
     if (stored)
         store_node(worker->node);
@@ -495,20 +485,18 @@ static void write_wholes(struct worker *worker, bool stored)
 static void run_round(int round)
 {
     struct worker *first = &workers[round % 2], *second = &workers[1 - round % 2];
+    pthread_t writers[2], flushers[2];
 
     write_wholes(first, round % 4 < 2);
     /* They are stored before the other node writes parts. This node's parts may come earlier. */
-    assert_int_equal(pthread_create(&first->writer, NULL, write_parts, first), 0);
+    start_threads(&writers[0], 1, write_parts, first, 0);
     store_node(first->node);
     written = false;
-    assert_int_equal(pthread_create(&second->writer, NULL, write_parts, second), 0);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&workers[i].flusher, NULL, keep_flushing, &workers[i]), 0);
-    for (int i = 0; i < 2; i++)
-        pthread_join(workers[i].writer, NULL);
+    start_threads(&writers[1], 1, write_parts, second, 0);
+    start_threads(flushers, 2, keep_flushing, workers, sizeof(*workers));
+    join_threads(writers, 2);
     written = true;
-    for (int i = 0; i < 2; i++)
-        pthread_join(workers[i].flusher, NULL);
+    join_threads(flushers, 2);
 }
 
 TEST(test_two_nodes_at_once)
@@ -521,7 +509,6 @@ TEST(test_two_nodes_at_once)
             (struct worker){.node = i ? &other : &one, .number = i, .seed = (unsigned int)i + 1};
     for (int round = 0; round < ROUNDS; round++) {
         run_round(round);
-        assert_false(workers[0].wrong || workers[1].wrong);
         store_node(&one);
         store_node(&other);
         for (int i = 0; i < VALUES; i++)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 
 #include "core/base/clock.h"
 #include "core/cache/cache.h"
+#include "threads.h"
 
 /* Write-back with writers, readers and a flusher at once. */
 
@@ -14,11 +14,9 @@
 #define LENGTH  300000 /* bytes of each writer's slice */
 
 struct writer {
-    pthread_t thread;
     struct mpiio_slice *slice;
     unsigned int seed;
     int rounds;
-    bool wrong;
     unsigned char wanted[LENGTH], seen[LENGTH];
 };
 
@@ -67,7 +65,7 @@ static void *write_and_look(void *argument)
 {
     struct writer *writer = argument;
 
-    for (int i = 0; i < writer->rounds && !writer->wrong; i++) {
+    for (int i = 0; i < writer->rounds; i++) {
         int offset = rand_r(&writer->seed) % LENGTH;
         int length = 1 + rand_r(&writer->seed) % (LENGTH - offset);
 
@@ -77,12 +75,12 @@ static void *write_and_look(void *argument)
             writer->wanted[at] = (unsigned char)rand_r(&writer->seed);
         if (mpiio_slice_write(writer->slice, writer->wanted + offset, (size_t)length, offset) !=
             length)
-            writer->wrong = true;
+            return writer;
         offset = rand_r(&writer->seed) % (offset + length);
         length = 1 + rand_r(&writer->seed) % (LENGTH - offset);
         length = (int)mpiio_slice_read(writer->slice, writer->seen, (size_t)length, offset);
         if (length < 1 || memcmp(writer->seen, writer->wanted + offset, (size_t)length) != 0)
-            writer->wrong = true;
+            return writer;
     }
     return NULL;
 }
@@ -138,20 +136,13 @@ static void *keep_flushing(void *argument)
     return NULL;
 }
 
+static pthread_t threads[WRITERS];
+
 static void start_writers(int rounds)
 {
-    for (int i = 0; i < WRITERS; i++) {
+    for (int i = 0; i < WRITERS; i++)
         writers[i].rounds = rounds;
-        assert_int_equal(pthread_create(&writers[i].thread, NULL, write_and_look, &writers[i]), 0);
-    }
-}
-
-static void join_writers(void)
-{
-    for (int i = 0; i < WRITERS; i++) {
-        assert_int_equal(pthread_join(writers[i].thread, NULL), 0);
-        assert_false(writers[i].wrong);
-    }
+    start_threads(threads, WRITERS, write_and_look, writers, sizeof(*writers));
 }
 
 /* Checks that the file has what each writer wrote. */
@@ -179,7 +170,7 @@ TEST(test_writers_and_flusher)
         start(MPIIO_BLOCK_SIZE, runs[i]);
         start_writers(UNIT_ROUNDS(60));
         assert_int_equal(pthread_create(&flusher, NULL, keep_flushing, &right), 0);
-        join_writers();
+        join_threads(threads, WRITERS);
         all_done = true;
         assert_int_equal(pthread_join(flusher, NULL), 0);
         assert_true(right);
@@ -202,7 +193,7 @@ TEST(test_degrade)
         mpiio_cache_write_through(cache);
         assert_int_equal(mpiio_cache_store_all(cache), 0);
         assert_true(mpiio_cache_is_empty(cache));
-        join_writers();
+        join_threads(threads, WRITERS);
         assert_true(mpiio_cache_is_empty(cache));
         check_file();
         end();

@@ -23,18 +23,18 @@ static void assert_in_turn(const struct mpiio_homes *stripes)
 TEST(test_unknown)
 {
     for (int nodes = 1; nodes <= 9; nodes++) {
-        struct mpiio_homes unknown = mpiio_homes_of(0, 0, nodes);
-        struct mpiio_homes negative = mpiio_homes_of(-1, -1, nodes);
-        /* For these units, whole blocks are whole stripes only every 64 GiB or more. */
-        struct mpiio_homes odd = mpiio_homes_of(65537, 0, nodes);
-        struct mpiio_homes decimal = mpiio_homes_of(3000000, 0, nodes);
-        struct mpiio_homes endless = mpiio_homes_of(INT64_MAX, INT64_MAX, nodes);
+        /* Units that are unknown or negative, or whose whole blocks are whole stripes only every
+           64 GiB or more. */
+        const struct mpiio_homes homes[] = {
+            mpiio_homes_of(0, 0, nodes),
+            mpiio_homes_of(-1, -1, nodes),
+            mpiio_homes_of(65537, 0, nodes),
+            mpiio_homes_of(3000000, 0, nodes),
+            mpiio_homes_of(INT64_MAX, INT64_MAX, nodes),
+        };
 
-        assert_in_turn(&unknown);
-        assert_in_turn(&negative);
-        assert_in_turn(&odd);
-        assert_in_turn(&decimal);
-        assert_in_turn(&endless);
+        for (size_t i = 0; i < sizeof(homes) / sizeof(*homes); i++)
+            assert_in_turn(&homes[i]);
     }
 }
 
@@ -119,20 +119,21 @@ TEST(test_followed)
     check_servers((int64_t)4 << 30, 1000, 3);
 }
 
-/* Sets of servers. With stripes of 512 KiB on 8 servers, each pair of adjacent servers has a
-   home. */
-TEST(test_sets)
+/* Checks the homes of the stripes of some servers. Each home has a set of adjacent servers, and is
+   step nodes after the one before. */
+static void check_sets(int64_t unit, int64_t servers, int nodes, int64_t set, int64_t step)
 {
-    struct mpiio_homes stripes = mpiio_homes_of(512 << 10, 8, 4);
+    struct mpiio_homes stripes = mpiio_homes_of(unit, servers, nodes);
 
     for (int64_t stripe = 0; stripe < 100; stripe++)
-        assert_int_equal(home_at(&stripes, stripe * (512 << 10)), stripe % 8 / 2);
+        assert_int_equal(home_at(&stripes, stripe * unit), stripe % servers / set * step);
+}
+
+TEST(test_sets)
+{
+    check_sets(512 << 10, 8, 4, 2, 1);
     /* 1.5 MiB: two stripes are three blocks, so two of the six servers are a set. */
-    stripes = mpiio_homes_of(3 << 19, 6, 3);
-    for (int64_t stripe = 0; stripe < 100; stripe++)
-        assert_int_equal(home_at(&stripes, stripe * (3 << 19)), stripe % 6 / 2);
+    check_sets(3 << 19, 6, 3, 2, 1);
     /* Few servers and many nodes: the homes are far apart. */
-    stripes = mpiio_homes_of(8 << 20, 2, 6);
-    for (int64_t stripe = 0; stripe < 100; stripe++)
-        assert_int_equal(home_at(&stripes, stripe * (8 << 20)), stripe % 2 * 3);
+    check_sets(8 << 20, 2, 6, 1, 3);
 }
