@@ -177,7 +177,7 @@ static inline void random_etype(struct sample *sample, char *text, size_t size)
     sample->etype_count = 0;
     if (below(2)) {
         sample->etype[sample->etype_count++] = &basics[below(BASICS)];
-        snprintf(text, size, "\"%s\"", sample->etype[0]->name);
+        snprintf(text, size, "'%s'", sample->etype[0]->name);
         return;
     }
     for (int i = 0; i < parts; i++) {
@@ -189,12 +189,11 @@ static inline void random_etype(struct sample *sample, char *text, size_t size)
             sample->etype[sample->etype_count++] = basic;
         snprintf(lengths + l, sizeof(lengths) - l, "%s%d", i ? "," : "", count);
         snprintf(places + p, sizeof(places) - p, "%s%" PRId64, i ? "," : "", place);
-        snprintf(types + t, sizeof(types) - t, "%s\"%s\"", i ? "," : "", basic->name);
+        snprintf(types + t, sizeof(types) - t, "%s'%s'", i ? "," : "", basic->name);
         place += count * basic->native + below(3);
     }
     snprintf(text, size,
-             "{\"type\": \"struct\", \"blocklengths\": [%s], \"displacements\": [%s], "
-             "\"types\": [%s]}",
+             "{'type': 'struct', 'blocklengths': [%s], 'displacements': [%s], 'types': [%s]}",
              lengths, places, types);
 }
 
@@ -204,11 +203,10 @@ static inline void random_sample_view(struct sample *sample)
     int length = 1 + below(below(2) ? 4 : 300);
 
     random_etype(sample, etype, sizeof(etype));
-    sample->view =
-        make_view("\"disp\": %d, \"datarep\": \"%s\", \"etype\": %s, \"filetype\": {\"type\": "
-                  "\"vector\", \"count\": %d, \"blocklength\": %d, \"stride\": %d}",
-                  below(100), datarep_names[sample->datarep], etype, 1 + below(5), length,
-                  length + below(2 * length));
+    sample->view = make_view("'disp': %d, 'datarep': '%s', 'etype': %s, 'filetype': {'type': "
+                             "'vector', 'count': %d, 'blocklength': %d, 'stride': %d}",
+                             below(100), datarep_names[sample->datarep], etype, 1 + below(5),
+                             length, length + below(2 * length));
 }
 
 static inline void add_elements(struct sample *sample)
@@ -262,6 +260,17 @@ static inline void random_element(const struct sample *sample, const struct elem
                      sample->datarep);
 }
 
+/* Gives all elements random values, in the slice and in the model's file. */
+static inline void random_values(struct sample *sample)
+{
+    for (int64_t i = 0; i < sample->elements; i++) {
+        unsigned char *native = sample->native + sample->element[i].offset;
+
+        random_element(sample, &sample->element[i], native);
+        element_to_file(sample, &sample->element[i], native);
+    }
+}
+
 static inline void make_sample(struct sample *sample, int number, int fd, struct mpiio_store *store)
 {
     sample->datarep = (enum datarep)(number % 3);
@@ -270,14 +279,8 @@ static inline void make_sample(struct sample *sample, int number, int fd, struct
     sample->native = malloc((size_t)sample->native_bytes + 1);
     sample->file = malloc(FILE_BYTES);
     assert_true(sample->native != NULL && sample->file != NULL);
-    for (int i = 0; i < FILE_BYTES; i++)
-        sample->file[i] = (unsigned char)rand();
-    for (int64_t i = 0; i < sample->elements; i++) {
-        unsigned char *native = sample->native + sample->element[i].offset;
-
-        random_element(sample, &sample->element[i], native);
-        element_to_file(sample, &sample->element[i], native);
-    }
+    fill_randomly(sample->file, FILE_BYTES);
+    random_values(sample);
     write_file(fd, sample->file, FILE_BYTES, 0);
     sample->slice = make_slice(store, sample->view);
 }

@@ -7,11 +7,7 @@
 #include "core/convert/kernels.h"
 #include "core/conversion.h"
 #include "native.h"
-
-static uint64_t random_bits(void)
-{
-    return (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
-}
+#include "random.h"
 
 static void to_big_endian(const quad *value, unsigned char bytes[16])
 {

@@ -8,22 +8,7 @@
 #include "unit.h"
 #include "core/conversion.h"
 #include "native.h"
-
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t random_bits(void)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed * 0x2545F4914F6CDD1Du;
-}
-
-static void fill(void *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        ((unsigned char *)bytes)[i] = (unsigned char)(random_bits() >> 56);
-}
+#include "random.h"
 
 static struct mpiio_conversion find(const char *type, enum vs_datarep datarep,
                                     enum mpiio_narrow narrow)
@@ -85,6 +70,12 @@ static const struct vector {
     {"float", "00000080", "80000000"}, /* -0 */
     {"double", "000000000000f8bf", "bff8000000000000"},
     {"double", "010000000000f07f", "7ff0000000000001"},
+    {"double", "efcdab000000f87f", "7ff8000000abcdef"}, /* NaNs with payloads */
+    {"double", "010000000000f4ff", "fff4000000000001"},
+    {"double", "000000000000f07f", "7ff0000000000000"}, /* infinities */
+    {"double", "000000000000f0ff", "fff0000000000000"},
+    {"double", "0100000000000000", "0000000000000001"}, /* the least denormal */
+    {"double", "0000000000000080", "8000000000000000"}, /* -0 */
     {"double", "182d4454fb210940", "400921fb54442d18"}, /* pi */
     {"long_double", "00000000000000c0 ffbf 000000000000", "bfff 8000000000000000000000000000"},
     {"long_double", "35c26821a2da0fc9 0040 000000000000", "4000 921fb54442d1846a000000000000"},
@@ -193,7 +184,7 @@ static void check_bytewise(const struct vs_basic *basic, enum vs_datarep datarep
     assert_int_equal(conversion.file, basic->size);
     for (size_t count = 0; count <= MOST; count++) {
         size_t length = count * basic->size;
-        fill(native, sizeof(native));
+        fill_randomly(native, sizeof(native));
         memcpy(same, native, sizeof(same));
         memset(file, 0xee, sizeof(file));
         assert_int_equal(mpiio_to_file(&conversion, file + 1, native + 1, count), 0);
@@ -237,7 +228,9 @@ static bool to_external32(const char *type, const void *native, size_t count, vo
     return error == 0;
 }
 
-#define FITS(type, value) to_external32(type, &(value), 1, file, MPIIO_NARROW_REFUSE)
+#define EACH_FITS(type, values, fits)                                                              \
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)                                \
+    assert_int_equal(to_external32(type, &values[i], 1, file, MPIIO_NARROW_REFUSE), fits)
 
 TEST(limits)
 {
@@ -249,18 +242,12 @@ TEST(limits)
     const unsigned long bad_unsigned[] = {UINT32_MAX + 1ul, ULONG_MAX, 1ul << 63};
     const wchar_t good_wide[] = {0, 'a', 0xd800, 0xffff}, bad_wide[] = {0x10000, 0x10ffff, -1};
 
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-        assert_true(FITS("long", good[i]));
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_false(FITS("long", bad[i]));
-    for (size_t i = 0; i < sizeof(good_unsigned) / sizeof(good_unsigned[0]); i++)
-        assert_true(FITS("unsigned_long", good_unsigned[i]));
-    for (size_t i = 0; i < sizeof(bad_unsigned) / sizeof(bad_unsigned[0]); i++)
-        assert_false(FITS("unsigned_long", bad_unsigned[i]));
-    for (size_t i = 0; i < sizeof(good_wide) / sizeof(good_wide[0]); i++)
-        assert_true(FITS("wchar", good_wide[i]));
-    for (size_t i = 0; i < sizeof(bad_wide) / sizeof(bad_wide[0]); i++)
-        assert_false(FITS("wchar", bad_wide[i]));
+    EACH_FITS("long", good, true);
+    EACH_FITS("long", bad, false);
+    EACH_FITS("unsigned_long", good_unsigned, true);
+    EACH_FITS("unsigned_long", bad_unsigned, false);
+    EACH_FITS("wchar", good_wide, true);
+    EACH_FITS("wchar", bad_wide, false);
 }
 
 /* A value that does not fit is detected wherever it is. With truncation, it and its neighbours
@@ -305,7 +292,7 @@ TEST(resized)
     for (size_t t = 0; t < 3; t++) {
         struct mpiio_conversion conversion = find(types[t], VS_EXTERNAL32, MPIIO_NARROW_REFUSE);
         for (size_t count = 0; count <= MOST; count++) {
-            fill(file, sizeof(file));
+            fill_randomly(file, sizeof(file));
             memset(native, 0xee, sizeof(native));
             assert_int_equal(mpiio_to_native(&conversion, native + 1, file + 1, count), 0);
             assert_int_equal(native[0], 0xee);
@@ -455,16 +442,16 @@ TEST(extended_as_compiler)
         exponent |= low & 0x8000;
         high = (high & UINT64_C(0xffffffffffff)) | exponent << 48;
         memcpy(&wide, (uint64_t[]){low, high}, sizeof(wide));
-        for (int b = 0; b < 16; b++)
-            file[b] = ((unsigned char *)&wide)[15 - b];
+        memcpy(file, &wide, 16);
+        reverse_each(file, 16, 16);
         value = (long double)wide;
         memcpy(native, &value, 10);
         assert_int_equal(mpiio_to_native(&conversion, got, file, 1), 0);
         assert_memory_equal(got, native, 16);
 
         wide = value;
-        for (int b = 0; b < 16; b++)
-            file[b] = ((unsigned char *)&wide)[15 - b];
+        memcpy(file, &wide, 16);
+        reverse_each(file, 16, 16);
         assert_int_equal(mpiio_to_file(&conversion, got, native, 1), 0);
         assert_memory_equal(got, file, 16);
     }
@@ -479,7 +466,7 @@ TEST(extended_complex)
     struct mpiio_conversion one = find_extended(1), two = find_extended(2);
     unsigned char file[COUNT * 32 + 2], single[COUNT * 32], pairs[COUNT * 32 + 2];
 
-    fill(file, sizeof(file));
+    fill_randomly(file, sizeof(file));
     memset(pairs, 0xee, sizeof(pairs));
     assert_int_equal(mpiio_to_native(&one, single, file + 1, 2 * COUNT), 0);
     assert_int_equal(mpiio_to_native(&two, pairs + 1, file + 1, COUNT), 0);

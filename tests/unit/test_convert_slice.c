@@ -26,8 +26,7 @@ TEST(random_reads)
         }
         free_sample(&sample);
     }
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 /* Replaces parts of some values by parts of others. Elements that cannot be stored yet are kept. */
@@ -46,7 +45,7 @@ static void random_write(struct sample *sample)
             element->offset < offset + (int64_t)length)
             random_element(sample, element, other + element->offset);
     }
-    assert_int_equal(mpiio_slice_write(sample->slice, other + offset, length, offset), length);
+    write_bytes(sample->slice, other + offset, length, offset);
     memcpy(sample->native + offset, other + offset, length);
     check_read(sample, offset, length);
     free(other);
@@ -70,15 +69,8 @@ static void write_samples(bool held_back)
         for (int i = 0; i < 15; i++)
             random_write(&sample);
         check_read(&sample, 0, (size_t)sample.native_bytes);
-        for (int64_t i = 0; i < sample.elements; i++) {
-            unsigned char *native = sample.native + sample.element[i].offset;
-
-            random_element(&sample, &sample.element[i], native);
-            element_to_file(&sample, &sample.element[i], native);
-        }
-        assert_int_equal(
-            mpiio_slice_write(sample.slice, sample.native, (size_t)sample.native_bytes, 0),
-            sample.native_bytes);
+        random_values(&sample);
+        write_bytes(sample.slice, sample.native, (size_t)sample.native_bytes, 0);
         assert_int_equal(mpiio_slice_settle(sample.slice, false, &offset, &length), 0);
         check_read(&sample, 0, (size_t)sample.native_bytes);
         if (held_back)
@@ -88,8 +80,7 @@ static void write_samples(bool held_back)
         free_sample(&sample);
     }
     mpiio_store_drop_cache(store, cache);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 TEST(random_writes)
@@ -115,29 +106,23 @@ TEST(steps_of_any_size)
         size_t step = 1 + (size_t)below(20);
 
         make_sample(&sample, number, fd, store);
-        if (sample.native_bytes > 3000)
+        if (sample.native_bytes > 3000) {
             sample.elements = 3000 / 32;
-        sample.native_bytes = sample.element[sample.elements].offset;
-        for (int64_t i = 0; i < sample.elements; i++) {
-            unsigned char *native = sample.native + sample.element[i].offset;
-
-            random_element(&sample, &sample.element[i], native);
-            element_to_file(&sample, &sample.element[i], native);
-            sample.native_bytes = sample.element[i].offset + sample.element[i].basic->native;
+            sample.native_bytes = sample.element[sample.elements].offset;
         }
+        random_values(&sample);
         for (int64_t at = 0; at < sample.native_bytes; at += (int64_t)step) {
             size_t part = sample.native_bytes - at < (int64_t)step
                               ? (size_t)(sample.native_bytes - at)
                               : step;
 
-            assert_int_equal(mpiio_slice_write(sample.slice, sample.native + at, part, at), part);
+            write_bytes(sample.slice, sample.native + at, part, at);
         }
         assert_int_equal(mpiio_slice_settle(sample.slice, false, &offset, &length), 0);
         check_file(&sample, fd);
         free_sample(&sample);
     }
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 /* A lock that another open file description holds, and the waits that the store has reported. */
@@ -166,32 +151,24 @@ static void on_wait(void *argument, bool waits)
    unlocks the file. */
 TEST(a_wait_for_a_lock_is_reported)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct vs_view *view = make_view("\"etype\": \"long\", \"datarep\": \"external32\", "
-                                     "\"filetype\": {\"type\": \"contiguous\", \"count\": 1}");
-    struct mpiio_slice *slice;
+    struct opened file =
+        open_slice(O_RDWR, make_view("'etype': 'long', 'datarep': 'external32', 'filetype': "
+                                     "{'type': 'contiguous', 'count': 1}"));
     const long value = 1;
-    char path[64];
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    other.fd = open(path, O_RDWR);
-    assert_true(other.fd >= 0);
-    mpiio_store_on_wait(store, on_wait, &other);
-    slice = make_slice(store, view);
+    other.fd = open_again(file.fd);
+    mpiio_store_on_wait(file.store, on_wait, &other);
     alarm(60);
-    assert_int_equal(mpiio_slice_write(slice, &value, 8, 0), 8);
+    write_bytes(file.slice, &value, 8, 0);
     assert_int_equal(other.begun, 0);
     for (size_t length = 8; length >= 4; length -= 4) {
         other.begun = 0;
         lock_all(F_WRLCK);
-        assert_int_equal(mpiio_slice_write(slice, &value, length, 0), length);
+        write_bytes(file.slice, &value, length, 0);
         assert_int_equal(other.begun, 1);
         assert_int_equal(other.under_way, 0);
     }
     alarm(0);
-    mpiio_slice_free(slice); /* frees the view, too, which it owns */
-    mpiio_store_close(store);
+    close_opened(&file);
     close(other.fd);
-    close(fd);
 }

@@ -2,10 +2,9 @@
 /* Tests libraries of user-defined representations: which ones are loaded, and how converters are
    called. */
 #include <dlfcn.h>
-#include <pthread.h>
-#include <sys/stat.h>
 
-#include "unit.h"
+#include "slice_fixture.h"
+#include "threads.h"
 #include "core/conversion.h"
 #include "core/datarep.h"
 #include "core/load.h"
@@ -13,6 +12,15 @@
 /* A directory with copies of the libraries. The test sets who may write there. */
 static char folder[64];
 static char library[128], lacking[128];
+
+/* Returns the path of a file in the folder, until the next call. */
+static const char *path_of(const char *name)
+{
+    static char path[128];
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
 
 static void copy(const char *from, const char *to)
 {
@@ -24,11 +32,11 @@ static void copy(const char *from, const char *to)
 
 static int make_folder(void **state)
 {
-    snprintf(folder, sizeof(folder), "/tmp/mpiio-test-datarep.XXXXXX");
+    strcpy(folder, "/tmp/mpiio-test-datarep.XXXXXX");
     if (mkdtemp(folder) == NULL)
         return -1;
-    snprintf(library, sizeof(library), "%s/libprobe.so", folder);
-    snprintf(lacking, sizeof(lacking), "%s/liblacking.so", folder);
+    strcpy(library, path_of("libprobe.so"));
+    strcpy(lacking, path_of("liblacking.so"));
     copy(PROBE_LIBRARY, library);
     copy(LACKING_LIBRARY, lacking);
     return 0;
@@ -122,12 +130,9 @@ TEST(converting)
         assert_int_equal(mpiio_to_file(&conversion, file + 1, native + 1, COUNT), 0);
         for (unsigned i = 0; i < COUNT; i++) {
             unsigned value = i * 77777;
-            const unsigned char expected[] = {'P',
-                                              'R',
-                                              (unsigned char)(value >> 24),
-                                              (unsigned char)(value >> 16),
-                                              (unsigned char)(value >> 8),
-                                              (unsigned char)value};
+            const unsigned char expected[] = {
+                'P', 'R', value >> 24 & 255, value >> 16 & 255, value >> 8 & 255, value & 255};
+
             assert_memory_equal(file + 1 + 6 * i, expected, 6);
         }
         for (int times = 0; times < 2; times++) {
@@ -179,19 +184,13 @@ TEST(failing)
 
 /* Converting in several threads. */
 
-struct work {
-    struct mpiio_conversion conversion;
-    int result;
-};
-
-static void *convert_some(void *argument)
+static void *convert_some(void *conversion)
 {
-    struct work *work = argument;
-
-    for (int i = 0; i < 20 && work->result == 0; i++) {
+    for (int i = 0; i < 20; i++) {
         char native[8], file[13];
         memcpy(file, "PRabcdPRefgh", sizeof(file));
-        work->result = mpiio_to_native(&work->conversion, native, file, 2);
+        if (mpiio_to_native(conversion, native, file, 2) != 0)
+            return conversion;
     }
     return NULL;
 }
@@ -201,29 +200,19 @@ static void convert_in_threads(const char *name, const char *other)
 {
     enum { THREADS = 4 };
     struct vs_user_datarep *datareps[] = {load(name, NULL), load(other, NULL)};
-    struct work work[THREADS];
-    pthread_t threads[THREADS];
+    struct mpiio_conversion conversions[THREADS];
 
-    for (int i = 0; i < THREADS; i++) {
-        work[i] = (struct work){.conversion = find(datareps[i % 2], "int")};
-        assert_int_equal(pthread_create(&threads[i], NULL, convert_some, &work[i]), 0);
-    }
     for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(work[i].result, 0);
+        conversions[i] = find(datareps[i % 2], "int");
+    run_threads(THREADS, convert_some, conversions, sizeof(*conversions));
     mpiio_datarep_unload(datareps[0]);
     mpiio_datarep_unload(datareps[1]);
 }
 
 /* The library fails if two threads call it at once, or, as "parallel", unless two threads do. */
-TEST(one_at_a_time)
+TEST(in_several_threads)
 {
     convert_in_threads("probe", "other");
-}
-
-TEST(several_at_once)
-{
     convert_in_threads("parallel", "parallel");
 }
 
@@ -239,6 +228,12 @@ static void refused(const char *name, const char *path, int error, const char *r
     assert_string_equal(why, expected);
     assert_int_equal(result, error);
     assert_null(datarep);
+}
+
+static void refuse_lacking(void)
+{
+    refused("probe", lacking, -ELIBBAD,
+            "it has neither probe_write_conversion_fn nor write_conversion_fn");
 }
 
 TEST(untrusted)
@@ -294,22 +289,14 @@ TEST(links)
 
 TEST(unusable)
 {
-    char path[128];
-    FILE *file;
-
-    snprintf(path, sizeof(path), "%s/none.so", folder);
-    refused("probe", path, -ENOENT, "No such file or directory");
+    refused("probe", path_of("none.so"), -ENOENT, "No such file or directory");
     refused("probe", folder, -EPERM, "its folder is writable by others");
     refused("probe", "/usr/lib", -EINVAL, "it is not a file");
     refused("probe", "/dev/null", -EPERM, "it is writable by others");
-    snprintf(path, sizeof(path), "%s/text.so", folder);
-    file = fopen(path, "w");
-    fputs("not a library", file);
-    fclose(file);
-    chmod(path, 0755);
-    refused("probe", path, -ELIBBAD, "file too short");
-    refused("probe", lacking, -ELIBBAD,
-            "it has neither probe_write_conversion_fn nor write_conversion_fn");
+    make_named_file(path_of("text.so"), "not a library", 13);
+    assert_int_equal(chmod(path_of("text.so"), 0755), 0);
+    refused("probe", path_of("text.so"), -ELIBBAD, "file too short");
+    refuse_lacking();
     refused("huge", library, -EINVAL,
             "1048576 bytes for a value of type double are more than 1024");
 }
@@ -326,17 +313,13 @@ static int convert_one(const struct vs_user_datarep *datarep)
 TEST(several_libraries)
 {
     struct vs_user_datarep *first, *second;
-    char path[128];
 
-    snprintf(path, sizeof(path), "%s/copy.so", folder);
-    copy(library, path);
+    copy(library, path_of("copy.so"));
     for (int i = 0; i < 3; i++) {
-        refused("probe", lacking, -ELIBBAD,
-                "it has neither probe_write_conversion_fn nor write_conversion_fn");
+        refuse_lacking();
         first = load("failing", NULL);
-        refused("probe", lacking, -ELIBBAD,
-                "it has neither probe_write_conversion_fn nor write_conversion_fn");
-        second = load_from(path, "failing", NULL);
+        refuse_lacking();
+        second = load_from(path_of("copy.so"), "failing", NULL);
         *(int *)symbol("failing_code") = 5;
         assert_int_equal(convert_one(first), -EIO);
         assert_int_equal(convert_one(second), 0);
@@ -356,16 +339,13 @@ TEST(from_a_spec)
     struct vs_spec *spec = NULL;
     struct vs_view *view = NULL;
     struct mpiio_conversion conversion;
-    char path[128], file[6], native[4];
-    FILE *out;
+    char file[6], native[4];
+    char text[] = "{'viewspec': 1, 'file': 'f', 'view': {'etype': 'int', 'datarep': {'name': "
+                  "'failing', 'library': './libprobe.so'}}}";
 
-    snprintf(path, sizeof(path), "%s/spec.json", folder);
-    out = fopen(path, "w");
-    fputs("{\"viewspec\": 1, \"file\": \"f\", \"view\": {\"etype\": \"int\", \"datarep\": "
-          "{\"name\": \"failing\", \"library\": \"./libprobe.so\"}}}",
-          out);
-    fclose(out);
-    assert_int_equal(mpiio_spec_load(path, &overrides, &spec, &error), 0);
+    quoted(text);
+    make_named_file(path_of("spec.json"), text, strlen(text));
+    assert_int_equal(mpiio_spec_load(path_of("spec.json"), &overrides, &spec, &error), 0);
     assert_int_equal(vs_spec_view(spec, 0, 0, &view, &error), 0);
     vs_spec_free(spec);
     const struct vs_view_facts *facts = vs_view_facts(view);
