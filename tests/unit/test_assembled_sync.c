@@ -9,6 +9,7 @@
 
 #include "core/store_members.h"
 #include "viewspec/members/members.h"
+#include "wrap.h"
 
 #define MEMBERS 100
 #define BYTES   4096 /* of each member */
@@ -31,11 +32,6 @@ static struct mpiio_store *store;
 static struct mpiio_slice *slice;
 static char folder[256];
 
-int __wrap_fsync(int fd);
-int __wrap_fdatasync(int fd);
-ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-
 /* Waits for a change, at most a minute. Lock held. After a timeout it releases all calls. */
 static bool await(void)
 {
@@ -49,7 +45,7 @@ static bool await(void)
     return false;
 }
 
-int __wrap_fsync(int fd)
+WRAP(int, fsync, int fd)
 {
     int error;
 
@@ -68,12 +64,12 @@ int __wrap_fsync(int fd)
     return error != 0 ? -1 : 0;
 }
 
-int __wrap_fdatasync(int fd)
+WRAP(int, fdatasync, int fd)
 {
     return __wrap_fsync(fd);
 }
 
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+WRAP(ssize_t, pwrite64, int fd, const void *buffer, size_t length, off_t displacement)
 {
     pthread_mutex_lock(&calls.lock);
     calls.writing = true;
@@ -99,28 +95,20 @@ static void make_members(void)
     char path[512];
 
     for (int i = 0; i < MEMBERS; i++) {
-        FILE *file;
-
         snprintf(path, sizeof(path), "%s/T.%d", folder, i);
-        file = fopen(path, "w");
-        assert_non_null(file);
-        assert_int_equal(fwrite(bytes, 1, BYTES, file), BYTES);
-        assert_int_equal(fclose(file), 0);
+        make_named_file(path, bytes, BYTES);
     }
 }
 
 static int setup(void **state)
 {
-    static const char text[] =
-        "{\"viewspec\": 1, \"members\": {\"count\": 100, \"file\": \"T.{member}\", "
-        "\"view\": {\"disp\": \"4096 * rank\"}}}";
-    const char *place = getenv("TMPDIR");
+    static char text[] = "{'viewspec': 1, 'members': {'count': 100, 'file': 'T.{member}', "
+                         "'view': {'disp': '4096 * rank'}}}";
     struct vs_error error = {0};
 
-    snprintf(folder, sizeof(folder), "%s/mpiio-sync-XXXXXX", place != NULL ? place : "/tmp");
-    assert_non_null(mkdtemp(folder));
+    make_folder_at(folder, sizeof(folder));
     make_members();
-    if (vs_spec_parse(text, strlen(text), "spec", folder, NULL, &spec, &error) != 0)
+    if (vs_spec_parse(quoted(text), strlen(text), "spec", folder, NULL, &spec, &error) != 0)
         fail_msg("%s", error.reason);
     if (mpiio_store_open_spec(spec, O_RDWR, &store, &error) != 0)
         fail_msg("%s", error.reason);
@@ -146,7 +134,7 @@ static int teardown(void **state)
 
 static void write_member(int member)
 {
-    assert_int_equal(mpiio_slice_write(slice, "written", 7, (int64_t)member * BYTES + 100), 7);
+    write_bytes(slice, "written", 7, (int64_t)member * BYTES + 100);
 }
 
 /* A call of mpiio_store_sync in a thread of its own. It records whether it returned before

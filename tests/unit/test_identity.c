@@ -9,15 +9,6 @@
 static char folder[64], path[80], other[80];
 static struct mpiio_member_identity identity;
 
-static void make(const char *name)
-{
-    FILE *file = fopen(name, "w");
-
-    assert_non_null(file);
-    assert_int_equal(fputs("member", file) < 0, 0);
-    assert_int_equal(fclose(file), 0);
-}
-
 static int set_up(void **state)
 {
     struct stat st;
@@ -27,7 +18,7 @@ static int set_up(void **state)
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/member", folder);
     snprintf(other, sizeof(other), "%s/other", folder);
-    make(path);
+    make_named_file(path, "member", 6);
     memset(&identity, 0, sizeof(identity));
     fd = mpiio_member_identify(path, &st, &identity);
     assert_true(fd >= 0);
@@ -71,7 +62,7 @@ TEST(the_file_is_the_same_by_any_name_and_with_any_rights, set_up, tear_down)
 
 TEST(what_takes_the_name_is_another, set_up, tear_down)
 {
-    make(other);
+    make_named_file(other, "member", 6);
     assert_int_equal(rename(other, path), 0);
     assert_int_equal(ask(path), -ESTALE);
     assert_int_equal(unlink(path), 0);

@@ -54,8 +54,10 @@ static void fill(unsigned char *bytes, size_t count)
 static struct vs_error load(const char *text)
 {
     struct vs_error error = {0};
+    char *json = quoted(strdup(text));
 
-    vs_spec_parse(text, strlen(text), "spec", model.folder, NULL, &model.spec, &error);
+    vs_spec_parse(json, strlen(json), "spec", model.folder, NULL, &model.spec, &error);
+    free(json);
     return error;
 }
 
@@ -72,9 +74,8 @@ static void random_cyclic(char *view, size_t size)
 
     model.length = model.base + 1 + below(WINDOW);
     snprintf(view, size,
-             "{\"disp\": \"%d + %d * rank\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
-             "\"extent\": \"%d * ranks + %d\", \"oldtype\": {\"type\": \"contiguous\", "
-             "\"count\": %d}}}",
+             "{'disp': '%d + %d * rank', 'filetype': {'type': 'resized', 'lb': 0, 'extent': '%d * "
+             "ranks + %d', 'oldtype': {'type': 'contiguous', 'count': %d}}}",
              model.base + (below(3) ? 0 : below(100)), length, length, below(3) ? 0 : below(50),
              length);
 }
@@ -86,23 +87,23 @@ static void random_darray(char *view, size_t size)
 
     model.count = grid * (1 + below(5));
     model.length = model.base + 64 + (int64_t)rows * columns * 4 * 2;
-    snprintf(view, size,
-             "{\"disp\": %d, \"etype\": \"int\", \"filetype\": {\"type\": \"darray\", "
-             "\"gsizes\": [%d, %d], \"psizes\": [%d, %d], \"distribs\": [\"cyclic\", \"%s\"], "
-             "\"dargs\": [%d, null], \"order\": \"%s\"}}",
-             model.base + 64, rows, columns, grid, model.count / grid, rest, 1 + below(4), order);
+    snprintf(
+        view, size,
+        "{'disp': %d, 'etype': 'int', 'filetype': {'type': 'darray', 'gsizes': [%d, %d], 'psizes': "
+        "[%d, %d], 'distribs': ['cyclic', '%s'], 'dargs': [%d, null], 'order': '%s'}}",
+        model.base + 64, rows, columns, grid, model.count / grid, rest, 1 + below(4), order);
 }
 
 /* Makes adjacent pieces of any length. */
 static void random_pieces(char *view, size_t size)
 {
-    size_t used = (size_t)snprintf(view, size, "{\"per_rank\": [");
+    size_t used = (size_t)snprintf(view, size, "{'per_rank': [");
     int64_t at = model.base + (below(2) ? 0 : below(1000));
 
     for (int i = 0; i < model.count; i++) {
         model.bytes[i] = below(8) ? 1 + below(WINDOW / MEMBERS - 100) : 0;
         used +=
-            (size_t)snprintf(view + used, size - used, "%s{\"disp\": %d}", i ? ", " : "", (int)at);
+            (size_t)snprintf(view + used, size - used, "%s{'disp': %d}", i ? ", " : "", (int)at);
         at += model.bytes[i];
         /* No gap follows, because the member before it would count as too short. */
     }
@@ -117,11 +118,11 @@ static void random_local(char *local, size_t size)
     if (below(3) == 0)
         snprintf(local, size, "{}");
     else if (below(2))
-        snprintf(local, size, "{\"disp\": \"%d + rank\"}", below(100));
+        snprintf(local, size, "{'disp': '%d + rank'}", below(100));
     else
         snprintf(local, size,
-                 "{\"disp\": %d, \"filetype\": {\"type\": \"resized\", \"lb\": 0, "
-                 "\"extent\": %d, \"oldtype\": {\"type\": \"contiguous\", \"count\": %d}}}",
+                 "{'disp': %d, 'filetype': {'type': 'resized', 'lb': 0, 'extent': %d, 'oldtype': "
+                 "{'type': 'contiguous', 'count': %d}}}",
                  below(50), length + 1 + below(200), length);
 }
 
@@ -138,8 +139,8 @@ static void random_spec(int number)
     kinds[number % 3](view, sizeof(view));
     random_local(local, sizeof(local));
     snprintf(model.text, sizeof(model.text),
-             "{\"viewspec\": 1, \"members\": {\"count\": %d, \"file\": \"T.{member:3}.data\", "
-             "\"view\": %s, \"local\": %s}}",
+             "{'viewspec': 1, 'members': {'count': %d, 'file': 'T.{member:3}.data', 'view': %s, "
+             "'local': %s}}",
              model.count, view, local);
     error = load(model.text);
     if (error.code)
@@ -153,7 +154,6 @@ static void cut(int member)
     struct vs_view *view, *local;
     struct vs_error error = {0};
     char path[512];
-    FILE *file;
 
     assert_int_equal(vs_members_view(members, member, &view, &error), 0);
     assert_int_equal(vs_members_local(members, member, &local, &error), 0);
@@ -173,11 +173,7 @@ static void cut(int member)
         model.file_size[member] = to >= model.file_size[member] ? to + 1 : model.file_size[member];
     }
     member_path(member, path, sizeof(path));
-    file = fopen(path, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(model.file[member], 1, (size_t)model.file_size[member], file),
-                     model.file_size[member]);
-    assert_int_equal(fclose(file), 0);
+    make_named_file(path, model.file[member], (size_t)model.file_size[member]);
     vs_view_unref(view);
     vs_view_unref(local);
 }
@@ -424,45 +420,41 @@ static void expect_failure(const char *text, bool writable, const char *reason)
     model.spec = NULL;
 }
 
-static void make_member(int member, int64_t size)
+static void make_member(int member, size_t size)
 {
-    char path[512];
-    int fd;
+    char path[512], bytes[64];
 
+    memset(bytes, 'a' + member, sizeof(bytes));
     member_path(member, path, sizeof(path));
-    fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
-    assert_true(fd >= 0);
-    for (int64_t k = 0; k < size; k++)
-        assert_int_equal(write(fd, &(char){(char)('a' + member)}, 1), 1);
-    close(fd);
+    make_named_file(path, bytes, size);
 }
 
 #define FOUR(view, more)                                                                           \
-    "{\"viewspec\": 1, \"members\": {\"count\": 4, \"file\": \"T.{member:3}.data\", " more         \
-    "\"view\": " view "}}"
+    "{'viewspec': 1, 'members': {'count': 4, 'file': 'T.{member:3}.data', " more "'view': " view   \
+    "}}"
 #define STRIPES                                                                                    \
-    "{\"disp\": \"10 * rank\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, "                  \
-    "\"extent\": 40, \"oldtype\": {\"type\": \"contiguous\", \"count\": 10}}}"
+    "{'disp': '10 * rank', 'filetype': {'type': 'resized', 'lb': 0, 'extent': 40, 'oldtype': "     \
+    "{'type': 'contiguous', 'count': 10}}}"
 #define ROWS                                                                                       \
-    "{\"filetype\": {\"type\": \"subarray\", \"sizes\": [40], \"subsizes\": [10], "                \
-    "\"starts\": [\"10 * rank\"], \"order\": \"C\"}}"
+    "{'filetype': {'type': 'subarray', 'sizes': [40], 'subsizes': [10], 'starts': ['10 * rank'], " \
+    "'order': 'C'}}"
 #define PAIRS                                                                                      \
-    "{\"tiles\": 1, \"filetype\": {\"type\": \"struct\", \"blocklengths\": [1, 2], "               \
-    "\"displacements\": [0, \"12 + 2 * rank\"], \"types\": [{\"type\": \"subarray\", "             \
-    "\"sizes\": [8], \"subsizes\": [2], \"starts\": [\"2 * rank\"], \"order\": \"C\"}, "           \
-    "\"byte\"]}}"
-#define BEHIND "{\"disp\": \"10 * rank\"}"
+    "{'tiles': 1, 'filetype': {'type': 'struct', 'blocklengths': [1, 2], 'displacements': [0, "    \
+    "'12 + 2 * rank'], 'types': [{'type': 'subarray', 'sizes': [8], 'subsizes': [2], 'starts': "   \
+    "['2 * rank'], 'order': 'C'}, 'byte']}}"
+#define BEHIND "{'disp': '10 * rank'}"
 
-#define ZERO "\"missing\": \"zero\", "
+#define ZERO "'missing': 'zero', "
 
-static void read_whole(const char *expected)
+/* Checks the bytes of the whole. A dot stands for a null byte. */
+static void expect_whole(const char *text, const char *expected)
 {
-    struct vs_error error = {0};
+    struct vs_error error = load(text);
     struct mpiio_slice *slice;
     char bytes[1000] = "", halves[1000];
 
-    if (mpiio_store_open_spec(model.spec, O_RDONLY, &model.store, &error) != 0)
-        fail_msg("%s", error.reason);
+    if (error.code || mpiio_store_open_spec(model.spec, O_RDONLY, &model.store, &error) != 0)
+        fail_msg("%s: %s", text, error.reason);
     slice = slice_of_whole(-1);
     /* Reads in two parts, and then at once. */
     for (size_t at = 0; at < strlen(expected); at += strlen(expected) / 2 + 1)
@@ -475,6 +467,8 @@ static void read_whole(const char *expected)
     mpiio_slice_free(slice);
     mpiio_store_close(model.store);
     model.store = NULL;
+    vs_spec_free(model.spec);
+    model.spec = NULL;
 }
 
 TEST(test_short)
@@ -485,54 +479,40 @@ TEST(test_short)
     /* Only a longer member could fill the hole. */
     expect_failure(FOUR(STRIPES, ""), false, "member 2, ");
     expect_failure(FOUR(STRIPES, ""), false, "too short: it has 15 bytes of data");
-    assert_int_equal(load(FOUR(STRIPES, ZERO)).code, 0);
-    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
-    vs_spec_free(model.spec);
+    expect_whole(
+        FOUR(STRIPES, ZERO),
+        "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc.....dddddddddd");
     /* Holes read as the fill value. If several fills overlap, the last one counts. */
-    assert_int_equal(load(FOUR(STRIPES, "\"missing\": 43, ")).code, 0);
-    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc+++++dddddddddd");
-    vs_spec_free(model.spec);
-    assert_int_equal(load(FOUR(STRIPES, ZERO "\"fill\": [{\"at\": 60, \"size\": 20, \"value\": "
-                                             "\"2b2d\"}, {\"at\": 3, \"size\": 1, \"every\": 4, "
-                                             "\"count\": 17, \"value\": \"3D\"}], "))
-                         .code,
-                     0);
-    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc-+=+-dddddddddd");
-    vs_spec_free(model.spec);
-    expect_failure(FOUR(STRIPES, "\"missing\": 256, "), false, "does not have this value");
-    expect_failure(FOUR(STRIPES, "\"missing\": 1.5, "), false, "does not have this value");
+    expect_whole(
+        FOUR(STRIPES, "'missing': 43, "),
+        "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc+++++dddddddddd");
+    expect_whole(
+        FOUR(STRIPES, ZERO "'fill': [{'at': 60, 'size': 20, 'value': '2b2d'}, {'at': 3, "
+                           "'size': 1, 'every': 4, 'count': 17, 'value': '3D'}], "),
+        "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddaaaaaaaaaabbbbbbbbbbccccc-+=+-dddddddddd");
+    expect_failure(FOUR(STRIPES, "'missing': 256, "), false, "does not have this value");
+    expect_failure(FOUR(STRIPES, "'missing': 1.5, "), false, "does not have this value");
     /* The struct has its subarray's extent. Its other part lies past that extent. */
-    assert_int_equal(
-        load(FOUR(PAIRS, "\"fill\": [{\"at\": 20, \"size\": 3, \"value\": \"2b\"}], ")).code, 0);
-    read_whole("aabbccdd....aabbccdd+++");
-    vs_spec_free(model.spec);
+    expect_whole(FOUR(PAIRS, "'fill': [{'at': 20, 'size': 3, 'value': '2b'}], "),
+                 "aabbccdd....aabbccdd+++");
     /* An array is expected in full. */
     for (int i = 0; i < 4; i++)
         make_member(i, i == 3 ? 4 : 10);
     expect_failure(FOUR(ROWS, ""), false, "member 3, ");
     /* Adjacent pieces need no length, but a hole between them is an error. */
-    assert_int_equal(load(FOUR(BEHIND, "")).code, 0);
-    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccdddd");
-    vs_spec_free(model.spec);
+    expect_whole(FOUR(BEHIND, ""), "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
     make_member(1, 9);
     expect_failure(FOUR(BEHIND, ""), false, "member 1, ");
     make_member(1, 11);
     expect_failure(FOUR(BEHIND, ""), false, "byte 20 of the whole is in member 2, too");
-    assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"first\", ")).code, 0);
-    read_whole("aaaaaaaaaabbbbbbbbbbbcccccccccdddd");
-    vs_spec_free(model.spec);
-    assert_int_equal(load(FOUR(BEHIND, "\"overlap\": \"last\", ")).code, 0);
-    read_whole("aaaaaaaaaabbbbbbbbbbccccccccccdddd");
-    vs_spec_free(model.spec);
-    expect_failure(FOUR(BEHIND, "\"overlap\": \"last\", "), true, "can only be read");
+    expect_whole(FOUR(BEHIND, "'overlap': 'first', "), "aaaaaaaaaabbbbbbbbbbbcccccccccdddd");
+    expect_whole(FOUR(BEHIND, "'overlap': 'last', "), "aaaaaaaaaabbbbbbbbbbccccccccccdddd");
+    expect_failure(FOUR(BEHIND, "'overlap': 'last', "), true, "can only be read");
     model.count = 3;
     drop();
     expect_failure(FOUR(BEHIND, ""), false, "member 0, ");
     expect_failure(FOUR(BEHIND, ""), false, "no such file (missing=zero reads zeros instead)");
-    assert_int_equal(load(FOUR(BEHIND, ZERO)).code, 0);
-    read_whole("..............................dddd");
-    vs_spec_free(model.spec);
-    model.spec = NULL;
+    expect_whole(FOUR(BEHIND, ZERO), "..............................dddd");
     model.count = 4;
     drop();
 }
@@ -541,9 +521,8 @@ TEST(test_order)
 {
     for (int i = 0; i < 4; i++)
         make_member(i, 20);
-    expect_failure(FOUR("{\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, "
-                        "\"oldtype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, "
-                        "\"stride\": 5}}}",
+    expect_failure(FOUR("{'filetype': {'type': 'resized', 'lb': 0, 'extent': 2, 'oldtype': "
+                        "{'type': 'vector', 'count': 2, 'blocklength': 1, 'stride': 5}}}",
                         ""),
                    false, "not in the order of the whole");
     model.count = 4;
@@ -552,11 +531,8 @@ TEST(test_order)
 
 static int make_folder(void **state)
 {
-    const char *folder = getenv("TMPDIR");
-
-    snprintf(model.folder, sizeof(model.folder), "%s/mpiio-members-XXXXXX",
-             folder != NULL ? folder : "/tmp");
-    return mkdtemp(model.folder) == NULL;
+    make_folder_at(model.folder, sizeof(model.folder));
+    return 0;
 }
 
 static int remove_folder(void **state)
