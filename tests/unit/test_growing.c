@@ -7,6 +7,7 @@
  */
 
 #include "slice_fixture.h"
+#include "wrap.h"
 
 #define BLOCK 4096
 #define START (5 * BLOCK + 100) /* the former end of the file */
@@ -16,10 +17,19 @@
 
 static bool growing;
 
-int __real_fallocate64(int fd, int mode, off_t displacement, off_t length);
-int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length);
-ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
+static void await_growth(int fd);
+
+WRAP(int, fallocate64, int fd, int mode, off_t displacement, off_t length)
+{
+    await_growth(fd);
+    return __real_fallocate64(fd, mode, displacement, length);
+}
+
+WRAP(ssize_t, pwrite64, int fd, const void *buffer, size_t length, off_t displacement)
+{
+    await_growth(fd);
+    return __real_pwrite64(fd, buffer, length, displacement);
+}
 
 static void await_growth(int fd)
 {
@@ -28,18 +38,6 @@ static void await_growth(int fd)
     if (growing)
         assert_int_equal(__real_pwrite64(fd, zeros, sizeof(zeros), START), sizeof(zeros));
     growing = false;
-}
-
-int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length)
-{
-    await_growth(fd);
-    return __real_fallocate64(fd, mode, displacement, length);
-}
-
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
-{
-    await_growth(fd);
-    return __real_pwrite64(fd, buffer, length, displacement);
 }
 
 /* Writes runs of 8 bytes from START on, into a file that has just grown to size bytes. */
@@ -60,7 +58,7 @@ static void check_growing(int64_t size, bool has_page)
     for (size_t i = 0; i < sizeof(bytes); i++)
         bytes[i] = (unsigned char)(i % 255 + 1);
     growing = true;
-    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    write_bytes(slice, bytes, sizeof(bytes), 0);
     assert_false(growing);
     mpiio_store_counters(store, &counters);
     assert_true(counters.store_map_write_bytes > sizeof(bytes) / 2);

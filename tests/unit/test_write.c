@@ -57,15 +57,15 @@ TEST(test_random_writes_without_fallocate)
 static struct vs_view *etype_view(int number)
 {
     static const char *const views[] = {
-        "\"etype\": \"double\"",
-        "\"disp\": 5, \"etype\": {\"type\": \"struct\", \"blocklengths\": [1, 1], "
-        "\"displacements\": [0, 8], \"types\": [\"char\", \"double\"]}",
-        "\"etype\": \"double\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 32, "
-        "\"oldtype\": \"etype\"}",
-        "\"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 2, \"oldtype\": "
-        "{\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 5}}",
-        "\"etype\": \"int\", \"filetype\": {\"type\": \"resized\", \"lb\": 0, \"extent\": 8, "
-        "\"oldtype\": {\"type\": \"vector\", \"count\": 2, \"blocklength\": 1, \"stride\": 1001}}",
+        "'etype': 'double'",
+        "'disp': 5, 'etype': {'type': 'struct', 'blocklengths': [1, 1], 'displacements': [0, 8], "
+        "'types': ['char', 'double']}",
+        "'etype': 'double', 'filetype': {'type': 'resized', 'lb': 0, 'extent': 32, 'oldtype': "
+        "'etype'}",
+        "'filetype': {'type': 'resized', 'lb': 0, 'extent': 2, 'oldtype': {'type': 'vector', "
+        "'count': 2, 'blocklength': 1, 'stride': 5}}",
+        "'etype': 'int', 'filetype': {'type': 'resized', 'lb': 0, 'extent': 8, 'oldtype': {'type': "
+        "'vector', 'count': 2, 'blocklength': 1, 'stride': 1001}}",
     };
 
     return make_view("%s", views[number]);
@@ -104,27 +104,23 @@ TEST(test_partial_etype_at_the_end)
 
 TEST(test_windows_edges_and_far_ends)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 1000, 1024));
-    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    struct opened file = open_slice(O_RDWR, make_vector(0, 1000, 1024));
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(file.slice));
     static unsigned char bytes[300000], back[300000];
 
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        bytes[i] = (unsigned char)rand();
+    fill_randomly(bytes, sizeof(bytes));
     for (int i = MPIIO_WINDOW_COUNT + 3; i > 0; i--) {
         int64_t offset = vs_map_lower_bound(map, i * MPIIO_WINDOW_SIZE - 150000) + i;
         size_t length = i % 2 == 1 ? sizeof(bytes) : 20000;
 
-        assert_int_equal(mpiio_slice_write(slice, bytes + i, length - 100, offset), length - 100);
-        assert_int_equal(mpiio_slice_read(slice, back, length - 100, offset), length - 100);
-        assert_memory_equal(back, bytes + i, length - 100);
+        write_bytes(file.slice, bytes + i, length - 100, offset);
+        expect_bytes(file.slice, bytes + i, length - 100, offset);
         /* The gaps are unchanged. */
-        assert_int_equal(pread(fd, back, 24, i * MPIIO_WINDOW_SIZE - 24), 24);
+        assert_int_equal(pread(file.fd, back, 24, i * MPIIO_WINDOW_SIZE - 24), 24);
         for (int k = 0; k < 24; k++)
             assert_int_equal(back[k], 0);
     }
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 TEST(test_what_may_not_be_written)
@@ -141,14 +137,13 @@ TEST(test_what_may_not_be_written)
     mpiio_slice_free(slice);
     mpiio_store_close(store);
     store = open_store_for(fd, O_RDWR);
-    slice = make_slice(store, make_view("\"filetype\": {\"type\": \"resized\", \"lb\": 0, "
-                                        "\"extent\": 4, \"oldtype\": {\"type\": \"contiguous\", "
-                                        "\"count\": 8}}"));
+    slice = make_slice(store, make_view("'filetype': {'type': 'resized', 'lb': 0, 'extent': 4, "
+                                        "'oldtype': {'type': 'contiguous', 'count': 8}}"));
     assert_int_equal(mpiio_slice_write(slice, "x", 1, 0), -EINVAL);
     mpiio_slice_free(slice);
     slice = make_slice(store, make_vector(0, 8, 32));
     assert_int_equal(mpiio_slice_write(slice, "x", 1, -1), -EINVAL);
-    assert_int_equal(mpiio_slice_write(slice, "x", 0, 5), 0);
+    write_bytes(slice, "x", 0, 5);
     assert_int_equal(mpiio_slice_size(slice), 0);
     assert_int_equal(mpiio_slice_reserve(slice, 0, 0), -EINVAL);
     assert_int_equal(mpiio_slice_reserve(slice, 10, INT64_MAX), -EFBIG);
@@ -173,28 +168,24 @@ TEST(test_limits)
     assert_int_equal(mpiio_slice_reserve(slice, limit, 1), -EFBIG);
     assert_int_equal(mpiio_slice_size(slice), 0);
     mpiio_slice_free(slice);
-    empty = make_slice(store, make_view("\"filetype\": {\"type\": \"contiguous\", \"count\": 0}"));
+    empty = make_slice(store, make_view("'filetype': {'type': 'contiguous', 'count': 0}"));
     assert_int_equal(mpiio_slice_write(empty, "xy", 2, 0), -EFBIG);
     assert_int_equal(mpiio_slice_size(empty), 0);
-    mpiio_slice_free(empty);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(empty, store, fd);
 }
 
 /* The present size is no error, however many bits it has. */
 TEST(test_resize_to_present_size)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 8));
+    struct opened file = open_slice(O_RDWR, make_vector(0, 8, 8));
 
     for (int64_t size = INT64_C(1) << 30; size <= INT64_C(1) << 33; size += INT64_C(1) << 30) {
-        assert_int_equal(mpiio_slice_resize(slice, size), 0);
-        assert_int_equal(mpiio_slice_resize(slice, size), 0);
-        assert_int_equal(mpiio_slice_size(slice), size);
-        assert_int_equal(mpiio_slice_resize(slice, size - 8), -EPERM);
+        assert_int_equal(mpiio_slice_resize(file.slice, size), 0);
+        assert_int_equal(mpiio_slice_resize(file.slice, size), 0);
+        assert_int_equal(mpiio_slice_size(file.slice), size);
+        assert_int_equal(mpiio_slice_resize(file.slice, size - 8), -EPERM);
     }
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 TEST(test_file_size_limit)
@@ -209,7 +200,7 @@ TEST(test_file_size_limit)
     assert_int_equal(mpiio_slice_resize(model->slice, 4096), -EFBIG);
     assert_int_equal(mpiio_slice_reserve(model->slice, 0, 4096), -EFBIG);
     limit_file(RLIM_INFINITY);
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    write_bytes(model->slice, bytes, sizeof(bytes), 0);
     model_end(model);
 }
 
@@ -228,13 +219,13 @@ TEST(test_error_in_the_middle)
         assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 50), 100 * i - 50);
     }
     pwrite_error = 0;
-    assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    write_bytes(model->slice, bytes, sizeof(bytes), 0);
     model_end(model);
     /* Runs that are queued for the mapping are written before a long run that fails. */
-    model = model_start(make_view("\"filetype\": {\"type\": \"hindexed\", \"blocklengths\": "
-                                  "[8,8,8,8,8,8,8,8,8,8,20000], \"displacements\": "
-                                  "[0,16,32,48,64,80,96,112,128,144,160]}"),
-                        1 << 20);
+    model = model_start(
+        make_view("'filetype': {'type': 'hindexed', 'blocklengths': [8,8,8,8,8,8,8,8,8,8,20000], "
+                  "'displacements': [0,16,32,48,64,80,96,112,128,144,160]}"),
+        1 << 20);
     model_fill(model, 100000);
     pwrite_error = ENOSPC;
     pwrites_left = 1; /* only the first run's call succeeds */
@@ -267,7 +258,7 @@ TEST(test_ranges_of_an_image)
     struct mpiio_counters done = {0};
 
     for (int round = 0; round < UNIT_ROUNDS(40); round++) {
-        struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
+        struct model *model = model_start(make_view("'etype': 'char'"), 1 << 20);
         int64_t displacement = below(2 << 20), end = 0;
         size_t count = random_ranges(ranges, 1 + (size_t)below(5000), sizeof(image));
         struct mpiio_transfer transfer = {.position = displacement,
@@ -278,8 +269,7 @@ TEST(test_ranges_of_an_image)
 
         atomic_store(&model->store->file->windows.refused, round % 4 == 0);
         model_fill(model, below(3 << 20));
-        for (size_t i = 0; i < sizeof(image); i++)
-            image[i] = (char)rand();
+        fill_randomly(image, sizeof(image));
         for (size_t i = 0; i < count; i++) {
             end = ranges[i].start + ranges[i].length;
             memcpy(model->bytes + displacement + ranges[i].start, image + ranges[i].start,
@@ -301,7 +291,7 @@ TEST(test_a_range_that_fails)
 {
     static const struct mpiio_range ranges[] = {{5, 10}, {100, 20000}, {30000, 7}, {50000, 3}};
     static char image[1 << 16];
-    struct model *model = model_start(make_view("\"etype\": \"char\""), 1 << 20);
+    struct model *model = model_start(make_view("'etype': 'char'"), 1 << 20);
     struct mpiio_counters done = {0};
     struct mpiio_transfer transfer = {.buffer = image, .ranges = ranges, .done = &done};
 
@@ -347,10 +337,7 @@ TEST(test_resize)
 
 static int64_t allocated(int fd)
 {
-    struct stat st;
-
-    assert_int_equal(fstat(fd, &st), 0);
-    return st.st_blocks * 512;
+    return stat_of(fd).st_blocks * 512;
 }
 
 TEST(test_reserve)
@@ -396,7 +383,6 @@ TEST(test_growing_without_fallocate)
     for (int i = 0; i < 3; i++) {
         int fd = make_file();
         struct mpiio_store *store = open_store_for(fd, O_RDWR);
-        struct stat st;
         char last;
 
         fallocate_error = errors[i];
@@ -404,15 +390,13 @@ TEST(test_growing_without_fallocate)
         write_file(fd, "x", 1, 99);
         assert_int_equal(store->file->ops->grow(store->file, 50), 0);
         assert_int_equal(store->file->ops->grow(store->file, 100), 0);
-        assert_int_equal(fstat(fd, &st), 0);
-        assert_int_equal(st.st_size, 100);
+        assert_int_equal(stat_of(fd).st_size, 100);
         assert_int_equal(pread(fd, &last, 1, 99), 1);
         assert_int_equal(last, 'x');
         fallocate_error = EIO;
         assert_int_equal(store->file->ops->grow(store->file, 200), -EIO);
         fallocate_error = 0;
-        mpiio_store_close(store);
-        close(fd);
+        close_all(NULL, store, fd);
     }
 }
 
@@ -490,7 +474,7 @@ TEST(test_full_tiles_need_no_read)
             struct mpiio_slice *slice = make_slice(store, make_vector(rank * run, run, 4 * run));
 
             memset(bytes, 'a' + rank, length);
-            assert_int_equal(mpiio_slice_write(slice, bytes, length, 0), length);
+            write_bytes(slice, bytes, length, 0);
             mpiio_slice_free(slice);
         }
         mpiio_store_counters(store, &counters);
@@ -504,8 +488,7 @@ TEST(test_full_tiles_need_no_read)
             assert_int_equal(pread(fd, bytes, 1, k), 1);
             assert_int_equal(bytes[0], 'a' + k / run % 4);
         }
-        mpiio_store_close(store);
-        close(fd);
+        close_all(NULL, store, fd);
     }
     free(bytes);
 }
@@ -523,15 +506,14 @@ TEST(test_every_write_moves_the_times)
 
     for (int i = 0; i < 3; i++) {
         struct model *model = model_start(make_vector(0, runs[i], 2 * runs[i]), 1 << 20);
-        struct stat before, after;
 
-        assert_int_equal(mpiio_slice_write(model->slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+        write_bytes(model->slice, bytes, sizeof(bytes), 0);
         for (int k = 0; k < UNIT_ROUNDS(200); k++) {
-            assert_int_equal(fstat(model->fd, &before), 0);
-            assert_int_equal(
-                mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0, 1);
-            assert_int_equal(fstat(model->fd, &after), 0);
-            assert_true(is_later(after.st_ctim, before.st_ctim));
+            struct timespec before = stat_of(model->fd).st_ctim;
+
+            assert_true(
+                mpiio_slice_write(model->slice, bytes, 1 + (size_t)below(sizeof(bytes)), 0) > 0);
+            assert_true(is_later(stat_of(model->fd).st_ctim, before));
             if (k % 50 == 49)
                 assert_int_equal(mpiio_store_sync(model->store, k == 49), 0);
         }

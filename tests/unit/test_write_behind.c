@@ -5,21 +5,20 @@
 #include <time.h>
 
 #include "core/file/file.h"
+#include "wrap.h"
 
 /* Tests blocks that are written back behind the writers. The program is linked with --wrap for
    sync_file_range. */
 
 #define BLOCK MPIIO_WRITE_BEHIND_BLOCK
-#define RUNS  "{\"type\": \"resized\", \"lb\": 0, \"extent\": 16, \"oldtype\": \"double\"}"
+#define RUNS  "{'type': 'resized', 'lb': 0, 'extent': 16, 'oldtype': 'double'}"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t called = PTHREAD_COND_INITIALIZER;
 static int calls[8];    /* by block; guarded by lock */
 static sigset_t masked; /* signals that the writeback thread blocks; guarded by lock */
 
-int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags);
-
-int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags)
+WRAP(int, sync_file_range, int fd, off_t displacement, off_t length, unsigned int flags)
 {
     pthread_mutex_lock(&lock);
     pthread_sigmask(SIG_SETMASK, NULL, &masked);
@@ -44,66 +43,63 @@ static void await(int block)
     assert_int_equal(error, 0);
 }
 
+/* Writes zeros to the slices at these offsets, a MiB at a time to each. */
+static void write_zeros(struct mpiio_slice *const *slices, int count, int64_t start, int64_t end)
+{
+    static const char zeros[1 << 20];
+
+    for (int64_t at = start; at < end; at += (int64_t)sizeof(zeros))
+        for (int i = 0; i < count; i++)
+            write_bytes(slices[i], zeros, sizeof(zeros), at);
+}
+
 /* Two slices have alternating runs. A block is full when both have written it. */
 TEST(test_blocks_that_all_have_filled)
 {
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
     struct mpiio_slice *slices[] = {
-        make_slice(store, make_view("\"etype\": \"double\", \"filetype\": " RUNS)),
-        make_slice(store, make_view("\"disp\": 8, \"etype\": \"double\", \"filetype\": " RUNS))};
-    size_t part = 1 << 20;
-    char *bytes = calloc(1, part);
+        make_slice(store, make_view("'etype': 'double', 'filetype': " RUNS)),
+        make_slice(store, make_view("'disp': 8, 'etype': 'double', 'filetype': " RUNS))};
 
-    assert_non_null(bytes);
-    for (int64_t at = 0; at < 2 * BLOCK; at += (int64_t)part)
-        assert_int_equal(mpiio_slice_write(slices[0], bytes, part, at), part);
-    for (int64_t at = BLOCK; at < BLOCK * 3 / 2; at += (int64_t)part)
-        assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
+    write_zeros(&slices[0], 1, 0, 2 * BLOCK);
+    write_zeros(&slices[1], 1, BLOCK, BLOCK * 3 / 2);
     await(2);
     /* The program's signal handlers never run in a thread that the program did not start. */
     assert_true(sigismember(&masked, SIGINT) && sigismember(&masked, SIGALRM));
     assert_false(sigismember(&masked, SIGBUS));
-    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
-        assert_int_equal(mpiio_slice_write(slices[1], bytes, part, at), part);
+    write_zeros(&slices[1], 1, 0, BLOCK / 2);
     await(0);
     /* A block is written back once until a sync, and then again. */
-    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
-        for (int rank = 0; rank < 2; rank++)
-            assert_int_equal(mpiio_slice_write(slices[rank], bytes, part, at), part);
+    write_zeros(slices, 2, 0, BLOCK / 2);
     for (int i = 0; i < 8; i++)
         assert_int_equal(calls[i], i == 0 || i == 2);
     assert_int_equal(mpiio_store_sync(store, true), 0);
     calls[0] = 0;
-    for (int64_t at = 0; at < BLOCK / 2; at += (int64_t)part)
-        for (int rank = 0; rank < 2; rank++)
-            assert_int_equal(mpiio_slice_write(slices[rank], bytes, part, at), part);
+    write_zeros(slices, 2, 0, BLOCK / 2);
     await(0);
     for (int i = 0; i < 2; i++)
         mpiio_slice_free(slices[i]);
-    mpiio_store_close(store);
-    close(fd);
-    free(bytes);
+    close_all(NULL, store, fd);
 }
 
 /* The slice stores to the first window of the file. */
 TEST(test_a_sync_detaches_pages_that_were_stored_to)
 {
-    int fd = make_file(), stored = 0;
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 16));
-    struct mpiio_window *const *kept = store->file->windows.kept;
+    struct opened file = open_slice(O_RDWR, make_vector(0, 8, 16));
+    struct mpiio_window *const *kept = file.store->file->windows.kept;
     static char bytes[1 << 20];
+    int stored = 0;
 
-    assert_int_equal(ftruncate(fd, 4 << 20), 0);
-    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
+    assert_int_equal(ftruncate(file.fd, 4 << 20), 0);
+    write_bytes(file.slice, bytes, sizeof(bytes), 0);
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
         stored += kept[i] != NULL && atomic_load(&kept[i]->stored);
     assert_int_equal(stored, 1);
-    assert_int_equal(mpiio_store_sync(store, false), 0);
+    assert_int_equal(mpiio_store_sync(file.store, false), 0);
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
         assert_false(kept[i] != NULL && atomic_load(&kept[i]->stored));
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 /* One write fills blocks 1 and 2 and half of block 3. write_ranges then fills the rest of block 3,

@@ -8,71 +8,48 @@
 
 /* Tests a full disk with small filesystems of its own. This needs the right to mount. */
 
-#define DISK_BYTES ((int64_t)8 << 20)
-
 struct disk {
     char folder[64];
-    char image[64]; /* empty: no image */
+    char image[64]; /* of ext4 */
     int fd;         /* of the file on the disk */
     struct mpiio_store *store;
 };
 
 static struct disk disk; /* of the running test; the folder is empty if there is none */
 
-static void make_disk(void)
-{
-    strcpy(disk.folder, "/tmp/mpiio-disk-XXXXXX");
-    disk.image[0] = '\0';
-    assert_non_null(mkdtemp(disk.folder));
-}
-
-static void forget_folder(void)
-{
-    rmdir(disk.folder);
-    disk.folder[0] = '\0';
-}
-
-static void open_disk(void)
+/* Makes a disk of 8 MiB in a new folder by a shell command, which gets the folder as $disk, and may
+   make $disk.img. Returns false if the command fails. */
+static bool make_disk(const char *command)
 {
     char path[128];
 
+    strcpy(disk.folder, "/tmp/mpiio-disk-XXXXXX");
+    assert_non_null(mkdtemp(disk.folder));
+    snprintf(disk.image, sizeof(disk.image), "%s.img", disk.folder);
+    assert_int_equal(setenv("disk", disk.folder, 1), 0);
+    if (system(command) != 0) {
+        unlink(disk.image);
+        rmdir(disk.folder);
+        disk.folder[0] = '\0';
+        return false;
+    }
     snprintf(path, sizeof(path), "%s/file", disk.folder);
     disk.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(disk.fd >= 0);
     disk.store = open_store_for(disk.fd, O_RDWR);
+    return true;
 }
 
 static bool make_tmpfs(void)
 {
-    char options[64];
-
-    make_disk();
-    snprintf(options, sizeof(options), "size=%" PRId64, DISK_BYTES);
-    if (mount("mpiio-test", disk.folder, "tmpfs", 0, options) != 0) {
-        forget_folder();
-        return false;
-    }
-    open_disk();
-    return true;
+    return make_disk("mount -t tmpfs -o size=8M mpiio-test $disk 2>/dev/null");
 }
 
 static bool make_ext4(void)
 {
-    char command[512];
-
-    make_disk();
-    snprintf(disk.image, sizeof(disk.image), "%s.img", disk.folder);
-    snprintf(command, sizeof(command),
-             "truncate -s %" PRId64 " %s && mkfs.ext4 -q -O ^has_journal -m 0 %s 2>/dev/null && "
-             "mount -o loop %s %s 2>/dev/null",
-             DISK_BYTES, disk.image, disk.image, disk.image, disk.folder);
-    if (system(command) != 0) {
-        unlink(disk.image);
-        forget_folder();
-        return false;
-    }
-    open_disk();
-    return true;
+    return make_disk("truncate -s 8M $disk.img && "
+                     "mkfs.ext4 -q -O ^has_journal -m 0 $disk.img 2>/dev/null && "
+                     "mount -o loop $disk.img $disk 2>/dev/null");
 }
 
 /* Removes the disk after each test, also after one that failed. */
@@ -80,12 +57,10 @@ static int remove_disk(void **state)
 {
     if (disk.folder[0] == '\0')
         return 0;
-    mpiio_store_close(disk.store);
-    close(disk.fd);
+    close_all(NULL, disk.store, disk.fd);
     if (umount2(disk.folder, MNT_DETACH) != 0 || rmdir(disk.folder) != 0)
         return -1;
-    if (disk.image[0] != '\0')
-        unlink(disk.image);
+    unlink(disk.image);
     disk.folder[0] = '\0';
     return 0;
 }
@@ -109,13 +84,7 @@ static int fill_disk(int64_t left)
     return fd;
 }
 
-static unsigned char bytes[1 << 20], back[1 << 20];
-
-static void check_back(struct mpiio_slice *slice, size_t length)
-{
-    assert_int_equal(mpiio_slice_read(slice, back, length, 0), length);
-    assert_memory_equal(back, bytes, length);
-}
+static unsigned char bytes[1 << 20];
 
 /* Fills the disk. The filesystem may grant a block or two more before it reports that it is
    full. */
@@ -142,16 +111,14 @@ static void check_growing(int64_t run)
 
     /* Half of 512 KiB, less the filesystem's metadata. */
     assert_in_range(did, 100 << 10, 512 << 10);
-    check_back(slice, (size_t)did);
+    expect_bytes(slice, bytes, (size_t)did, 0);
     /* The size is not far ahead of the stored bytes. */
     assert_in_range(mpiio_slice_size(slice), did, did + (64 << 10));
     use_up(slice, 2 << 20);
-    check_back(slice, (size_t)did);
+    expect_bytes(slice, bytes, (size_t)did, 0);
     close(filler);
-    assert_int_equal(
-        mpiio_slice_write(slice, bytes + did, sizeof(bytes) - (size_t)did, (int64_t)did),
-        (ssize_t)sizeof(bytes) - did);
-    check_back(slice, sizeof(bytes));
+    write_bytes(slice, bytes + did, sizeof(bytes) - (size_t)did, did);
+    expect_bytes(slice, bytes, sizeof(bytes), 0);
     assert_int_equal(mpiio_store_sync(disk.store, false), 0);
     mpiio_slice_free(slice);
     assert_int_equal(ftruncate(disk.fd, 0), 0);
@@ -168,12 +135,12 @@ static void check_holes(int64_t run)
     filler = fill_disk(256 << 10);
     did = mpiio_slice_write(slice, bytes, sizeof(bytes), 0);
     assert_in_range(did, 0, 256 << 10);
-    check_back(slice, (size_t)did);
+    expect_bytes(slice, bytes, (size_t)did, 0);
     use_up(slice, 500000);
     assert_int_equal(mpiio_slice_reserve(slice, 0, sizeof(bytes)), -ENOSPC);
     close(filler);
-    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
-    check_back(slice, sizeof(bytes));
+    write_bytes(slice, bytes, sizeof(bytes), 0);
+    expect_bytes(slice, bytes, sizeof(bytes), 0);
     mpiio_slice_free(slice);
     assert_int_equal(ftruncate(disk.fd, 0), 0);
 }
@@ -217,8 +184,8 @@ TEST(test_reserved_space, NULL, remove_disk)
     slice = make_slice(disk.store, make_vector(0, 8, 16));
     assert_int_equal(mpiio_slice_reserve(slice, 0, sizeof(bytes)), 0);
     filler = fill_disk(0);
-    assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
-    check_back(slice, sizeof(bytes));
+    write_bytes(slice, bytes, sizeof(bytes), 0);
+    expect_bytes(slice, bytes, sizeof(bytes), 0);
     assert_int_equal(mpiio_slice_write(slice, bytes, 100000, sizeof(bytes)), -ENOSPC);
     close(filler);
     mpiio_slice_free(slice);

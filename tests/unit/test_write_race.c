@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "slice_fixture.h"
 #include "faults.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 
@@ -16,23 +16,7 @@ struct writer {
     int fd;                    /* of plain writers */
     struct mpiio_slice *slice; /* NULL: uses pwrite */
     unsigned int seed;
-    bool wrong;
 };
-
-static void start_all(struct writer *writers, pthread_t *threads, int count,
-                      void *(*work)(void *argument))
-{
-    for (int i = 0; i < count; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, work, &writers[i]), 0);
-}
-
-static void join_all(struct writer *writers, pthread_t *threads, int count)
-{
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_false(writers[i].wrong);
-    }
-}
 
 /*
  * Four writers share the runs of 8 bytes. They write round by round, near each other. Before each
@@ -43,11 +27,7 @@ static void join_all(struct writer *writers, pthread_t *threads, int count)
 #define UPDATE_RUNS   5000 /* of each writer */
 #define UPDATE_ROUNDS UNIT_ROUNDS(50)
 
-struct runs {
-    uint64_t value[UPDATE_RUNS];
-};
-
-static struct runs of_writer[4], seen_by[4];
+static uint64_t of_writer[4][UPDATE_RUNS], seen_by[4][UPDATE_RUNS];
 static uint64_t file_seen_by[4][4 * UPDATE_RUNS];
 
 static uint64_t value_of(int number, int round, int run)
@@ -91,8 +71,8 @@ static bool look(const struct writer *writer, uint64_t *values)
     ssize_t got;
 
     if (writer->slice != NULL) {
-        got = mpiio_slice_read(writer->slice, values, sizeof(struct runs), 0);
-        return got == sizeof(struct runs);
+        got = mpiio_slice_read(writer->slice, values, sizeof(seen_by[0]), 0);
+        return got == sizeof(seen_by[0]);
     }
     got = pread(writer->fd, file, sizeof(file_seen_by[0]), 0);
     for (int run = 0; run < UPDATE_RUNS; run++)
@@ -103,16 +83,16 @@ static bool look(const struct writer *writer, uint64_t *values)
 static void *update(void *argument)
 {
     struct writer *writer = argument;
-    uint64_t *values = of_writer[writer->number].value;
-    uint64_t *seen = seen_by[writer->number].value;
+    uint64_t *values = of_writer[writer->number];
+    uint64_t *seen = seen_by[writer->number];
 
-    for (int round = 1; round <= UPDATE_ROUNDS && !writer->wrong; round++) {
+    for (int round = 1; round <= UPDATE_ROUNDS; round++) {
         for (int run = 0; run < UPDATE_RUNS; run++)
             values[run] = value_of(writer->number, round, run);
         if (!(writer->slice != NULL ? update_slice(writer, values)
                                     : update_plainly(writer, values)) ||
-            !look(writer, seen) || memcmp(seen, values, sizeof(struct runs)) != 0)
-            writer->wrong = true;
+            !look(writer, seen) || memcmp(seen, values, sizeof(seen_by[0])) != 0)
+            return writer;
     }
     return NULL;
 }
@@ -123,7 +103,6 @@ TEST(test_no_update_is_lost)
     int fd = make_file();
     struct mpiio_store *store = open_store_for(fd, O_RDWR);
     struct writer writers[4];
-    pthread_t threads[4];
     static uint64_t file[4 * UPDATE_RUNS];
 
     for (int i = 0; i < 4; i++) {
@@ -131,16 +110,14 @@ TEST(test_no_update_is_lost)
         if (i % 2 == 1)
             writers[i].slice = make_slice(store, make_vector((int64_t)i * RUN, RUN, 4 * RUN));
     }
-    start_all(writers, threads, 4, update);
-    join_all(writers, threads, 4);
+    run_threads(4, update, writers, sizeof(*writers));
     assert_int_equal(pread(fd, file, sizeof(file), 0), sizeof(file));
     for (int i = 0; i < 4 * UPDATE_RUNS; i++)
         if (file[i] != value_of(i % 4, UPDATE_ROUNDS, i / 4))
             fail_msg("update %d of writer %d is lost", i / 4, i % 4);
     for (int i = 0; i < 4; i++)
         mpiio_slice_free(writers[i].slice);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 /* Growing. */
@@ -159,7 +136,7 @@ static void *grow(void *argument)
 
         length = length < GROW_BYTES - offset ? length : GROW_BYTES - offset;
         if (mpiio_slice_write(writer->slice, bytes, (size_t)length, offset) != length)
-            writer->wrong = true;
+            return writer;
         offset += length;
     }
     return NULL;
@@ -185,15 +162,13 @@ TEST(test_growing_at_once)
         int fd = make_file();
         struct mpiio_store *stores[2] = {open_store_for(fd, O_RDWR), open_store_for(fd, O_RDWR)};
         struct writer writers[2];
-        pthread_t threads[2];
 
         for (int k = 0; k < 2; k++) {
             writers[k] = (struct writer){.number = k, .seed = (unsigned int)(10 * i + k)};
             writers[k].slice = make_slice(
                 stores[i < 5 ? k : 0], make_vector(k * runs[i % 5], runs[i % 5], 2 * runs[i % 5]));
         }
-        start_all(writers, threads, 2, grow);
-        join_all(writers, threads, 2);
+        run_threads(2, grow, writers, sizeof(*writers));
         check_grown(fd, runs[i % 5]);
         for (int k = 0; k < 2; k++)
             mpiio_slice_free(writers[k].slice);
@@ -220,28 +195,24 @@ static void *append(void *argument)
         record[1] = (unsigned char)length;
         if (mpiio_slice_append(writer->slice, record, (size_t)length, &offset) != length ||
             offset < 0)
-            writer->wrong = true;
+            return writer;
     }
     return NULL;
 }
 
 TEST(test_appends_do_not_overlap)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 16, 48));
+    struct opened file = open_slice(O_RDWR, make_vector(0, 16, 48));
     static unsigned char bytes[4 * APPENDS * 100];
     struct writer writers[4];
-    pthread_t threads[4];
     ssize_t got, place = 0;
     int records = 0;
 
     for (int i = 0; i < 4; i++)
-        writers[i] = (struct writer){.number = i, .slice = slice, .seed = (unsigned int)i};
-    start_all(writers, threads, 4, append);
-    join_all(writers, threads, 4);
-    got = mpiio_slice_read(slice, bytes, sizeof(bytes), 0);
-    assert_int_equal(got, mpiio_slice_size(slice));
+        writers[i] = (struct writer){.number = i, .slice = file.slice, .seed = (unsigned int)i};
+    run_threads(4, append, writers, sizeof(*writers));
+    got = mpiio_slice_read(file.slice, bytes, sizeof(bytes), 0);
+    assert_int_equal(got, mpiio_slice_size(file.slice));
     for (; place < got; records++) {
         int length = bytes[place + 1];
 
@@ -253,7 +224,7 @@ TEST(test_appends_do_not_overlap)
     }
     assert_int_equal(place, got);
     assert_int_equal(records, 4 * APPENDS);
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 /* Truncation by another program. */
@@ -276,10 +247,10 @@ static void *cut_often(void *argument)
     return NULL;
 }
 
-static void write_while_cut(struct mpiio_slice *slice, int fd)
+static void write_while_cut(const struct opened *file)
 {
     static unsigned char bytes[500000];
-    struct cutter cutter = {.fd = fd};
+    struct cutter cutter = {.fd = file->fd};
     unsigned int seed = 2;
     pthread_t thread;
 
@@ -288,7 +259,7 @@ static void write_while_cut(struct mpiio_slice *slice, int fd)
     for (int i = 0; i < UNIT_ROUNDS(300); i++) {
         size_t length = 1 + (size_t)rand_r(&seed) % sizeof(bytes);
 
-        assert_int_equal(mpiio_slice_write(slice, bytes, length, rand_r(&seed) % 100000), length);
+        write_bytes(file->slice, bytes, length, rand_r(&seed) % 100000);
     }
     atomic_store(&cutter.over, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
@@ -301,17 +272,14 @@ TEST(test_truncated_while_written)
     FAULTS_OR_RETURN();
     restore_guard();
     for (int i = 0; i < 3; i++) {
-        int fd = make_file();
-        struct mpiio_store *store = open_store_for(fd, O_RDWR);
-        struct mpiio_slice *slice = make_slice(store, make_vector(0, runs[i], 2 * runs[i]));
-        static unsigned char bytes[500000], back[500000];
+        struct opened file = open_slice(O_RDWR, make_vector(0, runs[i], 2 * runs[i]));
+        static unsigned char bytes[500000];
 
-        write_while_cut(slice, fd);
+        write_while_cut(&file);
         memset(bytes, i + 1, sizeof(bytes));
-        assert_int_equal(mpiio_slice_write(slice, bytes, sizeof(bytes), 0), sizeof(bytes));
-        assert_int_equal(mpiio_slice_read(slice, back, sizeof(back), 0), sizeof(back));
-        assert_memory_equal(back, bytes, sizeof(bytes));
-        close_all(slice, store, fd);
+        write_bytes(file.slice, bytes, sizeof(bytes), 0);
+        expect_bytes(file.slice, bytes, sizeof(bytes), 0);
+        close_opened(&file);
     }
 }
 
@@ -330,45 +298,42 @@ static void *grow_with_gaps(void *argument)
     struct writer *writer = argument;
     uint64_t value = 1;
 
-    for (int64_t end = STEP; end <= GAP_RUNS && !writer->wrong; end += STEP)
-        writer->wrong = pwrite(writer->fd, &value, RUN, end * 4 * RUN - RUN) != RUN;
+    for (int64_t end = STEP; end <= GAP_RUNS; end += STEP)
+        if (pwrite(writer->fd, &value, RUN, end * 4 * RUN - RUN) != RUN)
+            return writer;
     return NULL;
 }
 
 TEST(test_gaps_filled_while_growing)
 {
     static uint64_t ours[GAP_RUNS];
-    int fd = make_file();
-    struct mpiio_store *store = open_store_for(fd, O_RDWR);
-    struct mpiio_slice *slice =
-        make_slice(store, make_view("\"disp\": 8, \"etype\": \"double\", \"filetype\": "
-                                    "{\"type\": \"resized\", \"lb\": 0, \"extent\": 32}"));
-    struct writer writer = {.fd = fd};
+    struct opened file = open_slice(
+        O_RDWR, make_view("'disp': 8, 'etype': 'double', 'filetype': {'type': 'resized', "
+                          "'lb': 0, 'extent': 32}"));
+    struct writer writer = {.fd = file.fd};
     int64_t done = 0, lost = 0;
     pthread_t thread;
 
     for (int i = 0; i < GAP_RUNS; i++)
         ours[i] = (uint64_t)i + 2;
-    start_all(&writer, &thread, 1, grow_with_gaps);
+    start_threads(&thread, 1, grow_with_gaps, &writer, sizeof(writer));
     while (done < GAP_RUNS * RUN) {
-        int64_t size = mpiio_slice_size(slice);
+        int64_t size = mpiio_slice_size(file.slice);
 
         if (size > done) {
-            assert_int_equal(
-                mpiio_slice_write(slice, (char *)ours + done, (size_t)(size - done), done),
-                size - done);
+            write_bytes(file.slice, (char *)ours + done, (size_t)(size - done), done);
             done = size;
         }
     }
-    join_all(&writer, &thread, 1);
+    join_threads(&thread, 1);
     for (int i = 0; i < GAP_RUNS; i++) {
         uint64_t value = 0;
 
-        assert_int_equal(pread(fd, &value, RUN, (int64_t)i * 4 * RUN + RUN), RUN);
+        assert_int_equal(pread(file.fd, &value, RUN, (int64_t)i * 4 * RUN + RUN), RUN);
         lost += value != ours[i];
     }
     assert_int_equal(lost, 0);
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 BEFORE_TESTS

@@ -7,21 +7,16 @@
  * program is linked with --wrap for fallocate64, fstat64, lseek64 and pwrite64.
  */
 
-#include <sys/stat.h>
-
+#include "random.h"
 #include "slice_fixture.h"
+#include "wrap.h"
 
 /* Faults that tests inject into the two calls that change the file. */
 static int fallocate_error; /* 0: none */
 static int pwrite_error;
 static int pwrites_left; /* calls that succeed before pwrite_error */
 
-int __real_fallocate64(int fd, int mode, off_t displacement, off_t length);
-int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length);
-ssize_t __real_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement);
-
-int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length)
+WRAP(int, fallocate64, int fd, int mode, off_t displacement, off_t length)
 {
     if (fallocate_error != 0) {
         errno = fallocate_error;
@@ -30,7 +25,7 @@ int __wrap_fallocate64(int fd, int mode, off_t displacement, off_t length)
     return __real_fallocate64(fd, mode, displacement, length);
 }
 
-ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displacement)
+WRAP(ssize_t, pwrite64, int fd, const void *buffer, size_t length, off_t displacement)
 {
     if (pwrite_error != 0 && pwrites_left-- <= 0) {
         errno = pwrite_error;
@@ -43,11 +38,6 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t length, off_t displac
    queried. */
 static int64_t other_writes_at; /* 0: it does not */
 
-int __real_fstat64(int fd, struct stat *st);
-int __wrap_fstat64(int fd, struct stat *st);
-off_t __real_lseek64(int fd, off_t offset, int whence);
-off_t __wrap_lseek64(int fd, off_t offset, int whence);
-
 static int sizes_asked; /* how often the size was queried */
 
 static inline void other_writes(int fd)
@@ -58,7 +48,7 @@ static inline void other_writes(int fd)
     other_writes_at = 0;
 }
 
-int __wrap_fstat64(int fd, struct stat *st)
+WRAP(int, fstat64, int fd, struct stat *st)
 {
     int result = __real_fstat64(fd, st);
 
@@ -66,7 +56,7 @@ int __wrap_fstat64(int fd, struct stat *st)
     return result;
 }
 
-off_t __wrap_lseek64(int fd, off_t offset, int whence)
+WRAP(off_t, lseek64, int fd, off_t offset, int whence)
 {
     off_t result = __real_lseek64(fd, offset, whence);
 
@@ -116,27 +106,21 @@ static inline struct model *model_start(struct vs_view *view, int64_t span)
 
 static inline void model_fill(struct model *model, int64_t size)
 {
-    for (int64_t i = 0; i < size; i++)
-        model->bytes[i] = (unsigned char)rand();
+    fill_randomly(model->bytes, (size_t)size);
     write_file(model->fd, model->bytes, (size_t)size, 0);
     model->size = size;
 }
 
 static inline void model_end(struct model *model)
 {
-    mpiio_slice_free(model->slice);
-    mpiio_store_close(model->store);
-    close(model->fd);
+    close_all(model->slice, model->store, model->fd);
     free(model->reach);
     free(model);
 }
 
 static inline void model_check(const struct model *model)
 {
-    struct stat st;
-
-    assert_int_equal(fstat(model->fd, &st), 0);
-    assert_int_equal(st.st_size, model->size);
+    assert_int_equal(stat_of(model->fd).st_size, model->size);
     assert_int_equal(pread(model->fd, seen, MODEL_BYTES, 0), model->size);
     if (memcmp(seen, model->bytes, (size_t)model->size) != 0) {
         int64_t i = 0;
@@ -154,24 +138,21 @@ static inline void model_write(struct model *model, int64_t offset, size_t lengt
     const struct vs_view *view = mpiio_slice_view(model->slice);
     int64_t etype = vs_view_facts(view)->etype_file_size;
     unsigned char *buffer = malloc(length + skew + 1);
-    unsigned char *back = malloc(length + 1);
     int64_t last;
 
-    assert_true(buffer != NULL && back != NULL);
+    assert_non_null(buffer);
     for (size_t i = 0; i < length; i++) {
         int64_t displacement = vs_map_displacement(vs_view_map(view), offset + (int64_t)i);
 
         buffer[skew + i] = (unsigned char)rand();
         model->bytes[displacement] = buffer[skew + i];
     }
-    assert_int_equal(mpiio_slice_write(model->slice, buffer + skew, length, offset), length);
+    write_bytes(model->slice, buffer + skew, length, offset);
     if (length > 0) {
         last = (offset + (int64_t)length - 1) / etype * etype + etype - 1;
         model->size = model->reach[last] > model->size ? model->reach[last] : model->size;
     }
-    assert_int_equal(mpiio_slice_read(model->slice, back, length, offset), length);
-    assert_memory_equal(back, buffer + skew, length);
-    free(back);
+    expect_bytes(model->slice, buffer + skew, length, offset);
     free(buffer);
 }
 
