@@ -79,8 +79,7 @@ TEST(test_parts)
             check_range(assembly, start, end);
         }
         check_range(assembly, 0, size);
-        for (int i = 0; i < MEMBERS; i++)
-            vs_view_unref(views[i]);
+        unref_views(views, MEMBERS);
         vs_assembly_free(assembly);
     }
 }
@@ -103,6 +102,5 @@ TEST(test_overlap)
     assert_int_equal(fault.member, 1);
     assert_int_equal(fault.other, 3);
     vs_assembly_free(assembly);
-    for (int i = 0; i < 5; i++)
-        vs_view_unref(views[i]);
+    unref_views(views, 5);
 }

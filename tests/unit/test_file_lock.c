@@ -4,21 +4,26 @@
  * their range ends. The program is linked with --wrap=fcntl64, so that lock calls can be made to
  * fail.
  */
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "core/file/exclusion.h"
 #include "foreign_lock.h"
+#include "threads.h"
+#include "wrap.h"
 
 static int fcntl_error; /* the error of the next lock calls; 0: none */
 static int fcntl_fails; /* the number of those calls */
 
-int __real_fcntl64(int fd, int command, ...);
-int __wrap_fcntl64(int fd, int command, ...);
+/* Makes the next lock calls fail. */
+static void fail_locks(int calls, int error)
+{
+    fcntl_fails = calls;
+    fcntl_error = error;
+}
 
-int __wrap_fcntl64(int fd, int command, ...)
+WRAP(int, fcntl64, int fd, int command, ...)
 {
     va_list arguments;
     void *argument;
@@ -197,17 +202,10 @@ static void *add_ones(void *argument)
 
 TEST(threads_exclude_each_other, start, end)
 {
-    pthread_t threads[THREADS];
     int64_t number = 0;
-    void *failed;
 
     write_file(file, &number, sizeof(number), 64);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, add_ones, &locks), 0);
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], &failed);
-        assert_null(failed);
-    }
+    run_threads(THREADS, add_ones, &locks, 0);
     assert_int_equal(pread(file, &number, sizeof(number), 64), sizeof(number));
     assert_int_equal(number, THREADS * ROUNDS);
     assert_in_range(locks.kept, 1, MPIIO_LOCKS_KEPT);
@@ -219,19 +217,15 @@ TEST(a_filesystem_without_locks_is_told_apart, start, end)
     struct mpiio_lock lock;
 
     for (size_t i = 0; i < 3; i++) {
-        fcntl_error = none[i];
-        fcntl_fails = 1;
+        fail_locks(1, none[i]);
         assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EOPNOTSUPP);
     }
-    fcntl_error = EIO;
-    fcntl_fails = 1;
+    fail_locks(1, EIO);
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), -EIO);
     assert_int_equal(locks.kept, 1); /* all calls used the same file description */
-    fcntl_error = EINTR;
-    fcntl_fails = 3;
+    fail_locks(3, EINTR);
     assert_int_equal(mpiio_file_lock_acquire(&locks, 0, 1, true, &lock), 0);
-    fcntl_error = EIO; /* the unlock fails: closing the file description releases the lock */
-    fcntl_fails = 1;
+    fail_locks(1, EIO); /* the unlock fails: closing the file description releases the lock */
     mpiio_file_lock_release(&locks, &lock);
     assert_int_equal(foreign_finds(file, 0, 1), F_UNLCK);
 }

@@ -6,20 +6,17 @@
 #include "slice_fixture.h"
 
 #include "core/file/freshness.h"
+#include "wrap.h"
 
 static int64_t now = 1000; /* ms */
 static int written, dropped;
 
-int64_t __wrap_mpiio_clock(void);
-int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags);
-int __wrap_posix_fadvise64(int fd, off_t displacement, off_t length, int advice);
-
-int64_t __wrap_mpiio_clock(void)
+WRAP(int64_t, mpiio_clock, void)
 {
     return now;
 }
 
-int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned int flags)
+WRAP(int, sync_file_range, int fd, off_t displacement, off_t length, unsigned int flags)
 {
     assert_int_equal(displacement, 0);
     assert_int_equal(length, 0);
@@ -29,7 +26,7 @@ int __wrap_sync_file_range(int fd, off_t displacement, off_t length, unsigned in
     return 0;
 }
 
-int __wrap_posix_fadvise64(int fd, off_t displacement, off_t length, int advice)
+WRAP(int, posix_fadvise64, int fd, off_t displacement, off_t length, int advice)
 {
     assert_int_equal(displacement, 0);
     assert_int_equal(length, 0);
@@ -93,8 +90,7 @@ TEST(pages_of_a_local_file_are_not_dropped)
         assert_int_equal(mpiio_file_refresh(store->file), 0);
         assert_int_equal(dropped > before, kinds[i] != MPIIO_COHERENCE_LOCAL);
     }
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 TEST(an_error_of_statx_is_returned)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
-#include "unit.h"
 #include "core/base/gather.h"
+#include "random.h"
+#include "unit.h"
 
 #define SPACE (64 << 10)
 #define FENCE 0x5a
@@ -13,8 +14,7 @@ static unsigned char spread[SPACE], wanted[SPACE];
 static int fill(void **state)
 {
     srand(1);
-    for (size_t i = 0; i < sizeof(source); i++)
-        source[i] = (unsigned char)rand();
+    fill_randomly(source, sizeof(source));
     return 0;
 }
 
@@ -116,8 +116,7 @@ TEST(test_grids)
 {
     static unsigned char from[1 << 20], to[1 << 19];
 
-    for (size_t i = 0; i < sizeof(from); i++)
-        from[i] = (unsigned char)rand();
+    fill_randomly(from, sizeof(from));
     for (int i = 0; i < 400; i++) {
         size_t length = i % 3 ? (size_t)1 << rand() % 5 : 1 + (size_t)rand() % 70;
         struct mpiio_gather_grid grid = {.length = length,

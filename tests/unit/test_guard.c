@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <pthread.h>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "core/base/guard.h"
 #include "faults.h"
+#include "slice_fixture.h"
+#include "threads.h"
 
 #define SIZE ((size_t)64 << 10)
 
@@ -33,31 +31,15 @@ static bool guarded(struct touch *work, volatile const char *base)
     return mpiio_guard_call(touch, work, (const void *)base, SIZE);
 }
 
-/*
- * The guard's SIGBUS action. cmocka installs its own handler for each test and removes it
- * afterwards. So each test that faults restores this action first.
- */
-static struct sigaction of_guard;
-
-static void restore_guard(void)
+static void map_files(void)
 {
-    assert_int_equal(sigaction(SIGBUS, &of_guard, NULL), 0);
-}
+    int fd = make_file();
 
-static int map_files(void)
-{
-    const char *folder = getenv("TMPDIR");
-    char name[4096];
-    int fd;
-
-    snprintf(name, sizeof(name), "%s/mpiio-guard-XXXXXX", folder != NULL ? folder : "/tmp");
-    fd = mkstemp(name);
-    if (fd < 0 || unlink(name) != 0)
-        return -1;
     absent = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
     present = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     close(fd);
-    return absent == MAP_FAILED || present == MAP_FAILED ? -1 : 0;
+    if (absent == MAP_FAILED || present == MAP_FAILED)
+        abort();
 }
 
 /* The wait status of a child that faulted outside the guard, with the default action behind it. */
@@ -172,21 +154,9 @@ static void *touch_often(void *argument)
 
 TEST(test_threads_fault_at_once)
 {
-    pthread_t threads[4];
-    int numbers[4];
-
     FAULTS_OR_RETURN();
     restore_guard();
-    for (int i = 0; i < 4; i++) {
-        numbers[i] = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, touch_often, &numbers[i]), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        void *wrong = NULL;
-
-        assert_int_equal(pthread_join(threads[i], &wrong), 0);
-        assert_null(wrong);
-    }
+    run_threads(4, touch_often, (int[]){0, 1, 2, 3}, sizeof(int));
 }
 
 /* Returns an action. Actions of different numbers differ in every field. */
@@ -231,20 +201,9 @@ static void *replace_often(void *argument)
 TEST(test_threads_replace_actions_at_once)
 {
     struct sigaction action = action_of(0), before, last;
-    pthread_t threads[4];
-    int numbers[4];
 
     assert_true(mpiio_guard_action(&action, &before));
-    for (int i = 0; i < 4; i++) {
-        numbers[i] = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, replace_often, &numbers[i]), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        void *wrong = NULL;
-
-        assert_int_equal(pthread_join(threads[i], &wrong), 0);
-        assert_null(wrong);
-    }
+    run_threads(4, replace_often, (int[]){0, 1, 2, 3}, sizeof(int));
     assert_int_equal(sigaction(SIGBUS, NULL, &action), 0);
     assert_true(mpiio_guard_action(&before, &last));
     assert_int_equal(sigismember(&action.sa_mask, SIGUSR1), is_action(&last, 0));
@@ -271,8 +230,7 @@ TEST(test_a_handler_runs_once)
 
 BEFORE_TESTS
 {
-    if (map_files() != 0)
-        exit(1);
+    map_files();
     fault_in_child();
     install_both();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "random_views.h"
 #include "faults.h"
+#include "threads.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -123,22 +123,20 @@ TEST(test_end_of_slice)
 
 TEST(test_file_grows_and_shrinks)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    struct opened file = open_slice(O_RDONLY, make_vector(0, 8, 32));
 
     restore_guard();
-    check_read(slice, 0, 100, 0);
+    check_read(file.slice, 0, 100, 0);
     for (size_t size = 1000; size < FILE_BYTES; size += 17777) {
-        write_file(fd, content, size, 0);
-        check_read(slice, 0, FILE_BYTES, 1);
+        write_file(file.fd, content, size, 0);
+        check_read(file.slice, 0, FILE_BYTES, 1);
     }
-    write_file(fd, content, FILE_BYTES, 0);
+    write_file(file.fd, content, FILE_BYTES, 0);
     for (int size = FILE_BYTES; size > 0; size -= 7777) {
-        assert_int_equal(ftruncate(fd, size), 0);
-        check_read(slice, 0, FILE_BYTES, 1);
+        assert_int_equal(ftruncate(file.fd, size), 0);
+        check_read(file.slice, 0, FILE_BYTES, 1);
     }
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 /* A run across the edge of a window, more windows than are kept, and a window that contains the
@@ -146,22 +144,20 @@ TEST(test_file_grows_and_shrinks)
 TEST(test_windows)
 {
     const int windows = MPIIO_WINDOW_COUNT + 5;
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 1000, 1024));
-    const struct vs_map *map = vs_view_map(mpiio_slice_view(slice));
+    struct opened file = open_slice(O_RDONLY, make_vector(0, 1000, 1024));
+    const struct vs_map *map = vs_view_map(mpiio_slice_view(file.slice));
     unsigned char buffer[5000];
 
     for (int pass = 0; pass < 2; pass++) {
         for (int i = 1; i <= windows; i++) {
             int64_t edge = i * MPIIO_WINDOW_SIZE - 300;
 
-            write_file(fd, content + i, 5000, edge - 2000);
+            write_file(file.fd, content + i, 5000, edge - 2000);
         }
         for (int i = 1; i <= windows; i++) {
             int64_t first = i * MPIIO_WINDOW_SIZE - 2300;
             int64_t offset = vs_map_lower_bound(map, first);
-            ssize_t got = mpiio_slice_read(slice, buffer + pass, 4000, offset);
+            ssize_t got = mpiio_slice_read(file.slice, buffer + pass, 4000, offset);
 
             assert_true(got >= 3000);
             for (ssize_t k = 0; k < got; k++) {
@@ -171,27 +167,25 @@ TEST(test_windows)
             }
         }
     }
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 /* A run that spans several windows. The buffer's alignment makes the read use windows. */
 TEST(test_run_longer_than_a_window)
 {
     const size_t length = (size_t)MPIIO_WINDOW_SIZE + 100000;
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_view("\"disp\": 0"));
+    struct opened file = open_slice(O_RDONLY, make_view("'disp': 0"));
     struct mpiio_counters counters;
     unsigned char *buffer = calloc(1, length + 1);
 
-    write_file(fd, content, FILE_BYTES, MPIIO_WINDOW_SIZE - FILE_BYTES / 2);
-    assert_int_equal(mpiio_slice_read(slice, buffer + 1, length, 0), length);
+    write_file(file.fd, content, FILE_BYTES, MPIIO_WINDOW_SIZE - FILE_BYTES / 2);
+    assert_int_equal(mpiio_slice_read(file.slice, buffer + 1, length, 0), length);
     assert_memory_equal(buffer + 1 + MPIIO_WINDOW_SIZE - FILE_BYTES / 2, content,
                         FILE_BYTES / 2 + 100000);
-    mpiio_store_counters(store, &counters);
+    mpiio_store_counters(file.store, &counters);
     assert_int_equal(counters.store_map_bytes, length);
     free(buffer);
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 static struct mpiio_counters count_read(int fd, struct vs_view *view, int64_t skew, bool refuse)
@@ -259,21 +253,21 @@ static void *shrink(void *argument)
 }
 
 /* The file only shrinks, and holds no zeros. So a zero that is read was never in the file. */
-static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer, unsigned int seed)
+static void race_round(const struct opened *file, unsigned char *buffer, unsigned int seed)
 {
-    struct race race = {.fd = fd, .seed = seed};
+    struct race race = {.fd = file->fd, .seed = seed};
     unsigned char *full = malloc(RACE_BYTES);
     pthread_t thread;
     size_t skew = seed % 2;
 
     memset(full, 0xa5, RACE_BYTES);
-    write_file(fd, full, RACE_BYTES, 0);
+    write_file(file->fd, full, RACE_BYTES, 0);
     free(full);
     atomic_init(&race.over, false);
     assert_int_equal(pthread_create(&thread, NULL, shrink, &race), 0);
     while (!atomic_load(&race.over)) {
-        int64_t before = mpiio_slice_size(slice);
-        ssize_t got = mpiio_slice_read(slice, buffer + skew, RACE_BYTES, 0);
+        int64_t before = mpiio_slice_size(file->slice);
+        ssize_t got = mpiio_slice_read(file->slice, buffer + skew, RACE_BYTES, 0);
 
         assert_in_range(got, 0, before);
         for (ssize_t i = 0; i < got; i++)
@@ -281,7 +275,7 @@ static void race_round(struct mpiio_slice *slice, int fd, unsigned char *buffer,
                 fail_msg("byte %zd of %zd is %d", i, got, buffer[skew + i]);
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(mpiio_slice_read(slice, buffer, RACE_BYTES, 0), 0);
+    assert_int_equal(mpiio_slice_read(file->slice, buffer, RACE_BYTES, 0), 0);
 }
 
 TEST(test_truncated_while_read)
@@ -294,15 +288,12 @@ TEST(test_truncated_while_read)
     FAULTS_OR_RETURN();
     restore_guard();
     for (unsigned int i = 0; i < 30; i++) {
-        int fd = make_file();
-        struct mpiio_store *store = open_store(fd);
-        struct mpiio_slice *slice = make_slice(store, vs_view_ref(views[i % 6]));
+        struct opened file = open_slice(O_RDONLY, vs_view_ref(views[i % 6]));
 
-        race_round(slice, fd, buffer, i);
-        close_all(slice, store, fd);
+        race_round(&file, buffer, i);
+        close_opened(&file);
     }
-    for (int i = 0; i < 6; i++)
-        vs_view_unref(views[i]);
+    unref_views(views, 6);
     free(buffer);
 }
 
@@ -310,7 +301,6 @@ TEST(test_truncated_while_read)
 struct reader {
     struct mpiio_slice *slice;
     int number;
-    bool wrong;
 };
 
 static void *read_much(void *argument)
@@ -325,37 +315,29 @@ static void *read_much(void *argument)
         int64_t offset = vs_map_lower_bound(map, mark * MPIIO_WINDOW_SIZE / 2);
 
         if (mpiio_slice_read(reader->slice, &byte, 1, offset) != 1 || byte != mark)
-            reader->wrong = true;
+            return reader;
     }
     return NULL;
 }
 
 TEST(test_threads)
 {
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-    struct mpiio_slice *slice = make_slice(store, make_vector(0, 8, 32));
+    struct opened file = open_slice(O_RDONLY, make_vector(0, 8, 32));
     struct mpiio_counters counters;
     struct reader readers[4];
-    pthread_t threads[4];
 
     for (int i = 1; i <= 2 * MPIIO_WINDOW_COUNT; i++) {
         unsigned char mark[32] = {(unsigned char)i};
 
-        write_file(fd, mark, sizeof(mark), i * MPIIO_WINDOW_SIZE / 2);
+        write_file(file.fd, mark, sizeof(mark), i * MPIIO_WINDOW_SIZE / 2);
     }
-    for (int i = 0; i < 4; i++) {
-        readers[i] = (struct reader){.slice = slice, .number = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, read_much, &readers[i]), 0);
-    }
-    for (int i = 0; i < 4; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_false(readers[i].wrong);
-    }
-    mpiio_store_counters(store, &counters);
+    for (int i = 0; i < 4; i++)
+        readers[i] = (struct reader){.slice = file.slice, .number = i};
+    run_threads(4, read_much, readers, sizeof(*readers));
+    mpiio_store_counters(file.store, &counters);
     assert_int_equal(counters.slice_reads, 1200);
     assert_int_equal(counters.slice_read_bytes, 1200);
-    close_all(slice, store, fd);
+    close_opened(&file);
 }
 
 TEST(test_open)
@@ -402,8 +384,7 @@ TEST(test_statfs_returns_the_space_of_the_filesystem)
     assert_int_equal(mpiio_store_statfs(store, &st), 0);
     assert_int_equal(st.f_blocks, expected.f_blocks);
     assert_int_equal(st.f_frsize, expected.f_frsize);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
 }
 
 /* Rows of a matrix on both sides of a window's edge, and one across it. The last row ends at the
@@ -415,8 +396,7 @@ TEST(test_columns_over_windows)
     static unsigned char all[ROWS * COLUMNS * 8], got[sizeof(all)], want[sizeof(all)];
     int fd = make_file();
 
-    for (size_t i = 0; i < sizeof(all); i++)
-        all[i] = (unsigned char)rand();
+    fill_randomly(all, sizeof(all));
     for (int row = 0; row < ROWS; row++)
         write_file(fd, all + row * COLUMNS * 8, (size_t)COLUMNS * 8, disp + row * (int64_t)WIDTH);
     for (int row = 0; row < ROWS; row++)
@@ -425,10 +405,10 @@ TEST(test_columns_over_windows)
     struct mpiio_store *store = open_store(fd);
     struct mpiio_slice *slice = make_slice(
         store,
-        make_view("\"disp\": %d, \"etype\": \"double\", \"memory\": \"Fortran\", \"tiles\": 1, "
-                  "\"filetype\": {\"type\": \"subarray\", \"sizes\": [%d, %d], \"subsizes\": "
-                  "[%d, %d], \"starts\": [0, 0], \"order\": \"C\"}",
-                  (int)disp, ROWS, WIDTH / 8, ROWS, COLUMNS));
+        make_view(
+            "'disp': %d, 'etype': 'double', 'memory': 'Fortran', 'tiles': 1, 'filetype': {'type': "
+            "'subarray', 'sizes': [%d, %d], 'subsizes': [%d, %d], 'starts': [0, 0], 'order': 'C'}",
+            (int)disp, ROWS, WIDTH / 8, ROWS, COLUMNS));
 
     struct mpiio_counters counters;
 
@@ -442,9 +422,7 @@ TEST(test_columns_over_windows)
         int from = below((int)sizeof(got)), count = 1 + below((int)sizeof(got) - from);
 
         atomic_store(&store->file->windows.refused, i % 10 == 0);
-        memset(got, 0, (size_t)count);
-        assert_int_equal(mpiio_slice_read(slice, got, (size_t)count, from), count);
-        assert_memory_equal(got, want + from, (size_t)count);
+        expect_bytes(slice, want + from, (size_t)count, from);
     }
     close_all(slice, store, fd);
 }
@@ -452,7 +430,6 @@ TEST(test_columns_over_windows)
 BEFORE_TESTS
 {
     srand(2);
-    for (size_t i = 0; i < sizeof(content); i++)
-        content[i] = (unsigned char)rand();
+    fill_randomly(content, sizeof(content));
     keep_guard();
 }

@@ -85,8 +85,7 @@ static void check_case(const json_t *test)
     assert_int_equal(json_array_size(json_object_get(test, "slices")), vs_spec_ranks(spec));
     for (size_t rank = 0; rank < (size_t)vs_spec_ranks(spec); rank++)
         check_rank(spec, test, rank, store);
-    mpiio_store_close(store);
-    close(fd);
+    close_all(NULL, store, fd);
     free(data);
     free(text);
     vs_spec_free(spec);

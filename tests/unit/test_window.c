@@ -15,52 +15,53 @@
 
 static char buffer[READ_LENGTH] __attribute__((aligned(4096)));
 
-struct fixture {
-    int fd; /* open for writing */
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
-};
-
 /* Makes a file of size bytes that is one hole, with runs of length at stride. Its windows count
    as expensive. */
-static struct fixture open_file(int64_t size, int64_t length, int64_t stride)
+static struct opened open_file(int64_t size, int64_t length, int64_t stride)
 {
-    int fd = make_file();
-    struct fixture fixture = {.fd = fd};
+    struct opened file = {.fd = make_file()};
 
-    assert_int_equal(ftruncate(fd, size), 0);
-    fixture.store = open_store(fd);
-    fixture.slice = make_slice(fixture.store, make_vector(UNPROBED, length, stride));
-    atomic_store(&fixture.store->file->windows.dear, true);
-    return fixture;
+    assert_int_equal(ftruncate(file.fd, size), 0);
+    file.store = open_store(file.fd);
+    file.slice = make_slice(file.store, make_vector(UNPROBED, length, stride));
+    atomic_store(&file.store->file->windows.dear, true);
+    return file;
 }
 
-static void close_file(const struct fixture *fixture)
-{
-    mpiio_slice_free(fixture->slice);
-    mpiio_store_close(fixture->store);
-    close(fixture->fd);
-}
-
-static struct mpiio_counters read_at(const struct fixture *fixture, int64_t offset)
+static struct mpiio_counters read_at(const struct opened *file, int64_t offset)
 {
     struct mpiio_counters counters;
 
-    assert_int_equal(mpiio_slice_read(fixture->slice, buffer, sizeof(buffer), offset),
-                     sizeof(buffer));
-    mpiio_store_counters(fixture->store, &counters);
+    assert_int_equal(mpiio_slice_read(file->slice, buffer, sizeof(buffer), offset), sizeof(buffer));
+    mpiio_store_counters(file->store, &counters);
     return counters;
 }
 
-TEST(test_file_that_stays_mapped)
+/* Runs that lie far apart are read through windows that stay mapped, and through cheap ones. */
+TEST(test_sparse_runs_in_windows)
 {
-    for (int longer = 0; longer < 2; longer++) {
-        struct fixture fixture =
-            open_file(MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE + longer, 4096, 16384);
-        struct mpiio_counters counters = read_at(&fixture, 0);
+    static const struct {
+        const char *name;
+        int64_t size;
+        bool dear;
+        int64_t offset;
+        uint64_t mapped;
+    } cases[] = {
+        {"a file that stays mapped", MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE, true, 0, READ_LENGTH},
+        {"a longer file", MPIIO_WINDOW_FEW * MPIIO_WINDOW_SIZE + 1, true, 0, 0},
+        {"from within a run", KEPT + 1, true, 64, 0},
+        {"a window that is cheap", KEPT + 1, false, 0, READ_LENGTH},
+    };
 
-        assert_int_equal(counters.store_map_bytes, longer ? 0 : READ_LENGTH);
-        close_file(&fixture);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct opened file = open_file(cases[i].size, 4096, 16384);
+        uint64_t mapped;
+
+        atomic_store(&file.store->file->windows.dear, cases[i].dear);
+        mapped = read_at(&file, cases[i].offset).store_map_bytes;
+        if (mapped != cases[i].mapped)
+            fail_msg("%s: %" PRIu64 " bytes are mapped", cases[i].name, mapped);
+        close_opened(&file);
     }
 }
 
@@ -72,91 +73,72 @@ TEST(test_short_reads)
 {
     for (int way = 0; way < 3; way++) {
         bool longer = way == 1, cached = way != 2;
-        struct fixture fixture = open_file(KEPT + longer, 64, 256);
+        struct opened file = open_file(KEPT + longer, 64, 256);
         struct mpiio_counters counters;
 
         for (int64_t i = 0; i < 10; i++) {
             int64_t displacement = UNPROBED + i * 3 * MPIIO_WINDOW_SIZE;
 
-            write_file(fixture.fd, buffer, cached ? MPIIO_WINDOW_PART : 1 << 10, displacement);
+            write_file(file.fd, buffer, cached ? MPIIO_WINDOW_PART : 1 << 10, displacement);
             for (int again = 0; again < 2; again++)
-                assert_int_equal(mpiio_slice_read(fixture.slice, buffer, 4096,
+                assert_int_equal(mpiio_slice_read(file.slice, buffer, 4096,
                                                   (displacement - UNPROBED) / 4 + again * 8192),
                                  4096);
         }
-        mpiio_store_counters(fixture.store, &counters);
+        mpiio_store_counters(file.store, &counters);
         assert_int_equal(counters.store_map_bytes, way == 0 ? 20 * 4096 : 0);
         assert_int_equal(counters.store_reads, way == 0 ? 0 : 20);
-        close_file(&fixture);
+        close_opened(&file);
     }
 }
 
 /* Calls would also read the gaps. That costs more than an expensive window. */
 TEST(test_dense_runs)
 {
-    struct fixture fixture = open_file(KEPT + 1, 64, 256);
-    struct mpiio_counters counters = read_at(&fixture, 0);
+    struct opened file = open_file(KEPT + 1, 64, 256);
+    struct mpiio_counters counters = read_at(&file, 0);
 
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 0);
-    atomic_store(&fixture.store->file->windows.refused, true);
-    counters = read_at(&fixture, 0);
+    atomic_store(&file.store->file->windows.refused, true);
+    counters = read_at(&file, 0);
     assert_int_equal(counters.store_map_bytes, READ_LENGTH);
     assert_int_equal(counters.store_reads, 4);
     assert_int_equal(counters.store_read_bytes, MIB - 192);
-    close_file(&fixture);
-}
-
-TEST(test_sparse_runs_from_within_one)
-{
-    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
-
-    assert_int_equal(read_at(&fixture, 64).store_map_bytes, 0);
-    close_file(&fixture);
-}
-
-TEST(test_window_that_is_cheap)
-{
-    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
-    struct mpiio_counters counters;
-
-    atomic_store(&fixture.store->file->windows.dear, false);
-    counters = read_at(&fixture, 0);
-    assert_int_equal(counters.store_map_bytes, READ_LENGTH);
-    close_file(&fixture);
+    close_opened(&file);
 }
 
 /* A second reader, or a reader that comes back, uses the windows that are already mapped. */
 TEST(test_window_that_is_read_again)
 {
-    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
 
     for (int64_t at = 0; at < MPIIO_WINDOW_SIZE / 4; at += READ_LENGTH)
-        counters = read_at(&fixture, at);
+        counters = read_at(&file, at);
     assert_int_equal(counters.store_map_bytes, 0);
-    read_at(&fixture, 0);
-    counters = read_at(&fixture, READ_LENGTH);
+    read_at(&file, 0);
+    counters = read_at(&file, READ_LENGTH);
     assert_true(counters.store_map_bytes >= READ_LENGTH);
     /* Reading on does not clear that mark. */
-    read_at(&fixture, MPIIO_WINDOW_SIZE / 4);
-    assert_true(atomic_load(&fixture.store->file->windows.again));
-    close_file(&fixture);
+    read_at(&file, MPIIO_WINDOW_SIZE / 4);
+    assert_true(atomic_load(&file.store->file->windows.again));
+    close_opened(&file);
 }
 
 /* If windows are read only once, their benefit is forgotten. */
 TEST(test_windows_that_are_read_once)
 {
-    struct fixture fixture = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
-    atomic_bool *again = &fixture.store->file->windows.again;
+    struct opened file = open_file(2 * KEPT + MPIIO_WINDOW_SIZE, 64, 256);
+    atomic_bool *again = &file.store->file->windows.again;
 
     atomic_store(again, true);
     for (int i = 0; i < MPIIO_WINDOW_COUNT; i++)
-        read_at(&fixture, i * MPIIO_WINDOW_SIZE / 4);
+        read_at(&file, i * MPIIO_WINDOW_SIZE / 4);
     assert_true(atomic_load(again));
-    read_at(&fixture, MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE / 4);
+    read_at(&file, MPIIO_WINDOW_COUNT * MPIIO_WINDOW_SIZE / 4);
     assert_false(atomic_load(again));
-    close_file(&fixture);
+    close_opened(&file);
 }
 
 /* Returns true if the byte is known to be in the page cache. An in-memory filesystem does not
@@ -171,21 +153,21 @@ static bool is_cached(int fd, int64_t displacement)
 /* Runs of whole pages, far apart. Blocks would also read all bytes between them. */
 TEST(test_sparse_runs)
 {
-    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters;
 
     for (int64_t at = 0; at < MIB; at += READ_LENGTH)
-        assert_int_equal(pread(mpiio_store_fd(fixture.store), buffer, READ_LENGTH, UNPROBED + at),
+        assert_int_equal(pread(mpiio_store_fd(file.store), buffer, READ_LENGTH, UNPROBED + at),
                          READ_LENGTH);
-    if (!is_cached(mpiio_store_fd(fixture.store), UNPROBED)) {
-        close_file(&fixture);
+    if (!is_cached(mpiio_store_fd(file.store), UNPROBED)) {
+        close_opened(&file);
         CANNOT_RUN("this filesystem does not report what is in memory");
     }
-    counters = read_at(&fixture, 0);
+    counters = read_at(&file, 0);
     assert_int_equal(counters.store_map_bytes, 0);
     assert_int_equal(counters.store_reads, READ_LENGTH / 4096);
     assert_int_equal(counters.store_read_bytes, READ_LENGTH);
-    close_file(&fixture);
+    close_opened(&file);
 }
 
 /* Returns true if any page of 4 MiB is in the page cache. Unlike is_cached, mincore does not
@@ -237,40 +219,40 @@ static bool store_bytes(int fd, int64_t displacement)
  */
 TEST(test_sparse_runs_on_storage)
 {
-    struct fixture fixture = open_file(KEPT + 1, 4096, 16384);
+    struct opened file = open_file(KEPT + 1, 4096, 16384);
     struct mpiio_counters counters = {0};
     uint64_t reads = 0;
 
-    if (!store_bytes(fixture.fd, UNPROBED)) {
-        close_file(&fixture);
+    if (!store_bytes(file.fd, UNPROBED)) {
+        close_opened(&file);
         CANNOT_RUN("this filesystem keeps all in memory");
     }
     for (int tries = 0; reads != 4 && tries < 20; tries++) {
         uint64_t before = counters.store_reads;
 
-        assert_true(forget(fixture.fd, UNPROBED));
-        counters = read_at(&fixture, 0);
+        assert_true(forget(file.fd, UNPROBED));
+        counters = read_at(&file, 0);
         assert_int_equal(counters.store_map_bytes, 0);
         reads = counters.store_reads - before;
     }
     assert_int_equal(reads, 4);
-    close_file(&fixture);
+    close_opened(&file);
 }
 
 /* Faults that wait for storage do not make a window count as expensive. */
 TEST(test_faults_on_storage)
 {
     const int64_t probed = 8 * MPIIO_WINDOW_SIZE;
-    struct fixture fixture = open_file(KEPT + 1, 64, 256);
+    struct opened file = open_file(KEPT + 1, 64, 256);
 
-    if (!store_bytes(fixture.fd, probed)) {
-        close_file(&fixture);
+    if (!store_bytes(file.fd, probed)) {
+        close_opened(&file);
         CANNOT_RUN("this filesystem keeps all in memory");
     }
     for (int64_t i = 0; i < 3; i++)
-        read_at(&fixture, (probed - UNPROBED) / 4 + i * READ_LENGTH);
-    assert_false(atomic_load(&fixture.store->file->windows.dear));
-    close_file(&fixture);
+        read_at(&file, (probed - UNPROBED) / 4 + i * READ_LENGTH);
+    assert_false(atomic_load(&file.store->file->windows.dear));
+    close_opened(&file);
 }
 
 static void touch(char *memory, int64_t length, int64_t step)
