@@ -91,10 +91,10 @@ static inline int64_t room_of(int number)
 
 static inline void write_slice(int number, int64_t offset, size_t length)
 {
+    fill_randomly(bytes, length);
     for (size_t i = 0; i < length; i++) {
         int64_t at = vs_map_displacement(map_of(number), offset + (int64_t)i);
 
-        bytes[i] = (unsigned char)rand();
         model.active.there[at] = true;
         model.active.value[at] = bytes[i];
         model.active.wrote[at / MPIIO_BLOCK_SIZE][number] = true;

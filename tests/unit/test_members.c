@@ -38,19 +38,6 @@ struct model {
 
 static struct model model;
 
-/* Fills a buffer with random bytes, fast. */
-static void fill(unsigned char *bytes, size_t count)
-{
-    uint32_t state = (uint32_t)rand() | 1;
-
-    for (size_t k = 0; k < count; k++) {
-        state ^= state << 13;
-        state ^= state >> 17;
-        state ^= state << 5;
-        bytes[k] = (unsigned char)state;
-    }
-}
-
 static struct vs_error load(const char *text)
 {
     struct vs_error error = {0};
@@ -161,7 +148,7 @@ static void cut(int member)
         model.bytes[member] = vs_view_positions(view, model.length);
     model.file[member] = malloc(FILE_MAX);
     model.file_size[member] = 0;
-    fill(model.file[member], FILE_MAX);
+    fill_randomly(model.file[member], FILE_MAX);
     for (int64_t k = 0; k < model.bytes[member]; k++) {
         int64_t from = vs_map_displacement(vs_view_map(view), k);
         int64_t to = vs_map_displacement(vs_view_map(local), k);
@@ -181,7 +168,7 @@ static void cut(int member)
 static void cut_up(int number)
 {
     random_spec(number);
-    fill(model.whole, WHOLE_MAX);
+    fill_randomly(model.whole, WHOLE_MAX);
     memset(model.held, 0, sizeof(model.held));
     model.size = 0;
     for (int i = 0; i < model.count; i++)
@@ -314,7 +301,7 @@ static void check_write(struct mpiio_slice *slice, int64_t offset, int64_t lengt
     int64_t size = vs_view_slice_size(mpiio_slice_view(slice), model.size), expected = 0;
     ssize_t put;
 
-    fill(buffer, (size_t)length);
+    fill_randomly(buffer, (size_t)length);
     put = mpiio_slice_write(slice, buffer, (size_t)length, offset);
     while (expected < length && offset + expected < size &&
            model.held[vs_map_displacement(map, offset + expected)])

@@ -141,10 +141,10 @@ static inline void model_write(struct model *model, int64_t offset, size_t lengt
     int64_t last;
 
     assert_non_null(buffer);
+    fill_randomly(buffer + skew, length);
     for (size_t i = 0; i < length; i++) {
         int64_t displacement = vs_map_displacement(vs_view_map(view), offset + (int64_t)i);
 
-        buffer[skew + i] = (unsigned char)rand();
         model->bytes[displacement] = buffer[skew + i];
     }
     write_bytes(model->slice, buffer + skew, length, offset);
