@@ -23,12 +23,18 @@ struct cluster;
  */
 static int fanout;
 
+static inline int tree_width(void)
+{
+    return fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
+}
+
 /* A daemon of one thread, or of a process of its own. */
 struct node {
     struct cluster *cluster;
     struct mpiio_peers *peers;
     int number;
     struct mpiio_net *net;
+    int report; /* the descriptor to which some events are printed; 0: none */
 
     /* The node's behaviour and answers. Set these while no request is in progress, or with the
        cluster's lock held. */
@@ -48,7 +54,7 @@ struct node {
     uint64_t change;
     int settled, committed;
     bool atomic;
-    int unmounts;
+    int unmounts, forced;
     bool ended, degraded, alone;
     int64_t lease;
     int dead;
@@ -78,6 +84,18 @@ static inline void ignore_log(void *data, enum mpiio_log_level level, const char
         fprintf(stderr, "# node %d: %s\n", ((struct node *)data)->number, line);
 }
 
+/* Prints an event as a line. */
+__attribute__((format(printf, 2, 3))) static inline void report(const struct node *node,
+                                                                const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    if (node->report != 0)
+        vdprintf(node->report, format, arguments);
+    va_end(arguments);
+}
+
 static inline void finish_part(struct node *node, uint64_t epoch)
 {
     pthread_mutex_lock(&node->cluster->lock);
@@ -91,6 +109,7 @@ static inline void on_epoch(void *data, uint64_t epoch, bool sync)
     struct node *node = data;
     bool hold;
 
+    report(node, "epoch %" PRIu64 "\n", epoch);
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= epoch != node->begun + 1 || node->finished != node->begun ||
                             node->degraded || node->alone || node->ended;
@@ -106,6 +125,7 @@ static inline void on_finished(void *data, uint64_t epoch, bool sync, int status
 {
     struct node *node = data;
 
+    report(node, "finished %" PRIu64 "\n", epoch);
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= epoch != node->begun || node->degraded;
     if (node->cluster->nodes > 0)
@@ -172,6 +192,7 @@ static inline void on_unmount(void *data, bool force)
 
     pthread_mutex_lock(&node->cluster->lock);
     node->unmounts++;
+    node->forced += force;
     note_change(node);
     if (node->unmount <= 0)
         mpiio_peers_unmounted(node->peers, force ? 0 : node->unmount, "5 bytes\nof rank3");
@@ -193,6 +214,7 @@ static inline void on_degraded(void *data, int dead, const char *host, const cha
 {
     struct node *node = data;
 
+    report(node, "degraded %d %s %s\n", dead, host, why);
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= node->degraded || node->ended;
     node->dead = dead;
@@ -210,6 +232,7 @@ static inline void on_alone(void *data)
 {
     struct node *node = data;
 
+    report(node, "alone\n");
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= !node->degraded || node->alone || node->ended;
     node->alone = true;
@@ -261,9 +284,7 @@ static inline struct mpiio_peers_options make_options(struct node *node, int nod
 
 static inline struct node *above(const struct node *node)
 {
-    int number = mpiio_tree_above(node->number, fanout != 0 ? fanout : MPIIO_TREE_FANOUT);
-
-    return &node->cluster->node[number];
+    return &node->cluster->node[mpiio_tree_above(node->number, tree_width())];
 }
 
 /* Starts a thread that answers connections to the node. */
@@ -371,5 +392,23 @@ static inline enum mpiio_peers_state state_of(const struct node *node)
     mpiio_peers_status(node->peers, &status);
     return status.state;
 }
+
+/* Sets the fan-out of a test, whose initial state it is. */
+static inline int set_fanout(void **state)
+{
+    fanout = (int)(intptr_t)*state;
+    return 0;
+}
+
+/* TEST_FANOUTS(name, count, setup, teardown) { ... }: a test that runs with each fan-out below
+   count: 0 (all nodes are right below node 0), 1 (a chain), 2 (a tree). */
+#define TEST_FANOUTS(name, count, setup, teardown)                                                 \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        for (intptr_t i = 0; i < (count); i++)                                                     \
+            unit_add((struct CMUnitTest){#name, name, setup, teardown, (void *)i}, __LINE__);      \
+    }                                                                                              \
+    static void name(void **state)
 
 #endif

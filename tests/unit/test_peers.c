@@ -13,6 +13,22 @@
 
 static struct cluster cluster;
 
+static int begin_test(void **state)
+{
+    set_fanout(state);
+    *state = (void *)leaks_count();
+    return 0;
+}
+
+/* Checks that the test has freed all memory that it allocated. */
+static int check_leaks(void **state)
+{
+    assert_int_equal(leaks_count(), (size_t)*state);
+    return 0;
+}
+
+#define TEST_TREES(name) TEST_FANOUTS(name, 3, begin_test, check_leaks)
+
 static void end_cluster(void)
 {
     char *unsaved;
@@ -31,21 +47,16 @@ static void end_cluster(void)
     free_cluster(&cluster);
 }
 
-static int width(void)
-{
-    return fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
-}
-
 /* Returns how many connections a node has. */
 static int neighbours(int node, int nodes)
 {
-    return mpiio_tree_below(node, nodes, width()) + (node == 0 ? 0 : 1);
+    return mpiio_tree_below(node, nodes, tree_width()) + (node == 0 ? 0 : 1);
 }
 
 /* Checks both ends of the connection between a node and the one above it. */
 static void check_connection(const struct node *node)
 {
-    int index = (node->number - 1) % width() + (above(node)->number == 0 ? 0 : 1);
+    int index = (node->number - 1) % tree_width() + (above(node)->number == 0 ? 0 : 1);
     struct mpiio_peer_status peer;
 
     assert_int_equal(mpiio_peers_peer(above(node)->peers, index, &peer), 0);
@@ -59,7 +70,7 @@ static void check_connection(const struct node *node)
     assert_int_equal(peer.host[4], '0' + above(node)->number);
 }
 
-static void test_one_to_eight_nodes_come_together(void **state)
+TEST_TREES(test_one_to_eight_nodes_come_together)
 {
     struct mpiio_peer_status peer;
 
@@ -128,7 +139,7 @@ static int ask_to_join(int node, const char *host)
     return error;
 }
 
-static void test_nothing_waits_for_ever_for_those_who_do_not_come(void **state)
+TEST_TREES(test_nothing_waits_for_ever_for_those_who_do_not_come)
 {
     struct mpiio_peers_options options;
     int64_t begun;
@@ -182,7 +193,7 @@ static void send_garbage(void)
         await_end(fd[i]);
 }
 
-static void test_strangers_have_no_effect(void **state)
+TEST_TREES(test_strangers_have_no_effect)
 {
     struct mpiio_peers_options options;
     uint8_t wrong[MPIIO_TOKEN_BYTES];
@@ -219,12 +230,12 @@ static void test_strangers_have_no_effect(void **state)
     end_cluster();
 }
 
-static void test_refused_nodes_learn_why(void **state)
+TEST_TREES(test_refused_nodes_learn_why)
 {
     cluster_init(&cluster, NODES_MAX);
     assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
     for (int i = 1; i < NODES_MAX; i++)
-        if (mpiio_tree_above(i, width()) != 0)
+        if (mpiio_tree_above(i, tree_width()) != 0)
             assert_int_equal(ask_to_join(i, "host0"), -EINVAL);
     for (int i = 1; i < NODES_MAX; i++)
         assert_int_equal(start_node(&cluster, i, LONG_TIMEOUT), 0);
@@ -233,7 +244,7 @@ static void test_refused_nodes_learn_why(void **state)
     /* All nodes have joined. A late node cannot replace one of them. */
     for (int i = 1; i < NODES_MAX; i++)
         assert_int_equal(ask_to_join(i, "host0"),
-                         mpiio_tree_above(i, width()) != 0 ? -EINVAL : -ENOTCONN);
+                         mpiio_tree_above(i, tree_width()) != 0 ? -EINVAL : -ENOTCONN);
     end_cluster();
 }
 
@@ -275,7 +286,7 @@ static void *write_and_flush(void *argument)
     return NULL;
 }
 
-static void test_every_request_is_covered(void **state)
+TEST_TREES(test_every_request_is_covered)
 {
     pthread_t threads[4 * THREADS];
     struct writer writers[4 * THREADS];
@@ -310,7 +321,7 @@ static void let_epochs_go(int node)
     finish_part(&cluster.node[node], epoch);
 }
 
-static void test_requests_share_epochs(void **state)
+TEST_TREES(test_requests_share_epochs)
 {
     uint64_t after, last = 0;
 
@@ -338,7 +349,7 @@ static void test_requests_share_epochs(void **state)
     end_cluster();
 }
 
-static void test_who_wants_sync_gets_it(void **state)
+TEST_TREES(test_who_wants_sync_gets_it)
 {
     uint64_t after;
 
@@ -352,7 +363,7 @@ static void test_who_wants_sync_gets_it(void **state)
     end_cluster();
 }
 
-static void test_a_nodes_failure_reaches_all(void **state)
+TEST_TREES(test_a_nodes_failure_reaches_all)
 {
     uint64_t after;
 
@@ -390,7 +401,7 @@ static void check_settled(int settled, int committed, bool atomic)
     assert_false(is_wrong(&cluster));
 }
 
-static void test_atomicity_changes_everywhere_or_nowhere(void **state)
+TEST_TREES(test_atomicity_changes_everywhere_or_nowhere)
 {
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_set_atomicity(cluster.node[2].peers, true, PATIENCE), 0);
@@ -423,7 +434,7 @@ static void *change_often(void *argument)
     return NULL;
 }
 
-static void test_changes_take_turns(void **state)
+TEST_TREES(test_changes_take_turns)
 {
     pthread_t threads[6];
     bool last;
@@ -442,7 +453,7 @@ static void test_changes_take_turns(void **state)
 
 /* Unmounting. */
 
-static void test_what_is_unsaved_is_told(void **state)
+TEST_TREES(test_what_is_unsaved_is_told)
 {
     char *unsaved;
 
@@ -467,7 +478,7 @@ static void test_what_is_unsaved_is_told(void **state)
 }
 
 /* The requesting node unmounts last, by itself. Two nodes may both request it. */
-static void test_who_comes_last_has_not_failed(void **state)
+TEST_TREES(test_who_comes_last_has_not_failed)
 {
     char *unsaved;
 
@@ -491,7 +502,7 @@ static void *unmount_late(void *argument)
     return (void *)rc;
 }
 
-static void test_force_helps_who_is_stuck(void **state)
+TEST_TREES(test_force_helps_who_is_stuck)
 {
     struct node *stuck = &cluster.node[1];
     pthread_t thread;
@@ -514,7 +525,7 @@ static void test_force_helps_who_is_stuck(void **state)
     free_cluster(&cluster);
 }
 
-static void test_who_has_said_goodbye_stays(void **state)
+TEST_TREES(test_who_has_said_goodbye_stays)
 {
     struct mpiio_peer_status peer;
     uint64_t after;
@@ -535,7 +546,7 @@ static void test_who_has_said_goodbye_stays(void **state)
     free_cluster(&cluster);
 }
 
-static void test_the_last_goodbye_is_the_end(void **state)
+TEST_TREES(test_the_last_goodbye_is_the_end)
 {
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     for (int i = 0; i < 3; i++)
@@ -545,50 +556,4 @@ static void test_the_last_goodbye_is_the_end(void **state)
         assert_int_equal(cluster.node[i].unmounts, 0);
     }
     free_cluster(&cluster);
-}
-
-static int set_fanout(void **state)
-{
-    fanout = (int)(intptr_t)*state;
-    *state = (void *)leaks_count();
-    return 0;
-}
-
-/* Checks that the test has freed all memory that it allocated. */
-static int check_leaks(void **state)
-{
-    assert_int_equal(leaks_count(), (size_t)*state);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_to_eight_nodes_come_together),
-        cmocka_unit_test(test_nothing_waits_for_ever_for_those_who_do_not_come),
-        cmocka_unit_test(test_strangers_have_no_effect),
-        cmocka_unit_test(test_refused_nodes_learn_why),
-        cmocka_unit_test(test_every_request_is_covered),
-        cmocka_unit_test(test_requests_share_epochs),
-        cmocka_unit_test(test_who_wants_sync_gets_it),
-        cmocka_unit_test(test_a_nodes_failure_reaches_all),
-        cmocka_unit_test(test_atomicity_changes_everywhere_or_nowhere),
-        cmocka_unit_test(test_changes_take_turns),
-        cmocka_unit_test(test_what_is_unsaved_is_told),
-        cmocka_unit_test(test_who_comes_last_has_not_failed),
-        cmocka_unit_test(test_force_helps_who_is_stuck),
-        cmocka_unit_test(test_who_has_said_goodbye_stays),
-        cmocka_unit_test(test_the_last_goodbye_is_the_end),
-    };
-
-    struct CMUnitTest all[3 * sizeof(tests) / sizeof(*tests)];
-
-    /* All directly below node 0; a tree; a chain. */
-    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
-        all[i] = tests[i % (sizeof(tests) / sizeof(*tests))];
-        all[i].setup_func = set_fanout;
-        all[i].teardown_func = check_leaks;
-        all[i].initial_state = (void *)(i / (sizeof(tests) / sizeof(*tests)));
-    }
-    return cmocka_run_group_tests(all, NULL, NULL);
 }

@@ -10,7 +10,8 @@
 
 /* Tests daemons that are killed or stopped. */
 
-/* Daemons in processes of their own. Each writes its events to a pipe, one a line, and reads
+/* Daemons in processes of their own. These tests come first, because they fork and so need a
+   process of one thread. Each writes its events to a pipe, one a line, and reads
    commands of one letter: f requests a flush, q exits. */
 
 #define CHILDREN_MAX 8
@@ -24,62 +25,8 @@ struct child {
 
 static struct child children[CHILDREN_MAX];
 
-struct daemon {
-    struct mpiio_peers *peers;
-    int out;
-};
-
-static void child_log(void *data, enum mpiio_log_level level, const char *line)
-{
-    (void)level;
-    dprintf(((struct daemon *)data)->out, "log %s\n", line);
-}
-
-static void child_epoch(void *data, uint64_t epoch, bool sync)
-{
-    struct daemon *daemon = data;
-
-    dprintf(daemon->out, "epoch %d\n", (int)epoch);
-    mpiio_peers_epoch_done(daemon->peers, epoch, 0);
-}
-
-static void child_finished(void *data, uint64_t epoch, bool sync, int status)
-{
-    dprintf(((struct daemon *)data)->out, "finished %d\n", (int)epoch);
-}
-
-static void child_lease(void *data, int64_t until)
-{
-}
-
-static void child_prepare(void *data, uint64_t change, bool value)
-{
-    mpiio_peers_vote(((struct daemon *)data)->peers, change, 0);
-}
-
-static void child_settled(void *data, uint64_t change, bool value, bool committed)
-{
-}
-
-static void child_unmount(void *data, bool force)
-{
-    mpiio_peers_unmounted(((struct daemon *)data)->peers, 0, NULL);
-}
-
-static void child_end(void *data)
-{
-    dprintf(((struct daemon *)data)->out, "end\n");
-}
-
-static void child_degraded(void *data, int node, const char *host, const char *why)
-{
-    dprintf(((struct daemon *)data)->out, "degraded %d %s %s\n", node, host, why);
-}
-
-static void child_alone(void *data)
-{
-    dprintf(((struct daemon *)data)->out, "alone\n");
-}
+/* The cluster of the tests in one process. In a child it has only the child's node. */
+static struct cluster cluster;
 
 /* Reads a line. Returns false at the end of the stream. */
 static bool read_line(int fd, char *line, size_t capacity)
@@ -98,63 +45,45 @@ static bool read_line(int fd, char *line, size_t capacity)
     return false;
 }
 
-/* Prints its address, reads the address of the node above, and joins that. */
-static int child_start(struct daemon *daemon, int in, struct mpiio_peers_options *options)
+/* Prints the node's address, reads the address of the node above, and joins that. */
+static int child_start(struct node *node, int nodes, int timeout, int in)
 {
     const char *addresses[CHILDREN_MAX] = {NULL};
-    char line[4096];
+    struct mpiio_peers_options options;
+    char line[4096], host[16];
     int rc;
 
-    options->net = make_net(options->node, options->nodes, PATIENCE);
-    dprintf(daemon->out, "%s\n", options->net->own);
-    if (options->node != 0) {
+    node->net = make_net(node->number, nodes, PATIENCE);
+    report(node, "%s\n", node->net->own);
+    if (node->number != 0) {
         if (!read_line(in, line, sizeof(line)))
             return -EIO;
-        addresses[mpiio_tree_above(options->node, fanout != 0 ? fanout : MPIIO_TREE_FANOUT)] = line;
+        addresses[mpiio_tree_above(node->number, tree_width())] = line;
     }
-    meet_others(options->net, net_token, addresses);
-    rc = mpiio_peers_open(options, &daemon->peers);
-    if (rc == 0 && options->node != 0)
-        rc = mpiio_peers_join(daemon->peers, PATIENCE);
-    return rc == 0 ? start_net(options->net, daemon->peers) : rc;
-}
-
-static void child_progress(void *data, struct mpiio_progress *progress)
-{
-    *progress = (struct mpiio_progress){0};
+    meet_others(node->net, net_token, addresses);
+    snprintf(host, sizeof(host), "host%d", node->number);
+    options = make_options(node, nodes, timeout, host);
+    rc = mpiio_peers_open(&options, &node->peers);
+    if (rc == 0 && node->number != 0)
+        rc = mpiio_peers_join(node->peers, PATIENCE);
+    return rc == 0 ? start_net(node->net, node->peers) : rc;
 }
 
 static void child_main(int number, int nodes, int timeout, int in, int out)
 {
-    struct daemon daemon = {.out = out};
-    char host[16], command;
+    struct node *node = &cluster.node[number];
     uint64_t after;
-    struct mpiio_peers_options options = {.node = number,
-                                          .nodes = nodes,
-                                          .fanout = fanout,
-                                          .peer_timeout = timeout,
-                                          .host = host,
-                                          .events = {.log = child_log,
-                                                     .on_epoch = child_epoch,
-                                                     .on_finished = child_finished,
-                                                     .progress = child_progress,
-                                                     .on_prepare = child_prepare,
-                                                     .on_settled = child_settled,
-                                                     .on_unmount = child_unmount,
-                                                     .on_end = child_end,
-                                                     .on_degraded = child_degraded,
-                                                     .on_alone = child_alone,
-                                                     .on_lease = child_lease},
-                                          .data = &daemon};
+    char command;
 
-    snprintf(host, sizeof(host), "host%d", number);
-    if (child_start(&daemon, in, &options) != 0 || mpiio_peers_wait(daemon.peers, PATIENCE) != 0)
+    cluster_init(&cluster, 0);
+    node->report = out;
+    if (child_start(node, nodes, timeout, in) != 0 || mpiio_peers_wait(node->peers, PATIENCE) != 0)
         _exit(1);
-    dprintf(out, "ready\n");
+    report(node, "ready\n");
     while (read(in, &command, 1) == 1 && command == 'f')
-        mpiio_peers_request_flush(daemon.peers, true, &after);
-    mpiio_peers_free(daemon.peers);
-    dprintf(out, "bye\n");
+        mpiio_peers_request_flush(node->peers, true, &after);
+    mpiio_peers_free(node->peers);
+    report(node, "bye\n");
     _exit(0);
 }
 
@@ -182,31 +111,24 @@ static void spawn(struct child *child, int number, int nodes, int timeout)
     close(from[1]);
 }
 
-/* Returns the next line of the child, except for its log. Fails the test if none comes. */
+/* Returns the next line of the child. Fails the test if none comes. */
 static const char *next_line(struct child *child)
 {
     static char line[sizeof(child->text)];
     char *end;
     ssize_t got;
 
-    for (;;) {
-        end = memchr(child->text, '\n', child->size);
-        if (end == NULL) {
-            assert_int_equal(mpiio_address_wait(child->from, POLLIN, PATIENCE), 0);
-            got = read(child->from, child->text + child->size, sizeof(child->text) - child->size);
-            assert_true(got > 0);
-            child->size += (size_t)got;
-            continue;
-        }
-        *end = '\0';
-        memcpy(line, child->text, (size_t)(end + 1 - child->text));
-        child->size -= (size_t)(end + 1 - child->text);
-        memmove(child->text, end + 1, child->size);
-        if (getenv("PEERS_LOG") != NULL)
-            fprintf(stderr, "# %d: %s\n", (int)child->pid, line);
-        if (strncmp(line, "log ", 4) != 0)
-            return line;
+    while ((end = memchr(child->text, '\n', child->size)) == NULL) {
+        assert_int_equal(mpiio_address_wait(child->from, POLLIN, PATIENCE), 0);
+        got = read(child->from, child->text + child->size, sizeof(child->text) - child->size);
+        assert_true(got > 0);
+        child->size += (size_t)got;
     }
+    *end = '\0';
+    memcpy(line, child->text, (size_t)(end + 1 - child->text));
+    child->size -= (size_t)(end + 1 - child->text);
+    memmove(child->text, end + 1, child->size);
+    return line;
 }
 
 static void expect_line(struct child *child, const char *begin)
@@ -225,8 +147,7 @@ static void command(const struct child *child, const char *letter)
 /* Sends a node's address to the nodes directly below it. */
 static void introduce_below(struct child *first, int node, int nodes)
 {
-    int width = fanout != 0 ? fanout : MPIIO_TREE_FANOUT;
-    int below = mpiio_tree_below(node, nodes, width);
+    int width = tree_width(), below = mpiio_tree_below(node, nodes, width);
     char line[4096];
 
     assert_int_equal(mpiio_address_wait(first[node].from, POLLIN, PATIENCE), 0);
@@ -288,7 +209,7 @@ static void end_alone(struct child *child)
    bind them, too. */
 #define BETWEEN_TIMEOUT 10000
 
-static void test_a_killed_peer(void **state)
+TEST(test_a_killed_peer, NULL, reap)
 {
     spawn_all(children, 4, LONG_TIMEOUT);
     introduce(children, 4);
@@ -301,8 +222,14 @@ static void test_a_killed_peer(void **state)
     }
 }
 
+static int reset_fanout(void **state)
+{
+    fanout = 0;
+    return reap(state);
+}
+
 /* Node 0 can no longer reach a node below the one that is killed. */
-static void test_a_killed_node_between(void **state)
+TEST(test_a_killed_node_between, NULL, reset_fanout)
 {
     fanout = 2;
     spawn_all(children, 4, BETWEEN_TIMEOUT);
@@ -316,13 +243,7 @@ static void test_a_killed_node_between(void **state)
     }
 }
 
-static int reset_fanout(void **state)
-{
-    fanout = 0;
-    return reap(state);
-}
-
-static void test_a_killed_coordinator(void **state)
+TEST(test_a_killed_coordinator, NULL, reap)
 {
     spawn_all(children, 3, BETWEEN_TIMEOUT);
     introduce(children, 3);
@@ -355,7 +276,7 @@ static void pause_ms(int ms)
 
 #define STOP_TIMEOUT 3000
 
-static void test_a_pause_is_no_death(void **state)
+TEST(test_a_pause_is_no_death, NULL, reap)
 {
     spawn_all(children, 3, STOP_TIMEOUT);
     introduce(children, 3);
@@ -376,7 +297,7 @@ static void test_a_pause_is_no_death(void **state)
 
 /* A peer, and in another mount the coordinator, are stopped until they are declared failed, and
    then continue. */
-static void test_a_stopped_node_finds_itself_dead(void **state)
+TEST(test_a_stopped_node_finds_itself_dead, NULL, reap)
 {
     struct child *other = children + 3;
 
@@ -407,8 +328,6 @@ static void test_a_stopped_node_finds_itself_dead(void **state)
 
 /* Tests engines that die and engines that survive, in one process. */
 
-static struct cluster cluster;
-
 static void await_alone(int node, int dead)
 {
     struct mpiio_peers_status status;
@@ -430,7 +349,7 @@ static void *change(void *argument)
     return (void *)(intptr_t)mpiio_peers_set_atomicity(argument, true, PATIENCE);
 }
 
-static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
+TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NULL)
 {
     struct node *slow = &cluster.node[3];
     uint64_t after;
@@ -470,7 +389,7 @@ static void test_nobody_is_alone_before_all_engines_are_gone(void **state)
     free_cluster(&cluster);
 }
 
-static void test_an_engine_that_stays_holds_nobody_up_for_ever(void **state)
+TEST_FANOUTS(test_an_engine_that_stays_holds_nobody_up_for_ever, 2, set_fanout, NULL)
 {
     start_cluster(&cluster, 3, 1000);
     cluster.node[2].hold_fence = true;
@@ -484,7 +403,7 @@ static void test_an_engine_that_stays_holds_nobody_up_for_ever(void **state)
     free_cluster(&cluster);
 }
 
-static void test_one_node_alone_loses_its_engine(void **state)
+TEST_FANOUTS(test_one_node_alone_loses_its_engine, 2, set_fanout, NULL)
 {
     start_cluster(&cluster, 1, LONG_TIMEOUT);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[0].peers, "a\nb"), 0);
@@ -493,7 +412,7 @@ static void test_one_node_alone_loses_its_engine(void **state)
     free_cluster(&cluster);
 }
 
-static void test_several_die_at_once(void **state)
+TEST_FANOUTS(test_several_die_at_once, 2, set_fanout, NULL)
 {
     start_cluster(&cluster, 6, BETWEEN_TIMEOUT);
     for (int i = 5; i > 2; i--)
@@ -506,39 +425,7 @@ static void test_several_die_at_once(void **state)
     free_cluster(&cluster);
 }
 
-static int set_fanout(void **state)
+BEFORE_TESTS
 {
-    fanout = (int)(intptr_t)*state;
-    *state = NULL;
-    return 0;
-}
-
-int main(void)
-{
-    /* These tests fork, so they run while there is no other thread. */
-    const struct CMUnitTest processes[] = {
-        cmocka_unit_test_teardown(test_a_killed_peer, reap),
-        cmocka_unit_test_teardown(test_a_killed_node_between, reset_fanout),
-        cmocka_unit_test_teardown(test_a_killed_coordinator, reap),
-        cmocka_unit_test_teardown(test_a_pause_is_no_death, reap),
-        cmocka_unit_test_teardown(test_a_stopped_node_finds_itself_dead, reap),
-    };
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nobody_is_alone_before_all_engines_are_gone),
-        cmocka_unit_test(test_an_engine_that_stays_holds_nobody_up_for_ever),
-        cmocka_unit_test(test_one_node_alone_loses_its_engine),
-        cmocka_unit_test(test_several_die_at_once),
-    };
-    enum { FIRST = sizeof(processes) / sizeof(*processes), MORE = sizeof(tests) / sizeof(*tests) };
-    struct CMUnitTest all[FIRST + 2 * MORE];
-
     signal(SIGPIPE, SIG_IGN);
-    memcpy(all, processes, sizeof(processes));
-    /* All directly below node 0, and a chain. */
-    for (size_t i = 0; i < 2 * MORE; i++) {
-        all[FIRST + i] = tests[i % MORE];
-        all[FIRST + i].setup_func = set_fanout;
-        all[FIRST + i].initial_state = (void *)(i / MORE);
-    }
-    return cmocka_run_group_tests(all, NULL, NULL);
 }

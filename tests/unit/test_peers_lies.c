@@ -264,6 +264,15 @@ static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
     }
 }
 
+/* Leaves node 0 alone, and frees the cluster. */
+static void end_liar(struct mpiio_connection *link)
+{
+    mpiio_connection_close(link);
+    AWAIT(&cluster, cluster.node[0].alone);
+    cluster.nodes = 1;
+    free_cluster(&cluster);
+}
+
 /* The member stays connected, but never reports its engine's end. Node 0 releases the others in
    the end. */
 TEST(test_a_member_that_is_never_fenced)
@@ -284,9 +293,7 @@ TEST(test_a_member_that_is_never_fenced)
     mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
-    mpiio_connection_close(&link);
-    cluster.nodes = 1;
-    free_cluster(&cluster);
+    end_liar(&link);
 }
 
 /* Reports that its engine has made count steps of the first epoch. */
@@ -326,14 +333,6 @@ static void begin_stall(struct mpiio_connection *link)
     assert_int_equal(frame.number, 1);
 }
 
-static void end_stall(struct mpiio_connection *link)
-{
-    mpiio_connection_close(link);
-    AWAIT(&cluster, cluster.node[0].alone);
-    cluster.nodes = 1;
-    free_cluster(&cluster);
-}
-
 /* All nodes wait, and none makes progress for peer_timeout. Both report the nodes that do not
    hear each other. */
 TEST(test_an_epoch_that_does_not_end)
@@ -357,7 +356,7 @@ TEST(test_an_epoch_that_does_not_end)
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
     assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
-    end_stall(&link);
+    end_liar(&link);
 }
 
 /* A node that has finished the epoch does not wait, so only the other one counts. */
@@ -383,7 +382,7 @@ TEST(test_an_epoch_that_ends_for_some)
     hear(&link, MPIIO_DEGRADED, &frame);
     assert_non_null(strstr(frame.text, "node 0 (host0) does not hear node 1 (liar)"));
     assert_in_range(mpiio_clock() - begun, LONG_TIMEOUT, LONG_TIMEOUT / 4 * 5);
-    end_stall(&link);
+    end_liar(&link);
 }
 
 /* A node stores, makes progress, or reports nothing for six times the timeout. It is not
@@ -410,7 +409,7 @@ TEST(test_an_epoch_that_takes_long)
     SET(&cluster.node[0], hold_epochs, false);
     finish_part(&cluster.node[0], 1);
     hear(&link, MPIIO_FINISHED, &frame);
-    end_stall(&link);
+    end_liar(&link);
 }
 
 static void echo(struct mpiio_connection *link, uint64_t number, uint64_t echo)
@@ -463,7 +462,5 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     atomic_fetch_add(&clock_ahead, LONG_TIMEOUT); /* node 0's lease has expired */
     AWAIT(&cluster, cluster.node[0].alone);
     assert_true(lease_is(0));
-    mpiio_connection_close(&link);
-    cluster.nodes = 1;
-    free_cluster(&cluster);
+    end_liar(&link);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+#include "peers_fixture.h"
+
 #include <fcntl.h>
 
-#include "unit.h"
-
 #include "../scale/world.h"
-#include "core/base/clock.h"
 
 /*
  * Tests daemons over the virtual clock and network of tests/scale, so that a test decides what a
@@ -15,109 +14,15 @@
 #define TIMEOUT 10000 /* ms: peer_timeout */
 #define SECOND  1e6   /* us, the unit of the world's clock */
 
-/* The answers of a daemon, and the events that it got. */
-struct daemon {
-    int unmount; /* the answer to UNMOUNT, 0 or a negative errno; 1: none */
-    int unmounts, forced;
-    uint64_t begun; /* the last epoch */
-    int64_t lease;
-    bool ended, degraded, alone;
-    int dead;
-    char dead_host[256], why[512];
-};
+static struct cluster cluster;
+static struct node *const daemons = cluster.node;
 
-static struct daemon daemons[NODES];
-
-static int number_of(const struct daemon *daemon)
-{
-    return (int)(daemon - daemons);
-}
-
-static void on_log(void *data, enum mpiio_log_level level, const char *line)
-{
-}
-
-static void on_epoch(void *data, uint64_t epoch, bool sync)
-{
-    ((struct daemon *)data)->begun = epoch;
-}
-
-static void on_finished(void *data, uint64_t epoch, bool sync, int status)
-{
-}
-
-static void on_progress(void *data, struct mpiio_progress *progress)
-{
-    *progress = (struct mpiio_progress){0};
-}
-
-static void on_prepare(void *data, uint64_t change, bool value)
-{
-}
-
-static void on_settled(void *data, uint64_t change, bool value, bool committed)
-{
-}
-
-static void on_unmount(void *data, bool force)
-{
-    struct daemon *daemon = data;
-
-    daemon->unmounts++;
-    daemon->forced += force;
-    if (daemon->unmount <= 0)
-        mpiio_peers_unmounted(world.node[number_of(daemon)].peers, daemon->unmount, "unsaved");
-}
-
-static void on_end(void *data)
-{
-    ((struct daemon *)data)->ended = true;
-}
-
-static void on_degraded(void *data, int dead, const char *host, const char *why)
-{
-    struct daemon *daemon = data;
-
-    daemon->degraded = true;
-    daemon->dead = dead;
-    snprintf(daemon->dead_host, sizeof(daemon->dead_host), "%s", host);
-    snprintf(daemon->why, sizeof(daemon->why), "%s", why);
-}
-
-static void on_alone(void *data)
-{
-    ((struct daemon *)data)->alone = true;
-}
-
-static void on_lease(void *data, int64_t until)
-{
-    ((struct daemon *)data)->lease = until;
-}
-
-static struct mpiio_peers_options make_options(int node)
+static struct mpiio_peers_options options_of(int node)
 {
     static char host[16];
 
     snprintf(host, sizeof(host), "host%d", node);
-    return (struct mpiio_peers_options){
-        .node = node,
-        .nodes = world.nodes,
-        .fanout = world.fanout,
-        .peer_timeout = TIMEOUT,
-        .host = host,
-        .events = {.log = on_log,
-                   .on_epoch = on_epoch,
-                   .on_finished = on_finished,
-                   .progress = on_progress,
-                   .on_prepare = on_prepare,
-                   .on_settled = on_settled,
-                   .on_unmount = on_unmount,
-                   .on_end = on_end,
-                   .on_degraded = on_degraded,
-                   .on_alone = on_alone,
-                   .on_lease = on_lease},
-        .data = &daemons[node],
-    };
+    return make_options(&daemons[node], world.nodes, TIMEOUT, host);
 }
 
 /* Processes all events before a time in seconds. */
@@ -129,13 +34,17 @@ static void run_until(double second)
 }
 
 /* Starts nodes, runs them until a time in seconds, and checks that all have joined. */
-static void begin_world(int nodes, int fanout, double second)
+static void begin_world(int nodes, int width, double second)
 {
-    memset(daemons, 0, sizeof(daemons));
+    cluster_init(&cluster, nodes);
+    fanout = width;
     world.costs = (struct world_costs){.processor = 1, .latency = 10, .bandwidth = 1000};
-    world_create(nodes, fanout, make_options);
-    for (int i = 0; i < nodes; i++)
+    world_create(nodes, width, options_of);
+    for (int i = 0; i < nodes; i++) {
+        daemons[i].peers = world.node[i].peers;
+        daemons[i].hold_epochs = true;
         world_begin(i, i * 1000);
+    }
     run_until(second);
     for (int i = 0; i < nodes; i++) {
         assert_int_equal(world.node[i].peers->status.state, MPIIO_PEERS_TOGETHER);
@@ -526,7 +435,7 @@ TEST(test_the_host_defaults_to_the_machines_name)
 
     assert_int_equal(gethostname(machine, sizeof(machine) - 1), 0);
     world.nodes = 1;
-    options = make_options(0);
+    options = options_of(0);
     options.host = NULL;
     assert_int_equal(mpiio_roster_create(&options, &peers), 0);
     assert_string_equal(peers->host, machine[0] != '\0' ? machine : "?");
