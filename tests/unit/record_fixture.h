@@ -5,9 +5,7 @@
 /* Nodes that share a record of pointers. Each opens the record itself, so that the locks of nodes
    exclude each other within one process. */
 
-#include <fcntl.h>
-
-#include "unit.h"
+#include "folder_fixture.h"
 #include "pointers/record.h"
 
 #define NODES 3
@@ -15,30 +13,11 @@
 #define LIMIT 400 /* ms */
 
 static const int64_t start[VIEWS];
-static char folder[] = "/tmp/record.XXXXXX";
-static int folder_fd;
 
-struct node {
+static struct node {
     struct mpiio_record record;
     struct mpiio_state state;
-};
-
-static inline int make_folder(void **state)
-{
-    (void)state;
-    if (mkdtemp(folder) == NULL)
-        return -1;
-    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return folder_fd < 0 ? -1 : 0;
-}
-
-static inline int remove_folder(void **state)
-{
-    (void)state;
-    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
-    close(folder_fd);
-    return rmdir(folder);
-}
+} nodes[NODES];
 
 /* Initializes a node of the mount whose identity is the byte mount. */
 static inline void begin_node(struct node *node, int number, uint8_t mount)
@@ -63,17 +42,21 @@ static inline void end_node(struct node *node)
     mpiio_state_free(&node->state);
 }
 
-static inline void begin_all(struct node nodes[NODES])
+static inline int begin_all(void **state)
 {
-    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
+    (void)state;
     for (int i = 0; i < NODES; i++)
         begin_node(&nodes[i], i, 1);
+    return 0;
 }
 
-static inline void end_all(struct node nodes[NODES])
+static inline int end_all(void **state)
 {
+    (void)state;
     for (int i = 0; i < NODES; i++)
         end_node(&nodes[i]);
+    unlinkat(folder_fd, ".f.mpiio-pointers", 0);
+    return 0;
 }
 
 #endif

@@ -4,12 +4,11 @@
  * shares in the order of ranks, which come to any node.
  */
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 
-#include "unit.h"
+#include "folder_fixture.h"
 #include "pointers/ordered.h"
 #include "pointers/pointers.h"
 #include "pointers/request.h"
@@ -31,8 +30,6 @@
 static struct mpiio_pointers *node[NODES];
 static struct mpiio_ordered *ordered[NODES];
 static char file[RANKS * LINES * RECORD + RECORD];
-static char folder[] = "/tmp/pointers.XXXXXX";
-static int folder_fd;
 static int nodes;
 static atomic_int owner[ETYPES + 1]; /* how often it was given */
 static atomic_int taken;
@@ -144,23 +141,7 @@ static void start_ordered(int number)
     assert_int_equal(mpiio_ordered_start(ordered[number]), 0);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    if (mkdtemp(folder) == NULL)
-        return -1;
-    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return folder_fd < 0 ? -1 : 0;
-}
-
 /* The last node that has exited has removed the record. */
-static int remove_folder(void **state)
-{
-    (void)state;
-    close(folder_fd);
-    return rmdir(folder);
-}
-
 TEST_GROUP(make_folder, remove_folder)
 
 static void start(int count)

@@ -5,7 +5,6 @@
  */
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -38,12 +37,10 @@ static int64_t take(struct node *node, int64_t count)
     return error != 0 ? error : position;
 }
 
-TEST(nodes_see_each_others_entries)
+TEST(nodes_see_each_others_entries, begin_all, end_all)
 {
-    struct node nodes[NODES];
     struct stat st;
 
-    begin_all(nodes);
     for (int i = 0; i < 60; i++)
         assert_int_equal(take(&nodes[i % NODES], 1), i);
     assert_int_equal(fstatat(folder_fd, ".f.mpiio-pointers", &st, 0), 0);
@@ -54,7 +51,6 @@ TEST(nodes_see_each_others_entries)
     assert_int_equal(take(&nodes[1], 1), -ETIMEDOUT);
     mpiio_record_unlock(&nodes[0].record);
     assert_int_equal(take(&nodes[1], 1), 60);
-    end_all(nodes);
 }
 
 /* Writes bytes at the end of the log, where node reads next. */
@@ -64,14 +60,12 @@ static void damage_end(const struct node *node, const void *bytes, size_t size)
 }
 
 /* A crash in the midst of a write: any part of three entries may have been stored. */
-TEST(torn_entries_end_the_log)
+TEST(torn_entries_end_the_log, begin_all, end_all)
 {
     struct mpiio_entry entries[3];
-    struct node nodes[NODES];
     uint8_t bytes[120];
     int64_t position = 5;
 
-    begin_all(nodes);
     assert_int_equal(take(&nodes[0], 5), 0);
     for (int i = 0; i < 3; i++)
         entries[i] = (struct mpiio_entry){MPIIO_ENTRY_POSITION, 0, 1, (uint64_t)(1000 + i)};
@@ -91,17 +85,14 @@ TEST(torn_entries_end_the_log)
         assert_int_equal(take(&nodes[2], 1), position++);
         assert_int_equal(take(&nodes[0], 1), position++);
     }
-    end_all(nodes);
 }
 
 /* The log is replaced by a snapshot again and again; a node that was away for long follows. */
-TEST(long_logs_are_replaced)
+TEST(long_logs_are_replaced, begin_all, end_all)
 {
-    struct node nodes[NODES];
     int64_t position = 0;
     struct stat st;
 
-    begin_all(nodes);
     assert_int_equal(take(&nodes[2], 1), position++);
     for (int round = 0; round < 5; round++) {
         uint64_t generation = nodes[0].record.generation;
@@ -116,19 +107,16 @@ TEST(long_logs_are_replaced)
     assert_int_equal(fstat(nodes[0].record.fd, &st), 0);
     assert_in_range(st.st_size, 1 << 20, 3 << 20);
     assert_int_equal(take(&nodes[2], 1), position);
-    end_all(nodes);
 }
 
 /* Leftovers of a snapshot whose writer has died do not continue a shorter one at the same place. */
-TEST(leftovers_of_a_snapshot_do_not_count)
+TEST(leftovers_of_a_snapshot_do_not_count, begin_all, end_all)
 {
     const struct mpiio_entry back = {.kind = MPIIO_ENTRY_POSITION, .view = 1};
-    struct node nodes[NODES];
     struct stat st;
     uint8_t header[1024];
     int64_t position = 0;
 
-    begin_all(nodes);
     while (nodes[0].record.generation < 2)
         assert_int_equal(take(&nodes[0], 1), position++);
     while (nodes[0].record.generation == 2) {
@@ -149,28 +137,23 @@ TEST(leftovers_of_a_snapshot_do_not_count)
     assert_int_equal(nodes[1].record.generation, 3);
     mpiio_record_unlock(&nodes[1].record);
     assert_int_equal(take(&nodes[2], 1), 0);
-    end_all(nodes);
 }
 
 /* A crash while a header is written leaves the one before it in force. */
-TEST(a_torn_header_does_not_count)
+TEST(a_torn_header_does_not_count, begin_all, end_all)
 {
     uint8_t junk[56];
-    struct node nodes[NODES];
 
-    begin_all(nodes);
     assert_int_equal(take(&nodes[0], 7), 0);
     memset(junk, 0x5a, sizeof(junk));
     assert_int_equal(pwrite(nodes[0].record.fd, junk, sizeof(junk), 0), sizeof(junk));
     assert_int_equal(take(&nodes[1], 1), 7);
-    end_all(nodes);
 }
 
-TEST(a_record_that_a_mount_left_is_replaced)
+TEST(a_record_that_a_mount_left_is_replaced, begin_all, end_all)
 {
-    struct node nodes[NODES], other;
+    struct node other;
 
-    begin_all(nodes);
     begin_node(&other, 1, 2);
     assert_int_equal(take(&other, 9), 0);
     assert_int_equal(take(&nodes[0], 1), -EBUSY);
@@ -180,15 +163,13 @@ TEST(a_record_that_a_mount_left_is_replaced)
     /* The other mount does not go on in this one's record. */
     assert_int_equal(take(&other, 1), -EBUSY);
     end_node(&other);
-    end_all(nodes);
 }
 
 /* Nodes that have joined go on together, whatever becomes of the name. */
-TEST(a_record_that_was_removed_stays_in_use)
+TEST(a_record_that_was_removed_stays_in_use, begin_all, end_all)
 {
-    struct node nodes[NODES], other;
+    struct node other;
 
-    begin_all(nodes);
     for (int i = 0; i < NODES; i++)
         assert_int_equal(take(&nodes[i], 1), i);
     assert_int_equal(unlinkat(folder_fd, ".f.mpiio-pointers", 0), 0);
@@ -197,7 +178,6 @@ TEST(a_record_that_was_removed_stays_in_use)
     for (int i = 0; i < NODES; i++)
         assert_int_equal(take(&nodes[i], 1), NODES + i);
     end_node(&other);
-    end_all(nodes);
 }
 
 TEST(a_failed_read_returns_the_error)
@@ -209,26 +189,21 @@ TEST(a_failed_read_returns_the_error)
 }
 
 /* Only a node that may create the record makes one of an empty file. */
-TEST(an_empty_file_is_no_record)
+TEST(an_empty_file_is_no_record, begin_all, end_all)
 {
-    struct node nodes[NODES];
     int fd;
 
-    begin_all(nodes);
     fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
     assert_int_equal(mpiio_record_lock(&nodes[1].record, false), -ENOENT);
     close(fd);
     assert_int_equal(take(&nodes[0], 1), 0);
     assert_int_equal(mpiio_record_lock(&nodes[1].record, false), 0);
-    end_all(nodes);
 }
 
-TEST(another_file_of_that_name_is_left_alone)
+TEST(another_file_of_that_name_is_left_alone, begin_all, end_all)
 {
-    struct node nodes[NODES];
     int fd;
 
-    begin_all(nodes);
     fd = openat(folder_fd, ".f.mpiio-pointers", O_CREAT | O_RDWR, 0600);
     assert_int_equal(write(fd, "text", 4), 4);
     assert_int_equal(take(&nodes[0], 1), -EEXIST);
@@ -236,15 +211,11 @@ TEST(another_file_of_that_name_is_left_alone)
     unlinkat(folder_fd, ".f.mpiio-pointers", 0);
     assert_int_equal(symlinkat("elsewhere", folder_fd, ".f.mpiio-pointers"), 0);
     assert_int_equal(take(&nodes[0], 1), -ELOOP);
-    end_all(nodes);
 }
 
 /* Node 0 creates the record; the others must find it, and see its lock. */
-TEST(nodes_prove_that_they_share_it)
+TEST(nodes_prove_that_they_share_it, begin_all, end_all)
 {
-    struct node nodes[NODES];
-
-    begin_all(nodes);
     assert_int_equal(mpiio_record_prove(&nodes[1].record), -ENOENT);
     assert_int_equal(mpiio_record_lock(&nodes[0].record, true), 0);
     mpiio_record_unlock(&nodes[0].record);
@@ -252,7 +223,6 @@ TEST(nodes_prove_that_they_share_it)
     /* Without its lock, as if that were kept within its own host. */
     mpiio_record_close(&nodes[0].record);
     assert_int_equal(mpiio_record_prove(&nodes[2].record), -ENOLCK);
-    end_all(nodes);
 }
 
 static int64_t taken_next;
@@ -275,14 +245,12 @@ static bool has_next(const struct node *node)
 }
 
 /* A node may keep the lock for 20 ms, and others are first then. */
-TEST(a_node_keeps_the_lock_for_a_while)
+TEST(a_node_keeps_the_lock_for_a_while, begin_all, end_all)
 {
     const struct mpiio_entry entry = {.kind = MPIIO_ENTRY_POSITION, .view = 1, .value = 100};
-    struct node nodes[NODES];
     uint64_t generation;
     pthread_t thread;
 
-    begin_all(nodes);
     assert_int_equal(take(&nodes[0], 2), 0);
     assert_false(mpiio_record_keeps(&nodes[0].record));
     assert_int_equal(mpiio_record_lock(&nodes[0].record, false), 0);
@@ -306,30 +274,23 @@ TEST(a_node_keeps_the_lock_for_a_while)
     assert_int_equal(take(&nodes[0], 1), 3);
     pthread_join(thread, NULL);
     assert_int_equal(taken_next, 2);
-    end_all(nodes);
 }
 
 /* A node that is next may be frozen. The others get the lock all the same. */
-TEST(a_frozen_node_that_is_next_blocks_nobody)
+TEST(a_frozen_node_that_is_next_blocks_nobody, begin_all, end_all)
 {
     struct flock next = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = ((off_t)1 << 61) - 1, .l_len = 1};
-    struct node nodes[NODES];
 
-    begin_all(nodes);
     assert_int_equal(take(&nodes[0], 1), 0);
     assert_int_equal(take(&nodes[1], 1), 1);
     assert_int_equal(fcntl(nodes[1].record.fd, F_OFD_SETLK, &next), 0);
     nodes[0].record.yields = true;
     assert_int_equal(take(&nodes[0], 1), 2);
-    end_all(nodes);
 }
 
-TEST(heartbeats_and_ends_are_seen)
+TEST(heartbeats_and_ends_are_seen, begin_all, end_all)
 {
-    struct node nodes[NODES];
-
-    begin_all(nodes);
     for (int i = 0; i < 2; i++)
         assert_int_equal(take(&nodes[i], 1), i);
     assert_int_equal(mpiio_record_beats(&nodes[0].record, 1), 0);
@@ -339,7 +300,6 @@ TEST(heartbeats_and_ends_are_seen)
     assert_false(mpiio_record_has_node(&nodes[0].record, 2));
     mpiio_record_close(&nodes[1].record);
     assert_false(mpiio_record_has_node(&nodes[0].record, 1));
-    end_all(nodes);
 }
 
 /* A process that takes, and reports each take, until it is killed. */
@@ -362,15 +322,13 @@ static pid_t start_taker(int number, int pipe)
 }
 
 /* Nothing that was reported as taken is taken twice, whenever nodes are killed or stopped. */
-TEST(killed_nodes_lose_nothing)
+TEST(killed_nodes_lose_nothing, begin_all, end_all)
 {
     static bool taken[1 << 20];
-    struct node nodes[NODES];
     pid_t child[2];
     int pipes[2], status;
     int64_t position, last = -1;
 
-    begin_all(nodes);
     memset(taken, 0, sizeof(taken));
     assert_int_equal(pipe(pipes), 0);
     assert_int_equal(fcntl(pipes[1], F_SETPIPE_SZ, 1 << 20), 1 << 20);
@@ -400,5 +358,4 @@ TEST(killed_nodes_lose_nothing)
     }
     close(pipes[0]);
     close(pipes[1]);
-    end_all(nodes);
 }

@@ -17,11 +17,12 @@ static int drops[VIEWS];
 static int64_t dropped_at;
 static bool had_exited;
 
+static struct mpiio_watch watch; /* of node 1 */
+static int64_t opened_at;        /* when its test began to open contributions */
+
 static void note_drop(void *data, size_t view, uint64_t share, int number, bool exited,
                       int64_t position)
 {
-    const struct node *nodes = data;
-
     assert_int_equal(share, 0);
     assert_int_equal(number, 0);
     assert_int_equal(position, nodes[1].state.position[view]);
@@ -45,22 +46,20 @@ static uint64_t request(struct node *node, enum mpiio_request_kind kind, size_t 
     return (uint64_t)request.result;
 }
 
-/* Opens contributions 0, of node 0, and 1, of node 1, in each view. Returns node 1's watch. */
-static struct mpiio_watch begin_watch(struct node nodes[NODES], bool reports)
+/* Opens contributions 0, of node 0, and 1, of node 1, in each view, and makes the watch. */
+static int begin_watch(void **state)
 {
-    struct mpiio_watch watch = {.record = &nodes[1].record,
-                                .state = &nodes[1].state,
-                                .timeout = TIMEOUT,
-                                .dropped = reports ? note_drop : NULL,
-                                .data = nodes};
-
-    begin_all(nodes);
+    begin_all(state);
+    opened_at = mpiio_lease_clock();
+    watch = (struct mpiio_watch){.record = &nodes[1].record,
+                                 .state = &nodes[1].state,
+                                 .timeout = TIMEOUT,
+                                 .dropped = note_drop};
     memset(drops, 0, sizeof(drops));
     for (size_t view = 0; view < VIEWS; view++)
         for (int i = 0; i < 2; i++)
             assert_int_equal(request(&nodes[i], MPIIO_REQUEST_OPEN, view, i), i);
-    assert_int_equal(mpiio_watch_init(&watch), 0);
-    return watch;
+    return mpiio_watch_init(&watch);
 }
 
 static void pause_shortly(void)
@@ -71,49 +70,50 @@ static void pause_shortly(void)
 }
 
 /* Calls node 1's watch until it is node 1's turn in all views. */
-static void look_until_turn(struct node nodes[NODES], struct mpiio_watch *watch)
+static void look_until_turn(void)
 {
     for (size_t view = 0; view < VIEWS; view++) {
         while (nodes[1].state.turns.view[view].turn == 0) {
-            mpiio_watch_look(watch);
+            mpiio_watch_look(&watch);
             pause_shortly();
         }
         assert_int_equal(nodes[1].state.turns.view[view].turn, 1);
     }
 }
 
-static void end_watch(struct node nodes[NODES], struct mpiio_watch *watch)
+static int end_watch(void **state)
 {
-    mpiio_watch_free(watch);
-    end_all(nodes);
+    mpiio_watch_free(&watch);
+    return end_all(state);
 }
 
-TEST(a_silent_node_is_skipped)
+static void await_silence(bool reports)
 {
-    for (int reports = 0; reports < 2; reports++) {
-        struct node nodes[NODES];
-        int64_t begin = mpiio_lease_clock();
-        struct mpiio_watch watch = begin_watch(nodes, reports);
-
-        look_until_turn(nodes, &watch);
-        assert_true(mpiio_lease_clock() - begin > SILENCE);
-        for (size_t view = 0; view < VIEWS; view++)
-            assert_int_equal(drops[view], reports);
-        assert_true(reports == 0 || (dropped_at - begin > SILENCE && !had_exited));
-        /* Other nodes read the new turn from the record. */
-        assert_int_equal(mpiio_record_lock(&nodes[2].record, false), 0);
-        assert_int_equal(mpiio_record_read(&nodes[2].record, &nodes[2].state), 0);
-        mpiio_record_unlock(&nodes[2].record);
-        assert_int_equal(nodes[2].state.turns.view[1].turn, 1);
-        end_watch(nodes, &watch);
-    }
+    watch.dropped = reports ? note_drop : NULL;
+    look_until_turn();
+    assert_true(mpiio_lease_clock() - opened_at > SILENCE);
+    for (size_t view = 0; view < VIEWS; view++)
+        assert_int_equal(drops[view], reports);
+    assert_true(!reports || (dropped_at - opened_at > SILENCE && !had_exited));
+    /* Other nodes read the new turn from the record. */
+    assert_int_equal(mpiio_record_lock(&nodes[2].record, false), 0);
+    assert_int_equal(mpiio_record_read(&nodes[2].record, &nodes[2].state), 0);
+    mpiio_record_unlock(&nodes[2].record);
+    assert_int_equal(nodes[2].state.turns.view[1].turn, 1);
 }
 
-TEST(a_node_that_has_exited_is_skipped_at_once)
+TEST(a_silent_node_is_skipped, begin_watch, end_watch)
 {
-    struct node nodes[NODES];
-    struct mpiio_watch watch = begin_watch(nodes, true);
+    await_silence(true);
+}
 
+TEST(a_silent_node_is_skipped_without_a_report, begin_watch, end_watch)
+{
+    await_silence(false);
+}
+
+TEST(a_node_that_has_exited_is_skipped_at_once, begin_watch, end_watch)
+{
     mpiio_record_close(&nodes[0].record);
     mpiio_watch_look(&watch);
     for (size_t view = 0; view < VIEWS; view++) {
@@ -121,13 +121,10 @@ TEST(a_node_that_has_exited_is_skipped_at_once)
         assert_int_equal(drops[view], 1);
     }
     assert_true(had_exited);
-    end_watch(nodes, &watch);
 }
 
-TEST(a_node_that_sends_heartbeats_is_not_skipped)
+TEST(a_node_that_sends_heartbeats_is_not_skipped, begin_watch, end_watch)
 {
-    struct node nodes[NODES];
-    struct mpiio_watch watch = begin_watch(nodes, true);
     uint64_t before = mpiio_record_beats(&nodes[0].record, 1);
 
     for (int64_t end = mpiio_lease_clock() + 2 * SILENCE; mpiio_lease_clock() < end;) {
@@ -139,31 +136,23 @@ TEST(a_node_that_sends_heartbeats_is_not_skipped)
     assert_int_equal(drops[0] + drops[1], 0);
     /* The node that waits sends heartbeats, too. */
     assert_true(mpiio_record_beats(&nodes[0].record, 1) > before);
-    end_watch(nodes, &watch);
 }
 
 /* Node 0 has finished its contribution at the turn, and is silent while a later one is open. */
-TEST(a_finished_contribution_is_not_skipped)
+TEST(a_finished_contribution_is_not_skipped, begin_watch, end_watch)
 {
-    struct node nodes[NODES];
-    struct mpiio_watch watch = begin_watch(nodes, true);
-
     for (size_t view = 0; view < VIEWS; view++) {
         assert_int_equal(request(&nodes[0], MPIIO_REQUEST_OPEN, view, 0), 4);
         request(&nodes[0], MPIIO_REQUEST_OVER, view, 0);
         assert_int_equal(nodes[1].state.turns.view[view].turn, 0);
     }
-    look_until_turn(nodes, &watch);
+    look_until_turn();
     assert_int_equal(drops[0] + drops[1], 0);
-    end_watch(nodes, &watch);
 }
 
 /* A rank is missing if it has opened no contribution in a round. */
-TEST(contributions_behind_missing_ranks_are_awaited_only_at_the_end)
+TEST(contributions_behind_missing_ranks_are_awaited_only_at_the_end, begin_watch, end_watch)
 {
-    struct node nodes[NODES];
-    struct mpiio_watch watch = begin_watch(nodes, true);
-
     for (size_t view = 0; view < VIEWS; view++) {
         request(&nodes[0], MPIIO_REQUEST_OVER, view, 0);
         request(&nodes[1], MPIIO_REQUEST_OVER, view, 1);
@@ -179,7 +168,6 @@ TEST(contributions_behind_missing_ranks_are_awaited_only_at_the_end)
     mpiio_watch_look(&watch);
     assert_int_equal(nodes[1].state.turns.view[0].turn, 4);
     assert_int_equal(nodes[1].state.turns.view[1].turn, 4);
-    end_watch(nodes, &watch);
 }
 
 TEST_GROUP(make_folder, remove_folder)

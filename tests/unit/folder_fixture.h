@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FOLDER_FIXTURE_H
+#define FOLDER_FIXTURE_H
+
+/* A folder for the files of all tests of a program. The tests must leave it empty. */
+
+#include <fcntl.h>
+
+#include "unit.h"
+
+static char folder[] = "/tmp/mpiio-test.XXXXXX";
+static int folder_fd;
+
+static inline int make_folder(void **state)
+{
+    (void)state;
+    if (mkdtemp(folder) == NULL)
+        return -1;
+    folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder_fd < 0 ? -1 : 0;
+}
+
+static inline int remove_folder(void **state)
+{
+    (void)state;
+    close(folder_fd);
+    return rmdir(folder);
+}
+
+#endif
