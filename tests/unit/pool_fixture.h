@@ -193,6 +193,15 @@ static inline void free_nodes(struct nodes *nodes)
     free(nodes);
 }
 
+/* Frees the nodes and their file. */
+static inline void free_all(struct nodes *nodes)
+{
+    struct fake *fake = nodes->fake;
+
+    free_nodes(nodes);
+    free_fake(fake);
+}
+
 static inline struct mpiio_pool_stats stats_of(struct mpiio_pool *pool)
 {
     struct mpiio_pool_stats stats;

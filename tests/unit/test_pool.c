@@ -26,11 +26,11 @@ static void by_hand(const struct fake *fake, const struct vs_map *map, int64_t p
     }
 }
 
-/* Reads a slice from end to end by requests of step bytes. Returns how many bytes the pool did
-   not serve. */
-static int64_t read_slice(struct mpiio_pool *pool, const struct fake *fake, struct vs_view *view,
-                          size_t step)
+/* Reads a slice on a node from end to end. Returns how many bytes the pool did not serve. */
+static int64_t read_slice(struct nodes *nodes, int node, struct vs_view *view)
 {
+    const struct fake *fake = nodes->fake;
+    const size_t step = (size_t)MIB;
     int64_t size = vs_view_slice_size(view, fake->size), passed = 0;
     char *got = malloc(step), *want = malloc(step);
 
@@ -38,7 +38,7 @@ static int64_t read_slice(struct mpiio_pool *pool, const struct fake *fake, stru
     for (int64_t at = 0; at < size; at += (int64_t)step) {
         size_t length = size - at < (int64_t)step ? (size_t)(size - at) : step;
 
-        if (!pool_read(pool, view, at, length, got)) {
+        if (!pool_read(nodes->pool[node], view, at, length, got)) {
             passed += (int64_t)length;
             continue;
         }
@@ -61,8 +61,7 @@ static void *read_all(void *data)
 {
     struct reader *reader = data;
 
-    reader->passed = read_slice(reader->nodes->pool[reader->node], reader->nodes->fake,
-                                reader->view, (size_t)MIB);
+    reader->passed = read_slice(reader->nodes, reader->node, reader->view);
     return NULL;
 }
 
@@ -94,8 +93,9 @@ static uint64_t foreign(const struct nodes *nodes)
 
 /* The nodes read the file twice, each its own words. Returns the bytes that nodes have sent to
    each other. */
-static uint64_t check_together(struct fake *fake, struct nodes *nodes, uint64_t blocks)
+static uint64_t check_together(struct nodes *nodes, uint64_t blocks)
 {
+    struct fake *fake = nodes->fake;
     struct vs_view *views[NODES_MAX];
     struct mpiio_pool_stats sum;
 
@@ -123,7 +123,7 @@ TEST(what_nodes_read_together_is_read_once)
     for (int count = 1; count <= NODES_MAX; count++) {
         struct nodes *nodes = make_nodes(fake, count, 64 * MIB, 5000);
 
-        assert_int_equal(check_together(fake, nodes, 4), 2 * foreign(nodes));
+        assert_int_equal(check_together(nodes, 4), 2 * foreign(nodes));
         free_nodes(nodes);
     }
     free_fake(fake);
@@ -142,7 +142,7 @@ TEST(who_stores_a_block_reads_it)
             struct mpiio_homes homes = mpiio_homes_of(stripes[i].unit, 2 * count, count);
             struct nodes *nodes = make_nodes_of(fake, &homes, 64 * MIB, 5000);
 
-            assert_int_equal(check_together(fake, nodes, (uint64_t)stripes[i].blocks),
+            assert_int_equal(check_together(nodes, (uint64_t)stripes[i].blocks),
                              2 * foreign(nodes));
             for (int node = 0; node < count; node++) {
                 int64_t own = 0;
@@ -162,11 +162,10 @@ static void check_even(const struct mpiio_homes *homes, int64_t size)
     struct fake *fake = make_fake(size);
     struct nodes *nodes = make_nodes_of(fake, homes, size, 5000);
 
-    check_together(fake, nodes, (uint64_t)(size / MPIIO_POOL_BLOCK));
+    check_together(nodes, (uint64_t)(size / MPIIO_POOL_BLOCK));
     for (int node = 0; node < nodes->count; node++)
         assert_int_equal(stats_of(nodes->pool[node]).storage_bytes, size / nodes->count);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* A single node stores a file that is on one server. The pool still uses the memory of all
@@ -217,8 +216,7 @@ TEST(random_requests_are_right)
     assert_true(served > 50);
     free(got);
     free(want);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 TEST(short_reads_here_and_there_pass_by)
@@ -233,8 +231,7 @@ TEST(short_reads_here_and_there_pass_by)
             pool_read(nodes->pool[0], view, (11 - i) * 5 * MIB / 2, sizeof(buffer), buffer));
     assert_int_equal(atomic_load(&fake->read), 0);
     vs_view_unref(view);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* Files larger than the pool stream through it. Its memory stays within the limit. */
@@ -250,8 +247,7 @@ TEST(a_small_pool_streams)
         assert_true(stats_of(nodes->pool[i]).held <= 16 * MIB);
         vs_view_unref(views[i]);
     }
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* A file that changes. */
@@ -358,8 +354,7 @@ TEST(what_was_written_is_read_by_all_from_then_on)
         pthread_join(threads[i], NULL);
     atomic_store(&changer.stop, true);
     pthread_join(threads[3], NULL);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 TEST(what_storage_does_not_give_is_not_there)
@@ -369,17 +364,16 @@ TEST(what_storage_does_not_give_is_not_there)
     struct vs_view *view = make_vector(0, 8, 16);
 
     set_reads(fake, -EIO, INT64_MAX);
-    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) == 9 * MIB / 2);
+    assert_true(read_slice(nodes, 0, view) == 9 * MIB / 2);
     /* The file is shorter than its size claims, so no home can read the second block. */
     set_reads(fake, 0, 5 * MIB);
-    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) > 0);
+    assert_true(read_slice(nodes, 0, view) > 0);
     set_reads(fake, 0, INT64_MAX);
-    assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
+    assert_int_equal(read_slice(nodes, 0, view), 0);
     /* A request that reaches past the end. */
     assert_false(pool_read(nodes->pool[0], view, 4 * MIB, (size_t)MIB, (char[MIB]){0}));
     vs_view_unref(view);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* One of many threads of a node. */
@@ -424,8 +418,7 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
     }
     assert_int_equal(refused, 0);
     vs_view_unref(view);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* Homes that fail. */
@@ -436,18 +429,17 @@ TEST(who_is_alone_reads_by_itself)
     struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
     struct vs_view *view = make_vector(0, 8, 16);
 
-    assert_int_equal(read_slice(nodes->pool[0], fake, view, (size_t)MIB), 0);
+    assert_int_equal(read_slice(nodes, 0, view), 0);
     leave(nodes, 2);
     leave(nodes, 2);
-    assert_int_equal(read_slice(nodes->pool[2], fake, view, (size_t)MIB), 12 * MIB);
+    assert_int_equal(read_slice(nodes, 2, view), 12 * MIB);
     /* The others have lost a third of the blocks. Each request that needs one of them reads
        storage instead. */
-    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 4 * MIB);
+    assert_true(read_slice(nodes, 0, view) >= 4 * MIB);
     free_node(nodes, 1);
-    assert_true(read_slice(nodes->pool[0], fake, view, (size_t)MIB) >= 8 * MIB);
+    assert_true(read_slice(nodes, 0, view) >= 8 * MIB);
     vs_view_unref(view);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* Nodes read while a home exits or fails, at any moment. */

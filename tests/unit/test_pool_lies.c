@@ -91,8 +91,7 @@ TEST(strangers_are_not_waited_for)
     close(fd);
     for (int i = 0; i < STRANGERS; i++)
         close(mute[i]);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 TEST(what_is_no_request_ends_the_connection)
@@ -126,8 +125,7 @@ TEST(what_is_no_request_ends_the_connection)
     fd = join(nodes);
     expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     close(fd);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 TEST(who_sees_another_version_gets_nothing)
@@ -148,8 +146,7 @@ TEST(who_sees_another_version_gets_nothing)
     set_changing(fake, false);
     expect_answer(fd, fake, (struct mpiio_pool_part){0, 8, 1, 0}, true);
     close(fd);
-    free_nodes(nodes);
-    free_fake(fake);
+    free_all(nodes);
 }
 
 /* A home that breaks the protocol. */
