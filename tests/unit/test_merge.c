@@ -2,42 +2,18 @@
 /* Merges the views of single ranks into one view. The library that reads all specs reads it
    back. */
 
-#include "spec_fixture.h"
-#include "capture/views.h"
-#include "viewspec/spec.h"
+#include "capture_fixture.h"
 
 #define MAX_RANKS 512
-
-static uint64_t seed = 1;
-
-static int64_t draw(int64_t below)
-{
-    seed = seed * 6364136223846793005 + 1442695040888963407;
-    return (int64_t)(seed >> 33) % below;
-}
-
-static struct vs_spec *parse(json_t *view, size_t ranks)
-{
-    struct vs_spec *spec;
-    json_t *json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks",
-                             (int)ranks, "view", view);
-    char *text = json_dumps(json, 0);
-
-    spec = spec_from("%s", text);
-    free(text);
-    json_decref(json);
-    return spec;
-}
 
 /* Checks that each rank of the merged view has the displacement that it had alone. */
 static void check_displacements(json_t *merged, const int64_t *values, size_t ranks)
 {
-    struct vs_spec *spec = parse(merged, ranks);
-    struct vs_error error = {0};
-    struct vs_view *view;
+    struct vs_spec *spec = spec_of_view(merged, ranks);
 
     for (size_t rank = 0; rank < ranks; rank++) {
-        assert_int_equal(vs_spec_view(spec, 0, (int64_t)rank, &view, &error), 0);
+        struct vs_view *view = view_of_rank(spec, (int64_t)rank);
+
         assert_int_equal(vs_map_facts(vs_view_map(view))->displacement, values[rank]);
         vs_view_unref(view);
     }

@@ -2,37 +2,16 @@
 /* Tests filetypes made of accesses. The library that reads all specs reads them back, and the
    result is compared with an array of the accessed bytes. */
 
-#include "spec_fixture.h"
-#include "capture/views.h"
-#include "viewspec/spec.h"
+#include "capture_fixture.h"
 
 #define BYTES 8192
 #define RANKS 12
 
-static uint64_t seed = 1;
-
-static int64_t draw(int64_t below)
-{
-    seed = seed * 6364136223846793005 + 1442695040888963407;
-    return (int64_t)(seed >> 33) % below;
-}
-
-static struct vs_view *compile(const json_t *json)
-{
-    json_t *spec_json =
-        json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks", 1, "view", json);
-    char *text = json_dumps(spec_json, 0);
-    struct vs_view *view = view_from(0, NULL, "%s", text);
-
-    free(text);
-    json_decref(spec_json);
-    return view;
-}
-
 /* Checks that the view has one tile, which selects exactly the marked bytes, in order. */
 static void assert_selects(const json_t *json, const bool *bytes)
 {
-    struct vs_view *view = compile(json);
+    struct vs_spec *spec = spec_of_view(json, 1);
+    struct vs_view *view = view_of_rank(spec, 0);
     const struct vs_map *map = vs_view_map(view);
     int64_t position = 0;
 
@@ -42,6 +21,7 @@ static void assert_selects(const json_t *json, const bool *bytes)
             assert_int_equal(vs_map_displacement(map, position++), i);
     assert_int_equal(vs_map_facts(map)->tile_size, position);
     vs_view_unref(view);
+    vs_spec_free(spec);
 }
 
 static void add(struct capture_extents *extents, bool *bytes, int64_t offset, int64_t length)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CAPTURE_FIXTURE_H
+#define CAPTURE_FIXTURE_H
+
+/* Random numbers, and specs from the JSON of a captured view. */
+
+#include "spec_fixture.h"
+#include "capture/views.h"
+
+static uint64_t seed = 1;
+
+static inline int64_t draw(int64_t below)
+{
+    seed = seed * 6364136223846793005 + 1442695040888963407;
+    return (int64_t)(seed >> 33) % below;
+}
+
+static inline struct vs_spec *spec_of_view(const json_t *view, size_t ranks)
+{
+    json_t *json = json_pack("{s:i, s:s, s:i, s:O}", "viewspec", 1, "file", "f", "ranks",
+                             (int)ranks, "view", view);
+    char *text = json_dumps(json, 0);
+    struct vs_spec *spec = spec_from("%s", text);
+
+    free(text);
+    json_decref(json);
+    return spec;
+}
+
+/* Returns a rank's view of the spec. */
+static inline struct vs_view *view_of_rank(const struct vs_spec *spec, int64_t rank)
+{
+    struct vs_error error = {0};
+    struct vs_view *view = NULL;
+
+    if (vs_spec_view(spec, 0, rank, &view, &error) != 0)
+        fail_msg("%s: %s", error.pointer, error.reason);
+    return view;
+}
+
+#endif
