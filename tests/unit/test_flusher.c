@@ -18,7 +18,7 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
 /* The calls that were made, and the results that they return; guarded by lock. */
 static struct calls {
-    int file_syncs, sync_errors, asked, answered;
+    uint64_t file_syncs, sync_errors, asked, answered;
     int sync_result;       /* of fs_sync_file */
     uint64_t begun;        /* the last epoch that the nodes know */
     uint64_t stored;       /* the last one that fs_cluster_store was called for */
@@ -27,7 +27,7 @@ static struct calls {
 } calls;
 
 /* Waits until *value, which lock guards, reaches count. */
-static void await_calls(const int *value, int count)
+static void await_calls(const uint64_t *value, uint64_t count)
 {
     pthread_mutex_lock(&lock);
     while (*value < count)
@@ -35,15 +35,7 @@ static void await_calls(const int *value, int count)
     pthread_mutex_unlock(&lock);
 }
 
-static void await_epoch(const uint64_t *value, uint64_t epoch)
-{
-    pthread_mutex_lock(&lock);
-    while (*value < epoch)
-        pthread_cond_wait(&changed, &lock);
-    pthread_mutex_unlock(&lock);
-}
-
-static int count(int *value)
+static int count(uint64_t *value)
 {
     int result;
 
@@ -160,6 +152,13 @@ static void hand_over(struct told *told, bool sync)
     assert_int_equal(fs_flusher_hand_over(&session.flusher, &told->waiter), 0);
 }
 
+/* Begins an epoch, and waits until this node has finished its part. */
+static void begin_epoch(uint64_t epoch, bool sync)
+{
+    fs_flusher_begin(&session.flusher, epoch, sync);
+    await_calls(&calls.done, epoch);
+}
+
 TEST(by_itself)
 {
     struct fs_waiter late = {.done = tell};
@@ -264,8 +263,7 @@ TEST(epochs)
     calls.begun = 5;
     hand_over(&early, false);
     hand_over(&syncing, true);
-    fs_flusher_begin(flusher, 6, false);
-    await_epoch(&calls.done, 6);
+    begin_epoch(6, false);
     assert_int_equal(calls.stored, 6);
     calls.begun = 6;
     hand_over(&late, false);
@@ -283,8 +281,7 @@ TEST(epochs)
     assert_true(fs_flusher_is_clean(flusher, false));
     assert_false(fs_flusher_is_clean(flusher, true));
 
-    fs_flusher_begin(flusher, 7, true);
-    await_epoch(&calls.done, 7);
+    begin_epoch(7, true);
     fs_flusher_end(flusher, 7, true, -EIO);
     await_calls(&calls.answered, 3);
     assert_int_equal(syncing.flushed.error, -EIO);
@@ -304,8 +301,7 @@ TEST(blocks_that_stay)
     fs_flusher_wrote(flusher);
     calls.left = (struct fs_stored){.blocks = -ENOSPC};
     hand_over(&told, false);
-    fs_flusher_begin(flusher, 1, false);
-    await_epoch(&calls.done, 1);
+    begin_epoch(1, false);
     fs_flusher_end(flusher, 1, false, 0);
     await_calls(&calls.answered, 1);
     assert_int_equal(told.flushed.blocks, -ENOSPC);
@@ -315,8 +311,7 @@ TEST(blocks_that_stay)
     calls.left = (struct fs_stored){.left = true};
     calls.begun = 1;
     hand_over(&told, false);
-    fs_flusher_begin(flusher, 2, false);
-    await_epoch(&calls.done, 2);
+    begin_epoch(2, false);
     fs_flusher_end(flusher, 2, false, 0);
     await_calls(&calls.answered, 2);
     assert_int_equal(told.flushed.blocks, 0);
@@ -332,8 +327,7 @@ TEST(going_alone)
 
     start(true);
     calls.begun = 5;
-    fs_flusher_begin(&session.flusher, 6, false);
-    await_epoch(&calls.done, 6);
+    begin_epoch(6, false);
     assert_false(fs_flusher_rests(&session.flusher, &number));
     calls.begun = 6;
     hand_over(&waiting[0], false);
