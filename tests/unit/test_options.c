@@ -8,8 +8,11 @@
 
 #define WORDS 16
 
-/* Parses the words of a command line, which NULL ends. Puts the messages on stderr into said. */
-static int parse(struct fs_options *options, const char *const *words, char *said, size_t size)
+static struct fs_options options;
+static char said[256]; /* the messages on stderr */
+
+/* Parses the words of a command line, which NULL ends. */
+static int parse(const char *const *words)
 {
     static char copies[WORDS][64]; /* options keep pointers into them */
     char *argv[WORDS + 1] = {0};
@@ -24,30 +27,34 @@ static int parse(struct fs_options *options, const char *const *words, char *sai
     }
     assert_true(dup2(fileno(log), STDERR_FILENO) >= 0);
     optind = 0; /* restarts getopt */
-    rc = fs_options_parse(options, count, argv);
+    rc = fs_options_parse(&options, count, argv);
     assert_true(dup2(before, STDERR_FILENO) >= 0);
     close(before);
     rewind(log);
-    said[fread(said, 1, size - 1, log)] = '\0';
+    said[fread(said, 1, sizeof(said) - 1, log)] = '\0';
     fclose(log);
     return rc;
 }
 
-/* Parses a single list of mount options in the same way. */
-static int parse_mount(struct fs_options *options, const char *list, char *said, size_t size)
+static int parse_mount(const char *list)
 {
-    return parse(options, (const char *const[]){"x", "-o", list, "s.json", "mnt", NULL}, said,
-                 size);
+    return parse((const char *const[]){"x", "-o", list, "s.json", "mnt", NULL});
+}
+
+/* Checks that the words that gave result were refused with a message. */
+static void expect_refusal(int result, const char *message)
+{
+    char expected[256];
+
+    assert_int_equal(result, -EINVAL);
+    snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", message);
+    assert_string_equal(said, expected);
+    fs_options_free(&options);
 }
 
 TEST(defaults)
 {
-    struct fs_options options;
-    char said[256];
-
-    assert_int_equal(parse_mount(&options, "defaults,nofail,x-systemd.automount,comment=a,,", said,
-                                 sizeof(said)),
-                     0);
+    assert_int_equal(parse_mount("defaults,nofail,x-systemd.automount,comment=a,,"), 0);
     assert_string_equal(said, "");
     assert_int_equal(options.access, FS_ACCESS_BEST);
     assert_int_equal(options.cache, FS_CACHE_AUTO);
@@ -72,8 +79,6 @@ TEST(defaults)
 
 TEST(every_option)
 {
-    struct fs_options options;
-    char said[256];
     const char *const words[] = {"x",
                                  "-o",
                                  "rw,create,unique,npy,atomic,local,narrow=truncate,threads=3",
@@ -87,7 +92,7 @@ TEST(every_option)
                                  "mnt",
                                  NULL};
 
-    assert_int_equal(parse(&options, words, said, sizeof(said)), 0);
+    assert_int_equal(parse(words), 0);
     assert_int_equal(options.access, FS_ACCESS_RW);
     assert_true(options.create && options.delete_on_close && options.sequential && options.unique &&
                 options.npy && options.atomic && options.local && options.direct);
@@ -157,22 +162,16 @@ TEST(wrong_options)
         {"log_level=", "log_level= needs debug, info, warning or error: "},
         {"log_level=notice", "log_level= needs debug, info, warning or error: notice"},
     };
-    struct fs_options options;
-    char said[256], expected[256];
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(parse_mount(&options, cases[i][0], said, sizeof(said)), -EINVAL);
-        snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i][1]);
-        assert_string_equal(said, expected);
-        fs_options_free(&options);
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_refusal(parse_mount(cases[i][0]), cases[i][1]);
 }
 
 TEST(exclusions)
 {
     static const struct {
         const char *words[WORDS];
-        const char *said;
+        const char *message;
     } cases[] = {
         {{"x", "-oro,create", "s", "m"}, "mount options ro and create exclude each other"},
         {{"x", "s"}, "MOUNTPOINT is missing"},
@@ -185,13 +184,7 @@ TEST(exclusions)
         {{"x", "--quick", "s", "m"}, "unknown option: --quick"},
         {{"x", "-o"}, "an argument is missing after -o"},
     };
-    struct fs_options options;
-    char said[256], expected[256];
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(parse(&options, cases[i].words, said, sizeof(said)), -EINVAL);
-        snprintf(expected, sizeof(expected), "mpiio-fused: %s (see --help)\n", cases[i].said);
-        assert_string_equal(said, expected);
-        fs_options_free(&options);
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_refusal(parse(cases[i].words), cases[i].message);
 }
