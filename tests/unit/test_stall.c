@@ -14,9 +14,10 @@ static const char *host_of(void *data, uint32_t node)
 }
 
 /* Starts with no node waiting. */
-static void reset(void)
+static int reset(void **state)
 {
     stall.count = 0;
+    return 0;
 }
 
 /* Returns the progress of a node that waits, in step 5 unless the test changes that. */
@@ -55,9 +56,8 @@ static void expect_text(int first, const char *wanted)
 }
 
 /* Nodes 1 and 2 wait for each other. Node 0 can reach both, and is one step further. */
-TEST(test_a_pair)
+TEST(test_a_pair, reset)
 {
-    reset();
     waiting(0)->step = 6;
     wait_from(0, 1);
     wait_from(0, 2);
@@ -66,9 +66,8 @@ TEST(test_a_pair)
     expect_text(1, "node 1 (b) and node 2 (c) do not reach each other");
 }
 
-TEST(test_one_way)
+TEST(test_one_way, reset)
 {
-    reset();
     wait_from(1, 3);
     waiting(3)->step = 9;
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
@@ -76,27 +75,25 @@ TEST(test_one_way)
     wait_to(3, 1);
     waiting(3)->step = 5;
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
-    reset();
+    reset(NULL);
     wait_to(3, 1);
     expect_text(1, "node 1 (b) does not hear node 3 (d)");
 }
 
 /* The other node has finished the epoch, so its message should have arrived. */
-TEST(test_one_that_is_over)
+TEST(test_one_that_is_over, reset)
 {
-    reset();
     wait_from(2, 3);
     expect_text(2, "node 2 (c) does not hear node 3 (d)");
-    reset();
+    reset(NULL);
     wait_from(2, 77);
     expect_text(2, "node 2 (c) does not hear node 77");
 }
 
 /* The other node is still in an earlier step, because it waits itself. A report names what is
    known. */
-TEST(test_one_behind)
+TEST(test_one_behind, reset)
 {
-    reset();
     wait_from(2, 3);
     waiting(3)->step = 4;
     expect_text(2, "node 2 (c) waits for node 3 (d)");
@@ -104,20 +101,18 @@ TEST(test_one_behind)
     expect_text(3, "node 3 (d) does not hear node 1 (b)");
 }
 
-TEST(test_nobody_waits)
+TEST(test_nobody_waits, reset)
 {
-    reset();
     expect_text(-1, "");
 }
 
 /* The nodes in the earliest steps are kept, and survive encoding. */
-TEST(test_many)
+TEST(test_many, reset)
 {
     struct mpiio_stall half = {0}, again;
     uint8_t bytes[MPIIO_STALL_BYTES];
     size_t size;
 
-    reset();
     for (uint32_t i = 0; i < 100; i++) {
         struct mpiio_stall_node node = {
             .node = i, .host = "h", .progress = {.step = i * 37 % 100, .from_count = 1}};
@@ -140,9 +135,8 @@ TEST(test_many)
     assert_int_equal(again.count, 0);
 }
 
-TEST(test_several)
+TEST(test_several, reset)
 {
-    reset();
     wait_from(1, 2);
     wait_from(2, 1);
     wait_from(3, 2);
@@ -153,11 +147,10 @@ TEST(test_several)
 }
 
 /* An item that does not fit is omitted as a whole. */
-TEST(test_more_than_a_line)
+TEST(test_more_than_a_line, reset)
 {
     char text[80];
 
-    reset();
     wait_from(1, 2);
     wait_from(2, 3);
     wait_from(3, 0);

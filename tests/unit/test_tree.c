@@ -7,10 +7,24 @@
 #define ONE_VIEW  "\"view\": {\"etype\": \"double\"}"
 #define TWO_VIEWS "\"views\": {\"even\": {\"etype\": \"double\"}, \"odd\": {\"etype\": \"byte\"}}"
 
-static struct vs_spec *make_spec(int64_t ranks, const char *views)
+static const struct fs_node root = {.kind = FS_ROOT};
+static struct vs_spec *spec;
+static struct fs_tree tree;
+
+/* Makes the tree of a test, in place of the one before. */
+static void make_tree(int64_t ranks, const char *views, bool npy)
 {
-    return spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks,
-                     views);
+    vs_spec_free(spec);
+    spec =
+        spec_from("{\"viewspec\": 1, \"file\": \"f\", \"ranks\": %" PRId64 ", %s}", ranks, views);
+    fs_tree_init(&tree, spec, npy);
+}
+
+static int free_tree(void **state)
+{
+    vs_spec_free(spec);
+    spec = NULL;
+    return 0;
 }
 
 static bool same(struct fs_node a, struct fs_node b)
@@ -21,25 +35,25 @@ static bool same(struct fs_node a, struct fs_node b)
 }
 
 /* Walks a folder and everything below it. Returns the number of names. */
-static int64_t check_folder(const struct fs_tree *tree, struct fs_node folder)
+static int64_t check_folder(struct fs_node folder)
 {
     char name[FS_NAME_SIZE];
     struct fs_node node;
     int64_t index = 2, names = 0;
 
     assert_true(fs_tree_is_folder(folder));
-    for (; fs_tree_entry(tree, folder, index, name, &node); index++) {
-        if (!same(fs_tree_find(tree, folder, name), node))
+    for (; fs_tree_entry(&tree, folder, index, name, &node); index++) {
+        if (!same(fs_tree_find(&tree, folder, name), node))
             fail_msg("%s is listed, and not found as what it is", name);
-        if (!same(fs_tree_node(tree, fs_tree_inode(node)), node))
+        if (!same(fs_tree_node(&tree, fs_tree_inode(node)), node))
             fail_msg("%s is not what its number says", name);
-        names += 1 + (fs_tree_is_folder(node) ? check_folder(tree, node) : 0);
+        names += 1 + (fs_tree_is_folder(node) ? check_folder(node) : 0);
     }
-    assert_false(fs_tree_entry(tree, folder, index + 1, name, &node));
+    assert_false(fs_tree_entry(&tree, folder, index + 1, name, &node));
     return names;
 }
 
-TEST(whole_trees)
+TEST(whole_trees, NULL, free_tree)
 {
     static const struct {
         const char *views;
@@ -53,43 +67,35 @@ TEST(whole_trees)
         {TWO_VIEWS, 3, false, 4 + 2 * (1 + 3 + 1)},
         {TWO_VIEWS, 100, true, 4 + 2 * (1 + 200 + 2)},
     };
-    struct fs_tree tree;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct vs_spec *spec = make_spec(cases[i].ranks, cases[i].views);
-
-        fs_tree_init(&tree, spec, cases[i].npy);
-        assert_int_equal(check_folder(&tree, (struct fs_node){.kind = FS_ROOT}), cases[i].names);
-        vs_spec_free(spec);
+        make_tree(cases[i].ranks, cases[i].views, cases[i].npy);
+        assert_int_equal(check_folder(root), cases[i].names);
     }
 }
 
 /* Nodes show disjoint blocks of ranks, which together are all ranks. */
-TEST(blocks_of_nodes)
+TEST(blocks_of_nodes, NULL, free_tree)
 {
-    struct vs_spec *spec = make_spec(10, ONE_VIEW);
-    struct fs_tree tree;
     int64_t next = 0;
 
     for (int node = 0; node < 4; node++) {
-        fs_tree_init(&tree, spec, false);
+        make_tree(10, ONE_VIEW, false);
         fs_tree_localize(&tree, node, 4);
         assert_int_equal(tree.first, next);
-        assert_int_equal(check_folder(&tree, (struct fs_node){.kind = FS_ROOT}),
-                         4 + (tree.end - tree.first) + 1);
+        assert_int_equal(check_folder(root), 4 + (tree.end - tree.first) + 1);
         next = tree.end;
     }
     assert_int_equal(next, 10);
     /* The last node has ranks 7 to 9. Neither names nor numbers lead to other ranks. */
-    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "rank6").kind, FS_NONE);
+    assert_int_equal(fs_tree_find(&tree, root, "rank6").kind, FS_NONE);
     assert_int_equal(
         fs_tree_node(&tree, fs_tree_inode((struct fs_node){.kind = FS_SLICE, .rank = 6})).kind,
         FS_NONE);
-    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "rank7").rank, 7);
-    vs_spec_free(spec);
+    assert_int_equal(fs_tree_find(&tree, root, "rank7").rank, 7);
 }
 
-TEST(names_of_ranks)
+TEST(names_of_ranks, NULL, free_tree)
 {
     static const struct {
         const char *name;
@@ -107,12 +113,9 @@ TEST(names_of_ranks)
         {"self", FS_SELF, 0, false},      {"self.npy", FS_SELF, 0, true},
         {".mpiio", FS_CONTROL, 0, false}, {"", FS_NONE, 0, false},
     };
-    struct vs_spec *spec = make_spec(120, ONE_VIEW);
-    struct fs_node root = {.kind = FS_ROOT};
     char longest[FS_NAME_SIZE + 8];
-    struct fs_tree tree;
 
-    fs_tree_init(&tree, spec, true);
+    make_tree(120, ONE_VIEW, true);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fs_node node = fs_tree_find(&tree, root, cases[i].name);
 
@@ -124,33 +127,27 @@ TEST(names_of_ranks)
     memset(longest, '1', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
     assert_int_equal(fs_tree_find(&tree, root, longest).kind, FS_NONE);
-    vs_spec_free(spec);
 }
 
 /* The maximal number of ranks in MPI. The last one is found without a look at the others. */
-TEST(many_ranks)
+TEST(many_ranks, NULL, free_tree)
 {
-    struct vs_spec *spec = make_spec(INT32_MAX, TWO_VIEWS);
     struct fs_node folder = {.kind = FS_FOLDER, .view = 1}, node;
     char name[FS_NAME_SIZE];
-    struct fs_tree tree;
 
-    fs_tree_init(&tree, spec, true);
+    make_tree(INT32_MAX, TWO_VIEWS, true);
     assert_true(fs_tree_entry(&tree, folder, 2 + 2 * (int64_t)(INT32_MAX - 1) + 1, name, &node));
     assert_string_equal(name, "rank2147483646.npy");
     assert_true(same(fs_tree_node(&tree, fs_tree_inode(node)), node));
     assert_true(same(fs_tree_find(&tree, folder, name), node));
-    vs_spec_free(spec);
 }
 
 /* A new number stands for the same slice and differs from all earlier ones. */
-TEST(new_numbers)
+TEST(new_numbers, NULL, free_tree)
 {
-    struct vs_spec *spec = make_spec(3, ONE_VIEW);
     struct fs_node slice = {.kind = FS_SLICE, .rank = 2};
-    struct fs_tree tree;
 
-    fs_tree_init(&tree, spec, false);
+    make_tree(3, ONE_VIEW, false);
     for (uint64_t round = 1; round <= INT32_MAX; round = round * 2 + 1) {
         uint64_t inode = fs_tree_renumber(fs_tree_inode(slice), round);
 
@@ -158,13 +155,10 @@ TEST(new_numbers)
         assert_true(same(fs_tree_node(&tree, inode), slice));
         assert_int_equal(inode >> 62, 0); /* exports and "ordered" */
     }
-    vs_spec_free(spec);
 }
 
-TEST(numbers_of_nothing)
+TEST(numbers_of_nothing, NULL, free_tree)
 {
-    struct vs_spec *spec = make_spec(3, TWO_VIEWS);
-    struct fs_tree tree;
     static const uint64_t numbers[] = {
         0,
         FS_FILE + 1,
@@ -177,28 +171,24 @@ TEST(numbers_of_nothing)
         UINT64_MAX,
     };
 
-    fs_tree_init(&tree, spec, false);
+    make_tree(3, TWO_VIEWS, false);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (fs_tree_node(&tree, numbers[i]).kind != FS_NONE)
             fail_msg("%" PRIu64 " is a node", numbers[i]);
-    vs_spec_free(spec);
 }
 
 /* "shared" is found by name and by number if its view has a shared file pointer. It is never
    listed. */
-TEST(shared_names)
+TEST(shared_names, NULL, free_tree)
 {
     static const bool odd[] = {false, true};
-    struct vs_spec *spec = make_spec(3, TWO_VIEWS);
     struct fs_node folder = {.kind = FS_FOLDER}, found;
-    struct fs_tree tree;
     char name[FS_NAME_SIZE];
 
-    fs_tree_init(&tree, spec, true);
+    make_tree(3, TWO_VIEWS, true);
     tree.shared = odd;
     assert_int_equal(fs_tree_find(&tree, folder, "shared").kind, FS_NONE);
-    assert_int_equal(fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "shared").kind,
-                     FS_NONE);
+    assert_int_equal(fs_tree_find(&tree, root, "shared").kind, FS_NONE);
     folder.view = 1;
     found = fs_tree_find(&tree, folder, "shared");
     assert_true(found.kind == FS_SLICE && found.shared && found.view == 1);
@@ -207,27 +197,24 @@ TEST(shared_names)
     assert_int_equal(fs_tree_node(&tree, fs_tree_inode(found)).kind, FS_NONE);
     fs_tree_rank_name(&tree, found, name);
     assert_string_equal(name, "shared");
-    assert_int_equal(check_folder(&tree, folder), 6 + 2);
-    vs_spec_free(spec);
+    assert_int_equal(check_folder(folder), 6 + 2);
 }
 
 /* Names in "ordered" are found by name and by number. Each use of a rank has its own number. */
-TEST(ordered_folders)
+TEST(ordered_folders, NULL, free_tree)
 {
     static const bool shared[] = {false, true};
-    struct vs_spec *spec = make_spec(12, TWO_VIEWS);
-    struct fs_tree tree;
     struct fs_node folder, node, found;
 
-    fs_tree_init(&tree, spec, true);
-    folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "odd");
+    make_tree(12, TWO_VIEWS, true);
+    folder = fs_tree_find(&tree, root, "odd");
     assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
     tree.shared = shared;
     assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
     tree.ordered = true;
     node = fs_tree_find(&tree, folder, "ordered");
     assert_int_equal(node.kind, FS_ORDERED);
-    assert_int_equal(check_folder(&tree, node), 13);
+    assert_int_equal(check_folder(node), 13);
     assert_int_equal(fs_tree_find(&tree, node, "ordered").kind, FS_NONE);
     assert_int_equal(fs_tree_find(&tree, node, "rank3.npy").kind, FS_NONE);
     found = fs_tree_find(&tree, node, "rank11");
@@ -240,9 +227,8 @@ TEST(ordered_folders)
         found.use++;
         assert_true(fs_tree_inode(same) != fs_tree_inode(found));
     }
-    folder = fs_tree_find(&tree, (struct fs_node){.kind = FS_ROOT}, "even");
+    folder = fs_tree_find(&tree, root, "even");
     assert_int_equal(fs_tree_find(&tree, folder, "ordered").kind, FS_NONE);
     node.view = 0;
     assert_int_equal(fs_tree_node(&tree, fs_tree_inode(node)).kind, FS_NONE);
-    vs_spec_free(spec);
 }

@@ -15,7 +15,7 @@
 #define PATIENCE 60 /* seconds */
 
 /* A session whose kernel is the other end of a socket pair. */
-struct fixture {
+static struct fixture {
     struct fuse_session *fuse;
     struct fs_workers workers;
     pthread_t runner;
@@ -23,27 +23,25 @@ struct fixture {
     sem_t taken, let_go; /* a worker has a request; it may continue */
     /* while it has the request, the worker waits for others, with signals blocked */
     bool waits;
-};
+} fixture;
 
-static void wait_without_signals(struct fs_workers *workers)
+static void wait_without_signals(void)
 {
     sigset_t all, before;
 
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    fs_workers_pause(workers);
-    fs_workers_resume(workers);
+    fs_workers_pause(&fixture.workers);
+    fs_workers_resume(&fixture.workers);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 static void on_init(void *userdata, struct fuse_conn_info *connection)
 {
-    struct fixture *fixture = userdata;
-
-    if (fixture->waits)
-        wait_without_signals(&fixture->workers);
-    sem_post(&fixture->taken);
-    sem_wait(&fixture->let_go);
+    if (fixture.waits)
+        wait_without_signals();
+    sem_post(&fixture.taken);
+    sem_wait(&fixture.let_go);
 }
 
 static ssize_t read_request(int fd, void *buffer, size_t length, void *userdata)
@@ -58,50 +56,44 @@ static ssize_t write_answer(int fd, struct iovec *parts, int count, void *userda
 
 static void *run(void *data)
 {
-    struct fixture *fixture = data;
-
-    return (void *)(intptr_t)fs_workers_run(&fixture->workers);
+    return (void *)(intptr_t)fs_workers_run(&fixture.workers);
 }
 
 static int setup(void **state)
 {
     const struct fuse_lowlevel_ops operations = {.init = on_init};
     const struct fuse_custom_io io = {.read = read_request, .writev = write_answer};
-    struct fixture *fixture = calloc(1, sizeof(*fixture));
     char name[] = "workers", *words[] = {name, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(1, words);
     int ends[2];
 
+    fixture.waits = false;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
-    fixture->kernel = ends[0];
-    fixture->daemon = ends[1];
-    fixture->fuse = fuse_session_new(&args, &operations, sizeof(operations), fixture);
-    assert_non_null(fixture->fuse);
+    fixture.kernel = ends[0];
+    fixture.daemon = ends[1];
+    fixture.fuse = fuse_session_new(&args, &operations, sizeof(operations), NULL);
+    assert_non_null(fixture.fuse);
     fuse_opt_free_args(&args);
-    assert_int_equal(fuse_session_custom_io(fixture->fuse, &io, fixture->daemon), 0);
-    sem_init(&fixture->taken, 0, 0);
-    sem_init(&fixture->let_go, 0, 0);
-    fs_workers_init(&fixture->workers, fixture->fuse, 1);
-    assert_int_equal(pthread_create(&fixture->runner, NULL, run, fixture), 0);
-    *state = fixture;
+    assert_int_equal(fuse_session_custom_io(fixture.fuse, &io, fixture.daemon), 0);
+    sem_init(&fixture.taken, 0, 0);
+    sem_init(&fixture.let_go, 0, 0);
+    fs_workers_init(&fixture.workers, fixture.fuse, 1);
+    assert_int_equal(pthread_create(&fixture.runner, NULL, run, NULL), 0);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *fixture = *state;
-
-    fs_workers_free(&fixture->workers);
-    fuse_session_destroy(fixture->fuse);
-    close(fixture->kernel);
-    sem_destroy(&fixture->taken);
-    sem_destroy(&fixture->let_go);
-    free(fixture);
+    fs_workers_free(&fixture.workers);
+    fuse_session_destroy(fixture.fuse);
+    close(fixture.kernel);
+    sem_destroy(&fixture.taken);
+    sem_destroy(&fixture.let_go);
     return 0;
 }
 
 /* Gives a request to a worker, which holds it until let_go. */
-static void occupy(struct fixture *fixture)
+static void occupy(void)
 {
     struct {
         struct fuse_in_header header;
@@ -111,74 +103,68 @@ static void occupy(struct fixture *fixture)
         .init = {.major = FUSE_KERNEL_VERSION, .minor = FUSE_KERNEL_MINOR_VERSION},
     };
 
-    assert_int_equal(send(fixture->kernel, &request, sizeof(request), 0), sizeof(request));
-    sem_wait(&fixture->taken);
+    assert_int_equal(send(fixture.kernel, &request, sizeof(request), 0), sizeof(request));
+    sem_wait(&fixture.taken);
 }
 
-static void must_end(struct fixture *fixture)
+static void must_end(void)
 {
     struct timespec until;
     void *error;
 
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += PATIENCE;
-    fs_workers_end(&fixture->workers);
-    assert_int_equal(pthread_timedjoin_np(fixture->runner, &error, &until), 0);
+    fs_workers_end(&fixture.workers);
+    assert_int_equal(pthread_timedjoin_np(fixture.runner, &error, &until), 0);
     assert_ptr_equal(error, NULL);
 }
 
 TEST(those_that_wait_end, setup, teardown)
 {
-    must_end(*state);
+    must_end();
 }
 
 TEST(those_that_work_end_behind_their_request, setup, teardown)
 {
-    struct fixture *fixture = *state;
-
-    occupy(fixture);
-    fs_workers_end(&fixture->workers);
-    assert_int_equal(pthread_tryjoin_np(fixture->runner, NULL), EBUSY);
-    sem_post(&fixture->let_go);
-    must_end(fixture);
+    occupy();
+    fs_workers_end(&fixture.workers);
+    assert_int_equal(pthread_tryjoin_np(fixture.runner, NULL), EBUSY);
+    sem_post(&fixture.let_go);
+    must_end();
 }
 
-static unsigned count_workers(struct fs_workers *workers)
+static unsigned count_workers(void)
 {
     unsigned count;
 
-    pthread_mutex_lock(&workers->lock);
-    count = workers->count;
-    pthread_mutex_unlock(&workers->lock);
+    pthread_mutex_lock(&fixture.workers.lock);
+    count = fixture.workers.count;
+    pthread_mutex_unlock(&fixture.workers.lock);
     return count;
 }
 
 /* While a worker waits, another one is started, with the signal mask of workers. */
 TEST(those_end_that_a_thread_without_signals_has_started, setup, teardown)
 {
-    struct fixture *fixture = *state;
-
-    fixture->waits = true;
-    occupy(fixture);
-    assert_int_equal(count_workers(&fixture->workers), 2);
-    sem_post(&fixture->let_go);
-    must_end(fixture);
+    fixture.waits = true;
+    occupy();
+    assert_int_equal(count_workers(), 2);
+    sem_post(&fixture.let_go);
+    must_end();
 }
 
 /* Waits of other threads are not counted: those of the pool, and the session's when all is
    unmounted. No worker is missing then. */
 TEST(a_wait_of_others_does_not_count, setup, teardown)
 {
-    struct fixture *fixture = *state;
-
-    occupy(fixture);
-    fs_workers_pause(&fixture->workers);
-    assert_int_equal(count_workers(&fixture->workers), 1);
-    fs_workers_resume(&fixture->workers);
-    sem_post(&fixture->let_go);
-    must_end(fixture);
-    fs_workers_pause(&fixture->workers);
-    assert_int_equal(count_workers(&fixture->workers), 0);
-    assert_int_equal(fixture->workers.paused, 0);
-    fs_workers_resume(&fixture->workers);
+    occupy();
+    fs_workers_pause(&fixture.workers);
+    assert_int_equal(count_workers(), 1);
+    fs_workers_resume(&fixture.workers);
+    sem_post(&fixture.let_go);
+    must_end();
+    fs_workers_pause(&fixture.workers);
+    assert_int_equal(count_workers(), 0);
+    assert_int_equal(fixture.workers.paused, 0);
+    fs_workers_resume(&fixture.workers);
 }
