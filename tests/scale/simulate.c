@@ -21,11 +21,29 @@
 #include "shared_file.h"
 #include "writers.h"
 
+/* Starts the daemons, and engines that write to blocks of a file. The file is not kept if checked
+   is 0. */
+static void begin_run(int blocks, int checked)
+{
+    daemons_begin();
+    shared_file_create(checked);
+    writers_create(blocks);
+}
+
 /* Runs until all nodes have left, or until no node should still be running. */
 static void run_out(double limit)
 {
     while (run.left < run.nodes && world_step(limit))
         continue;
+}
+
+/* Returns whether nothing was wrong. */
+static bool end_run(void)
+{
+    daemons_end();
+    writers_free();
+    shared_file_free();
+    return !run.failed;
 }
 
 /* Fewer epochs with many nodes, because each epoch has more messages. */
@@ -105,9 +123,7 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
         run.faults += (int)daemons_random(3);
     /* Each node sends about 40 messages in an epoch, and more if there are more nodes. */
     run.at = (uint64_t)nodes * 4 + daemons_random((unsigned int)nodes * 400);
-    daemons_begin();
-    shared_file_create(blocks);
-    writers_create(blocks);
+    begin_run(blocks, blocks);
     plan_work(work);
     /* A lost message between engines is only noticed when they exchange messages, so requests
        more epochs. */
@@ -126,10 +142,7 @@ static bool simulate(int nodes, int fanout, enum fault fault, unsigned int seed)
     if (run.failed)
         printf("failed: --nodes %d --fanout %d --fault %s --seed %u\n", nodes, fanout,
                fault_names[fault], seed);
-    daemons_end();
-    writers_free();
-    shared_file_free();
-    return !run.failed;
+    return end_run();
 }
 
 /* Checks that all live nodes are alone, if any of them had a reason to degrade. */
@@ -167,25 +180,21 @@ static bool simulate_mixed(unsigned int seed)
     run.collective = daemons_random(2) == 0;
     run.at = 0;
     run.time = draw_time();
-    daemons_begin();
-    shared_file_create(blocks);
-    writers_create(blocks);
+    begin_run(blocks, blocks);
     for (int i = 0; i < MIXED_EPOCHS; i++)
         world_call((int)daemons_random((unsigned int)run.nodes), draw_time(), daemons_ask,
                    i % 2 == 0);
     for (int i = 0; i < 2; i++)
         world_call((int)daemons_random((unsigned int)run.nodes), draw_time(), daemons_change,
                    (uint64_t)i + 1);
+    /* Faults move the end. */
     while (run.left < run.nodes && world_step(run.last + 2 * PATIENCE))
         continue;
     check_mixed();
     if (run.failed)
         printf("failed: --mixed --seed %u (%d nodes, fan-out %d, peer_timeout %d ms)\n", seed,
                run.nodes, run.fanout, run.timeout);
-    daemons_end();
-    writers_free();
-    shared_file_free();
-    return !run.failed;
+    return end_run();
 }
 
 /* The costs of an epoch. */
@@ -312,9 +321,7 @@ static bool measure(struct costs *costs, int epochs)
     run.checks = false;
     run.collective = true; /* adjacent blocks have the same home */
     *costs = (struct costs){0};
-    daemons_begin();
-    shared_file_create(0);
-    writers_create(WRITERS_BLOCKS * (run.nodes < WRITERS_SERVERS ? run.nodes : WRITERS_SERVERS));
+    begin_run(WRITERS_BLOCKS * (run.nodes < WRITERS_SERVERS ? run.nodes : WRITERS_SERVERS), 0);
     while (!daemons_are_together() && world_step(60e6))
         for (int i = 0; i < run.nodes; i++)
             world_step(60e6);
@@ -326,10 +333,7 @@ static bool measure(struct costs *costs, int epochs)
     sum_up(costs, epochs);
     if (!run.homes)
         measure_death(costs);
-    daemons_end();
-    writers_free();
-    shared_file_free();
-    return !run.failed;
+    return end_run();
 }
 
 /* Prints the additional costs of homes. */
@@ -450,23 +454,23 @@ static int print_usage(void)
 
 int main(int argc, char **argv)
 {
-    static const struct option longs[] = {
+    int json = 0, homes = 0, mixed = 0, help = 0;
+    const struct option longs[] = {
         {"nodes", required_argument, NULL, 'n'},
         {"fanout", required_argument, NULL, 'f'},
         {"fault", required_argument, NULL, 'x'},
         {"seed", required_argument, NULL, 's'},
         {"runs", required_argument, NULL, 'r'},
         {"epochs", required_argument, NULL, 'e'},
-        {"json", no_argument, NULL, 'j'},
-        {"mixed", no_argument, NULL, 'm'},
-        {"help", no_argument, NULL, 'H'},
-        {"homes", no_argument, NULL, 'h'},
+        {"json", no_argument, &json, true},
+        {"mixed", no_argument, &mixed, true},
+        {"help", no_argument, &help, true},
+        {"homes", no_argument, &homes, true},
         {0},
     };
     int nodes = 1024, fanout = MPIIO_TREE_FANOUT, runs = 0, epochs = 5, option;
     enum fault fault = MIXED; /* MIXED: each kind */
     unsigned int seed = 1;
-    bool json = false, homes = false, mixed = false, help = false;
 
     /* Makes the allocator reuse the memory of homes. Otherwise new memory takes most of the
        time. */
@@ -494,18 +498,7 @@ int main(int argc, char **argv)
         case 'e':
             epochs = atoi(optarg);
             break;
-        case 'h':
-            homes = true;
-            break;
-        case 'j':
-            json = true;
-            break;
-        case 'H':
-            help = true;
-            break;
-        case 'm':
-            mixed = true;
-            runs = runs == 0 ? 1 : runs;
+        case 0:
             break;
         default:
             return 2;
@@ -514,7 +507,7 @@ int main(int argc, char **argv)
     if (help)
         return print_usage();
     if (mixed)
-        return check_all_mixed(seed, runs) ? 0 : 1;
+        return check_all_mixed(seed, runs != 0 ? runs : 1) ? 0 : 1;
     if (runs != 0)
         return check_all(nodes, fanout, fault, seed, runs) ? 0 : 1;
     if (homes)
