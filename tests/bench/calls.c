@@ -28,17 +28,14 @@ struct work {
     long count;
 };
 
-static struct vs_view *parse_view(const char *path, const char *datarep, long run)
+static void print_spec(char *text, size_t size, const char *datarep, long run)
 {
-    char text[512];
-
-    snprintf(text, sizeof(text),
+    snprintf(text, size,
              "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
              " \"datarep\": \"%s\", \"filetype\": {\"type\": \"resized\", \"lb\": 0,"
              " \"extent\": %ld, \"oldtype\": {\"type\": \"contiguous\","
              " \"count\": %ld}}}}",
              datarep, 4 * run, run / 8);
-    return bench_view("calls", path, text);
 }
 
 /* callgrind counts the instructions of this function by its name, so it must not be inlined. */
@@ -87,7 +84,7 @@ int main(int argc, char **argv)
 {
     struct work work = {0};
     struct mpiio_store *store = NULL;
-    struct vs_view *view;
+    char text[512];
     int error;
 
     if (argc != 7) {
@@ -97,14 +94,9 @@ int main(int argc, char **argv)
     work.writes = strcmp(argv[2], "write") == 0;
     work.call = strtoul(argv[5], NULL, 10);
     work.count = atol(argv[6]);
-    view = parse_view(argv[1], argv[3], atol(argv[4]));
-    if (view == NULL)
-        return 1;
-    error = mpiio_store_open(argv[1], work.writes ? O_RDWR : O_RDONLY, &store);
-    if (error == 0)
-        error = mpiio_slice_new(store, view, MPIIO_NARROW_REFUSE, &work.slice);
-    else
-        vs_view_unref(view);
+    print_spec(text, sizeof(text), argv[3], atol(argv[4]));
+    error =
+        bench_open("calls", argv[1], text, work.writes ? O_RDWR : O_RDONLY, &store, &work.slice);
     if (error == 0)
         error = measure(&work);
     if (error < 0)

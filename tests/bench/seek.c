@@ -21,23 +21,13 @@ static int open_slice(const char *path, long long runs, struct mpiio_store **sto
                       struct mpiio_slice **slice)
 {
     char text[256];
-    struct vs_view *view;
-    int error;
 
     snprintf(text, sizeof(text),
              "{\"viewspec\": 1, \"file\": \"-\", \"view\": {\"etype\": \"double\","
              " \"filetype\": {\"type\": \"vector\", \"count\": %lld,"
              " \"blocklength\": 1, \"stride\": 2}}}",
              runs);
-    view = bench_view("seek", path, text);
-    if (view == NULL)
-        return -EINVAL;
-    error = mpiio_store_open(path, O_RDONLY, store);
-    if (error != 0) {
-        vs_view_unref(view);
-        return error;
-    }
-    return mpiio_slice_new(*store, view, MPIIO_NARROW_REFUSE, slice);
+    return bench_open("seek", path, text, O_RDONLY, store, slice);
 }
 
 static int read_random(struct mpiio_slice *slice, uint64_t runs, long long count)
