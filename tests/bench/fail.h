@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <mpi.h>
 
-/* Error handling in the MPI programs of scripts/bench. Define BENCH_NAME, the program's
-   name in messages, before including this header. */
+/* Error handling in the MPI programs of scripts/bench, and in tests/mpi/roundtrip.c. Define
+   BENCH_NAME, the program's name in messages, before including this header. */
 
 /* Ends this process, so that mpiexec ends the others. MPI_Abort would print another line, and
    scripts/bench reports the last one. */

@@ -18,43 +18,24 @@
  */
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <mpi.h>
+
+#define BENCH_NAME "romio"
 
 #include "bench.h"
+#include "fail.h"
 
 struct pattern {
     const char *path;
     long long run, ranks, rank, bytes, call;
 };
 
-static void fail(const char *what, int code)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    if (code != MPI_SUCCESS)
-        MPI_Error_string(code, text, &length);
-    fprintf(stderr, "romio: %s%s%s\n", what, *text ? ": " : "", text);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
-static void check(const char *what, int code)
-{
-    if (code != MPI_SUCCESS)
-        fail(what, code);
-}
-
-static MPI_File open_view(const char *path, MPI_Offset displacement, MPI_Datatype filetype)
+static MPI_File open_view(MPI_Comm comm, const char *path, int mode, MPI_Offset displacement,
+                          MPI_Datatype filetype)
 {
     MPI_File file;
-    char datarep[] = "native";
-    check("open",
-          MPI_File_open(MPI_COMM_SELF, (char *)path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+    check("open", MPI_File_open(comm, path, mode, MPI_INFO_NULL, &file));
     check("set_view",
-          MPI_File_set_view(file, displacement, MPI_DOUBLE, filetype, datarep, MPI_INFO_NULL));
+          MPI_File_set_view(file, displacement, MPI_DOUBLE, filetype, "native", MPI_INFO_NULL));
     return file;
 }
 
@@ -65,7 +46,7 @@ static void read_words(MPI_File file, uint64_t *words, int count)
     check("read", MPI_File_read(file, words, count, MPI_DOUBLE, &status));
     check("count", MPI_Get_count(&status, MPI_DOUBLE, &got));
     if (got != count)
-        fail("short read", MPI_SUCCESS);
+        fail("read", "a short read");
 }
 
 static MPI_Datatype strided_type(long long run, long long ranks)
@@ -81,10 +62,8 @@ static MPI_Datatype strided_type(long long run, long long ranks)
 static void read_slice(const struct pattern *p, bool sum)
 {
     MPI_Datatype tile = strided_type(p->run, p->ranks);
-    MPI_File file = open_view(p->path, p->rank * p->run, tile);
-    uint64_t *words = malloc((size_t)p->call);
-    if (words == NULL)
-        fail("out of memory", MPI_SUCCESS);
+    MPI_File file = open_view(MPI_COMM_SELF, p->path, MPI_MODE_RDONLY, p->rank * p->run, tile);
+    uint64_t *words = allocate(1, (size_t)p->call);
     memset(words, 0, (size_t)p->call); /* so that page faults are not measured */
 
     uint64_t total = 0;
@@ -109,9 +88,7 @@ static void read_slice(const struct pattern *p, bool sum)
 /* Returns the words of this rank's slice, all made before the clock starts. */
 static uint64_t *slice_words(const struct pattern *p)
 {
-    uint64_t *words = malloc((size_t)p->bytes);
-    if (words == NULL)
-        fail("out of memory", MPI_SUCCESS);
+    uint64_t *words = allocate(1, (size_t)p->bytes);
     uint64_t in_run = (uint64_t)p->run / 8;
     for (uint64_t i = 0; i < (uint64_t)p->bytes / 8; i++)
         words[i] =
@@ -128,12 +105,8 @@ static void write_slices(struct pattern *p, bool collective)
     p->ranks = ranks;
     MPI_Datatype tile = strided_type(p->run, p->ranks);
     uint64_t *words = slice_words(p);
-    MPI_File file;
-    char datarep[] = "native";
-    check("open", MPI_File_open(MPI_COMM_WORLD, p->path, MPI_MODE_RDWR | MPI_MODE_CREATE,
-                                MPI_INFO_NULL, &file));
-    check("set_view",
-          MPI_File_set_view(file, p->rank * p->run, MPI_DOUBLE, tile, datarep, MPI_INFO_NULL));
+    MPI_File file =
+        open_view(MPI_COMM_WORLD, p->path, MPI_MODE_RDWR | MPI_MODE_CREATE, p->rank * p->run, tile);
 
     check("barrier", MPI_Barrier(MPI_COMM_WORLD));
     double start = bench_now();
@@ -158,7 +131,7 @@ static void read_random(const char *path, long long runs, long long count)
     MPI_Datatype filetype;
     check("vector", MPI_Type_vector((int)runs, 1, 2, MPI_DOUBLE, &filetype));
     check("commit", MPI_Type_commit(&filetype));
-    MPI_File file = open_view(path, 0, filetype);
+    MPI_File file = open_view(MPI_COMM_SELF, path, MPI_MODE_RDONLY, 0, filetype);
 
     uint64_t state = 1;
     double start = bench_now();
@@ -168,7 +141,7 @@ static void read_random(const char *path, long long runs, long long count)
         check("read_at",
               MPI_File_read_at(file, (MPI_Offset)element, &word, 1, MPI_DOUBLE, &status));
         if (word != bench_word(2 * element))
-            fail("wrong data", MPI_SUCCESS);
+            fail("wrong data", "a word does not have the value of its position");
     }
     printf("%.9f\n", bench_now() - start);
 
@@ -182,7 +155,7 @@ static long long number(const char *text, long long least)
     char *end;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || value < least)
-        fail("wrong number", MPI_SUCCESS);
+        fail("wrong number", text);
     return value;
 }
 
@@ -206,9 +179,8 @@ int main(int argc, char **argv)
     } else if (argc == 5 && !strcmp(argv[1], "seek")) {
         read_random(argv[2], number(argv[3], 1), number(argv[4], 1));
     } else {
-        fail("usage: romio read|sum FILE RUN RANKS RANK BYTES CALL, romio seek FILE RUNS COUNT, "
-             "romio write|write_all FILE RUN BYTES CALL",
-             MPI_SUCCESS);
+        fail("usage", "romio read|sum FILE RUN RANKS RANK BYTES CALL, romio seek FILE RUNS COUNT, "
+                      "romio write|write_all FILE RUN BYTES CALL");
     }
     MPI_Finalize();
     return 0;

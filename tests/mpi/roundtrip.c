@@ -11,11 +11,11 @@
  * bytes) or vector (3 doubles of every 3 * RANKS, 1000 times a tile; behind 16 bytes). A rank
  * transfers the bytes that its view selects in one tile. DATAREP: native (the default), external32.
  */
-#include <mpi.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#define BENCH_NAME "roundtrip"
+
+#include "../bench/fail.h"
 
 #define ROWS         37
 #define COLUMNS      53
@@ -32,28 +32,10 @@ struct view {
 
 static int rank, ranks;
 
-static void fail(const char *what)
-{
-    fprintf(stderr, "roundtrip: rank %d: %s\n", rank, what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    abort();
-}
-
-static void check(int code, const char *call)
-{
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length;
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    fprintf(stderr, "roundtrip: %s: %s\n", call, text);
-    fail(call);
-}
-
 static void process_grid(int psizes[2])
 {
     psizes[0] = psizes[1] = 0;
-    check(MPI_Dims_create(ranks, 2, psizes), "MPI_Dims_create");
+    check("dims_create", MPI_Dims_create(ranks, 2, psizes));
 }
 
 static struct view darray_view(void)
@@ -62,9 +44,8 @@ static struct view darray_view(void)
     int distribs[2] = {MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
     struct view view = {.displacement = 24};
     process_grid(psizes);
-    check(MPI_Type_create_darray(ranks, rank, 2, gsizes, distribs, dargs, psizes, MPI_ORDER_C,
-                                 MPI_DOUBLE, &view.filetype),
-          "MPI_Type_create_darray");
+    check("create_darray", MPI_Type_create_darray(ranks, rank, 2, gsizes, distribs, dargs, psizes,
+                                                  MPI_ORDER_C, MPI_DOUBLE, &view.filetype));
     return view;
 }
 
@@ -72,20 +53,20 @@ static struct view vector_view(void)
 {
     struct view view = {.displacement = 16 + rank * VECTOR_BLOCK * 8};
     MPI_Datatype vector;
-    check(MPI_Type_vector(VECTOR_COUNT, VECTOR_BLOCK, VECTOR_BLOCK * ranks, MPI_DOUBLE, &vector),
-          "MPI_Type_vector");
-    check(MPI_Type_create_resized(vector, 0, (MPI_Aint)VECTOR_COUNT * VECTOR_BLOCK * ranks * 8,
-                                  &view.filetype),
-          "MPI_Type_create_resized");
-    check(MPI_Type_free(&vector), "MPI_Type_free");
+    check("vector",
+          MPI_Type_vector(VECTOR_COUNT, VECTOR_BLOCK, VECTOR_BLOCK * ranks, MPI_DOUBLE, &vector));
+    check("create_resized",
+          MPI_Type_create_resized(vector, 0, (MPI_Aint)VECTOR_COUNT * VECTOR_BLOCK * ranks * 8,
+                                  &view.filetype));
+    check("free", MPI_Type_free(&vector));
     return view;
 }
 
 static struct view make_view(const char *kind)
 {
     struct view view = strcmp(kind, "darray") == 0 ? darray_view() : vector_view();
-    check(MPI_Type_commit(&view.filetype), "MPI_Type_commit");
-    check(MPI_Type_size(view.filetype, &view.bytes), "MPI_Type_size");
+    check("commit", MPI_Type_commit(&view.filetype));
+    check("size", MPI_Type_size(view.filetype, &view.bytes));
     return view;
 }
 
@@ -120,36 +101,32 @@ static void local_file(const char *suffix, bool writing, void *data, size_t byte
     snprintf(path, sizeof(path), "rank%d.%s", rank, suffix);
     FILE *file = fopen(path, writing ? "wb" : "rb");
     if (file == NULL)
-        fail(path);
+        fail(path, strerror(errno));
     size_t done = writing ? fwrite(data, 1, bytes, file) : fread(data, 1, bytes, file);
     if (done != bytes || (!writing && fgetc(file) != EOF) || fclose(file) != 0)
-        fail(path);
+        fail(path, "not all bytes, or more");
 }
 
 static void transfer(const char *path, const struct view *view, const char *datarep, bool writing)
 {
     MPI_File file;
     int count = view->bytes / 8, got = 0;
-    double *data = calloc((size_t)count + 1, sizeof(*data));
+    double *data = allocate((size_t)count + 1, sizeof(*data));
     MPI_Status status;
-    if (data == NULL)
-        fail("out of memory");
     if (writing)
         local_file("write", false, data, (size_t)view->bytes);
-    check(MPI_File_open(MPI_COMM_WORLD, path, writing ? MPI_MODE_RDWR : MPI_MODE_RDONLY,
-                        MPI_INFO_NULL, &file),
-          "MPI_File_open");
-    check(MPI_File_set_view(file, view->displacement, MPI_DOUBLE, view->filetype, datarep,
-                            MPI_INFO_NULL),
-          "MPI_File_set_view");
+    check("open", MPI_File_open(MPI_COMM_WORLD, path, writing ? MPI_MODE_RDWR : MPI_MODE_RDONLY,
+                                MPI_INFO_NULL, &file));
+    check("set_view", MPI_File_set_view(file, view->displacement, MPI_DOUBLE, view->filetype,
+                                        datarep, MPI_INFO_NULL));
     if (writing)
-        check(MPI_File_write_all(file, data, count, MPI_DOUBLE, &status), "MPI_File_write_all");
+        check("write_all", MPI_File_write_all(file, data, count, MPI_DOUBLE, &status));
     else
-        check(MPI_File_read_all(file, data, count, MPI_DOUBLE, &status), "MPI_File_read_all");
-    check(MPI_Get_count(&status, MPI_DOUBLE, &got), "MPI_Get_count");
+        check("read_all", MPI_File_read_all(file, data, count, MPI_DOUBLE, &status));
+    check("get_count", MPI_Get_count(&status, MPI_DOUBLE, &got));
     if (got != count)
-        fail("wrong count");
-    check(MPI_File_close(&file), "MPI_File_close");
+        fail("count", "not that of the view");
+    check("close", MPI_File_close(&file));
     if (!writing)
         local_file("read", true, data, (size_t)view->bytes);
     free(data);
@@ -162,14 +139,14 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char *datarep = argc == 5 ? argv[4] : "native";
     if (argc < 4 || argc > 5 || (strcmp(argv[2], "darray") != 0 && strcmp(argv[2], "vector") != 0))
-        fail("usage: roundtrip spec|read|write darray|vector FILE [DATAREP]");
+        fail("usage", "roundtrip spec|read|write darray|vector FILE [DATAREP]");
     if (strcmp(argv[1], "spec") == 0) {
         if (rank == 0)
             print_spec(argv[2], argv[3], datarep);
     } else {
         struct view view = make_view(argv[2]);
         transfer(argv[3], &view, datarep, strcmp(argv[1], "write") == 0);
-        check(MPI_Type_free(&view.filetype), "MPI_Type_free");
+        check("free", MPI_Type_free(&view.filetype));
     }
     MPI_Finalize();
     return 0;
