@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "net_fixture.h"
-#include "core/base/clock.h"
 #include "cluster/peer_frame.h"
 
 #define NODES_MAX  8

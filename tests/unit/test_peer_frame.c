@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
+#include "net_fixture.h"
 
-#include "unit.h"
-#include "net/address.h"
 #include "cluster/peer_frame.h"
-
-static const struct mpiio_local_address any; /* an address of this machine */
-static const struct mpiio_ports any_port;
 
 static uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
@@ -82,24 +75,14 @@ TEST(test_what_is_no_frame_is_refused)
         assert_int_equal(mpiio_peer_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
 }
 
-static void connect_pair(struct mpiio_connection *left, struct mpiio_connection *right)
+static void open_pair(struct mpiio_connection *left, struct mpiio_connection *right)
 {
-    char *addresses;
-    const char *at;
-    int listening, dialled, accepted;
+    int dialled, accepted;
 
-    assert_int_equal(mpiio_address_listen(&any, &any_port, &listening, &addresses), 0);
-    at = addresses;
-    dialled = mpiio_address_dial(&any, &at, 10000);
-    assert_true(dialled >= 0);
-    assert_int_equal(mpiio_address_wait(listening, POLLIN, 10000), 0);
-    accepted = accept(listening, NULL, NULL);
-    assert_true(accepted >= 0);
+    free(connect_pair(&any, &dialled, &accepted));
     *left = *right = (struct mpiio_connection){.fd = -1};
     mpiio_connection_open(left, dialled);
     mpiio_connection_open(right, accepted);
-    close(listening);
-    free(addresses);
 }
 
 /* If a peer is stopped, sends do not block, and the queue for it is bounded. */
@@ -112,7 +95,7 @@ TEST(test_links_do_not_block)
 
     frame.text = (const char *)bytes;
     frame.text_size = MPIIO_PEER_TEXT_MAX;
-    connect_pair(&left, &right);
+    open_pair(&left, &right);
     while (left.error == 0) {
         mpiio_connection_send(&left, &frame);
         sent++;
@@ -141,7 +124,7 @@ TEST(test_a_reset_is_no_end)
     for (int sends = 0; sends < 2; sends++) {
         struct mpiio_connection left, right;
 
-        connect_pair(&left, &right);
+        open_pair(&left, &right);
         assert_int_equal(setsockopt(right.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
         mpiio_connection_close(&right);
         assert_int_equal(mpiio_address_wait(left.fd, POLLIN, 10000), 0);

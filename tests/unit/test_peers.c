@@ -2,12 +2,9 @@
 #include "peers_fixture.h"
 
 #include <endian.h>
-#include <poll.h>
 #include <stdatomic.h>
-#include <sys/socket.h>
 
 #include "leaks.h"
-#include "net/address.h"
 
 /* Tests several daemons in one process. */
 

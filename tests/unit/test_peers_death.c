@@ -2,11 +2,8 @@
 #include "peers_fixture.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
-
-#include "net/address.h"
 
 /* Tests daemons that are killed or stopped. */
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "peers_fixture.h"
 
-#include <poll.h>
 #include <stdatomic.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "net/address.h"
 #include "cluster/stall.h"
 
 /*
@@ -77,12 +74,10 @@ static void join_as_liar(struct mpiio_connection *link)
 {
     const struct mpiio_join join = {
         .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
-    struct mpiio_welcome welcome;
-    int fd = dial_node(cluster.node[0].net->own);
+    int fd;
 
     *link = (struct mpiio_connection){.fd = -1};
-    assert_int_equal(mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome),
-                     0);
+    assert_int_equal(join_node(cluster.node[0].net->own, &join, &fd), 0);
     mpiio_connection_open(link, fd);
     mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }

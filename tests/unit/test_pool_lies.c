@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool_fixture.h"
 
-#include <poll.h>
-#include <sys/socket.h>
-
-#include "core/base/clock.h"
 #include "pool/pool_private.h"
 
 /* Tests strangers and nodes that send wrong requests to a home, and homes that send wrong
@@ -14,9 +10,6 @@
 #define PATIENCE  20000
 #define SIZE      (16 * MIB)
 #define STRANGERS (2 * MPIIO_LISTENER_STRANGERS)
-
-static const struct mpiio_local_address any; /* an address of this machine */
-static const struct mpiio_ports any_port;
 
 /* Expects the other end to close the connection without sending anything. */
 static void expect_end(int fd)
@@ -32,11 +25,9 @@ static void expect_end(int fd)
 static int join(const struct nodes *nodes)
 {
     const struct mpiio_join join = {.purpose = MPIIO_PURPOSE_POOL, .node = 1, .nodes = 2};
-    struct mpiio_welcome welcome;
-    int fd = dial_node(nodes->addresses[0]);
+    int fd;
 
-    assert_int_equal(mpiio_handshake_join(fd, net_token, &join, mpiio_clock() + PATIENCE, &welcome),
-                     0);
+    assert_int_equal(join_node(nodes->addresses[0], &join, &fd), 0);
     return fd;
 }
 
