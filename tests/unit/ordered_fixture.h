@@ -154,6 +154,16 @@ static inline void finish(struct mpiio_ordered *ordered)
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     mpiio_ordered_free(ordered);
     mpiio_turns_free(&turns);
+    node = NULL;
+}
+
+/* The teardown of tests. */
+static inline int finish_node(void **state)
+{
+    (void)state;
+    if (node != NULL)
+        finish(node);
+    return 0;
 }
 
 static inline struct mpiio_share *open_share(struct mpiio_ordered *ordered, size_t view,

@@ -8,7 +8,7 @@
 #define RANKS_MAX 9
 #define SHARE_MAX 3000
 
-TEST(rank_by_rank)
+TEST(rank_by_rank, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(3, 1, 100);
     struct mpiio_share *first;
@@ -29,11 +29,10 @@ TEST(rank_by_rank)
     assert_placed(1, "other ");
     assert_int_equal(stats_of(ordered).shares, 4);
     assert_int_equal(stats_of(ordered).waiting, 0);
-    finish(ordered);
 }
 
 /* A rank that opens again is in the next round, also while it has the one before open. */
-TEST(later_rounds)
+TEST(later_rounds, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_share *early, *late;
@@ -51,11 +50,10 @@ TEST(later_rounds)
     assert_placed(0, "abcd");
     write_all(ordered, 0, 0, "e");
     assert_placed(0, "abcdef");
-    finish(ordered);
 }
 
 /* A rank that never comes is skipped at the end, and only then. */
-TEST(missing_ranks)
+TEST(missing_ranks, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(5, 1, 100);
 
@@ -67,11 +65,10 @@ TEST(missing_ranks)
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     assert_placed(0, "0138");
     assert_int_equal(stats_of(ordered).lost, 0);
-    finish(ordered);
 }
 
 /* Shares consist of whole etypes, however they were written. */
-TEST(parts_of_etypes)
+TEST(parts_of_etypes, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 4, 100);
     struct mpiio_share *share = open_share(ordered, 0, 0);
@@ -90,12 +87,11 @@ TEST(parts_of_etypes)
     write_all(ordered, 0, 1, "12345");
     assert_int_equal(lengths[0], 28);
     assert_memory_equal(placed[0] + 16, "12345\0\0\0wxyz", 12);
-    finish(ordered);
 }
 
 /* Bytes that cannot be placed are reported to the writer, or to a waiting caller; otherwise they
    are counted. */
-TEST(failures)
+TEST(failures, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_ordered_waiter waiter = {0};
@@ -114,12 +110,11 @@ TEST(failures)
     mpiio_share_close(one);
     write_all(ordered, 0, 0, "on");
     assert_placed(0, "on");
-    finish(ordered);
 }
 
 /* A contribution that was skipped gets an error, its waiting bytes are lost, and the others go
    on. */
-TEST(passed_over)
+TEST(passed_over, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(3, 1, 100);
     struct mpiio_ordered_waiter waiter = {0};
@@ -140,11 +135,10 @@ TEST(passed_over)
     mpiio_share_close(two);
     write_all(ordered, 0, 0, "on");
     assert_placed(0, "0heldon");
-    finish(ordered);
 }
 
 /* A failed report to the turns is repeated. A contribution that only the turns know is finished. */
-TEST(turns_fail)
+TEST(turns_fail, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_share *share;
@@ -165,11 +159,10 @@ TEST(turns_fail)
     mpiio_ordered_turn(ordered, 0, number, true);
     mpiio_ordered_close(ordered);
     assert_placed(0, "013");
-    finish(ordered);
 }
 
 /* The thread repeats a caller's report that failed, although no turn comes meanwhile. */
-TEST(turns_fail_in_a_caller)
+TEST(turns_fail_in_a_caller, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
 
@@ -179,7 +172,6 @@ TEST(turns_fail_in_a_caller)
     over_failure = 0;
     while (turn_of(0) == 0)
         sched_yield();
-    finish(ordered);
 }
 
 static bool never(void *data)
@@ -237,7 +229,7 @@ static long end(struct blocked *blocked)
     return blocked->result;
 }
 
-TEST(waiters)
+TEST(waiters, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(3, 1, 4);
     struct blocked write = {.share = open_share(ordered, 0, 1), .text = "12345"};
@@ -273,12 +265,11 @@ TEST(waiters)
     mpiio_share_close(write.share);
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     assert_placed(0, "0123452222678901");
-    finish(ordered);
 }
 
 /* At the end, what was placed is stored before the last contribution has finished, and then other
    nodes' contributions are waited for. */
-TEST(the_end)
+TEST(the_end, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(4, 1, 100);
 
@@ -298,7 +289,6 @@ TEST(the_end)
     assert_int_equal(mpiio_ordered_finish(ordered, never, NULL), 0);
     assert_true(looks_left > 900);
     looks_left = 0;
-    finish(ordered);
 }
 
 /* The byte at a place of a rank's share. */

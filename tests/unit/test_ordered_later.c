@@ -20,7 +20,7 @@ static struct mpiio_share *keep(struct mpiio_ordered *ordered, const char *text)
 }
 
 /* Bytes that have waited are kept, and the thread that places tries again. */
-TEST(placed_later)
+TEST(placed_later, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
 
@@ -34,11 +34,10 @@ TEST(placed_later)
     assert_placed(0, "held");
     assert_int_equal(stats_of(ordered).waiting, 0);
     assert_int_equal(stats_of(ordered).lost, 0);
-    finish(ordered);
 }
 
 /* Only the thread tries again: other calls on the view do not wait for it. */
-TEST(callers_do_not_try_again)
+TEST(callers_do_not_try_again, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
 
@@ -53,7 +52,6 @@ TEST(callers_do_not_try_again)
     later_to = 0;
     mpiio_ordered_close(ordered);
     assert_placed(0, "heldtwothree");
-    finish(ordered);
 }
 
 /* Writes to rank 1's contribution so that an etype lies in two chunks, and the last is incomplete.
@@ -100,7 +98,7 @@ TEST(parts_of_chunks)
 }
 
 /* A caller that waits gets EIO; a later call succeeds. So does a write after one that failed. */
-TEST(callers)
+TEST(callers, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(2, 1, 100);
     struct mpiio_ordered_waiter waiter = {0};
@@ -124,11 +122,10 @@ TEST(callers)
     put(one, "y");
     mpiio_share_close(one);
     assert_placed(0, "0heldy");
-    finish(ordered);
 }
 
 /* A write that fails leaves the beginning of its etype, which an earlier write has put there. */
-TEST(a_failed_write_keeps_the_etype)
+TEST(a_failed_write_keeps_the_etype, NULL, finish_node)
 {
     struct mpiio_ordered *ordered = make(1, ETYPE, 100);
     struct mpiio_ordered_waiter waiter = {0};
@@ -140,7 +137,6 @@ TEST(a_failed_write_keeps_the_etype)
     put(zero, "ef");
     mpiio_share_close(zero);
     assert_placed(0, "abef");
-    finish(ordered);
 }
 
 static int looks;
