@@ -264,13 +264,6 @@ static void flush_all(int asks, const char *epoch)
     }
 }
 
-static void pause_ms(int ms)
-{
-    const struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-
-    nanosleep(&time, NULL);
-}
-
 #define STOP_TIMEOUT 3000
 
 TEST(test_a_pause_is_no_death, NULL, reap)
@@ -279,14 +272,14 @@ TEST(test_a_pause_is_no_death, NULL, reap)
     introduce(children, 3);
     send_signal(&children[0], SIGSTOP);
     send_signal(&children[1], SIGSTOP);
-    pause_ms(STOP_TIMEOUT / 4);
+    usleep(STOP_TIMEOUT / 4 * 1000);
     send_signal(&children[0], SIGCONT);
     send_signal(&children[1], SIGCONT);
     flush_all(2, "1");
     /* A node that was stopped does not declare the others failed, however long it was stopped. */
     for (int i = 0; i < 3; i++)
         send_signal(&children[i], SIGSTOP);
-    pause_ms(STOP_TIMEOUT + STOP_TIMEOUT / 2);
+    usleep(STOP_TIMEOUT / 2 * 3 * 1000);
     for (int i = 0; i < 3; i++)
         send_signal(&children[i], SIGCONT);
     flush_all(1, "2");
@@ -364,7 +357,7 @@ TEST_FANOUTS(test_nobody_is_alone_before_all_engines_are_gone, 2, set_fanout, NU
         AWAIT(&cluster, cluster.node[i].begun == 1 && cluster.node[i].change == 1);
     assert_int_equal(mpiio_peers_engine_lost(cluster.node[1].peers, "engine: killed"), 0);
     AWAIT(&cluster, slow->degraded && cluster.fenced == 3);
-    pause_ms(100);
+    usleep(100000);
     pthread_mutex_lock(&cluster.lock);
     for (int i = 0; i < 4; i++)
         cluster.wrong |= cluster.node[i].alone;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "pool_fixture.h"
 
-#include <time.h>
-
 #include "random_views.h"
 
 /*
@@ -285,11 +283,9 @@ static void *keep_changing(void *data)
     struct changer *changer = data;
 
     while (!atomic_load(&changer->stop)) {
-        const struct timespec pause = {.tv_nsec = (1 + rand() % 10) * 1000000};
-
         change(changer->fake, rand() % 2);
         atomic_store(&changer->done, changer->fake->version);
-        nanosleep(&pause, NULL);
+        usleep((useconds_t)(1 + rand() % 10) * 1000);
     }
     return NULL;
 }
@@ -451,11 +447,10 @@ TEST(a_home_that_dies_meanwhile)
     for (int i = 0; i < 12; i++) {
         struct nodes *nodes = make_nodes(fake, 2, 32 * MIB, 5000);
         struct reader reader = {.nodes = nodes, .node = 0, .view = view};
-        const struct timespec pause = {.tv_nsec = (long)(rand() % 8) * 1000000};
         pthread_t thread;
 
         assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
-        nanosleep(&pause, NULL);
+        usleep((useconds_t)(rand() % 8) * 1000);
         if (i % 2)
             free_node(nodes, 1);
         else

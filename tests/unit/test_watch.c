@@ -62,20 +62,13 @@ static int begin_watch(void **state)
     return mpiio_watch_init(&watch);
 }
 
-static void pause_shortly(void)
-{
-    const struct timespec pause = {.tv_nsec = 5000000};
-
-    nanosleep(&pause, NULL);
-}
-
 /* Calls node 1's watch until it is node 1's turn in all views. */
 static void look_until_turn(void)
 {
     for (size_t view = 0; view < VIEWS; view++) {
         while (nodes[1].state.turns.view[view].turn == 0) {
             mpiio_watch_look(&watch);
-            pause_shortly();
+            usleep(5000);
         }
         assert_int_equal(nodes[1].state.turns.view[view].turn, 1);
     }
@@ -130,7 +123,7 @@ TEST(a_node_that_sends_heartbeats_is_not_skipped, begin_watch, end_watch)
     for (int64_t end = mpiio_lease_clock() + 2 * SILENCE; mpiio_lease_clock() < end;) {
         assert_int_equal(mpiio_record_beat(&nodes[0].record), 0);
         mpiio_watch_look(&watch);
-        pause_shortly();
+        usleep(5000);
     }
     assert_int_equal(nodes[1].state.turns.view[0].turn, 0);
     assert_int_equal(drops[0] + drops[1], 0);
