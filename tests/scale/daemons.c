@@ -35,11 +35,6 @@ int64_t daemons_now(void)
     return (int64_t)(world.now / 1000);
 }
 
-static struct daemon *daemon_of(void *data)
-{
-    return data;
-}
-
 static int number_of(const struct daemon *daemon)
 {
     return (int)(daemon - run.daemon);
@@ -65,7 +60,6 @@ bool daemons_may_store(int node)
 
 static void on_log(void *data, enum mpiio_log_level level, const char *line)
 {
-    (void)level;
     if (getenv("SCALE_LOG") != NULL)
         printf("%.6f node %d: %s\n", world.now / 1e6, number_of(data), line);
 }
@@ -101,7 +95,7 @@ static void flush(int node, uint64_t epoch, bool sync, double time)
 
 static void on_epoch(void *data, uint64_t number, bool sync)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
     struct epoch *epoch = &run.epoch[number % EPOCHS];
     double time;
 
@@ -118,7 +112,7 @@ static void on_epoch(void *data, uint64_t number, bool sync)
 
 static void on_finished(void *data, uint64_t number, bool sync, int status)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
     struct epoch *epoch = &run.epoch[number % EPOCHS];
 
     if (number != daemon->begun || daemon->degraded)
@@ -146,7 +140,7 @@ static void on_progress(void *data, struct mpiio_progress *progress)
 
 static void on_lease(void *data, int64_t until)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
     int64_t ahead = mpiio_lease_clock() - daemons_now();
 
     if (until != 0 && until - ahead < daemon->lease)
@@ -158,7 +152,7 @@ static void on_lease(void *data, int64_t until)
 
 static void on_prepare(void *data, uint64_t change, bool value)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
     int node = number_of(daemon);
 
     if (daemon->change != 0)
@@ -169,7 +163,7 @@ static void on_prepare(void *data, uint64_t change, bool value)
 
 static void on_settled(void *data, uint64_t change, bool value, bool committed)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
 
     if (daemon->change != (int)change)
         daemons_wrong(number_of(daemon), "a change is settled that was not prepared");
@@ -187,7 +181,7 @@ static void on_unmount(void *data, bool force)
 
 static void on_end(void *data)
 {
-    daemon_of(data)->ended = true;
+    ((struct daemon *)data)->ended = true;
 }
 
 /* Records the first time from which no engine may store, except engines that are known to have
@@ -211,9 +205,8 @@ static void kill_engine(int node, const uint8_t *unused)
 static void on_degraded(void *data, int node, const char *host, const char *why)
 {
     static const char silent[] = "not heard of";
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
 
-    (void)node, (void)host;
     if (run.fault == NONE)
         daemons_wrong(number_of(daemon), "it is degraded though nothing has happened");
     daemon->degraded = true;
@@ -232,7 +225,7 @@ static void on_degraded(void *data, int node, const char *host, const char *why)
 
 static void on_alone(void *data)
 {
-    struct daemon *daemon = daemon_of(data);
+    struct daemon *daemon = data;
 
     if (!daemon->degraded || daemon->alone || daemon->ended)
         daemons_wrong(number_of(daemon), "it goes on alone, and should not");

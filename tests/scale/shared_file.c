@@ -320,7 +320,6 @@ int engine_file_write_all(struct engine_file *unused, const void *memory, size_t
 {
     int node, error = 0;
 
-    (void)unused, (void)counters;
     if (length == 0)
         return 0;
     node = engines_enter();
@@ -340,7 +339,6 @@ void engine_file_write(struct engine_file *unused, struct mpiio_transfer *transf
     int node = engines_enter();
     int64_t at = 0;
 
-    (void)unused, (void)counters;
     transfer->error = 0;
     for (size_t i = 0; i < transfer->count; i++) {
         int64_t start = transfer->position + ranges[i].start, end = start + ranges[i].length;

@@ -165,7 +165,6 @@ void mpiio_connection_close(struct mpiio_connection *link)
 
 void mpiio_connection_open(struct mpiio_connection *link, int fd)
 {
-    (void)link, (void)fd;
 }
 
 void mpiio_connection_flush(struct mpiio_connection *link)

@@ -13,7 +13,6 @@ static int folder_fd;
 
 static inline int make_folder(void **state)
 {
-    (void)state;
     if (mkdtemp(folder) == NULL)
         return -1;
     folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -22,7 +21,6 @@ static inline int make_folder(void **state)
 
 static inline int remove_folder(void **state)
 {
-    (void)state;
     close(folder_fd);
     return rmdir(folder);
 }

@@ -74,7 +74,6 @@ static int looks_left;
 
 static inline bool is_all_over(void *data)
 {
-    (void)data;
     return looks_left == 0 || --looks_left == 0;
 }
 
@@ -160,7 +159,6 @@ static inline void finish(struct mpiio_ordered *ordered)
 /* The teardown of tests. */
 static inline int finish_node(void **state)
 {
-    (void)state;
     if (node != NULL)
         finish(node);
     return 0;

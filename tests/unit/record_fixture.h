@@ -44,7 +44,6 @@ static inline void end_node(struct node *node)
 
 static inline int begin_all(void **state)
 {
-    (void)state;
     for (int i = 0; i < NODES; i++)
         begin_node(&nodes[i], i, 1);
     return 0;
@@ -52,7 +51,6 @@ static inline int begin_all(void **state)
 
 static inline int end_all(void **state)
 {
-    (void)state;
     for (int i = 0; i < NODES; i++)
         end_node(&nodes[i]);
     unlinkat(folder_fd, ".f.mpiio-pointers", 0);

@@ -29,7 +29,6 @@ int fs_version_now(struct fs_session *session, struct fs_version *version)
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
-    (void)overlaps, (void)slice;
     told.start = offset;
     told.length = length;
     return told.overlapping;
@@ -38,7 +37,6 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
 int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                         fuse_req_t request, const struct fs_version *version)
 {
-    (void)notifier, (void)slice, (void)inode, (void)request, (void)version;
     told.dropped++;
     return told.notifier_error;
 }
@@ -46,7 +44,6 @@ int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fu
 int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
                       fuse_req_t request, off_t offset, size_t length)
 {
-    (void)notifier, (void)slice, (void)inode, (void)request, (void)offset, (void)length;
     told.later++;
     return told.notifier_error;
 }
@@ -59,7 +56,6 @@ int fuse_reply_write(fuse_req_t request, size_t count)
 
 void fs_workers_waits(void *workers, bool waits)
 {
-    (void)workers, (void)waits;
 }
 
 bool fs_atomic_is_on(const struct fs_atomic *atomic)
