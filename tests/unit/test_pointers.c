@@ -63,9 +63,7 @@ static bool is_all_over(void *number)
 /* Node 0 must not have ended yet. */
 static void store(void *number)
 {
-    struct timespec pause = {.tv_nsec = 50000000};
-
-    nanosleep(&pause, NULL);
+    usleep(50000);
     assert_true((intptr_t)number == 0 || !all_leave || !atomic_load(&zero_has_ended));
     atomic_fetch_add(&stores, 1);
 }
@@ -186,6 +184,33 @@ static void end(void)
         mpiio_ordered_free(ordered[i]);
 }
 
+/* Checks that a take of etypes on a node gives all of them, at a position. */
+static void expect_take(int number, size_t view, int64_t count, int64_t expected)
+{
+    int64_t position;
+
+    assert_int_equal(mpiio_pointers_take(node[number], view, MPIIO_POINTERS_ANYBODY, count,
+                                         INT64_MAX, &position),
+                     count);
+    assert_int_equal(position, expected);
+}
+
+static void expect_position(int number, size_t view, int64_t expected)
+{
+    int64_t position;
+    uint64_t turn;
+
+    assert_int_equal(mpiio_pointers_get(node[number], view, &position, &turn), 0);
+    assert_int_equal(position, expected);
+}
+
+/* A node exits. */
+static void end_node(int number)
+{
+    mpiio_pointers_free(node[number]);
+    node[number] = NULL;
+}
+
 /* Takes on a node, whose number is passed, until nothing is left or too much was taken. */
 static void *take_all(void *number)
 {
@@ -237,41 +262,27 @@ TEST(each_is_given_once)
 TEST(the_first_node_exits)
 {
     pthread_t thread[TAKERS];
-    int64_t position;
 
     start(NODES);
-    assert_int_equal(
-        mpiio_pointers_take(node[0], 1, MPIIO_POINTERS_ANYBODY, 7, INT64_MAX, &position), 7);
-    assert_int_equal(position, 40);
+    expect_take(0, 1, 7, 40);
     begin_takers(thread, 1);
     while (atomic_load(&taken) < ETYPES / 4)
         sched_yield();
-    mpiio_pointers_free(node[0]);
-    node[0] = NULL;
+    end_node(0);
     await_takers(thread);
-    assert_int_equal(
-        mpiio_pointers_take(node[3], 1, MPIIO_POINTERS_ANYBODY, 1, INT64_MAX, &position), 1);
-    assert_int_equal(position, 47);
+    expect_take(3, 1, 1, 47);
     end();
 }
 
 /* One after the other, down to a single node. */
 TEST(all_but_one_die)
 {
-    int64_t position;
-
     start(3);
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(
-            mpiio_pointers_take(node[2], 0, MPIIO_POINTERS_ANYBODY, 5, INT64_MAX, &position), 5);
-        assert_int_equal(position, 10 * i);
-        assert_int_equal(
-            mpiio_pointers_take(node[i], 0, MPIIO_POINTERS_ANYBODY, 5, INT64_MAX, &position), 5);
-        assert_int_equal(position, 10 * i + 5);
-        if (i < 2) {
-            mpiio_pointers_free(node[i]);
-            node[i] = NULL;
-        }
+        expect_take(2, 0, 5, 10 * i);
+        expect_take(i, 0, 5, 10 * i + 5);
+        if (i < 2)
+            end_node(i);
     }
     end();
 }
@@ -280,22 +291,17 @@ TEST(all_but_one_die)
 TEST(set_and_get)
 {
     int64_t position;
-    uint64_t turn;
 
     start(NODES);
-    assert_int_equal(mpiio_pointers_get(node[2], 1, &position, &turn), 0);
-    assert_int_equal(position, 40);
+    expect_position(2, 1, 40);
     assert_int_equal(mpiio_pointers_take(node[1], 1, MPIIO_POINTERS_ANYBODY, 1000, 90, &position),
                      50);
     assert_int_equal(mpiio_pointers_take(node[1], 1, MPIIO_POINTERS_ANYBODY, 1, 90, &position), 0);
     assert_int_equal(mpiio_pointers_set(node[3], 1, 12), 0);
     assert_int_equal(mpiio_pointers_set(node[3], 1, -1), -EINVAL);
-    mpiio_pointers_free(node[0]);
-    node[0] = NULL;
-    assert_int_equal(mpiio_pointers_get(node[1], 1, &position, &turn), 0);
-    assert_int_equal(position, 12);
-    assert_int_equal(mpiio_pointers_get(node[2], 0, &position, &turn), 0);
-    assert_int_equal(position, 0);
+    end_node(0);
+    expect_position(1, 1, 12);
+    expect_position(2, 0, 0);
     end();
 }
 
@@ -346,8 +352,7 @@ static void put_all(int first, bool dies)
             shares += stats.shares;
         }
         if (dies && shares > RANKS * LINES / 3) {
-            mpiio_pointers_free(node[0]);
-            node[0] = NULL;
+            end_node(0);
             dies = false;
         }
         sched_yield();
@@ -380,7 +385,6 @@ TEST(a_lock_that_is_not_released_in_time)
 {
     struct mpiio_ordered_waiter waiter = {0};
     struct mpiio_ordered_stats stats;
-    const struct timespec pause = {.tv_nsec = 1000000};
     struct mpiio_share *zero, *one;
     _Atomic int calls = 0;
 
@@ -394,7 +398,7 @@ TEST(a_lock_that_is_not_released_in_time)
     mpiio_share_close(one);
     mpiio_share_close(zero);
     do {
-        nanosleep(&pause, NULL);
+        usleep(1000);
         mpiio_ordered_get_stats(ordered[1], &stats);
     } while (stats.shares == 0);
     assert_int_equal(calls, 2);
