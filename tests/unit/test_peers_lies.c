@@ -70,12 +70,23 @@ static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
     assert_int_equal(frame->type, type);
 }
 
-static void join_as_liar(struct mpiio_connection *link)
+/* Waits for the answer to a heartbeat. */
+static void hear_echo(struct mpiio_connection *link, uint64_t number,
+                      struct mpiio_peer_frame *frame)
+{
+    do {
+        hear(link, MPIIO_BEAT, frame);
+    } while (frame->echo != number);
+}
+
+/* Starts node 0, and joins it as node 1. */
+static void join_as_liar(struct mpiio_connection *link, int timeout)
 {
     const struct mpiio_join join = {
         .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
     int fd;
 
+    assert_int_equal(start_node(&cluster, 0, timeout), 0);
     *link = (struct mpiio_connection){.fd = -1};
     assert_int_equal(join_node(cluster.node[0].net->own, &join, &fd), 0);
     mpiio_connection_open(link, fd);
@@ -108,8 +119,7 @@ static void lie_as_member(unsigned int number)
     uint64_t after;
 
     cluster_init(&cluster, 2);
-    assert_int_equal(start_node(&cluster, 0, LIES_TIMEOUT), 0);
-    join_as_liar(&link);
+    join_as_liar(&link, LIES_TIMEOUT);
     cluster.nodes = 0;
     assert_int_equal(mpiio_peers_wait(cluster.node[0].peers, PATIENCE), 0);
     mpiio_peers_request_flush(cluster.node[0].peers, true, &after);
@@ -146,9 +156,7 @@ static int64_t get_promise(struct mpiio_connection *link)
 
     hear(link, MPIIO_READY, &frame);
     mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = 1});
-    do {
-        hear(link, MPIIO_BEAT, &frame);
-    } while (frame.echo != 1);
+    hear_echo(link, 1, &frame);
     return frame.time;
 }
 
@@ -162,8 +170,7 @@ static int64_t leave(int timeout, struct linger linger, int64_t *promise)
     int64_t begun;
 
     cluster_init(&cluster, 2);
-    assert_int_equal(start_node(&cluster, 0, timeout), 0);
-    join_as_liar(&link);
+    join_as_liar(&link, timeout);
     begun = mpiio_clock();
     *promise = get_promise(&link);
     assert_int_equal(setsockopt(link.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
@@ -276,8 +283,7 @@ TEST(test_a_member_that_is_never_fenced)
     struct mpiio_peer_frame frame;
 
     cluster_init(&cluster, 2);
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
-    join_as_liar(&link);
+    join_as_liar(&link, LONG_TIMEOUT);
     hear(&link, MPIIO_READY, &frame);
     mpiio_connection_send(
         &link, &(struct mpiio_peer_frame){.type = MPIIO_LOST, .node = 1, .host = "liar"});
@@ -319,8 +325,7 @@ static void begin_stall(struct mpiio_connection *link)
     node->hold_epochs = true;
     node->progress = (struct mpiio_progress){
         .count = 7, .step = 3, .waiting = true, .from_count = 1, .from = {1}};
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
-    join_as_liar(link);
+    join_as_liar(link, LONG_TIMEOUT);
     hear(link, MPIIO_READY, &frame);
     assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), 0);
     assert_int_equal(mpiio_peers_request_flush(node->peers, false, &after), 0);
@@ -433,22 +438,17 @@ TEST(test_a_lease_counts_from_what_is_echoed)
     int64_t until;
 
     cluster_init(&cluster, 2);
-    assert_int_equal(start_node(&cluster, 0, LONG_TIMEOUT), 0);
-    join_as_liar(&link);
+    join_as_liar(&link, LONG_TIMEOUT);
     hear(&link, MPIIO_READY, &frame);
     echo(&link, 1, 0);
-    do {
-        hear(&link, MPIIO_BEAT, &frame);
-    } while (frame.echo != 1);
+    hear_echo(&link, 1, &frame);
     assert_true(lease_is(0));
     until = (int64_t)frame.number + LONG_TIMEOUT / 4 * 3;
     echo(&link, 2, frame.number);
     AWAIT(&cluster, cluster.node[0].lease == until);
     for (uint64_t number = 3; number < 5; number++) {
         echo(&link, number, (uint64_t)until - LONG_TIMEOUT / 4 * 3);
-        do {
-            hear(&link, MPIIO_BEAT, &frame);
-        } while (frame.echo != number);
+        hear_echo(&link, number, &frame);
         assert_true(lease_is(until));
     }
     /* An echo of a heartbeat that was never sent is rejected. */

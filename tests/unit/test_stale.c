@@ -12,6 +12,7 @@ static struct fs_stale stale;
 static struct fs_stale_range list[FS_STALE_MAX];
 static int64_t page;
 static bool sure;
+static struct fs_stale_range drop; /* that is in progress */
 
 static int setup(void **state)
 {
@@ -29,12 +30,21 @@ static int teardown(void **state)
     return 0;
 }
 
+static void begin_drop(int64_t start, int64_t end)
+{
+    drop = (struct fs_stale_range){.start = start, .end = end};
+    fs_stale_drop_begin(&stale, &drop);
+}
+
+static void end_drop(void)
+{
+    assert_false(fs_stale_drop_end(&stale, &drop, false));
+}
+
 static void drop_all(void)
 {
-    struct fs_stale_range drop = {.end = ALL};
-
-    fs_stale_drop_begin(&stale, &drop);
-    assert_false(fs_stale_drop_end(&stale, &drop, false));
+    begin_drop(0, ALL);
+    end_drop();
 }
 
 static void read_page(int64_t number)
@@ -101,13 +111,11 @@ TEST(an_answer_ends_it, setup, teardown)
 
 TEST(a_later_drop_ends_it, setup, teardown)
 {
-    struct fs_stale_range drop = {.start = 4 * page, .end = 5 * page};
-
     drop_all();
     read_page(3);
     read_page(4);
-    fs_stale_drop_begin(&stale, &drop);
-    assert_false(fs_stale_drop_end(&stale, &drop, false));
+    begin_drop(4 * page, 5 * page);
+    end_drop();
     assert_int_equal(stored(4), 0);
     assert_int_equal(stored(3), 1);
     drop_all();
@@ -117,33 +125,29 @@ TEST(a_later_drop_ends_it, setup, teardown)
 /* The drop may have passed before the page was read. Or it waited for that page and dropped it. */
 TEST(a_read_in_the_middle_of_a_drop_has_it_repeated, setup, teardown)
 {
-    struct fs_stale_range drop = {.end = ALL};
-
-    fs_stale_drop_begin(&stale, &drop);
+    begin_drop(0, ALL);
     read_page(3);
     assert_true(fs_stale_drop_end(&stale, &drop, false));
     assert_int_equal(drop.start, 3 * page);
     assert_int_equal(drop.end, 4 * page);
     assert_int_equal(stored(3), 1); /* the second drop is in progress */
     assert_false(sure);
-    assert_false(fs_stale_drop_end(&stale, &drop, false));
+    end_drop();
     assert_int_equal(stored(3), 0);
 }
 
 TEST(a_drop_that_is_not_repeated_leaves_it_unsure, setup, teardown)
 {
-    struct fs_stale_range drop = {.end = ALL};
-
-    fs_stale_drop_begin(&stale, &drop);
+    begin_drop(0, ALL);
     read_page(3);
     assert_false(fs_stale_drop_end(&stale, &drop, true));
     assert_int_equal(stored(3), 1);
     assert_false(sure);
 }
 
-static void *end_drop(void *data)
+static void *end_drop_later(void *unused)
 {
-    fs_stale_drop_end(&stale, data, false);
+    end_drop();
     return NULL;
 }
 
@@ -151,13 +155,12 @@ static void *end_drop(void *data)
    to since, stays locked until the answer. */
 TEST(a_drop_under_way_is_waited_for, setup, teardown)
 {
-    struct fs_stale_range drop = {.end = ALL};
     pthread_t thread;
 
     drop_all();
     read_page(3);
-    fs_stale_drop_begin(&stale, &drop);
-    assert_int_equal(pthread_create(&thread, NULL, end_drop, &drop), 0);
+    begin_drop(0, ALL);
+    assert_int_equal(pthread_create(&thread, NULL, end_drop_later, NULL), 0);
     assert_int_equal(fs_stale_find(&stale, 3 * page, 8, LATE, INT64_MAX / 1000000, list, &sure), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(stale.running, 0);
@@ -192,13 +195,11 @@ TEST(what_is_read_once_it_is_stored_is_right, setup, teardown)
 
 TEST(a_drop_that_is_not_over_counts_for_the_next_write, setup, teardown)
 {
-    struct fs_stale_range drop = {.end = page};
-
-    fs_stale_drop_begin(&stale, &drop);
+    begin_drop(0, page);
     write_page(3);
     read_page(3);
     assert_int_equal(stored(3), 1);
-    assert_false(fs_stale_drop_end(&stale, &drop, false));
+    end_drop();
     write_page(3);
     read_page(3);
     assert_int_equal(stored(3), 0);
@@ -220,14 +221,12 @@ TEST(the_kernel_may_drop_by_itself, setup, teardown)
 
 TEST(one_who_joins_finds_drops_under_way, setup, teardown)
 {
-    struct fs_stale_range drop = {.end = page};
-
     fs_stale_leave(&stale);
-    fs_stale_drop_begin(&stale, &drop);
+    begin_drop(0, page);
     fs_stale_join(&stale, NOW);
     read_page(3);
     assert_int_equal(stored(3), 1);
-    assert_false(fs_stale_drop_end(&stale, &drop, false));
+    end_drop();
 }
 
 TEST(one_who_joins_behind_an_open_finds_its_drop, setup, teardown)
