@@ -100,13 +100,9 @@ static void show(const struct sample *s, const unsigned char *file, unsigned cha
     }
 }
 
-/* Returns the slice's length for a file of file_size bytes. */
-static int64_t length_by(const struct sample *s, int64_t file_size)
+/* Returns true if tiles that follow each other do not overlap in memory. */
+static bool tiles_fit(const struct sample *s)
 {
-    int per_tile = s->filetype.count * s->etype->count, whole = 0;
-    int64_t extent = extent_of(&s->buftype, MEMORY), missing = INT64_MAX, length = 0;
-    bool united = extent < 1;
-    int64_t etype_hi = hi_of(s->etype, s->external, MEMORY);
     int64_t low = INT64_MAX, high = INT64_MIN;
 
     for (int e = 0; e < s->buftype.count; e++) {
@@ -114,7 +110,16 @@ static int64_t length_by(const struct sample *s, int64_t file_size)
         low = at < low ? at : low;
         high = at > high ? at : high;
     }
-    united = s->tiles < 2 || high + etype_hi - low > extent;
+    return high + hi_of(s->etype, s->external, MEMORY) - low <= extent_of(&s->buftype, MEMORY);
+}
+
+/* Returns the slice's length for a file of file_size bytes. */
+static int64_t length_by(const struct sample *s, int64_t file_size)
+{
+    int per_tile = s->filetype.count * s->etype->count, whole = 0;
+    int64_t extent = extent_of(&s->buftype, MEMORY), missing = INT64_MAX, length = 0;
+    bool united = s->tiles < 2 || !tiles_fit(s);
+
     for (int i = 0; i < s->value_count; i += s->etype->count) {
         const struct value *last = &s->values[i + s->etype->count - 1];
         int64_t origin = s->values[i].memory_at;
@@ -362,20 +367,6 @@ static char *spec_of(const struct sample *s, const char *datarep)
                    (int)s->disp, datarep, tiles, s->etype->text, s->filetype.text, s->buftype.text);
 }
 
-/* Returns true if an endless sequence of tiles fits in memory without overlaps. */
-static bool tiles_fit(const struct sample *s)
-{
-    int64_t low = INT64_MAX, high = INT64_MIN;
-
-    for (int e = 0; e < s->buftype.count; e++) {
-        int64_t at = s->buftype.side[MEMORY].at[e];
-        low = at < low ? at : low;
-        high = at > high ? at : high;
-    }
-    return s->ends ||
-           high + hi_of(s->etype, s->external, MEMORY) - low <= extent_of(&s->buftype, MEMORY);
-}
-
 static bool try_one(int number)
 {
     static const char *const datareps[] = {"native", "native", "external32", "big-endian"};
@@ -394,7 +385,7 @@ static bool try_one(int number)
     s.filetype = make_filetype(&s, factors);
     refactor(factors);
     s.buftype = make_buftype(&s, factors);
-    bool sound = lay_out(&s) && tiles_fit(&s);
+    bool sound = lay_out(&s) && (s.ends || tiles_fit(&s));
     char *text = spec_of(&s, datarep);
     if (vs_spec_parse(text, strlen(text), "spec", "/", NULL, &spec, &error) == 0 &&
         vs_spec_view(spec, 0, 0, &view, &error) != 0)

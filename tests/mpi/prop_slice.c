@@ -16,6 +16,7 @@
 #include "prop_oracle.h"
 
 struct sample {
+    struct tt_pool pool;
     const struct tt_model *model;
     struct mpiio_slice *slice;
     enum vs_datarep datarep;
@@ -163,13 +164,11 @@ static bool fill(struct sample *sample, uint64_t *random)
 {
     size_t size = (size_t)sample->model->file_size;
 
-    sample->file = malloc(size);
-    sample->other = malloc(size);
-    sample->native = malloc((size_t)sample->length);
-    sample->replace = malloc((size_t)sample->length);
-    sample->buffer = malloc((size_t)sample->length);
-    if (!sample->file || !sample->other || !sample->native || !sample->replace || !sample->buffer)
-        abort();
+    sample->file = tt_alloc(&sample->pool, size);
+    sample->other = tt_alloc(&sample->pool, size);
+    sample->native = tt_alloc(&sample->pool, (size_t)sample->length);
+    sample->replace = tt_alloc(&sample->pool, (size_t)sample->length);
+    sample->buffer = tt_alloc(&sample->pool, (size_t)sample->length);
     random_bytes(sample->file, (int64_t)size, random);
     random_bytes(sample->other, (int64_t)size, random);
     slice_of(sample, sample->file, sample->native);
@@ -199,9 +198,5 @@ void prop_check_slice(struct prop_state *state, const struct tt_model *model, st
     mpiio_slice_free(sample.slice);
     mpiio_store_close(store);
     close(sample.fd);
-    free(sample.file);
-    free(sample.other);
-    free(sample.native);
-    free(sample.replace);
-    free(sample.buffer);
+    tt_free(&sample.pool);
 }
