@@ -6,6 +6,7 @@
 
 #define SIZE  ((size_t)MPIIO_BLOCK_SIZE)
 #define WORDS MPIIO_BLOCK_WORDS
+#define PAGE  ((size_t)MPIIO_PAGE_SIZE)
 
 static struct mpiio_slots slots;
 static char *buffer;
@@ -14,8 +15,13 @@ static char *buffer;
 static char data[SIZE], expected[SIZE];
 static uint64_t mask[WORDS], expected_mask[WORDS];
 
+/* Random bytes, which slots get from any place. */
+static char noise[SIZE + PAGE];
+
 static int set_up(void **state)
 {
+    for (size_t i = 0; i < sizeof(noise); i++)
+        noise[i] = (char)rand();
     buffer = aligned_alloc(64, SIZE * 2 + 64);
     return buffer == NULL || mpiio_slots_create(&slots, 1) != 0;
 }
@@ -57,9 +63,9 @@ static struct mpiio_slot random_slot(void)
         mpiio_slot_touch(&slot, runs);
         mpiio_mask_set(slot.mask, runs);
     }
-    for (size_t i = 0; i < SIZE; i++)
-        if (mpiio_slot_touched(&slot, i, i + 1))
-            slot.data[i] = (char)rand();
+    for (size_t page = 0; page < SIZE; page += PAGE)
+        if (mpiio_slot_touched(&slot, page, page + PAGE))
+            memcpy(slot.data + page, noise + below(SIZE), PAGE);
     return slot;
 }
 
@@ -71,11 +77,16 @@ static bool has(const uint64_t *bits, size_t i)
 /* Applies slot to the expected block, byte by byte. */
 static void expect(const struct mpiio_slot *slot)
 {
-    for (size_t i = 0; i < SIZE; i++)
-        if (mpiio_slot_touched(slot, i, i + 1) && has(slot->mask, i)) {
+    for (size_t i = 0; i < SIZE; i++) {
+        if (i % PAGE == 0 && !mpiio_slot_touched(slot, i, i + PAGE)) {
+            i += PAGE - 1;
+            continue;
+        }
+        if (has(slot->mask, i)) {
             expected[i] = slot->data[i];
             expected_mask[i / 64] |= (uint64_t)1 << i % 64;
         }
+    }
 }
 
 TEST(pieces_are_laid_over_what_is_there)
