@@ -62,29 +62,17 @@ void type_free(struct type *type)
 
 static MPI_Datatype mpi_etype(const struct etype *etype)
 {
+    const MPI_Datatype basics[] = {MPI_BYTE, MPI_INT, MPI_DOUBLE, MPI_LONG};
     MPI_Datatype types[2] = {MPI_CHAR, MPI_DOUBLE}, type;
     MPI_Aint displacements[2] = {0, 8};
     int lengths[2] = {1, 1};
 
-    switch (etype - etypes) {
-    case 0:
-        MPI_Type_dup(MPI_BYTE, &type);
-        break;
-    case 1:
-        MPI_Type_dup(MPI_INT, &type);
-        break;
-    case 2:
-        MPI_Type_dup(MPI_DOUBLE, &type);
-        break;
-    case 3:
-        MPI_Type_dup(MPI_LONG, &type);
-        break;
-    case 4:
+    if (etype - etypes < 4)
+        MPI_Type_dup(basics[etype - etypes], &type);
+    else if (etype - etypes == 4)
         MPI_Type_create_struct(2, lengths, displacements, types, &type);
-        break;
-    default:
+    else
         MPI_Type_create_resized(MPI_INT, 0, 11, &type);
-    }
     return type;
 }
 

@@ -232,15 +232,13 @@ static void print_keys(FILE *out, const struct tt_type *type)
         print_key(out, "lb", type->lb);
         print_key(out, "extent", type->extent);
         break;
-    case TT_SCATTER:
-        if (type->length.base != 1 || type->form % 2)
-            print_key(out, "blocklength", type->length);
-        break;
     case TT_HPF_BLOCK:
         print_key(out, "size", type->size);
         break;
     case TT_HPF_CYCLIC:
         print_key(out, "size", type->size);
+        /* fall through */
+    case TT_SCATTER:
         if (type->length.base != 1 || type->form % 2)
             print_key(out, "blocklength", type->length);
         break;

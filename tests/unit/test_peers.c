@@ -434,7 +434,6 @@ static void *change_often(void *argument)
 TEST_TREES(test_changes_take_turns)
 {
     pthread_t threads[6];
-    bool last;
 
     start_cluster(&cluster, 3, LONG_TIMEOUT);
     atomic_store(&changes_made, 0);
@@ -443,8 +442,7 @@ TEST_TREES(test_changes_take_turns)
     for (int i = 0; i < 6; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     assert_int_equal(atomic_load(&changes_made), 120);
-    last = cluster.node[0].atomic;
-    check_settled(120, 120, last);
+    check_settled(120, 120, cluster.node[0].atomic);
     end_cluster();
 }
 
