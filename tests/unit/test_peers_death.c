@@ -153,18 +153,15 @@ static void introduce_below(struct child *first, int node, int nodes)
         dprintf(first[i].to, "%s\n", line);
 }
 
-static void introduce(struct child *first, int nodes)
-{
-    for (int i = 0; i < nodes; i++)
-        introduce_below(first, i, nodes);
-    for (int i = 0; i < nodes; i++)
-        expect_line(&first[i], "ready");
-}
-
+/* Starts the daemons of a mount, and waits until all have joined. */
 static void spawn_all(struct child *first, int nodes, int timeout)
 {
     for (int i = 0; i < nodes; i++)
         spawn(&first[i], i, nodes, timeout);
+    for (int i = 0; i < nodes; i++)
+        introduce_below(first, i, nodes);
+    for (int i = 0; i < nodes; i++)
+        expect_line(&first[i], "ready");
 }
 
 /* Sends a signal. After SIGSTOP a process runs on until one of its threads notices the signal,
@@ -209,7 +206,6 @@ static void end_alone(struct child *child)
 TEST(test_a_killed_peer, NULL, reap)
 {
     spawn_all(children, 4, LONG_TIMEOUT);
-    introduce(children, 4);
     send_signal(&children[2], SIGKILL);
     for (int i = 0; i < 4; i++) {
         if (i == 2)
@@ -230,7 +226,6 @@ TEST(test_a_killed_node_between, NULL, reset_fanout)
 {
     fanout = 2;
     spawn_all(children, 4, BETWEEN_TIMEOUT);
-    introduce(children, 4);
     send_signal(&children[1], SIGKILL);
     for (int i = 0; i < 4; i++) {
         if (i == 1)
@@ -243,7 +238,6 @@ TEST(test_a_killed_node_between, NULL, reset_fanout)
 TEST(test_a_killed_coordinator, NULL, reap)
 {
     spawn_all(children, 3, BETWEEN_TIMEOUT);
-    introduce(children, 3);
     send_signal(&children[0], SIGKILL);
     for (int i = 1; i < 3; i++) {
         expect_line(&children[i], "degraded 0 host0 ");
@@ -269,7 +263,6 @@ static void flush_all(int asks, const char *epoch)
 TEST(test_a_pause_is_no_death, NULL, reap)
 {
     spawn_all(children, 3, STOP_TIMEOUT);
-    introduce(children, 3);
     send_signal(&children[0], SIGSTOP);
     send_signal(&children[1], SIGSTOP);
     usleep(STOP_TIMEOUT / 4 * 1000);
@@ -292,9 +285,7 @@ TEST(test_a_stopped_node_finds_itself_dead, NULL, reap)
     struct child *other = children + 3;
 
     spawn_all(children, 3, STOP_TIMEOUT);
-    introduce(children, 3);
     spawn_all(other, 3, STOP_TIMEOUT);
-    introduce(other, 3);
     send_signal(&children[2], SIGSTOP);
     send_signal(&other[0], SIGSTOP);
     /* A request that waits for the stopped node must not start when that comes back. */

@@ -341,22 +341,27 @@ TEST(test_force_reaches_only_nodes_that_have_not_answered)
 
 /* Several frames arrive at once. */
 
+/* Sends frames to a peer at once. */
+static void send_frames(struct mpiio_peer *to, const struct mpiio_peer_frame *frames, int count)
+{
+    struct mpiio_queue queue = {0};
+
+    for (int i = 0; i < count; i++)
+        assert_int_equal(mpiio_queue_frame(&queue, &frames[i]), 0);
+    mpiio_connection_put(&to->link, mpiio_queue_first(&queue), mpiio_queue_size(&queue));
+    mpiio_queue_free(&queue);
+}
+
 /* Sends a heartbeat, an invalid frame, and another heartbeat, to a peer, or with argument 0 to the
    node above. */
 static void send_invalid(int node, uint64_t argument)
 {
-    struct mpiio_peers *peers = world.node[node].peers;
-    struct mpiio_peer *to = argument == 0 ? peers->above : peers->peer[argument];
-    const enum mpiio_peer_frame_type invalid = argument == 0 ? MPIIO_READY : MPIIO_FENCED;
-    struct mpiio_queue queue = {0};
+    const struct mpiio_peers *peers = world.node[node].peers;
+    const struct mpiio_peer_frame frames[] = {{.type = MPIIO_BEAT},
+                                              {.type = argument == 0 ? MPIIO_READY : MPIIO_FENCED},
+                                              {.type = MPIIO_BEAT}};
 
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(
-            mpiio_queue_frame(&queue,
-                              &(struct mpiio_peer_frame){.type = i == 1 ? invalid : MPIIO_BEAT}),
-            0);
-    mpiio_connection_put(&to->link, mpiio_queue_first(&queue), mpiio_queue_size(&queue));
-    mpiio_queue_free(&queue);
+    send_frames(argument == 0 ? peers->above : peers->peer[argument], frames, 3);
 }
 
 /* The valid frame behind the invalid one must not hide it. */
@@ -379,18 +384,11 @@ TEST(test_an_invalid_frame_among_others_is_an_error)
 /* Sends EPOCH to peer 1, and DEGRADED right behind it if argument is not 0. */
 static void send_epoch(int node, uint64_t argument)
 {
-    const struct mpiio_peer_frame epoch = {.type = MPIIO_EPOCH, .number = 1};
-    const struct mpiio_peer_frame degraded = {
-        .type = MPIIO_DEGRADED, .node = 2, .host = "host2", .text = "gone", .text_size = 4};
-    struct mpiio_peers *peers = world.node[node].peers;
-    struct mpiio_queue queue = {0};
+    const struct mpiio_peer_frame frames[] = {
+        {.type = MPIIO_EPOCH, .number = 1},
+        {.type = MPIIO_DEGRADED, .node = 2, .host = "host2", .text = "gone", .text_size = 4}};
 
-    assert_int_equal(mpiio_queue_frame(&queue, &epoch), 0);
-    if (argument != 0)
-        assert_int_equal(mpiio_queue_frame(&queue, &degraded), 0);
-    mpiio_connection_put(&peers->peer[1]->link, mpiio_queue_first(&queue),
-                         mpiio_queue_size(&queue));
-    mpiio_queue_free(&queue);
+    send_frames(world.node[node].peers->peer[1], frames, argument != 0 ? 2 : 1);
 }
 
 /* A node that was stopped may read both frames at once. */
