@@ -79,15 +79,11 @@ static void *put_each(void *data)
 TEST(keeps_order, setup, teardown)
 {
     struct putter putters[PUTTERS];
-    pthread_t threads[PUTTERS];
 
     assert_int_equal(fs_fifo_start(&fixture.fifo), 0);
-    for (int i = 0; i < PUTTERS; i++) {
-        putters[i] = (struct putter){.number = i};
-        assert_int_equal(pthread_create(&threads[i], NULL, put_each, &putters[i]), 0);
-    }
     for (int i = 0; i < PUTTERS; i++)
-        pthread_join(threads[i], NULL);
+        putters[i] = (struct putter){.number = i};
+    unit_run_threads(put_each, PUTTERS, putters, sizeof(*putters));
     fs_fifo_stop(&fixture.fifo);
     assert_false(fixture.mixed);
     for (int i = 0; i < PUTTERS; i++) {

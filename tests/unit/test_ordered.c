@@ -309,7 +309,6 @@ struct rank {
     struct mpiio_ordered *ordered;
     int rank, rounds;
     unsigned seed;
-    pthread_t thread;
 };
 
 static void *write_rounds(void *data)
@@ -346,13 +345,10 @@ static void run_rounds(int ranks, int rounds, int64_t etype, int64_t memory)
     struct rank all[RANKS_MAX];
     size_t at = 0;
 
-    for (int i = 0; i < ranks; i++) {
+    for (int i = 0; i < ranks; i++)
         all[i] =
             (struct rank){.ordered = ordered, .rank = i, .rounds = rounds, .seed = (unsigned)i};
-        assert_int_equal(pthread_create(&all[i].thread, NULL, write_rounds, &all[i]), 0);
-    }
-    for (int i = 0; i < ranks; i++)
-        pthread_join(all[i].thread, NULL);
+    unit_run_threads(write_rounds, (size_t)ranks, all, sizeof(*all));
     for (int round = 0; round < rounds; round++) {
         for (int rank = 0; rank < ranks; rank++) {
             size_t length = length_of(rank, round);

@@ -285,19 +285,15 @@ static void *write_and_flush(void *argument)
 
 TEST_TREES(test_every_request_is_covered)
 {
-    pthread_t threads[4 * THREADS];
     struct writer writers[4 * THREADS];
     struct mpiio_peers_status status;
 
     start_cluster(&cluster, 4, LONG_TIMEOUT);
-    for (int i = 0; i < 4 * THREADS; i++) {
+    for (int i = 0; i < 4 * THREADS; i++)
         writers[i] = (struct writer){.node = &cluster.node[i % 4], .seed = (unsigned int)i};
-        assert_int_equal(pthread_create(&threads[i], NULL, write_and_flush, &writers[i]), 0);
-    }
-    for (int i = 0; i < 4 * THREADS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    unit_run_threads(write_and_flush, 4 * THREADS, writers, sizeof(*writers));
+    for (int i = 0; i < 4 * THREADS; i++)
         assert_false(writers[i].wrong);
-    }
     for (int i = 0; i < 4; i++) {
         mpiio_peers_status(cluster.node[i].peers, &status);
         assert_in_range(status.finished, REQUESTS, 4 * THREADS * REQUESTS);

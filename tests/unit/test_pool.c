@@ -67,16 +67,12 @@ static void *read_all(void *data)
 static void read_together(struct nodes *nodes, struct vs_view **views)
 {
     struct reader readers[NODES_MAX];
-    pthread_t threads[NODES_MAX];
 
-    for (int i = 0; i < nodes->count; i++) {
+    for (int i = 0; i < nodes->count; i++)
         readers[i] = (struct reader){.nodes = nodes, .node = i, .view = views[i]};
-        assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers[i]), 0);
-    }
-    for (int i = 0; i < nodes->count; i++) {
-        pthread_join(threads[i], NULL);
+    unit_run_threads(read_all, (size_t)nodes->count, readers, sizeof(*readers));
+    for (int i = 0; i < nodes->count; i++)
         assert_int_equal(readers[i].passed, 0);
-    }
 }
 
 /* Returns how many bytes of the slices have a home other than their reader. */
@@ -406,18 +402,12 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
     struct nodes *nodes = make_nodes(fake, 3, 64 * MIB, 60000);
     struct vs_view *view = make_vector(0, 8, 32);
     struct caller callers[12];
-    pthread_t threads[12];
-    int refused = 0;
 
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 12; i++)
         callers[i] = (struct caller){nodes, view, i % 2 * MIB, 0};
-        assert_int_equal(pthread_create(&threads[i], NULL, read_again, &callers[i]), 0);
-    }
-    for (int i = 0; i < 12; i++) {
-        pthread_join(threads[i], NULL);
-        refused += callers[i].refused;
-    }
-    assert_int_equal(refused, 0);
+    unit_run_threads(read_again, 12, callers, sizeof(*callers));
+    for (int i = 0; i < 12; i++)
+        assert_int_equal(callers[i].refused, 0);
     vs_view_unref(view);
     free_all(nodes);
 }

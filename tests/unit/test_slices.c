@@ -3,8 +3,6 @@
    numbers. */
 #include "slice_fixture.h"
 
-#include <pthread.h>
-
 #include "fusefs/names/handle.h"
 
 #define RANKS 40
@@ -202,13 +200,9 @@ static void *use_all(void *data)
    and none twice. */
 TEST(threads, setup, teardown)
 {
-    pthread_t workers[4];
     size_t count = 0;
 
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&workers[i], NULL, use_all, NULL), 0);
-    for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_join(workers[i], NULL), 0);
+    unit_run_threads(use_all, 4, &model, 0);
     for (size_t i = 0; i < MPIIO_LRU_BUCKETS; i++)
         for (struct mpiio_lru_entry *entry = model.slices.table.buckets[i]; entry != NULL;
              entry = entry->next) {
