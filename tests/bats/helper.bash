@@ -275,6 +275,19 @@ gaps_spec() {
 END
 }
 
+# mount_new scatter|blocks|gaps [BYTES] [OPTION...]: makes the spec by that function (scatter_spec
+# ...), whose argument is BYTES, and mounts it at $mnt with options of mpiio-mount.
+mount_new() {
+    local kind=$1 bytes=()
+    shift
+    if [[ ${1:-} =~ ^[0-9]+$ ]]; then
+        bytes=("$1")
+        shift
+    fi
+    "${kind}_spec" "${bytes[@]}"
+    mount_spec "${kind:0:1}.json" "$@"
+}
+
 # small_disk MIB: mounts a disk of this size at disk.
 small_disk() {
     truncate -s "${1}M" disk.img

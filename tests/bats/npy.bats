@@ -30,8 +30,7 @@ darray_spec() {
 }
 
 @test "npy: files beside the slices, with both forms of their names, only with the option" {
-    scatter_spec
-    mount_spec s.json -n 11
+    mount_new scatter -n 11
     [ ! -e "$mnt/rank00.npy" ]
     mpiio-umount "$mnt"
     mount_spec s.json -n 11 -o npy
@@ -284,8 +283,7 @@ wait_for(empty)'
 }
 
 @test "npy: append, truncate to more, fallocate and seek account for the header" {
-    scatter_spec
-    mount_spec s.json -o npy
+    mount_new scatter -o npy
     np '
 path = m + "/rank1.npy"
 with open(path, "ab") as f:
@@ -314,8 +312,7 @@ except OSError as error:
 }
 
 @test "npy: O_TRUNC is ignored, ro gives EROFS, and unique changes nothing" {
-    scatter_spec
-    mount_spec s.json -o npy,unique
+    mount_new scatter -o npy,unique
     [ "$(stat_of writeback)" = false ]
     : >"$mnt/rank0.npy"
     cmp s.dat <(make_file again.dat 4096 && cat again.dat)
@@ -332,8 +329,7 @@ assert (np.fromfile(m + "/rank0", "u1") == 3).all()'
 }
 
 @test "npy: others' writes are seen at the next open, in header and data" {
-    scatter_spec
-    mount_spec s.json -o npy
+    mount_new scatter -o npy
     np '
 path = m + "/rank0.npy"
 for step in range(20):

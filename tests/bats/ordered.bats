@@ -68,8 +68,7 @@ waits() {
     mpiio-umount "$mnt"
     [ "$(cat f.dat)" = $'second\nthird\nlatest\nlate\nlater' ]
     # If ranks see different bytes, there is no "ordered".
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     [ ! -e "$mnt/ordered" ]
 }
 

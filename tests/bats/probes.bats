@@ -45,8 +45,7 @@ traced() {
 }
 
 @test "probes: bpftrace shows how long requests take" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     traced 1
     grep -q '^@us\[15\]:' seen
     grep -q '^@us\[20\]:' seen
@@ -54,15 +53,13 @@ traced() {
 }
 
 @test "probes: bpftrace counts errors" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     traced 2
     grep -qE '^@errno\[1\]: [1-9]' seen
 }
 
 @test "probes: bpftrace shows flushes" {
-    scatter_spec
-    mount_spec s.json -o cache=back
+    mount_new scatter -o cache=back
     traced 3
     grep -qE '^1 blocks in [0-9]+ us' seen
 }

@@ -98,8 +98,7 @@ END
 }
 
 @test "routines: errors are as in the table" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     [ "$(error_of 'os.read(999, 1)')" = EBADF ]
     [ "$(error_of 'os.lseek(os.open(m + "/rank0", 0), -1, 0)')" = EINVAL ]
     [ "$(error_of 'os.open(m + "/none", 0)')" = ENOENT ]
@@ -125,8 +124,7 @@ END
 
 @test "routines: aio, io_uring and advice on slices do what read and write do" {
     [ -x "$MPIIO_BUILD/tests/routines/nonblocking" ] || skip 'no liburing'
-    gaps_spec 1000108
-    mount_spec g.json
+    mount_new gaps 1000108
     nonblocking "$mnt/rank1" 1
     # Other modes of slices: with write-back, with the kernel's, and with passthrough.
     mpiio-umount "$mnt"
@@ -149,8 +147,7 @@ END
 @test "routines: programs under mpiio-run use aio and io_uring beside read and write" {
     local seed
     [ -x "$MPIIO_BUILD/tests/routines/nonblocking" ] || skip 'no liburing'
-    gaps_spec 1000108
-    mount_spec g.json
+    mount_new gaps 1000108
     for seed in 1 2 3; do
         mpiio-run "$MPIIO_BUILD/tests/routines/nonblocking" "$mnt/rank1" "$seed" 150
     done

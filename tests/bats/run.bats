@@ -6,8 +6,7 @@ load helper
 load under
 
 @test "run: programs read the slices, and no read goes through the mount" {
-    gaps_spec
-    mount_spec g.json
+    mount_new gaps
     mpiio-view cat g.json -r 1 >want
     under cat "$mnt/rank1" | cmp - want
     served 1
@@ -31,8 +30,7 @@ load under
 }
 
 @test "run: python reads and writes in all ways" {
-    gaps_spec
-    mount_spec g.json
+    mount_new gaps
     mpiio-view cat g.json -r 2 >want
     under /usr/bin/python3 "$topic" ways "$mnt/rank2"
     cmp -n "$(stat -c %s result)" "$mnt/rank2" result
@@ -42,8 +40,7 @@ load under
 }
 
 @test "run: errors are the same as the mount's" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under /usr/bin/python3 "$topic" errors "$mnt/rank1" >have
     /usr/bin/python3 "$topic" errors "$mnt/rank1" >want
     cat have
@@ -52,8 +49,7 @@ load under
 }
 
 @test "run: a limit of file sizes applies to a slice, from when it is set" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under /usr/bin/python3 "$topic" limit "$mnt/rank1" >have
     /usr/bin/python3 "$topic" limit "$mnt/rank1" >want
     cat have
@@ -70,16 +66,14 @@ load under
 }
 
 @test "run: fork, exec and dup share the file position" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     mpiio-view cat s.json -r 3 >want
     under /usr/bin/python3 "$topic" place "$mnt/rank3" want
     [ "$(counted granted)" -eq 1 ]
 }
 
 @test "run: a descriptor that was closed unnoticed is not taken for a slice" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     echo other >other
     mpiio-view cat s.json -r 0 >want
     cp s.dat before
@@ -96,8 +90,7 @@ load under
 }
 
 @test "run: random writers of the exercise, on separate slices and on one" {
-    blocks_spec
-    mount_spec b.json
+    mount_new blocks
     under timeout -k 5 300 "$MPIIO_BUILD/tests/exercise/exercise" --seconds=2 --ops=0 --slices \
         --dump=model "$mnt/rank0" "$mnt/rank1" 3>&-
     cmp "$mnt/rank0" model0
@@ -114,8 +107,7 @@ load under
 }
 
 @test "run: a serial program for each rank, under mpiexec" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     mpi_run 4 mpiio-run -s dd if="$mnt/self" of="$mnt/self" bs=64 count=4 seek=8 conv=notrunc status=none \
         2>>counts
     served 8
@@ -288,12 +280,10 @@ way() {
 }
 
 @test "run: copy_file_range fails where it fails without mpiio-run" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     /usr/bin/python3 "$topic" copy "$mnt/rank0" "$mnt/rank1" >want
     mpiio-umount "$mnt"
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     under /usr/bin/python3 "$topic" copy "$mnt/rank0" "$mnt/rank1" >have
     cat have
     cmp have want
@@ -301,8 +291,7 @@ way() {
 }
 
 @test "run: the statistics are one clean line, and keep no standard error open" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     local how
     for how in close dup closerange daemon; do
         # cat exits when the last writer has closed the pipe.

@@ -133,8 +133,7 @@ END
 }
 
 @test "mpiio-umount: returns when the daemon has exited" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     local pid
     pid=$(daemon_pid)
     [ -e "/proc/$pid" ]
@@ -144,8 +143,7 @@ END
 }
 
 @test "mpiio-umount: twice, missing, not a mount, another's mount: status 1 and the reason" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     mpiio-umount mnt
     run -1 --separate-stderr mpiio-umount mnt
     [ "$stderr" = "mpiio-umount: mnt: not mounted" ]
@@ -163,8 +161,7 @@ has_open() {
 }
 
 @test "mpiio-umount: a busy mount stays and the process that uses it is named; -f unmounts it" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     local pid user
     pid=$(daemon_pid)
     tail -f "$mnt/rank0" >/dev/null 3>&- &
@@ -180,8 +177,7 @@ has_open() {
 }
 
 @test "mpiio-umount: in a shell inside the mount, it reports that this shell uses the mount" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     cd "$mnt"
     run -1 --separate-stderr mpiio-umount .
     [[ $stderr == "mpiio-umount: .: busy: in use by "* ]]
@@ -190,8 +186,7 @@ has_open() {
 }
 
 @test "mpiio-umount: unmounts the mount of a dead daemon" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     kill -KILL "$(daemon_pid)"
     await run ! ls "$mnt"
     mpiio-umount mnt/
@@ -200,8 +195,7 @@ has_open() {
 }
 
 @test "mpiio-umount: -f ends a daemon that does not answer" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
@@ -227,8 +221,7 @@ has_open() {
 }
 
 @test "mpiio-mount: a place that is mounted already is reported, and nothing is mounted on it" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     ln -s mnt link
     run -1 --separate-stderr mpiio-mount -n 2 s.json link
     [ "$stderr" = "mpiio-mount: link: already mounted (unmount it first with mpiio-umount)" ]

@@ -5,26 +5,22 @@
 load helper
 
 @test "sharing: O_TRUNC by one program does not hurt another's mapping" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     /usr/bin/python3 "$topic" o_trunc_of_one_does_not_hurt "$mnt/rank1"
 }
 
 @test "sharing: many processes append to one slice while others make the file grow" {
-    blocks_spec 0
-    mount_spec b.json
+    mount_new blocks 0
     python many_append_to_one_slice_while "$mnt"
 }
 
 @test "sharing: an append lands at the end that another writer has moved" {
-    gaps_spec 1060
-    mount_spec g.json
+    mount_new gaps 1060
     /usr/bin/python3 "$topic" an_append_lands_at_the_end "$mnt/rank1" "$mnt/rank0"
 }
 
 @test "sharing: locks on a slice work between processes" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     python locks_on_a_slice_work_between "$mnt/rank1"
 }
 
@@ -87,8 +83,7 @@ END
 }
 
 @test "sharing: a deleted file can still be read and written, as by an open descriptor" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     rm b.dat
     printf still >"$mnt/rank1"
     [ "$(head -c 5 "$mnt/rank1")" = still ]
@@ -98,8 +93,7 @@ END
 }
 
 @test "sharing: the next write makes a file grow again that was truncated under a mount" {
-    blocks_spec 1048576
-    mount_spec b.json
+    mount_new blocks 1048576
     exec 5<>"$mnt/rank1"
     cat <&5 >/dev/null
     truncate -s 10000 b.dat
@@ -110,8 +104,7 @@ END
 }
 
 @test "sharing: a mapping does not make a truncated file grow" {
-    blocks_spec 1048576
-    mount_spec b.json
+    mount_new blocks 1048576
     /usr/bin/python3 "$topic" a_mapping_does_not_make "$mnt/rank1"
     [ "$(stat -c %s b.dat)" -eq 6000 ]
     [ "$(tail -c +5097 b.dat | head -c 4)" = here ]

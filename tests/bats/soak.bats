@@ -24,8 +24,7 @@ soak() {
 }
 
 @test "soak: tests/let_go releases mounts of other programs, except for those that it must keep" {
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     run ! as_root "$top/tests/let_go" grep -F " $mnt " /proc/self/mountinfo
     as_root "$top/tests/let_go" --keep "$tmp" grep -F " $mnt " /proc/self/mountinfo
     # Its namespace is not the test's.

@@ -36,20 +36,17 @@ dirty() {
 }
 
 @test "stop: SIGTERM stores dirty mappings" {
-    blocks_spec
-    mount_spec b.json
+    mount_new blocks
     dirty term mapped
 }
 
 @test "stop: SIGTERM stores what the kernel holds back (unique)" {
-    blocks_spec 4096
-    mount_spec b.json -o unique
+    mount_new blocks 4096 -o unique
     dirty term written
 }
 
 @test "stop: unmounting stores what the kernel holds back (unique)" {
-    blocks_spec 4096
-    mount_spec b.json -o unique
+    mount_new blocks 4096 -o unique
     dirty umount written
 }
 

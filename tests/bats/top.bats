@@ -5,8 +5,7 @@
 load helper
 
 @test "top: a row for each mount, with the bytes read and written in a second" {
-    blocks_spec 4096
-    mount_spec b.json
+    mount_new blocks 4096
     run -0 mpiio-view top -d 0.2 -c 1 "$mnt"
     [ "$(sed -n 1p <<<"$output" | xargs)" = \
         "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY POOL NODES STATE MOUNT POINT" ]
@@ -27,8 +26,7 @@ load helper
 }
 
 @test "top: all numbers of stats.json for Prometheus, in a file that is replaced atomically" {
-    blocks_spec 4096
-    mount_spec b.json
+    mount_new blocks 4096
     cat "$mnt/rank0" >/dev/null
     ln -s elsewhere mpiio.prom
     run -1 mpiio-view top --prometheus -o mpiio.prom "$mnt"
@@ -41,8 +39,7 @@ load helper
 }
 
 @test "top: without space for new metrics the old ones stay" {
-    blocks_spec 4096
-    mount_spec b.json
+    mount_new blocks 4096
     mkdir small
     as_root mount -t tmpfs -o size=64k,mode=777 none small
     echo old >small/mpiio.prom
@@ -85,8 +82,7 @@ tables() {
 # A stopped daemon blocks a child of top until its mount is gone from the table. Then top gives it
 # up.
 @test "top: children that were given up do not stay as zombies" {
-    blocks_spec 4096
-    mount_spec b.json
+    mount_new blocks 4096
     stop_process "$(daemon_pid)"
     mpiio-view top -d 0.1 >tables 3>&- &
     watcher=$!

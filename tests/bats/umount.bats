@@ -166,8 +166,7 @@ number_of_a_frozen_one() {
 
 @test "mpiio-umount: waits for a mount namespace that has the mount for a moment" {
     local other
-    scatter_spec
-    mount_spec s.json
+    mount_new scatter
     as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
     await in_namespace
     other=$(marked sleep)

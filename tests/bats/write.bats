@@ -13,16 +13,14 @@ random_writes() {
 }
 
 @test "write: only written bytes change in the file" {
-    gaps_spec
-    mount_spec g.json
+    mount_new gaps
     random_writes 1 400
     random_writes "$RANDOM" 400
     [ "$(stat_of lost_bytes)" -eq 0 ]
 }
 
 @test "write: dd, cp, > and >> as on a plain file that never shrinks" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     cp b.dat before.dat
     cp "$mnt/rank2" plain
     make_file new 9000
@@ -47,8 +45,7 @@ random_writes() {
 }
 
 @test "write: past the end the file grows, and bytes that are not written are zeros" {
-    blocks_spec 10000
-    mount_spec b.json
+    mount_new blocks 10000
     [ "$(stat -c %s "$mnt/rank3")" -eq 0 ]
     printf x | dd of="$mnt/rank3" bs=1 seek=5000 conv=notrunc status=none
     [ "$(stat -c %s b.dat)" -eq $((7 * 4096 + 5001 - 4096)) ]
@@ -62,8 +59,7 @@ random_writes() {
 }
 
 @test "write: truncate, fallocate and O_TRUNC" {
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     cp b.dat before.dat
     [ "$(error_of 'os.truncate(m + "/rank1", 0)')" = EPERM ]
     [ "$(error_of 'os.truncate(m + "/rank1", 16383)')" = EPERM ]
@@ -202,8 +198,7 @@ END
 }
 
 @test "write: unique: contents, sizes and times are right" {
-    gaps_spec
-    mount_spec g.json -o unique
+    mount_new gaps -o unique
     [ "$(stat_of writeback)" = true ]
     random_writes 7 300 "mpiio-umount $mnt"
     mount_spec g.json -o unique
@@ -262,8 +257,7 @@ END
 
 @test "write: a write is one request" {
     counts_requests
-    blocks_spec 65536
-    mount_spec b.json
+    mount_new blocks 65536
     dd if=b.dat of="$mnt/rank0" bs=8 count=1000 conv=notrunc status=none
     [ "$(stat_of requests.write)" -eq 1000 ]
     [ "$(stat_of requests.xattr)" -lt 20 ]
