@@ -460,3 +460,26 @@ hardened() {
     grep -q __stack_chk_fail symbols
     [[ $2 == [0gp]* ]] || grep -qE '__[a-z]+_chk' symbols
 }
+
+# errors_are: reads lines of an error's name and of Python code, which can use os, fcntl, mmap and m
+# (the mount). The code must end with that error, or with "none". Each has a process of its own.
+errors_are() {
+    /usr/bin/python3 -c '
+import errno, fcntl, mmap, os, sys
+m, wrong = sys.argv[1], 0
+def result(code):
+    try:
+        exec(code, globals())
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "none"
+for line in sys.stdin:
+    want, code = line.split(maxsplit=1)
+    if (child := os.fork()) == 0:
+        got = result(code)
+        if got != want:
+            sys.exit(f"{got} instead of {want}: {code.strip()}")
+        os._exit(0)
+    wrong |= os.waitpid(child, 0)[1]
+sys.exit(wrong != 0)' "$mnt"
+}

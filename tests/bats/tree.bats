@@ -14,8 +14,14 @@ spec() {
 EOF
 }
 
-# Three ranks have two views of the same file.
-views_spec() {
+# mount_ranks RANKS [OPTION...]: mounts that.
+mount_ranks() {
+    spec "$1"
+    mount_spec t.json "${@:2}"
+}
+
+# Mounts two views of the same file, which three ranks have.
+mount_views() {
     make_file t.dat 65536
     cat >t.json <<'EOF'
 { "viewspec": 1, "file": "t.dat", "ranks": 3,
@@ -23,22 +29,11 @@ views_spec() {
     "rows": { "filetype": { "type": "scatter", "blocklength": 8 } },
     "all": { "etype": "double", "filetype": { "type": "broadcast" } } } }
 EOF
-}
-
-# errno_of CALL ARGUMENT...: calls a function of python's os. Prints the name of its error, or
-# "none".
-errno_of() {
-    /usr/bin/python3 "$topic" errno_of "$@"
-}
-
-# open_for PATH FLAG|FLAG...: prints the error of open(2) with these flags, or "none".
-open_for() {
-    /usr/bin/python3 "$topic" open_for "$@"
+    mount_spec t.json
 }
 
 @test "tree: the ranks and .mpiio are listed, and self for a process with a rank" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     [ "$(ls -A "$mnt")" = $'.mpiio\nrank0\nrank1\nrank2\nrank3' ]
     [ "$(ls -A "$mnt/.mpiio")" = $'file\nspec.json\nstats.json' ]
     [ "$(stat -c %F "$mnt/rank0")" = "regular file" ]
@@ -48,8 +43,7 @@ open_for() {
 }
 
 @test "tree: numbers are padded to equal width, and both forms open" {
-    spec 11
-    mount_spec t.json
+    mount_ranks 11
     [ "$(ls "$mnt" | head -n 3 | tr '\n' ' ')" = "rank00 rank01 rank02 " ]
     [ "$(stat -c %i "$mnt/rank7")" = "$(stat -c %i "$mnt/rank07")" ]
     cmp "$mnt/rank7" "$mnt/rank07"
@@ -60,15 +54,13 @@ open_for() {
 }
 
 @test "tree: ten ranks need no padding" {
-    spec 10
-    mount_spec t.json
+    mount_ranks 10
     [ "$(ls "$mnt" | tail -n 1)" = rank9 ]
     [ ! -e "$mnt/rank00" ]
 }
 
 @test "tree: -n sets another number of ranks for the spec" {
-    spec 4
-    mount_spec t.json -n 101
+    mount_ranks 4 -n 101
     [ -e "$mnt/rank100" ]
     [ -e "$mnt/rank7" ]
     [ -e "$mnt/rank007" ]
@@ -78,8 +70,7 @@ open_for() {
 }
 
 @test "tree: each view has a folder" {
-    views_spec
-    mount_spec t.json
+    mount_views
     [ "$(ls -A "$mnt" | sort | tr '\n' ' ')" = ".mpiio all rows " ]
     [ "$(ls -A "$mnt/rows")" = $'rank0\nrank1\nrank2' ]
     [ ! -e "$mnt/rank0" ]
@@ -92,8 +83,7 @@ open_for() {
 }
 
 @test "tree: self leads to the slice of the caller's rank" {
-    spec 12
-    mount_spec t.json
+    mount_ranks 12
     local name
     for name in PMI_RANK PMIX_RANK OMPI_COMM_WORLD_RANK SLURM_PROCID; do
         [ "$(env "$name=2" readlink "$mnt/self")" = rank02 ]
@@ -106,28 +96,25 @@ open_for() {
 }
 
 @test "tree: self leads nowhere without a rank, or with a rank that the mount does not have" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     run ! cat "$mnt/self"
     [[ $output == *"No such file or directory"* ]]
     local value
     for value in 4 99999999999999999999 -1 x ''; do
-        [ "$(PMI_RANK=$value errno_of readlink "$mnt/self")" = ENOENT ]
+        [ "$(PMI_RANK=$value error_of 'os.readlink(m + "/self")')" = ENOENT ]
     done
-    [ "$(errno_of readlink "$mnt/self")" = ENOENT ]
+    [ "$(error_of 'os.readlink(m + "/self")')" = ENOENT ]
 }
 
 @test "tree: self in the folder of a view" {
-    views_spec
-    mount_spec t.json
+    mount_views
     [ "$(PMI_RANK=2 readlink "$mnt/rows/self")" = rank2 ]
     PMI_RANK=1 cmp "$mnt/rows/self" "$mnt/rows/rank1"
     [ ! -L "$mnt/self" ]
 }
 
 @test "tree: self under mpiexec" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     mpi_run 4 readlink "$mnt/self" | sort >names
     [ "$(cat names)" = $'rank0\nrank1\nrank2\nrank3' ]
     # Each serial program reads its own slice. A program that a shell starts has the shell's rank.
@@ -150,8 +137,7 @@ EOF
 }
 
 @test "tree: .mpiio/spec.json is the resolved spec, and can be mounted" {
-    spec 4
-    mount_spec t.json -n 6
+    mount_ranks 4 -n 6
     [ "$(jq .ranks "$mnt/.mpiio/spec.json")" -eq 6 ]
     [ "$(jq -r .file "$mnt/.mpiio/spec.json")" = "$tmp/t.dat" ]
     [ "$(stat -c %s "$mnt/.mpiio/spec.json")" -eq "$(wc -c <"$mnt/.mpiio/spec.json")" ]
@@ -163,8 +149,7 @@ EOF
 
 @test "tree: .mpiio/stats.json counts" {
     counts_requests
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     jq -e '.version and .pid and .mounted and .requests' "$mnt/.mpiio/stats.json"
     [ "$(stat_of slice_read_bytes)" -eq 0 ]
     cat "$mnt/rank1" >/dev/null
@@ -197,14 +182,12 @@ EOF
 }
 
 @test "tree: statfs is that of the file's filesystem" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     [ "$(stat -f -c '%b %c %S' "$mnt")" = "$(stat -f -c '%b %c %S' t.dat)" ]
 }
 
 @test "tree: extended attributes of a slice" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 9 ]
     value() {
         attribute "$mnt/rank3" "$1"
@@ -243,15 +226,13 @@ about() {
 }
 
 @test "tree: extended attributes name the view" {
-    views_spec
-    mount_spec t.json
+    mount_views
     [ "$(attribute "$mnt/rows/rank0" view)" = rows ]
     run ! getfattr --absolute-names -n user.mpiio.nodes "$mnt/rows"
 }
 
 @test "tree: extended attributes of the mount point" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     getfattr -d --absolute-names "$mnt" | grep '^user' | sort >have
     diff have - <<'EOF'
 user.mpiio.atomicity="0"
@@ -263,13 +244,14 @@ EOF
 }
 
 @test "tree: the protocol of getxattr and listxattr" {
-    spec 4
-    mount_spec t.json
-    [ "$(errno_of getxattr "$mnt/rank0" user.mpiio.nodes)" = ENODATA ]
-    [ "$(errno_of getxattr "$mnt/rank0" user.other)" = ENODATA ]
-    [ "$(errno_of getxattr "$mnt/rank0" security.capability)" = ENOTSUP ]
-    [ "$(errno_of getxattr "$mnt" user.mpiio.rank)" = ENODATA ]
-    [ "$(errno_of getxattr "$mnt/.mpiio" user.mpiio.state)" = ENODATA ]
+    mount_ranks 4
+    errors_are <<'END'
+ENODATA os.getxattr(m + "/rank0", "user.mpiio.nodes")
+ENODATA os.getxattr(m + "/rank0", "user.other")
+ENOTSUP os.getxattr(m + "/rank0", "security.capability")
+ENODATA os.getxattr(m, "user.mpiio.rank")
+ENODATA os.getxattr(m + "/.mpiio", "user.mpiio.state")
+END
     # Sizes: 0 asks for the length, and a size that is too small gives ERANGE.
     /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
@@ -282,8 +264,7 @@ EOF
 }
 
 @test "tree: atomic mode is set while no slice is open; other attributes are fixed" {
-    spec 4
-    mount_spec t.json
+    mount_ranks 4
     setfattr -n user.mpiio.atomicity -v 1 "$mnt"
     [ "$(attribute "$mnt" atomicity)" = 1 ]
     exec 5<"$mnt/rank0"
@@ -302,31 +283,33 @@ EOF
 }
 
 @test "tree: names are fixed: EPERM" {
-    spec 4
-    mount_spec t.json
-    [ "$(open_for "$mnt/new" 'O_WRONLY|O_CREAT')" = EPERM ]
-    [ "$(open_for "$mnt/rank4" 'O_WRONLY|O_CREAT')" = EPERM ]
-    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_CREAT|O_EXCL')" = EEXIST ]
-    [ "$(errno_of mkfifo "$mnt/new")" = EPERM ]
-    [ "$(errno_of unlink "$mnt/rank0")" = EPERM ]
-    [ "$(PMI_RANK=1 errno_of unlink "$mnt/self")" = EPERM ]
-    [ "$(errno_of rename "$mnt/rank0" "$mnt/rank1")" = EPERM ]
-    [ "$(errno_of rename "$mnt/rank0" "$mnt/new")" = EPERM ]
-    [ "$(errno_of mkdir "$mnt/new")" = EPERM ]
-    [ "$(errno_of rmdir "$mnt/.mpiio")" = EPERM ]
-    [ "$(errno_of link "$mnt/rank0" "$mnt/new")" = EPERM ]
-    [ "$(errno_of symlink rank0 "$mnt/new")" = EPERM ]
+    mount_ranks 4
+    PMI_RANK=1 errors_are <<'END'
+EPERM os.open(m + "/new", os.O_WRONLY | os.O_CREAT)
+EPERM os.open(m + "/rank4", os.O_WRONLY | os.O_CREAT)
+EEXIST os.open(m + "/rank0", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+EPERM os.mkfifo(m + "/new")
+EPERM os.unlink(m + "/rank0")
+EPERM os.unlink(m + "/self")
+EPERM os.rename(m + "/rank0", m + "/rank1")
+EPERM os.rename(m + "/rank0", m + "/new")
+EPERM os.mkdir(m + "/new")
+EPERM os.rmdir(m + "/.mpiio")
+EPERM os.link(m + "/rank0", m + "/new")
+EPERM os.symlink("rank0", m + "/new")
+END
     [ "$(ls "$mnt" | wc -l)" -eq 4 ]
 }
 
 @test "tree: files that are not slices cannot be written" {
-    spec 4
-    mount_spec t.json
-    [ "$(errno_of truncate "$mnt/.mpiio/spec.json" 5)" = EPERM ]
-    [ "$(errno_of utime "$mnt/.mpiio/spec.json")" = EPERM ]
-    [ "$(errno_of utime "$mnt")" = EPERM ]
-    [ "$(open_for "$mnt/.mpiio/spec.json" O_WRONLY)" = EACCES ]
-    [ "$(open_for "$mnt/.mpiio/stats.json" 'O_RDWR|O_TRUNC')" = EACCES ]
+    mount_ranks 4
+    errors_are <<'END'
+EPERM os.truncate(m + "/.mpiio/spec.json", 5)
+EPERM os.utime(m + "/.mpiio/spec.json")
+EPERM os.utime(m)
+EACCES os.open(m + "/.mpiio/spec.json", os.O_WRONLY)
+EACCES os.open(m + "/.mpiio/stats.json", os.O_RDWR | os.O_TRUNC)
+END
 }
 
 @test "tree: -o ro makes all of it read-only: EROFS" {
@@ -334,15 +317,17 @@ EOF
     spec 4
     before=$(md5sum t.dat)
     mount_spec t.json -o ro
-    [ "$(open_for "$mnt/rank0" O_WRONLY)" = EROFS ]
-    [ "$(open_for "$mnt/rank0" O_RDWR)" = EROFS ]
-    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_APPEND')" = EROFS ]
-    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_TRUNC')" = EROFS ]
-    [ "$(open_for "$mnt/rank0" 'O_WRONLY|O_CREAT')" = EROFS ]
-    [ "$(open_for "$mnt/.mpiio/spec.json" O_WRONLY)" = EROFS ]
-    [ "$(errno_of truncate "$mnt/rank0" 5)" = EROFS ]
-    [ "$(errno_of utime "$mnt/rank0")" = EROFS ]
-    [ "$(errno_of mkdir "$mnt/new")" = EROFS ]
+    errors_are <<'END'
+EROFS os.open(m + "/rank0", os.O_WRONLY)
+EROFS os.open(m + "/rank0", os.O_RDWR)
+EROFS os.open(m + "/rank0", os.O_WRONLY | os.O_APPEND)
+EROFS os.open(m + "/rank0", os.O_WRONLY | os.O_TRUNC)
+EROFS os.open(m + "/rank0", os.O_WRONLY | os.O_CREAT)
+EROFS os.open(m + "/.mpiio/spec.json", os.O_WRONLY)
+EROFS os.truncate(m + "/rank0", 5)
+EROFS os.utime(m + "/rank0")
+EROFS os.mkdir(m + "/new")
+END
     run ! touch "$mnt/rank0"
     cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
     [ "$(md5sum t.dat)" = "$before" ]
@@ -352,19 +337,20 @@ EOF
     spec 4
     chmod 644 t.dat
     mount_spec t.json
-    [ "$(errno_of chmod "$mnt/rank0" 0o644)" = none ]
-    [ "$(errno_of chmod "$mnt/rank0" 0o444)" = EPERM ]
-    [ "$(errno_of chown "$mnt/rank0" "$(id -u)" "$(id -g)")" = none ]
-    [ "$(errno_of chown "$mnt/rank0" -1 -1)" = none ]
-    [ "$(errno_of chown "$mnt/rank0" 12345 -1)" = EPERM ]
-    [ "$(errno_of chown "$mnt/rank0" -1 12345)" = EPERM ]
+    errors_are <<'END'
+none os.chmod(m + "/rank0", 0o644)
+EPERM os.chmod(m + "/rank0", 0o444)
+none os.chown(m + "/rank0", os.getuid(), os.getgid())
+none os.chown(m + "/rank0", -1, -1)
+EPERM os.chown(m + "/rank0", 12345, -1)
+EPERM os.chown(m + "/rank0", -1, 12345)
+END
     [ "$(stat -c %a t.dat)" = 644 ]
 }
 
 @test "tree: a million ranks are listed, and cost the daemon nothing" {
     local pid
-    spec 1000000
-    mount_spec t.json
+    mount_ranks 1000000
     pid=$(daemon_pid)
     ls -f "$mnt" >names
     [ "$(wc -l <names)" -eq 1000003 ]
@@ -377,8 +363,7 @@ EOF
 }
 
 @test "tree: reading a folder continues where it stopped" {
-    spec 5000
-    mount_spec t.json
+    mount_ranks 5000
     /usr/bin/python3 "$topic" a_folder_is_read "$mnt"
 }
 
@@ -391,9 +376,11 @@ EOF
   "view": { "disp": "0 - max(0, 1 - max(rank - 1, 1 - rank))" } }
 EOF
     SLURM_JOB_ID=4711 mpiio-fused -o "log=$tmp/log" t.json mnt
-    [ "$(errno_of stat "$mnt/rank000001")" = EIO ]
-    [ "$(errno_of stat "$mnt/rank1")" = EIO ]
-    [ "$(errno_of stat "$mnt/rank000000")" = none ]
+    errors_are <<'END'
+EIO os.stat(m + "/rank000001")
+EIO os.stat(m + "/rank1")
+none os.stat(m + "/rank000000")
+END
     grep -q "\]: $mnt (job 4711): rank 1: .*t.json:.*disp" log
 }
 
@@ -487,13 +474,15 @@ listed_at_once() {
 }
 
 @test "tree: a name of more than 255 bytes is too long" {
-    local call
-    spec 4
-    mount_spec t.json
-    for call in 'os.stat(name)' 'open(name, "w")' 'os.mkdir(name)' 'os.symlink("x", name)' \
-        'os.rename(m + "/rank0", name)' 'os.unlink(name)'; do
-        [ "$(error_of 'name = m + "/" + "n" * 256' "$call")" = ENAMETOOLONG ]
-    done
-    [ "$(error_of 'os.stat(m + "/" + "n" * 255)')" = ENOENT ]
-    [ "$(error_of 'os.mkdir(m + "/" + "n" * 255)')" = EPERM ]
+    mount_ranks 4
+    errors_are <<'END'
+ENAMETOOLONG os.stat(m + "/" + "n" * 256)
+ENAMETOOLONG open(m + "/" + "n" * 256, "w")
+ENAMETOOLONG os.mkdir(m + "/" + "n" * 256)
+ENAMETOOLONG os.symlink("x", m + "/" + "n" * 256)
+ENAMETOOLONG os.rename(m + "/rank0", m + "/" + "n" * 256)
+ENAMETOOLONG os.unlink(m + "/" + "n" * 256)
+ENOENT os.stat(m + "/" + "n" * 255)
+EPERM os.mkdir(m + "/" + "n" * 255)
+END
 }

@@ -8,27 +8,6 @@ import sys
 from common import main
 
 
-def errno_of():
-    call, *arguments = sys.argv[1:]
-    arguments = [int(a, 0) if a.lstrip("-").isdigit() or a.startswith("0o") else a for a in arguments]
-    try:
-        getattr(os, call)(*arguments)
-        print("none")
-    except OSError as error:
-        print(errno.errorcode[error.errno])
-
-
-def open_for():
-    flags = 0
-    for name in sys.argv[2].split("|"):
-        flags |= getattr(os, name)
-    try:
-        os.open(sys.argv[1], flags, 0o644)
-        print("none")
-    except OSError as error:
-        print(errno.errorcode[error.errno])
-
-
 def the_protocol_of_getxattr_and_listxattr():
     libc = ctypes.CDLL(None, use_errno=True)
     path = sys.argv[1].encode()
