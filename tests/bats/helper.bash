@@ -352,6 +352,17 @@ py() {
     /usr/bin/python3 -c "import $modules"$'\n'"$1" 3>&-
 }
 
+# np CODE: runs Python code with numpy as np, the mount as m, and fails of common.py. If an assert
+# fails, it prints the line.
+np() {
+    PYTHONPATH=$top/tests/programs /usr/bin/python3 -W error - "$mnt" 3>&- <<END
+import mmap, os, sys, time, numpy as np
+from common import fails
+m = sys.argv[1]
+$1
+END
+}
+
 # use_module: lets /usr/bin/python3 find the installed module mpiio and its library.
 use_module() {
     local module library
