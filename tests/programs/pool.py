@@ -3,9 +3,8 @@
 import mmap
 import os
 import sys
-import threading
 
-from common import main
+from common import at_once, main
 
 
 def read_slices():
@@ -14,8 +13,6 @@ def read_slices():
     block = 4 << 20
     file = numpy.fromfile("f/x.dat", "<u8")
     homes = (numpy.arange(len(file)) * 8 // block) % nodes
-    foreign = 0
-    wrong = []
 
     def read(node):
         buffer = mmap.mmap(-1, 1 << 20)
@@ -25,18 +22,10 @@ def read_slices():
             while (got := os.readv(fd, [buffer])) > 0:
                 data += buffer[:got]
             os.close(fd)
-            if data != file[rank::ranks].tobytes():
-                wrong.append((node, rank, len(data)))
+            assert data == file[rank::ranks].tobytes(), (node, rank, len(data))
 
-    threads = [threading.Thread(target=read, args=(node,)) for node in range(nodes)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong, wrong
-    for rank in range(ranks):
-        foreign += 8 * int((homes[rank::ranks] != rank % nodes).sum())
-    print(foreign)
+    at_once(read, range(nodes))
+    print(sum(8 * int((homes[rank::ranks] != rank % nodes).sum()) for rank in range(ranks)))
 
 
 main(globals())

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/sequential.bats."""
-import multiprocessing
 import os
 
 from common import fails, in_processes, main
@@ -8,23 +7,19 @@ from common import fails, in_processes, main
 
 def processes_take_whole_records():
     records = 5000
-    def work(number):
-        with open("mnt/shared", "rb", buffering=0) as source, open(f"out{number}", "wb") as out:
-            while data := source.read(1000):
-                assert len(data) % 16 == 0
-                out.write(data)
-    def feed(nothing):
+    def feed():
         text = b"".join(b"record %08d\n" % i for i in range(records))
         with open("f", "wb", buffering=0) as out:
             for start in range(0, len(text), 777):
                 out.write(text[start:start + 777])
-    jobs = [multiprocessing.Process(target=work, args=(i,)) for i in range(4)]
-    for job in jobs:
-        job.start()
-    feed(None)
-    for job in jobs:
-        job.join()
-        assert job.exitcode == 0
+    def work(number):
+        if number == 4:
+            return feed()
+        with open("mnt/shared", "rb", buffering=0) as source, open(f"out{number}", "wb") as out:
+            while data := source.read(1000):
+                assert len(data) % 16 == 0
+                out.write(data)
+    in_processes(work, range(5))
     got = sorted(b"".join(open(f"out{i}", "rb").read() for i in range(4)).splitlines())
     assert got == [b"record %08d" % i for i in range(records)]
 
