@@ -310,16 +310,19 @@ fill_disk() {
     dd if=/dev/zero of=disk/ballast bs=64k status=none 2>/dev/null || true
 }
 
-# fails STATUS MESSAGE COMMAND...: mpiio-view must print only this message, on standard error, and
-# exit with this status.
-fails() {
-    local status=$1 message=$2
-    shift 2
-    run -"$status" --separate-stderr "$@"
+# complains STATUS MESSAGE COMMAND...: the command must print only this message, on standard error,
+# and exit with this status.
+complains() {
+    run -"$1" --separate-stderr "${@:3}"
     # shellcheck disable=SC2154 # run sets it
     echo "$stderr"
-    [ "$stderr" = "mpiio-view: $message" ]
+    [ "$stderr" = "$2" ]
     [ -z "$output" ]
+}
+
+# fails STATUS MESSAGE COMMAND...: mpiio-view must complain in this way.
+fails() {
+    complains "$1" "mpiio-view: $2" "${@:3}"
 }
 
 # error_of CODE...: runs python code with os, fcntl, mmap and m (the mount). Prints the name of the

@@ -19,17 +19,13 @@ place_helper() {
 }
 
 @test "mpiio-mount: without arguments is wrong usage" {
-    run -2 --separate-stderr mpiio-mount
-    [ -z "$output" ]
-    [ "$stderr" = "mpiio-mount: expected SPEC and MOUNTPOINT (see mpiio-mount --help)" ]
+    complains 2 "mpiio-mount: expected SPEC and MOUNTPOINT (see mpiio-mount --help)" mpiio-mount
 }
 
 @test "mpiio-mount: a third argument or an unknown option is wrong usage" {
     run -2 mpiio-mount a b c
-    run -2 --separate-stderr mpiio-mount --frob a b
-    [ "$stderr" = "mpiio-mount: unrecognized option '--frob'" ]
-    run -2 --separate-stderr mpiio-mount -n
-    [ "$stderr" = "mpiio-mount: option requires an argument -- 'n'" ]
+    complains 2 "mpiio-mount: unrecognized option '--frob'" mpiio-mount --frob a b
+    complains 2 "mpiio-mount: option requires an argument -- 'n'" mpiio-mount -n
 }
 
 @test "mpiio-mount: --help and --version" {
@@ -68,10 +64,8 @@ place_helper() {
 
 @test "mpiio-mount: a mount point that is missing or not a directory, status 1" {
     scatter_spec
-    run -1 --separate-stderr mpiio-mount s.json none
-    [ "$stderr" = "mpiio-mount: none: No such file or directory (create the folder first)" ]
-    run -1 --separate-stderr mpiio-mount s.json s.dat
-    [ "$stderr" = "mpiio-mount: s.dat: Not a directory" ]
+    complains 1 "mpiio-mount: none: No such file or directory (create the folder first)" mpiio-mount s.json none
+    complains 1 "mpiio-mount: s.dat: Not a directory" mpiio-mount s.json s.dat
 }
 
 @test "mpiio-mount: a missing shared file, status 1, nothing left behind" {
@@ -122,8 +116,7 @@ END
 }
 
 @test "mpiio-umount: wrong usage, --help, --version" {
-    run -2 --separate-stderr mpiio-umount
-    [ "$stderr" = "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" ]
+    complains 2 "mpiio-umount: expected MOUNTPOINT (see mpiio-umount --help)" mpiio-umount
     run -2 mpiio-umount a b
     run -2 mpiio-umount -x
     run -0 mpiio-umount --help
@@ -145,14 +138,10 @@ END
 @test "mpiio-umount: twice, missing, not a mount, another's mount: status 1 and the reason" {
     mount_new scatter
     mpiio-umount mnt
-    run -1 --separate-stderr mpiio-umount mnt
-    [ "$stderr" = "mpiio-umount: mnt: not mounted" ]
-    run -1 --separate-stderr mpiio-umount none/here
-    [ "$stderr" = "mpiio-umount: none/here: No such file or directory" ]
-    run -1 --separate-stderr mpiio-umount s.dat
-    [ "$stderr" = "mpiio-umount: s.dat: not mounted" ]
-    run -1 --separate-stderr mpiio-umount /proc/
-    [ "$stderr" = "mpiio-umount: /proc/: a mount of type proc, not fuse.mpiio" ]
+    complains 1 "mpiio-umount: mnt: not mounted" mpiio-umount mnt
+    complains 1 "mpiio-umount: none/here: No such file or directory" mpiio-umount none/here
+    complains 1 "mpiio-umount: s.dat: not mounted" mpiio-umount s.dat
+    complains 1 "mpiio-umount: /proc/: a mount of type proc, not fuse.mpiio" mpiio-umount /proc/
 }
 
 # has_open PID: succeeds if the process has a file of the mount open.
@@ -167,8 +156,7 @@ has_open() {
     tail -f "$mnt/rank0" >/dev/null 3>&- &
     user=$!
     await has_open "$user"
-    run -1 --separate-stderr mpiio-umount "$mnt"
-    [ "$stderr" = "mpiio-umount: $mnt: busy: in use by tail ($user) (-f unmounts it all the same)" ]
+    complains 1 "mpiio-umount: $mnt: busy: in use by tail ($user) (-f unmounts it all the same)" mpiio-umount "$mnt"
     [ "$(stat -c %s "$mnt/rank0")" -eq 1024 ]
     mpiio-umount -f "$mnt"
     run ! is_mounted
@@ -223,16 +211,13 @@ has_open() {
 @test "mpiio-mount: a place that is mounted already is reported, and nothing is mounted on it" {
     mount_new scatter
     ln -s mnt link
-    run -1 --separate-stderr mpiio-mount -n 2 s.json link
-    [ "$stderr" = "mpiio-mount: link: already mounted (unmount it first with mpiio-umount)" ]
-    run -1 --separate-stderr mpiio-mount -o store=mpiio s.json mnt
-    [ "$stderr" = "mpiio-mount: $(hostname): $mnt: already mounted (unmount it first with mpiio-umount)" ]
+    complains 1 "mpiio-mount: link: already mounted (unmount it first with mpiio-umount)" mpiio-mount -n 2 s.json link
+    complains 1 "mpiio-mount: $(hostname): $mnt: already mounted (unmount it first with mpiio-umount)" mpiio-mount -o store=mpiio s.json mnt
     # The check does not wait for the daemon there.
     local pid
     pid=$(daemon_pid)
     stop_process "$pid"
-    run -1 --separate-stderr timeout 300 mpiio-mount s.json mnt
-    [ "$stderr" = "mpiio-mount: mnt: already mounted (unmount it first with mpiio-umount)" ]
+    complains 1 "mpiio-mount: mnt: already mounted (unmount it first with mpiio-umount)" timeout 300 mpiio-mount s.json mnt
     kill -CONT "$pid"
     [ "$(grep -c " $mnt " /proc/self/mountinfo)" -eq 1 ]
     mpiio-umount mnt
@@ -246,22 +231,18 @@ has_open() {
     local list
     scatter_spec
     for list in 'n[3-1]' 'n[1-2' 'n[]' 'n[1-]' 'a,,b' 'n[1-2-3]' ',a'; do
-        run -2 --separate-stderr mpiio-mount --hosts="$list" s.json "$mnt%n"
-        [ "$stderr" = "mpiio-mount: $list: not a list of hosts" ]
+        complains 2 "mpiio-mount: $list: not a list of hosts" mpiio-mount --hosts="$list" s.json "$mnt%n"
     done
     for list in 'n[1-999999]' 'n[1-4097]' 'n[1-999][1-999]' 'n[000000000-999999999]'; do
-        run -2 --separate-stderr timeout 300 mpiio-mount --hosts="$list" s.json "$mnt%n"
-        [ "$stderr" = "mpiio-mount: $list: more than 4096 hosts" ]
+        complains 2 "mpiio-mount: $list: more than 4096 hosts" timeout 300 mpiio-mount --hosts="$list" s.json "$mnt%n"
     done
-    MPIIO_START_TIMEOUT=abc run -2 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" ]
+    MPIIO_START_TIMEOUT=abc complains 2 "mpiio-mount: MPIIO_START_TIMEOUT=abc: expected a number of seconds" mpiio-mount -o store=mpiio s.json "$mnt"
     # The hosts that a list expands to.
     # shellcheck disable=SC2016 # for that shell
     printf '#!/bin/sh\nprintf "%%s\\n" "$2" >&2\nexit 1\n' >tell
     chmod +x tell
     export MPIIO_MPIEXEC=$tmp/tell
-    run -1 --separate-stderr mpiio-mount --hosts='n[08-10,3]x,l,m[1-2][5-6]' s.json "$mnt%n"
-    [ "$stderr" = "mpiio-mount: n08x,n09x,n10x,n3x,l,m15,m16,m25,m26" ]
+    complains 1 "mpiio-mount: n08x,n09x,n10x,n3x,l,m15,m16,m25,m26" mpiio-mount --hosts='n[08-10,3]x,l,m[1-2][5-6]' s.json "$mnt%n"
     run -1 --separate-stderr mpiio-mount --hosts='n[0001-4096]' s.json "$mnt%n"
     [ "$(tr , '\n' <<<"$stderr" | wc -l)" -eq 4096 ]
 }
@@ -278,10 +259,8 @@ script() {
     # shellcheck disable=SC2016 # for that shell
     script killed 'kill -KILL $$'
     script asleep 'exec sleep 1000'
-    MPIIO_MPIEXEC=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/silent ended with status 3 without a message" ]
-    MPIIO_MPIEXEC=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/killed was killed by signal 9 without a message" ]
+    MPIIO_MPIEXEC=$tmp/silent complains 1 "mpiio-mount: $tmp/silent ended with status 3 without a message" mpiio-mount -o store=mpiio s.json "$mnt"
+    MPIIO_MPIEXEC=$tmp/killed complains 1 "mpiio-mount: $tmp/killed was killed by signal 9 without a message" mpiio-mount -o store=mpiio s.json "$mnt"
     MPIIO_ENGINE=$tmp/silent run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [[ $stderr == "mpiio-mount: mpiexec"*" ended with status 3 without a message" ]]
     MPIIO_ENGINE=$tmp/killed run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
@@ -289,16 +268,13 @@ script() {
     UCX_TLS=bogus run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
     [[ $stderr =~ ^"mpiio-mount: MPI cannot start: "[^$'\n']*"bogus"[^$'\n']*$ ]]
     export MPIIO_START_TIMEOUT=1
-    MPIIO_ENGINE=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
+    MPIIO_ENGINE=$tmp/asleep complains 1 "mpiio-mount: no answer from localhost within 1 s" mpiio-mount --hosts=localhost s.json "$mnt"
     # mpiexec only reports it when it is terminated.
     MPIIO_START_TIMEOUT=300 MPIIO_MPIEXEC="$(mpich_mpiexec) -launcher ssh -launcher-exec $tmp/no-ssh" \
-        run -1 --separate-stderr mpiio-mount --hosts=elsewhere,nowhere s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $tmp/no-ssh: No such file or directory (mpiexec's launcher)" ]
+        complains 1 "mpiio-mount: $tmp/no-ssh: No such file or directory (mpiexec's launcher)" mpiio-mount --hosts=elsewhere,nowhere s.json "$mnt"
     # A daemon that does not start, until its engine is gone.
     script asleep 'exec cat <&3 >/dev/null'
-    MPIIO_FUSED=$tmp/asleep run -1 --separate-stderr mpiio-mount --hosts=localhost s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: no answer from localhost within 1 s" ]
+    MPIIO_FUSED=$tmp/asleep complains 1 "mpiio-mount: no answer from localhost within 1 s" mpiio-mount --hosts=localhost s.json "$mnt"
     nothing_left
     run ! is_mounted
 }
@@ -308,25 +284,22 @@ script() {
     script engine 'exec sleep 1000'
     script proxy "trap : TERM; setsid ./engine"
     script heedless "trap : TERM; setsid ./proxy & while :; do wait; done"
-    MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: no answer within 1 s" ]
+    MPIIO_START_TIMEOUT=1 MPIIO_MPIEXEC=$tmp/heedless complains 1 "mpiio-mount: no answer within 1 s" mpiio-mount -o store=mpiio s.json "$mnt"
     nothing_left
 }
 
 @test "mpiio-mount: a program that the environment names and that does not exist is reported" {
     scatter_spec
-    MPIIO_FUSED=$tmp/s.dat run -1 --separate-stderr mpiio-mount s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" ]
-    MPIIO_ENGINE=$tmp/none run -1 --separate-stderr mpiio-mount -o store=mpiio s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: MPIIO_ENGINE=$tmp/none: not a program" ]
+    MPIIO_FUSED=$tmp/s.dat complains 1 "mpiio-mount: MPIIO_FUSED=$tmp/s.dat: not a program" mpiio-mount s.json "$mnt"
+    MPIIO_ENGINE=$tmp/none complains 1 "mpiio-mount: MPIIO_ENGINE=$tmp/none: not a program" mpiio-mount -o store=mpiio s.json "$mnt"
     run ! is_mounted
 }
 
 @test "mpiio-mount: two names of one machine need different mount points" {
     scatter_spec
     mkdir at0 at1
-    run -2 --separate-stderr timeout 300 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
-    [ "$stderr" = "mpiio-mount: $(hostname): nodes 0 and 1 are on this machine: the mount point needs %n, the node's number" ]
+    complains 2 "mpiio-mount: $(hostname): nodes 0 and 1 are on this machine: the mount point needs %n, the node's number" \
+        timeout 300 mpiio-mount --hosts=localhost,127.0.0.1 s.json "$mnt"
     nothing_left
     run ! is_mounted
     mpiio-mount --hosts=localhost,127.0.0.1 s.json "at%n"

@@ -46,8 +46,7 @@ END
     cmp <(mpiio-view draw m.json | sed "s/^m.json:/$shorthand:/") \
         <(mpiio-view draw --view "$shorthand")
     mv hidden m.dat
-    run -2 --separate-stderr mpiio-view cat --view "$shorthand" -r 1
-    [ "$stderr" = 'mpiio-view: --view:1:1: "file" is missing: give it with -f' ]
+    complains 2 'mpiio-view: --view:1:1: "file" is missing: give it with -f' mpiio-view cat --view "$shorthand" -r 1
 }
 
 @test "shorthand: mpiio-view spec prints JSON of the same spec" {
@@ -75,30 +74,25 @@ END
     cmp <(mpiio-view cat m.json -r 2) <(mpiio-view cat e.json -r 2)
     cmp e.dat <(mpiio-view cat -v "contiguous of double at 64 as big-endian" -f m.dat -r 0 |
         cat <(head -c 64 m.dat) -)
-    run -2 --separate-stderr mpiio-view convert -v scatter -f m.dat --to none -o x.dat
-    [ "$stderr" = 'mpiio-view: --to none: unknown data representation "none"' ]
+    complains 2 'mpiio-view: --to none: unknown data representation "none"' mpiio-view convert -v scatter -f m.dat --to none -o x.dat
     [ ! -e x.dat ]
 }
 
 @test "shorthand: errors report their position in it, and those of specs as well" {
-    run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
-    [ "$stderr" = "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" ]
-    run -2 --separate-stderr mpiio-view spec --view 'darray 4x4 block,block on 2x2' -n 6
-    [ "$stderr" = "mpiio-view: --view:1:27: psizes: the product is 4, not the number of ranks, 6" ]
-    run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D m=1
-    [ "$stderr" = 'mpiio-view: --view:1:9: unknown name "n" (-D n=VALUE would define it)' ]
-    run -2 --separate-stderr mpiio-view spec --view 'scatter n' -D n=x
-    [ "$stderr" = 'mpiio-view: -D n=x: expected an integer, got "x"' ]
+    complains 2 "mpiio-view: --view:1:18: expected block, cyclic or none, found 'blok'" mpiio-view spec --view 'darray 4x4 block,blok on 2x2'
+    complains 2 "mpiio-view: --view:1:27: psizes: the product is 4, not the number of ranks, 6" \
+        mpiio-view spec --view 'darray 4x4 block,block on 2x2' -n 6
+    complains 2 'mpiio-view: --view:1:9: unknown name "n" (-D n=VALUE would define it)' mpiio-view spec --view 'scatter n' -D m=1
+    complains 2 'mpiio-view: -D n=x: expected an integer, got "x"' mpiio-view spec --view 'scatter n' -D n=x
     matrix
-    run -2 --separate-stderr mpiio-view owner m.json --view scatter 5
-    [ "$stderr" = "mpiio-view: owner: -v: not an option of this subcommand where there is a SPEC (see mpiio-view owner --help)" ]
-    run -2 --separate-stderr mpiio-mount --view "$shorthand of int" m.dat "$mnt"
-    [ "$stderr" = 'mpiio-mount: --view:1:53: "of" is said twice' ]
+    complains 2 "mpiio-view: owner: -v: not an option of this subcommand where there is a SPEC (see mpiio-view owner --help)" \
+        mpiio-view owner m.json --view scatter 5
+    complains 2 'mpiio-mount: --view:1:53: "of" is said twice' mpiio-mount --view "$shorthand of int" m.dat "$mnt"
     # The error names the option that the value came from.
-    run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'vector 4x5 stride 3 on 2 of byte' "$mnt"
-    [ "$stderr" = "mpiio-mount: --pieces: filetype: displacements must not decrease (blocks overlap or go back)" ]
-    run -1 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 2 of byte' "$mnt"
-    [ "$stderr" = "mpiio-mount: --members: member 0, $tmp/T.0: no such file (missing=zero reads zeros instead)" ]
+    complains 2 "mpiio-mount: --pieces: filetype: displacements must not decrease (blocks overlap or go back)" \
+        mpiio-mount --members 'T.{member}' --pieces 'vector 4x5 stride 3 on 2 of byte' "$mnt"
+    complains 1 "mpiio-mount: --members: member 0, $tmp/T.0: no such file (missing=zero reads zeros instead)" \
+        mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 2 of byte' "$mnt"
     run -2 --separate-stderr mpiio-mount --members 'T.{member}' --pieces 'scatter 4 on 70000000' "$mnt"
     [[ $stderr == "mpiio-mount: --pieces: count: "* ]]
 }
@@ -120,10 +114,8 @@ END
     [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 6 ]
     cmp <(dd if=m.dat bs=40 skip=1 count=1 status=none) <(head -c 40 "$mnt/rank1")
     mpiio-umount "$mnt"
-    run -2 --separate-stderr mpiio-mount -f m.dat --view scatter m.dat "$mnt"
-    [ "$stderr" = "mpiio-mount: the file is named twice, by -f and as m.dat (see --help)" ]
-    run -2 --separate-stderr mpiio-mount --view scatter "$mnt"
-    [ "$stderr" = 'mpiio-mount: --view:1:1: "file" is missing: give it with -f' ]
+    complains 2 "mpiio-mount: the file is named twice, by -f and as m.dat (see --help)" mpiio-mount -f m.dat --view scatter m.dat "$mnt"
+    complains 2 'mpiio-mount: --view:1:1: "file" is missing: give it with -f' mpiio-mount --view scatter "$mnt"
     run ! is_mounted
 }
 
@@ -135,8 +127,8 @@ END
     diff <(mpiio-view check --view 'scatter 512 on 4' w.dat) <(mpiio-view check w.json)
     run -2 --separate-stderr mpiio-view cat --view 'scatter 512 onn 4' w.dat -r 2
     [[ $stderr == "mpiio-view: --view:1:13: "*"found 'onn'" ]]
-    run -2 --separate-stderr mpiio-view cat --view 'scatter 512 on 4' -f w.dat w.dat -r 2
-    [ "$stderr" = "mpiio-view: cat: w.dat: the file is named twice, by -f, too (see mpiio-view cat --help)" ]
+    complains 2 "mpiio-view: cat: w.dat: the file is named twice, by -f, too (see mpiio-view cat --help)" \
+        mpiio-view cat --view 'scatter 512 on 4' -f w.dat w.dat -r 2
     # The name of a view can be a word of the shorthand.
     jq '.views = { "scatter": .view, "all": .view } | del(.view)' w.json >named.json
     cmp <(mpiio-view cat --view scatter named.json -r 2) <(mpiio-view cat w.json -r 2)

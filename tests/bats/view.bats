@@ -204,12 +204,9 @@ slice() {
 @test "view: a full disk is reported" {
     strided_spec
     two_views
-    run -1 --separate-stderr bash -c 'mpiio-view cat f.json -r 0 >/dev/full'
-    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
-    run -1 --separate-stderr bash -c 'mpiio-view map f.json -r 0 >/dev/full'
-    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
-    run -1 --separate-stderr bash -c 'mpiio-view --help >/dev/full'
-    [ "$stderr" = "mpiio-view: standard output: No space left on device" ]
+    complains 1 "mpiio-view: standard output: No space left on device" bash -c 'mpiio-view cat f.json -r 0 >/dev/full'
+    complains 1 "mpiio-view: standard output: No space left on device" bash -c 'mpiio-view map f.json -r 0 >/dev/full'
+    complains 1 "mpiio-view: standard output: No space left on device" bash -c 'mpiio-view --help >/dev/full'
 }
 
 @test "view: progress appears on a terminal, and only there" {
