@@ -15,6 +15,18 @@ mount_in() {
     mount_spec "$2" -o "${options[$1]:?}"
 }
 
+# in_each_mode FUNCTION: calls the function with each mode, in a directory of its own.
+in_each_mode() {
+    local mode
+    for mode in through unique back atomic; do
+        echo "mode $mode:"
+        mkdir "$mode"
+        cd "$mode" || return
+        "$1" "$mode"
+        cd ..
+    done
+}
+
 # part_of FILE RANKS BLOCK RANK: prints a rank's bytes of a file of whole tiles, whose blocks are
 # dealt. Reads the file itself, so the result depends on neither the mount nor the library.
 part_of() {
@@ -117,21 +129,9 @@ filesystems() {
     images_are_sound
 }
 
-@test "programs: an ext4 in each of two interleaved slices, through" {
-    filesystems through
-}
-
-@test "programs: an ext4 in each of two interleaved slices, unique" {
-    filesystems unique
-}
-
-@test "programs: an ext4 in each of two interleaved slices, back" {
-    filesystems back
-}
-
 # A loop device needs no mapping, so it works in atomic mode.
-@test "programs: an ext4 in each of two interleaved slices, atomic" {
-    filesystems atomic
+@test "programs: an ext4 in each of two interleaved slices, in each mode" {
+    in_each_mode filesystems
 }
 
 # SQLite.
@@ -216,20 +216,8 @@ sqlite_pair() {
     file_holds 400
 }
 
-@test "programs: two SQLite processes on one database exclude each other by its locks, through" {
-    sqlite_pair through
-}
-
-@test "programs: two SQLite processes on one database, unique" {
-    sqlite_pair unique
-}
-
-@test "programs: two SQLite processes on one database, back" {
-    sqlite_pair back
-}
-
-@test "programs: two SQLite processes on one database, atomic" {
-    sqlite_pair atomic
+@test "programs: two SQLite processes on one database exclude each other by its locks, in each mode" {
+    in_each_mode sqlite_pair
 }
 
 @test "programs: SQLite reports that it cannot create a journal beside the database; nothing is lost" {
@@ -281,14 +269,6 @@ roundtrip() {
     done
 }
 
-# composed PART...: checks that x.dat is before.dat with the writes of two MPI programs of two ranks
-# each, which set views of their own (roundtrip.c) on two slices: the darray on slice 0, the vector
-# on 1. PART: a program's directory. The expected bytes are computed from the text of roundtrip.c
-# alone.
-composed() {
-    python composed
-}
-
 # both_programs read|write: runs one in each of the directories, at once, on slices 0 and 1.
 both_programs() {
     local programs=() pid
@@ -328,24 +308,12 @@ views_on_slices() {
             done
         done
         mpiio-umount "$mnt"
-        composed
+        python composed
     done
 }
 
-@test "programs: MPI programs set views of their own on slices, through" {
-    views_on_slices through
-}
-
-@test "programs: MPI programs set views of their own on slices, unique" {
-    views_on_slices unique
-}
-
-@test "programs: MPI programs set views of their own on slices, back" {
-    views_on_slices back
-}
-
-@test "programs: MPI programs set views of their own on slices, atomic" {
-    views_on_slices atomic
+@test "programs: MPI programs set views of their own on slices, in each mode" {
+    in_each_mode views_on_slices
 }
 
 # fio.
@@ -382,52 +350,23 @@ fio_verify() {
     run -1 cmp -s <(part_of x.dat 4 512 1) <(part_of before.dat 4 512 1)
 }
 
-@test "programs: fio --verify=crc32c, psync, through" {
-    fio_verify through psync
-}
-
-@test "programs: fio --verify=crc32c, libaio, through" {
-    fio_verify through libaio --iodepth=8
-}
-
-@test "programs: fio --verify=crc32c, mmap, through" {
-    fio_verify through mmap
-}
-
-# Kernels and containers may refuse io_uring. Then the C library queues the requests.
-@test "programs: fio --verify=crc32c, io_uring or posixaio, through" {
-    local engine=io_uring
+@test "programs: fio --verify=crc32c, by each engine and in each mode" {
+    local row rows queue=io_uring
+    # Kernels and containers may refuse io_uring. Then the C library queues the requests.
     fio --name=probe --filename=probe.dat --size=4k --rw=write --ioengine=io_uring >fio.log 2>&1 ||
-        engine=posixaio
-    fio_verify through "$engine" --iodepth=8
-}
-
-@test "programs: fio --verify=crc32c, O_DIRECT, through" {
-    fio_verify through libaio --iodepth=8 --direct=1
-}
-
-@test "programs: fio --verify=crc32c, psync, unique" {
-    fio_verify unique psync
-}
-
-@test "programs: fio --verify=crc32c, mmap, unique" {
-    fio_verify unique mmap
-}
-
-@test "programs: fio --verify=crc32c, psync, back" {
-    fio_verify back psync
-}
-
-@test "programs: fio --verify=crc32c, mmap, back" {
-    fio_verify back mmap
-}
-
-@test "programs: fio --verify=crc32c, O_DIRECT, back" {
-    fio_verify back libaio --iodepth=8 --direct=1
-}
-
-@test "programs: fio --verify=crc32c, libaio, atomic" {
-    fio_verify atomic libaio --iodepth=8
+        queue=posixaio
+    rows=(
+        "through psync" "through libaio --iodepth=8" "through mmap" "through $queue --iodepth=8"
+        "through libaio --iodepth=8 --direct=1"
+        "unique psync" "unique mmap"
+        "back psync" "back mmap" "back libaio --iodepth=8 --direct=1"
+        "atomic libaio --iodepth=8"
+    )
+    for row in "${rows[@]}"; do
+        echo "$row:"
+        # shellcheck disable=SC2086 # several words
+        fio_verify $row
+    done
 }
 
 @test "programs: fio by mmap is refused in atomic mode, and nothing is changed" {

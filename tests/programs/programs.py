@@ -65,6 +65,9 @@ def file_holds():
 
 
 def composed():
+    """Checks that x.dat is before.dat with the writes of two MPI programs of two ranks each, which
+    set views of their own (roundtrip.c) on two slices: the darray on slice 0, the vector on 1.
+    Computes the expected bytes from the text of roundtrip.c alone."""
     import numpy
 
     def darray(part, ranks):
