@@ -10,30 +10,18 @@ setup() {
     export MPIIO_INCLUDE=${MPIIO_BIN%/bin}/include
 }
 
-# tests FILE [FILTER]: runs the tests of a file, or those whose names contain a text.
+# tests FILE: runs the tests of a file.
 tests() {
     PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 timeout -s KILL 300 /usr/bin/python3 -m pytest -q -p no:cacheprovider \
-        -W error --basetemp="$tmp/pytest" "$top/tests/python/test_$1.py" ${2:+-k "$2"} 3>&-
+        -W error --basetemp="$tmp/pytest" "$top/tests/python/test_$1.py" 3>&-
 }
 
 @test "python: structures and functions are those of the headers" {
     tests layout
 }
 
-@test "python: slices are those of NumPy" {
-    tests slices slices_are
-}
-
-@test "python: the array of all ranks is that of NumPy" {
-    tests slices the_whole_is
-}
-
-@test "python: assignments change the selected bytes and no others" {
-    tests slices assignments
-}
-
-@test "python: broadcasting, elements of several values, external32" {
-    tests slices 'not slices_are and not the_whole_is and not assignments'
+@test "python: slices and the array of all ranks are those of NumPy, and can be assigned to" {
+    tests slices
 }
 
 @test "python: opening, errors, closing, reading only what is indexed, threads" {
