@@ -5,20 +5,18 @@
 # shellcheck disable=SC2002 # a pipe is what is tested
 load helper
 
-# Three ranks have blocks of 1000 bytes in turn, of a file slightly larger than 3 MB. "want" has the
-# bytes of rank 1.
-thirds_spec() {
+# Mounts a file slightly larger than 3 MB, of which three ranks have blocks of 1000 bytes in turn.
+# want0, want1 and want2 have their bytes.
+mount_thirds() {
     make_file b.dat 3000500
-    cat >b.json <<'EOF'
-{ "viewspec": 1, "file": "b.dat", "ranks": 3,
-  "view": { "filetype": { "type": "scatter", "blocklength": 1000 } } }
-EOF
+    dealt b.dat 3 1000 >b.json
     /usr/bin/python3 - <<'EOF'
 data = open("b.dat", "rb").read()
 for rank in range(3):
     with open("want%d" % rank, "wb") as out:
         out.write(b"".join(data[i:i + 1000] for i in range(rank * 1000, len(data), 3000)))
 EOF
+    mount_spec b.json
 }
 
 # A sparse file whose slices have 10^12 bytes each, with data only at these displacements of the
@@ -36,21 +34,18 @@ EOF
 }
 
 @test "tools: cat of all ranks of scattered blocks" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     cmp <(cat "$mnt"/rank*) <(cat want0 want1 want2)
 }
 
 @test "tools: md5sum and cmp" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     [ "$(md5sum <"$mnt/rank2")" = "$(md5sum <want2)" ]
     cmp "$mnt/rank0" want0
 }
 
 @test "tools: cp, and cp -a keeps mode and times" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     cp "$mnt/rank1" copy
     cmp copy want1
     cp -a "$mnt/rank1" same
@@ -61,8 +56,7 @@ EOF
 }
 
 @test "tools: head, tail, wc" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     cmp <(head -c1 "$mnt/rank1") <(head -c1 want1)
     cmp <(head -c 12345 "$mnt/rank1") <(head -c 12345 want1)
     cmp <(tail -c 1 "$mnt/rank1") <(tail -c 1 want1)
@@ -74,8 +68,7 @@ EOF
 
 @test "tools: dd with skip, odd block sizes, and direct I/O" {
     local size
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     for size in 1 7 512 4096 65537 3000000; do
         cmp <(dd if="$mnt/rank1" bs="$size" skip=13 count=29 status=none) \
             <(dd if=want1 bs="$size" skip=13 count=29 status=none)
@@ -86,8 +79,7 @@ EOF
 }
 
 @test "tools: od, awk and split" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     cmp <(od -An -tx8 -j 8000 -N 800 "$mnt/rank0") <(od -An -tx8 -j 8000 -N 800 want0)
     split -b 100000 "$mnt/rank1" part.
     cmp <(cat part.*) want1
@@ -97,8 +89,7 @@ EOF
 
 @test "tools: tar of slices, and back" {
     local rank
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     mkdir out
     tar -C "$mnt" -cf - rank0 rank1 rank2 | tar -C out -xf -
     for rank in 0 1 2; do
@@ -109,34 +100,29 @@ EOF
 }
 
 @test "tools: python maps a slice" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     /usr/bin/python3 "$topic" python_maps_a_slice "$mnt/rank1"
 }
 
 @test "tools: numpy maps a slice" {
     /usr/bin/python3 -c 'import numpy' 2>/dev/null || skip "python3-numpy is missing"
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     /usr/bin/python3 "$topic" numpy_maps_a_slice "$mnt/rank1"
 }
 
 @test "tools: sendfile and copy_file_range" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     /usr/bin/python3 "$topic" sendfile_and_copy_file_range "$mnt/rank1"
 }
 
 @test "tools: reads at random offsets agree" {
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     /usr/bin/python3 "$topic" reads_at_random_places_agree "$mnt"
 }
 
 @test "tools: many readers at once" {
     local i
-    thirds_spec
-    mount_spec b.json
+    mount_thirds
     for ((i = 0; i < 12; i++)); do
         cmp "$mnt/rank$((i % 3))" "want$((i % 3))" 3>&- &
         dd if="$mnt/rank$((i % 3))" bs=64k iflag=direct status=none 3>&- |
