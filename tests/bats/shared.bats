@@ -175,11 +175,6 @@ take_on() {
     stop_nodes
 }
 
-# daemon_at NODE: prints its process number.
-daemon_at() {
-    jq .pid "m$1/.mpiio/stats.json"
-}
-
 # has_begun: succeeds if many records are taken, and many are not.
 has_begun() {
     [ "$(cat got? | wc -l)" -gt $((many / 4)) ]
@@ -193,7 +188,7 @@ survive() {
     many=${MPIIO_TEST_RECORDS:-6000}
     records "$many"
     start_nodes 4 -o peer_timeout=4
-    killed=$(daemon_at "$dead")
+    killed=$(daemon_pid "m$dead")
     take_on "$@"
     await has_begun
     kill -KILL "$killed"
@@ -227,7 +222,7 @@ survive() {
     start_nodes 2 -o peer_timeout=2
     [ "$(head -c 8 m1/shared)" = 0000000 ]
     local other
-    other=$(daemon_at 1)
+    other=$(daemon_pid m1)
     kill -STOP "$other"
     [ "$(timeout 300 head -c 8 m0/shared)" = 0000001 ]
     [ "$(timeout 300 head -c 8 m0/shared)" = 0000002 ]

@@ -9,9 +9,12 @@ load ordered
 
 # MPIIO_TEST_ROUNDS=1000: so many rounds.
 
-# daemon_at NODE: its process.
-daemon_at() {
-    jq .pid "m$1/.mpiio/stats.json"
+# kill_daemon NODE: kills the node's daemon, and waits for its exit.
+kill_daemon() {
+    local pid
+    pid=$(daemon_pid "m$1")
+    kill -KILL "$pid"
+    gone "$pid"
 }
 
 # is_file TEXT: true once f.dat is that.
@@ -89,7 +92,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
             ;;
         TERM)
             for node in 0 1 2 3; do
-                kill -TERM "$(daemon_at "$node")"
+                kill -TERM "$(daemon_pid "m$node")"
             done
             nothing_left
             ;;
@@ -123,7 +126,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
 }
 
 @test "turns: a daemon that is killed at its turn, or before, keeps nobody waiting" {
-    local killed holder
+    local holder
     common 6
     start_nodes 3 -o peer_timeout=4,cache=through
     share_at 1 0 $'zero\n'
@@ -132,9 +135,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
     echo one >m2/ordered/rank1
     echo three >m0/ordered/rank3
     is_file zero
-    killed=$(daemon_at 1)
-    kill -KILL "$killed"
-    gone "$killed"
+    kill_daemon 1
     await is_file $'zero\none\nthree'
     # The others go on, and no number is given twice.
     echo four >m0/ordered/rank4
@@ -148,7 +149,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
 }
 
 @test "turns: when the first node is killed, the others go on" {
-    local killed holder rank
+    local holder rank
     common 6
     start_nodes 4 -o peer_timeout=4,cache=through
     echo five >m3/ordered/rank5
@@ -157,9 +158,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
     share_at 2 0 $'zero\n'
     echo four >m2/ordered/rank4
     await is_file zero
-    killed=$(daemon_at 0)
-    kill -KILL "$killed"
-    gone "$killed"
+    kill_daemon 0
     kill -KILL "$holder"
     echo one >m1/ordered/rank1
     await is_file $'zero\none\nthree\nfour\nfive'
@@ -204,7 +203,7 @@ has_end() {
 @test "turns: of daemons that are killed in the midst of rounds a write each is missing at most, and the others' order stays" {
     common 8
     start_nodes 4 -o peer_timeout=4,cache=through
-    limit=300 python of_daemons_that_are_killed "$(daemon_at 0)" "$(daemon_at 3)"
+    limit=300 python of_daemons_that_are_killed "$(daemon_pid m0)" "$(daemon_pid m3)"
     as_root umount -l m0 m3
     stop_nodes
 }
@@ -232,7 +231,7 @@ except OSError as error:
     writer=$!
     await test -e written
     echo one >m2/ordered/rank1
-    silent=$(daemon_at 1)
+    silent=$(daemon_pid m1)
     stop_process "$silent"
     within=100 await is_file $'zero\none'
     # Its later contribution is skipped, too, when its turn comes.
@@ -279,7 +278,7 @@ except OSError as error:
     # Nobody comes for ranks 0 and 1, before it.
     echo two >m1/ordered/rank2
     echo three >m2/ordered/rank3
-    silent=$(daemon_at 1)
+    silent=$(daemon_pid m1)
     kill -TERM "$silent"
     await has_left 1
     stop_process "$silent"
@@ -294,15 +293,13 @@ except OSError as error:
 }
 
 @test "turns: nodes that have lost each other are unmounted one by one, and wait for nobody for ever" {
-    local killed holder
+    local holder
     common 4
     start_nodes 3 -o peer_timeout=2,cache=through
     share_at 0 0 $'zero\n'
     await is_file zero
     echo one >m1/ordered/rank1
-    killed=$(daemon_at 2)
-    kill -KILL "$killed"
-    gone "$killed"
+    kill_daemon 2
     comes_apart() {
         [ "$(getfattr --only-values -n user.mpiio.state m1)" = degraded ]
     }
@@ -339,7 +336,7 @@ except OSError as error:
 }
 
 @test "turns: shares of nodes that ended one after the other keep nobody waiting" {
-    local killed holder node
+    local holder node
     common 4
     start_nodes 4 -o peer_timeout=2,cache=through
     share_at 1 0 $'zero\n'
@@ -347,9 +344,7 @@ except OSError as error:
     echo lost >m3/ordered/rank2
     echo three >m2/ordered/rank3
     for node in 3 0; do
-        killed=$(daemon_at "$node")
-        kill -KILL "$killed"
-        gone "$killed"
+        kill_daemon "$node"
     done
     kill -KILL "$holder"
     echo one >m2/ordered/rank1
