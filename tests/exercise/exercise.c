@@ -26,6 +26,7 @@
  * failed, 2 usage.
  */
 #include "exercise.h"
+#include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +107,7 @@ static void run_turns(struct run *run)
 {
     uint64_t random = run->options.seed;
     while (take(run)) {
-        exercise_operation(&run->files[exercise_random(&random) % (uint64_t)run->file_count]);
+        exercise_operation(&run->files[next_random(&random) % (uint64_t)run->file_count]);
         if (run->options.scatter > 0)
             check_sizes(run);
     }
@@ -145,16 +146,14 @@ static void start_file(struct run *run, int number, char *paths)
 static void end_file(struct file *file)
 {
     for (int i = 0; i < file->path_count; i++)
-        if (file->fds[i] >= 0 && close(file->fds[i]) != 0)
-            exercise_failed(file, "close");
+        exercise_check(file, file->fds[i] >= 0 ? close(file->fds[i]) : 0, "close");
     for (int i = 0; i < file->path_count; i++) {
         file->current = i;
         exercise_open(file, 0);
         exercise_note(file, "the end, path %d", i);
         exercise_follow(file);
         exercise_compare_all(file);
-        if (close(exercise_fd(file)) != 0)
-            exercise_failed(file, "close");
+        exercise_close(file);
     }
     if (file->run->options.dump) {
         char path[4096];

@@ -48,9 +48,6 @@ struct run {
     atomic_llong taken; /* operations taken by all threads */
 };
 
-/* Returns the next number of a pseudorandom series (splitmix64). */
-uint64_t exercise_random(uint64_t *state);
-
 /* Returns a random number from 0 to limit - 1, or 0 if limit is 0. */
 int64_t exercise_below(struct file *file, int64_t limit);
 
@@ -65,8 +62,14 @@ __attribute__((format(printf, 2, 3), noreturn)) void exercise_wrong(struct file 
 /* Does the same for a failed call, with errno. */
 __attribute__((noreturn)) void exercise_failed(struct file *file, const char *call);
 
+/* Ends the process in this way unless the call has returned 0. */
+void exercise_check(struct file *file, int result, const char *call);
+
 /* Opens the current path for reading and writing. flags are more flags of open(2). */
 void exercise_open(struct file *file, int flags);
+
+/* Closes the current path. */
+void exercise_close(struct file *file);
 
 /* Returns the descriptor of the current path. */
 int exercise_fd(const struct file *file);

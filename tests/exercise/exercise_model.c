@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "exercise.h"
+#include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-uint64_t exercise_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 int64_t exercise_below(struct file *file, int64_t limit)
 {
-    return limit > 0 ? (int64_t)(exercise_random(&file->random) % (uint64_t)limit) : 0;
+    return limit > 0 ? (int64_t)(next_random(&file->random) % (uint64_t)limit) : 0;
 }
 
 void exercise_note(struct file *file, const char *format, ...)
@@ -59,6 +52,12 @@ void exercise_failed(struct file *file, const char *call)
     exercise_wrong(file, "%s: %s", call, strerror(errno));
 }
 
+void exercise_check(struct file *file, int result, const char *call)
+{
+    if (result != 0)
+        exercise_failed(file, call);
+}
+
 int exercise_fd(const struct file *file)
 {
     return file->fds[file->current];
@@ -83,8 +82,7 @@ void exercise_extend(struct file *file, int64_t size)
 int64_t exercise_size(struct file *file)
 {
     struct stat st;
-    if (fstat(exercise_fd(file), &st) != 0)
-        exercise_failed(file, "fstat");
+    exercise_check(file, fstat(exercise_fd(file), &st), "fstat");
     return st.st_size;
 }
 
@@ -142,7 +140,7 @@ void exercise_compare_all(struct file *file)
 void exercise_fill(struct file *file, int64_t length)
 {
     for (int64_t i = 0; i < length; i += 8) {
-        uint64_t word = exercise_random(&file->random) | UINT64_C(0x0101010101010101);
+        uint64_t word = next_random(&file->random) | UINT64_C(0x0101010101010101);
         memcpy(file->buffer + i, &word, (size_t)(length - i < 8 ? length - i : 8));
     }
 }
@@ -159,4 +157,10 @@ void exercise_open(struct file *file, int flags)
     if (fd < 0)
         exercise_failed(file, "open");
     file->fds[file->current] = fd;
+}
+
+void exercise_close(struct file *file)
+{
+    exercise_check(file, close(exercise_fd(file)), "close");
+    file->fds[file->current] = -1;
 }

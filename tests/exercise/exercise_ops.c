@@ -97,12 +97,11 @@ static void op_map(struct file *file)
         exercise_fill(file, length);
         memcpy(map + (offset - start), file->buffer, (size_t)length);
         exercise_to_model(file, offset, length);
-        if (exercise_below(file, 2) == 0 && msync(map, mapped, MS_SYNC) != 0)
-            exercise_failed(file, "msync");
+        if (exercise_below(file, 2) == 0)
+            exercise_check(file, msync(map, mapped, MS_SYNC), "msync");
     }
     exercise_compare(file, map + (offset - start), offset, length);
-    if (munmap(map, mapped) != 0)
-        exercise_failed(file, "munmap");
+    exercise_check(file, munmap(map, mapped), "munmap");
 }
 
 /* Finds the appended data. If another thread has moved the end meanwhile, zeros precede it. */
@@ -135,8 +134,7 @@ static void op_append(struct file *file)
         exercise_failed(file, "write with O_APPEND");
     if (put != length)
         exercise_wrong(file, "appended %zd of %" PRId64, put, length);
-    if (close(fd) != 0)
-        exercise_failed(file, "close");
+    exercise_check(file, close(fd), "close");
     if (file->run->options.threads) {
         find_appended(file, length);
     } else {
@@ -182,29 +180,22 @@ static void op_shrink(struct file *file)
     int64_t size = exercise_below(file, file->size);
     exercise_note(file, "shrink to %" PRId64 " of %" PRId64, size, file->size);
     /* Otherwise truncation could cut bytes that the kernel still holds dirty. */
-    if (file->run->options.unique && fsync(exercise_fd(file)) != 0)
-        exercise_failed(file, "fsync");
+    if (file->run->options.unique)
+        exercise_check(file, fsync(exercise_fd(file)), "fsync");
     if (ftruncate(exercise_fd(file), size) == 0)
         exercise_wrong(file, "a slice could be made shorter");
     if (errno != EPERM)
         exercise_failed(file, "ftruncate to less, not EPERM");
 }
 
+/* Syncs one time in four. */
 static void op_sync(struct file *file)
 {
+    if (exercise_below(file, 4) != 0)
+        return;
     bool data = exercise_below(file, 2) == 0;
     exercise_note(file, data ? "fdatasync" : "fsync");
-    if ((data ? fdatasync(exercise_fd(file)) : fsync(exercise_fd(file))) != 0)
-        exercise_failed(file, "fsync");
-}
-
-/* Opening with O_TRUNC alone must change nothing. */
-static void truncate_by_open(struct file *file)
-{
-    exercise_open(file, O_TRUNC);
-    if (close(exercise_fd(file)) != 0)
-        exercise_failed(file, "close");
-    file->fds[file->current] = -1;
+    exercise_check(file, data ? fdatasync(exercise_fd(file)) : fsync(exercise_fd(file)), "fsync");
 }
 
 /* Switches to another path, with the close and open that close-to-open consistency requires. */
@@ -215,18 +206,17 @@ static void op_reopen(struct file *file)
     bool truncates = options->slices && exercise_below(file, 2) == 0;
     exercise_note(file, "reopen at path %d%s", next, truncates ? ", O_TRUNC" : "");
     if (options->keep_open && file->path_count > 1) {
-        if (fsync(exercise_fd(file)) != 0)
-            exercise_failed(file, "fsync");
+        exercise_check(file, fsync(exercise_fd(file)), "fsync");
         file->current = next;
-        if (fsync(exercise_fd(file)) != 0)
-            exercise_failed(file, "fsync of the other path");
+        exercise_check(file, fsync(exercise_fd(file)), "fsync of the other path");
     } else {
-        if (close(exercise_fd(file)) != 0)
-            exercise_failed(file, "close");
-        file->fds[file->current] = -1;
+        exercise_close(file);
         file->current = next;
-        if (truncates)
-            truncate_by_open(file);
+        if (truncates) {
+            /* Opening with O_TRUNC alone must change nothing. */
+            exercise_open(file, O_TRUNC);
+            exercise_close(file);
+        }
         exercise_open(file, 0);
     }
     exercise_follow(file);
@@ -236,39 +226,11 @@ static void op_reopen(struct file *file)
 
 void exercise_operation(struct file *file)
 {
+    static void (*const operations[])(struct file *) = {
+        op_read, op_read, op_read, op_read,   op_write, op_write,  op_write,  op_write,
+        op_map,  op_map,  op_map,  op_append, op_grow,  op_shrink, op_reopen, op_sync,
+    };
+
     exercise_follow(file);
-    switch (exercise_below(file, 16)) {
-    case 0:
-    case 1:
-    case 2:
-    case 3:
-        op_read(file);
-        break;
-    case 4:
-    case 5:
-    case 6:
-    case 7:
-        op_write(file);
-        break;
-    case 8:
-    case 9:
-    case 10:
-        op_map(file);
-        break;
-    case 11:
-        op_append(file);
-        break;
-    case 12:
-        op_grow(file);
-        break;
-    case 13:
-        op_shrink(file);
-        break;
-    case 14:
-        op_reopen(file);
-        break;
-    default:
-        if (exercise_below(file, 4) == 0)
-            op_sync(file);
-    }
+    operations[exercise_below(file, sizeof(operations) / sizeof(*operations))](file);
 }

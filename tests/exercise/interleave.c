@@ -21,6 +21,8 @@
  * Afterwards each run of FILE must hold its owner's last write, or with --until-killed the write
  * that failed. Prints a summary. Exit status: 0 all correct, 1 not, 2 usage.
  */
+#include "random.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -69,14 +71,6 @@ struct writer {
     int number, fd;
     uint64_t random, count;
 };
-
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
 
 /* Writes runs [first, first + count), which are adjacent in a slice. Returns false on an error. */
 static bool write_runs(struct writer *writer, int64_t first, int64_t count)
