@@ -37,21 +37,24 @@ static void *fill(int64_t offset, int bytes)
 
 static void open_file(const char *path)
 {
-    check(MPI_File_open(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
-          "MPI_File_open");
+    file = open_with(comm, path, MPI_MODE_CREATE | MPI_MODE_RDWR);
+}
+
+static void put_values(int64_t offset, int count, MPI_Datatype type, int size)
+{
+    check(
+        MPI_File_write_at(file, offset, fill(offset, size * count), count, type, MPI_STATUS_IGNORE),
+        "MPI_File_write_at");
 }
 
 static void put(int64_t offset, int bytes)
 {
-    check(MPI_File_write_at(file, offset, fill(offset, bytes), bytes, MPI_BYTE, MPI_STATUS_IGNORE),
-          "MPI_File_write_at");
+    put_values(offset, bytes, MPI_BYTE, 1);
 }
 
 static void put_doubles(int64_t offset, int count)
 {
-    check(MPI_File_write_at(file, offset, fill(offset, 8 * count), count, MPI_DOUBLE,
-                            MPI_STATUS_IGNORE),
-          "MPI_File_write_at");
+    put_values(offset, count, MPI_DOUBLE, 8);
 }
 
 static void segments(void)
@@ -72,11 +75,8 @@ static void rows(void)
 static void cube(void)
 {
     for (int z = 0; z < 6; z++)
-        for (int y = 0; y < 5; y++) {
-            int64_t offset = (((rank / 2 * 6 + z) * 10 + rank % 2 * 5 + y) * 8 + 2) * 4;
-            check(MPI_File_write_at(file, offset, fill(offset, 16), 4, MPI_INT, MPI_STATUS_IGNORE),
-                  "MPI_File_write_at");
-        }
+        for (int y = 0; y < 5; y++)
+            put_values((((rank / 2 * 6 + z) * 10 + rank % 2 * 5 + y) * 8 + 2) * 4, 4, MPI_INT, 4);
 }
 
 /* Uses the individual file pointer. In memory the ints lie apart. */

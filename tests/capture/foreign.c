@@ -8,7 +8,6 @@
 
 #define POINTER ((void *)(intptr_t)0x123456789abcdef0)
 
-#ifdef LIBRARY
 int MPI_File_open(void *comm, const char *name, int mode, void *info, void **file);
 int MPI_File_set_view(void *file, long long displacement, void *etype, void *filetype,
                       const char *datarep, void *info);
@@ -16,6 +15,7 @@ int MPI_File_write_at(void *file, long long offset, const void *data, int count,
                       void *status);
 int MPI_File_close(void **file);
 
+#ifdef LIBRARY
 int MPI_File_open(void *comm, const char *name, int mode, void *info, void **file)
 {
     *file = POINTER;
@@ -48,13 +48,6 @@ int MPI_File_close(void **file)
     return whole ? 0 : 1;
 }
 #else
-int MPI_File_open(void *comm, const char *name, int mode, void *info, void **file);
-int MPI_File_set_view(void *file, long long displacement, void *etype, void *filetype,
-                      const char *datarep, void *info);
-int MPI_File_write_at(void *file, long long offset, const void *data, int count, void *type,
-                      void *status);
-int MPI_File_close(void **file);
-
 int main(void)
 {
     void *file;

@@ -81,8 +81,7 @@ static void darray(const char *path)
     check(MPI_Type_set_name(type, "density"), "MPI_Type_set_name");
     set_view(file, HEADER, MPI_DOUBLE, type);
     write_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* Rank 0 closes a file that is closed already, which MPI refuses, while another one is open. */
@@ -96,8 +95,7 @@ static void closed_twice(const char *path)
         check(MPI_ERR_OTHER, "MPI_File_close");
     set_view(file, HEADER, MPI_DOUBLE, type);
     write_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 static void fortran_order(const char *path)
@@ -107,8 +105,7 @@ static void fortran_order(const char *path)
 
     set_view(file, HEADER, MPI_FLOAT, type);
     read_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* Two indexed types over a vector, the second of another length on each rank. */
@@ -153,8 +150,7 @@ static void changing(const char *path)
         set_view(file, 0, MPI_BYTE, MPI_BYTE);
     }
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-          "MPI_File_open");
+    file = open_with(MPI_COMM_WORLD, path, MPI_MODE_RDONLY);
     set_view(file, HEADER, MPI_DOUBLE, types[0]);
     set_view(file, HEADER + rank * 8, MPI_INT, third);
     read_tiles(file, third, 1, 3);
@@ -182,8 +178,7 @@ static void variables(const char *path)
     set_view(file, HEADER + rank * 8 + 7 * extent, MPI_INT, type);
     write_tiles(file, type, 2, 4);
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file),
-          "MPI_File_open");
+    file = open_with(MPI_COMM_WORLD, path, MPI_MODE_RDWR);
     set_view(file, HEADER + 9 * extent, MPI_INT, MPI_INT);
     check(MPI_File_write_at(file, 0, &number, rank == 0, MPI_INT, MPI_STATUS_IGNORE),
           "MPI_File_write_at");
@@ -191,8 +186,7 @@ static void variables(const char *path)
           "MPI_File_write_ordered");
     set_view(file, HEADER + rank * 8 + 10 * extent, MPI_INT, type);
     write_tiles(file, type, 3, 6);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* A filetype of ints over an etype of bytes. The standard forbids it, but MPICH accepts it. */
@@ -203,8 +197,7 @@ static void other_etype(const char *path)
 
     set_view(file, HEADER + rank * 8, MPI_BYTE, type);
     read_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* A struct of a char and an int over bytes. The filetype has more than one basic type. */
@@ -233,12 +226,10 @@ static void alone(const char *path)
     MPI_File file = open_for(path, type);
 
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
-          "MPI_File_open");
+    file = open_with(MPI_COMM_SELF, path, MPI_MODE_RDONLY);
     set_view(file, HEADER, MPI_DOUBLE, type);
     read_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* Each half of the processes opens the file by itself. Both openings have the same name in DIR
@@ -256,7 +247,7 @@ static void halves(const char *path)
     type = darray_of(size, of, rank % 2 ? MPI_INT : MPI_DOUBLE);
     file = open_for(path, type);
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(half, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file), "MPI_File_open");
+    file = open_with(half, path, MPI_MODE_RDONLY);
     set_view(file, HEADER, rank % 2 ? MPI_INT : MPI_DOUBLE, type);
     read_tiles(file, type, TILES, 1);
     check(MPI_File_close(&file), "MPI_File_close");
@@ -331,8 +322,7 @@ static void sizes(const char *path)
     set_view(file, third, MPI_DOUBLE, MPI_DOUBLE);
     write_doubles(file, 3, 3);
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file),
-          "MPI_File_open");
+    file = open_with(MPI_COMM_WORLD, path, MPI_MODE_RDWR);
     set_view(file, third, MPI_DOUBLE, MPI_DOUBLE);
     write_doubles(file, rank == 0 ? 2 : 4, rank == 0 ? 4 : 3);
     check(MPI_File_close(&file), "MPI_File_close");
@@ -348,8 +338,7 @@ static void partial(const char *path)
     set_view(file, HEADER, MPI_INT, type);
     check(MPI_File_write_all(file, data, rank == ranks - 1 ? 24 : 32, MPI_INT, MPI_STATUS_IGNORE),
           "MPI_File_write_all");
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /*
@@ -368,12 +357,11 @@ static void plain_then(const char *path, MPI_Comm comm, int of, int size)
     check(MPI_File_write_at_all(file, 10 * rank, data, 10, MPI_DOUBLE, MPI_STATUS_IGNORE),
           "MPI_File_write_at_all");
     check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_File_open(comm, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file), "MPI_File_open");
+    file = open_with(comm, path, MPI_MODE_RDWR);
     set_view(file, HEADER + 80 * ranks, MPI_DOUBLE, type);
     if (comm != MPI_COMM_SELF || rank == 0)
         write_tiles(file, type, TILES, 1);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 static void plain_then_darray(const char *path)
@@ -419,12 +407,8 @@ static void exits(const char *path)
 
 static void temporary(const char *path)
 {
-    MPI_File file;
-
-    check(MPI_File_open(MPI_COMM_WORLD, path,
-                        MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
-                        &file),
-          "MPI_File_open");
+    MPI_File file =
+        open_with(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE);
     set_view(file, 0, MPI_INT, MPI_INT);
     check(MPI_File_close(&file), "MPI_File_close");
 }
@@ -440,8 +424,7 @@ static void refused(const char *path)
         check(MPI_ERR_OTHER, "MPI_File_set_view");
     check(MPI_Type_contiguous(4, UNKNOWN, &type), "MPI_Type_contiguous");
     set_view(file, HEADER, UNKNOWN, type);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* 1200 views. One is the default view. */
@@ -463,12 +446,9 @@ struct thread {
 static void *open_and_close(void *argument)
 {
     struct thread *thread = argument;
-    MPI_File file;
 
     for (int i = 0; i < 20; i++) {
-        check(MPI_File_open(thread->comm, thread->path, MPI_MODE_CREATE | MPI_MODE_RDWR,
-                            MPI_INFO_NULL, &file),
-              "MPI_File_open");
+        MPI_File file = open_with(thread->comm, thread->path, MPI_MODE_CREATE | MPI_MODE_RDWR);
         for (int j = 1; j <= 10; j++)
             check(MPI_File_set_view(file, 100 * j, MPI_INT, MPI_INT, "native", MPI_INFO_NULL),
                   "MPI_File_set_view");

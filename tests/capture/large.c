@@ -17,8 +17,7 @@ static void use(const char *path, MPI_Datatype type)
     MPI_File file = open_filled(path, 64);
 
     set_view(file, 0, MPI_BYTE, type);
-    check(MPI_File_close(&file), "MPI_File_close");
-    check(MPI_Type_free(&type), "MPI_Type_free");
+    close_and_free(&file, &type);
 }
 
 /* 30 levels of structs that each contain two of the level below: 2^30 paths lead from the last
@@ -111,11 +110,7 @@ static void large_often(const char *path)
 static void reopened(const char *path)
 {
     for (int i = 1; i <= 1100; i++) {
-        MPI_File file;
-
-        check(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
-                            &file),
-              "MPI_File_open");
+        MPI_File file = open_with(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR);
         set_view(file, i, MPI_BYTE, MPI_BYTE);
         check(MPI_File_close(&file), "MPI_File_close");
     }

@@ -39,14 +39,19 @@ static unsigned char *make_bytes(size_t bytes, unsigned seed)
     return data;
 }
 
+MPI_File open_with(MPI_Comm comm, const char *path, int mode)
+{
+    MPI_File file;
+
+    check(MPI_File_open(comm, path, mode, MPI_INFO_NULL, &file), "MPI_File_open");
+    return file;
+}
+
 MPI_File open_filled(const char *path, MPI_Offset bytes)
 {
     unsigned char *data = make_bytes((size_t)bytes, 1);
-    MPI_File file;
+    MPI_File file = open_with(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR);
 
-    check(
-        MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file),
-        "MPI_File_open");
     if (rank == 0)
         check(MPI_File_write_at(file, 0, data, (int)bytes, MPI_BYTE, MPI_STATUS_IGNORE),
               "MPI_File_write_at");
@@ -91,6 +96,12 @@ void write_tiles(MPI_File file, MPI_Datatype filetype, int tiles, int view)
     check(MPI_File_write_all(file, data, bytes, MPI_BYTE, MPI_STATUS_IGNORE), "MPI_File_write_all");
     keep(data, (size_t)bytes, view);
     free(data);
+}
+
+void close_and_free(MPI_File *file, MPI_Datatype *type)
+{
+    check(MPI_File_close(file), "MPI_File_close");
+    check(MPI_Type_free(type), "MPI_Type_free");
 }
 
 void keep(const void *data, size_t bytes, int view)

@@ -21,6 +21,9 @@ void check(int code, const char *call);
    Collective. */
 MPI_File open_filled(const char *path, MPI_Offset bytes);
 
+/* Opens the file with this mode. Collective in comm. */
+MPI_File open_with(MPI_Comm comm, const char *path, int mode);
+
 /* Commits the type and sets the view. */
 void set_view(MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype);
 
@@ -29,6 +32,9 @@ void read_tiles(MPI_File file, MPI_Datatype filetype, int tiles, int view);
 
 /* Writes that many tiles with bytes of this rank, and keeps them. */
 void write_tiles(MPI_File file, MPI_Datatype filetype, int tiles, int view);
+
+/* Closes the file and frees the type. */
+void close_and_free(MPI_File *file, MPI_Datatype *type);
 
 /* Writes bytes to rank<N>.view<K>. view is K. */
 void keep(const void *data, size_t bytes, int view);
