@@ -73,34 +73,26 @@ cookbook() {
     [ "$output" = "recipes: 1" ]
 }
 
+# finds LINE...: running a cookbook of these lines must fail. Sets output and lines, as run does.
+finds() {
+    cookbook "$@"
+    run_cookbook page.scd
+    [ "$status" -eq 1 ]
+}
+
 @test "cookbook: a recipe that differs, fails, is too long or leaves a mount is found" {
-    cookbook '```' '$ echo one' two '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '```' '$ echo one' two '```'
     grep -qx -- '-two' <<<"$output"
-    cookbook '```' '$ echo a ... b' 'a ... c' '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
-    cookbook '; $ echo why; false' '```' '$ echo one' one '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '```' '$ echo a ... b' 'a ... c' '```'
+    finds '; $ echo why; false' '```' '$ echo one' one '```'
     grep -qx why <<<"$output"
-    cookbook '```' '$ false' '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '```' '$ false' '```'
     grep -q 'ended with status 1' <<<"$output"
-    cookbook '```' '$ :' '> 2' '> 3' '> 4' '> 5' '> 6' '> 7' '> 8' '> 9' '> true' '```'
-    sed -i 's/^> [0-9]/> :/' page.scd
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '```' '$ :' '> :' '> :' '> :' '> :' '> :' '> :' '> :' '> :' '> true' '```'
     [ "${lines[0]}" = "Print: 10 lines of commands, more than 9" ]
-    cookbook '; $ echo x >x' '```' "\$ mpiio-mount --view 'broadcast of byte' x mnt" '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '; $ echo x >x' '```' "\$ mpiio-mount --view 'broadcast of byte' x mnt" '```'
     [ "${lines[0]}" = "Print: mnt is still mounted" ]
     mpiio-umount recipe1/mnt
-    cookbook '; needs moon' '```' '$ true' '```'
-    run_cookbook page.scd
-    [ "$status" -eq 1 ]
+    finds '; needs moon' '```' '$ true' '```'
     [ "$output" = "recipes: 0" ]
 }
