@@ -482,40 +482,30 @@ END
         "_${1/-/_}"
         printf '%s\n' "${COMPREPLY[@]}"
     }
-    run -0 complete_line mpiio-view ch
-    [ "$output" = check ]
-    run -0 complete_line mpiio-view map v.json -v ''
-    [ "$output" = $'even\nodd' ]
-    run -0 complete_line mpiio-view cat v.json -r ''
-    [ "$output" = $'0\n1\n2' ]
-    run -0 complete_line mpiio-view convert v.json --to e
-    [ "$output" = external32 ]
-    run -0 complete_line mpiio-view dump v.json -r 0 --format ''
-    [ "$output" = $'text\ncsv\njson' ]
-    run -0 complete_line mpiio-view draw v.json --color a
-    [ "$output" = $'always\nauto' ]
-    run -0 complete_line mpiio-view capture --o
-    [ "$output" = --output ]
-    run -0 complete_line mpiio-view capture -- mpiexec v.j
-    [ "$output" = v.json ]
-    run -0 complete_line mpiio-view map -v "'dar"
-    [ "$output" = $'darray\ndarray ' ]
-    run -0 complete_line mpiio-view map -v "'darray 4x4 block,n"
-    [ "$output" = $'darray 4x4 block,none\ndarray 4x4 block,none ' ]
+    completes_to() {
+        run -0 complete_line "${@:2}"
+        [ "$output" = "$1" ]
+    }
+    completes_to check mpiio-view ch
+    completes_to $'even\nodd' mpiio-view map v.json -v ''
+    completes_to $'0\n1\n2' mpiio-view cat v.json -r ''
+    completes_to external32 mpiio-view convert v.json --to e
+    completes_to $'text\ncsv\njson' mpiio-view dump v.json -r 0 --format ''
+    completes_to $'always\nauto' mpiio-view draw v.json --color a
+    completes_to --output mpiio-view capture --o
+    completes_to v.json mpiio-view capture -- mpiexec v.j
+    completes_to $'darray\ndarray ' mpiio-view map -v "'dar"
+    completes_to $'darray 4x4 block,none\ndarray 4x4 block,none ' mpiio-view map -v "'darray 4x4 block,n"
+    completes_to $'scatter of double\nscatter of double_precision' mpiio-mount --view "'scatter of dou"
+    completes_to spec mpiio-view sp
+    completes_to --ranks mpiio-mount --ra
     run -0 complete_line mpiio-view spec --view '"scatter as '
     [ "${lines[1]}" = 'scatter as external32' ]
-    run -0 complete_line mpiio-mount --view "'scatter of dou"
-    [ "$output" = $'scatter of double\nscatter of double_precision' ]
-    run -0 complete_line mpiio-view sp
-    [ "$output" = spec ]
-    run -0 complete_line mpiio-mount --ra
-    [ "$output" = --ranks ]
     run -0 complete_line mpiio-umount --
     [[ $output == *--force* ]]
     # Without a program that reads JSON, completion offers nothing, and nothing breaks.
     jq() {
         return 127
     }
-    run -0 complete_line mpiio-view map v.json -v ''
-    [ -z "$output" ]
+    completes_to '' mpiio-view map v.json -v ''
 }
