@@ -11,16 +11,25 @@ has_copy() {
         grep -qF " $mnt " "/proc/$1/mountinfo"
 }
 
+in_namespace() {
+    [ -n "$(marked sleep)" ]
+}
+
+# copy_mount: starts a process whose mount namespace also has the mount. $other is its number.
+copy_mount() {
+    as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
+    await in_namespace
+    other=$(marked sleep)
+    await has_copy "$other"
+}
+
 @test "mpiio-umount: reports a mount that another mount namespace has, too; -f ends it there" {
     local daemon other begun
     scatter_spec
     for force in '' -f; do
         mount_spec s.json
         daemon=$(daemon_pid)
-        as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
-        await in_namespace
-        other=$(marked sleep)
-        await has_copy "$other"
+        copy_mount
         begun=$SECONDS
         run -0 --separate-stderr timeout 300 mpiio-umount $force "$mnt"
         echo "$stderr; $((SECONDS - begun)) s"
@@ -58,20 +67,13 @@ has_copy() {
     # Systems without systemd may not have it.
     local connections=/sys/fs/fuse/connections
     mountpoint -q $connections && connections='' || as_root mount -t fusectl fusectl $connections
-    as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
-    await in_namespace
-    other=$(marked sleep)
-    await has_copy "$other"
+    copy_mount
     complains 0 "mpiio-umount: own/mnt: unmounted here, but still mounted in a mount namespace of another user; the daemon (process $daemon) keeps running (SIGTERM to it unmounts everywhere)" \
         as_user timeout 300 "$MPIIO_BIN/mpiio-umount" own/mnt
     as_root kill "$other"
     gone "$other"
     gone "$daemon"
     [ -z "$connections" ] || as_root umount -l "$connections"
-}
-
-in_namespace() {
-    [ -n "$(marked sleep)" ]
 }
 
 is_unmounted() {
@@ -167,10 +169,7 @@ number_of_a_frozen_one() {
 @test "mpiio-umount: waits for a mount namespace that has the mount for a moment" {
     local other
     mount_new scatter
-    as_root "$top/tests/let_go" --keep "$tmp" sleep 1000 3>&- &
-    await in_namespace
-    other=$(marked sleep)
-    await has_copy "$other"
+    copy_mount
     {
         await is_unmounted
         sleep 0.5
