@@ -105,9 +105,7 @@ takes() {
 
 # refuses MESSAGE
 refuses() {
-    PATH=$tmp/bin run -1 --separate-stderr prefix/bin/mpiio-mount --hosts=n1 s.json mnt
-    echo "$stderr"
-    [ "$stderr" = "mpiio-mount: $1" ]
+    PATH=$tmp/bin complains 1 "mpiio-mount: $1" prefix/bin/mpiio-mount --hosts=n1 s.json mnt
 }
 
 @test "openmpi: the launcher that is found decides which engine starts, unless a variable does" {
