@@ -46,6 +46,13 @@ stop_nodes() {
     nothing_left
 }
 
+# on_nodes COUNT FUNCTION [OPTION]...: runs a function of $topic while the nodes are mounted.
+on_nodes() {
+    start_nodes "$1" "${@:3}"
+    python "$2"
+    stop_nodes
+}
+
 # spec BLOCK [RANKS] [MORE]: makes f.dat, or $file, whose blocks are dealt to ranks. MORE: keys of
 # the spec.
 spec() {

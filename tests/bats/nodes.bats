@@ -24,9 +24,7 @@ load nodes
 @test "nodes: what was closed or synced on one is seen by an open or sync on another" {
     spec 512
     head -c 8192 /dev/zero >f.dat
-    start_nodes 3 -o flush_interval=0
-    python what_was_closed_or_synced
-    stop_nodes
+    on_nodes 3 what_was_closed_or_synced -o flush_interval=0
 }
 
 @test "nodes: pages are kept across opens, but not across a flush, whatever the file's times are" {
@@ -34,9 +32,7 @@ load nodes
     head -c 8192 /dev/zero >f.dat
     sleep 0.1 # until the file's times count as settled
     run_daemons env "LD_PRELOAD=$MPIIO_BUILD/tests/engine/libstale.so" "STALE_FILE=$tmp/f.dat"
-    start_nodes 2 -o flush_interval=0
-    python pages_are_kept_across_opens
-    stop_nodes
+    on_nodes 2 pages_are_kept_across_opens -o flush_interval=0
 }
 
 @test "nodes: a node reads its own writes immediately, through any slice and view" {
@@ -46,9 +42,7 @@ load nodes
     "all": { "filetype": { "type": "broadcast" } } } }
 END
     head -c 4096 /dev/zero >f.dat
-    start_nodes 2 -o flush_interval=0
-    python a_node_reads_at_once
-    stop_nodes
+    on_nodes 2 a_node_reads_at_once -o flush_interval=0
 }
 
 @test "nodes: data that no program syncs is stored after flush_interval" {
@@ -70,9 +64,7 @@ END
 
 @test "nodes: without room, a node postpones blocks that another node may complete, unless a program waits" {
     spec 8 2
-    start_nodes 2 -o dirty_max=8M,flush_interval=0
-    python what_a_node_has_no_room
-    stop_nodes
+    on_nodes 2 what_a_node_has_no_room -o dirty_max=8M,flush_interval=0
 }
 
 @test "nodes: a full disk is reported to writers of unsaved data; with room all is stored" {
@@ -136,9 +128,7 @@ self.npy" ]
 @test "nodes: behind NumPy headers: with write-back, and in atomic mode" {
     spec 8 4
     head -c 3200 /dev/zero >f.dat
-    start_nodes 2 -o npy
-    python behind_numpy_headers
-    stop_nodes
+    on_nodes 2 behind_numpy_headers -o npy
 }
 
 @test "nodes: hints are passed to MPI-IO and reported" {
@@ -155,9 +145,7 @@ self.npy" ]
     for options in store=posix store=mpiio cache=through; do
         rm -f f.dat
         spec 8
-        start_nodes 2 -o "$options"
-        python all_kinds_of_store
-        stop_nodes
+        on_nodes 2 all_kinds_of_store -o "$options"
     done
     start_nodes 2 -o ro
     cmp <(head -c 8 f.dat) <(head -c 8 m1/rank0)
@@ -327,9 +315,7 @@ signalled() {
   "view": { "etype": "long_double", "filetype": { "type": "scatter" }, "datarep": "external32" } }
 END
     : >f.dat
-    start_nodes 2
-    python converted
-    stop_nodes
+    on_nodes 2 converted
 }
 
 is_degraded() {

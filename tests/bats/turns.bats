@@ -65,9 +65,7 @@ signal.pause()' "m$1/ordered/rank$2" "$3" "held$2" 3>&- &
 @test "turns: ranks on several nodes read one after the other; fsync waits for others' turns" {
     common 3 int
     seq -f %3.0f 0 299 >f.dat
-    start_nodes 3
-    python ranks_on_several_nodes_read_one
-    stop_nodes
+    on_nodes 3 ranks_on_several_nodes_read_one
 }
 
 @test "turns: of several nodes, what waits when they are unmounted is placed in order" {
