@@ -44,11 +44,3 @@ settle() {
         done
     done
 }
-
-# Unmounts all hosts, in whatever state they are.
-umount_at() {
-    local place
-    while read -r place; do
-        as_root umount -l -- "$place" || true
-    done < <(awk -v dir="$tmp/at/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
-}
