@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/pointers.bats."""
+import contextlib
 import os
 import subprocess
 import sys
@@ -78,84 +79,57 @@ def good():
     return history
 
 
+@contextlib.contextmanager
+def wrong(expected, *options):
+    """The judge must find this in the history, after the caller has changed it."""
+    history = good()
+    yield history
+    status, text = history.judged(*options)
+    assert status == 1 and expected in text, (expected, text)
+
+
+def first_call(history, log, kind, number=0):
+    return [call for call in history.logs[log] if call[0] == kind][number]
+
+
 def the_judge_sees_what_is_wrong():
     status, text = good().judged()
     assert status == 0, text
-
-    def wrong(change, expected, *options):
-        history = good()
-        change(history)
-        status, text = history.judged(*options)
-        assert status == 1 and expected in text, (expected, text)
-
-    def first_call(history, log, kind, number=0):
-        return [call for call in history.logs[log] if call[0] == kind][number]
-
-    def twice(history):
+    with wrong("records were taken twice") as history:
         first_call(history, TAKES, TAKE, 1)[5] = 0
-    wrong(twice, "records were taken twice")
-
-    def left_out(history):
+    with wrong("records were left out") as history:
         history.logs[TAKES].remove(first_call(history, TAKES, TAKE, 3))
-    wrong(left_out, "records were left out")
-
-    def against_time(history):
+    with wrong("takes have positions against the order of time") as history:
         one, other = first_call(history, TAKES, TAKE), first_call(history, TAKES, TAKE, 3)
         one[5], other[5] = other[5], one[5]
-    wrong(against_time, "takes have positions against the order of time")
-
-    def lost(history):
-        history.views[0][5] = bytes(RECORD)
-    wrong(lost, "are acknowledged, and not there")
-    wrong(lost, "are acknowledged, and not there", "--failed", "1")
-
-    def overwritten(history):
+    for options in (), ("--failed", "1"):
+        with wrong("are acknowledged, and not there", *options) as history:
+            history.views[0][5] = bytes(RECORD)
+    with wrong("writes lie there twice") as history:
         history.views[0][:3] = history.views[0][9:12]
-    wrong(overwritten, "writes lie there twice")
-
-    def torn(history):
+    with wrong("writes") as history:
         view = history.views[0]
         view[1], view[2] = view[2], view[1]
         view[1:2] = [bytes(RECORD), view[1]]
-    wrong(torn, "writes")
-
-    def strange(history):
+    with wrong("records are neither a worker's nor zeros") as history:
         history.views[0][4] = b"x" * RECORD
-    wrong(strange, "records are neither a worker's nor zeros")
-
-    def hole(history):
+    with wrong("records are zeros, where 0 may be") as history:
         history.views[1][3:3] = [bytes(RECORD)]
-    wrong(hole, "records are zeros, where 0 may be")
-
-    def exchanged(history):
-        first = history.views[1][0:2]
-        history.views[1][0:2] = first[::-1]
-    wrong(exchanged, "contributions are not in the order of ranks")
-
-    def waited(history):
+    with wrong("contributions are not in the order of ranks") as history:
+        history.views[1][0:2] = history.views[1][0:2][::-1]
+    with wrong("are acknowledged, and not there") as history:
         history.views[1].pop()
-    wrong(waited, "are acknowledged, and not there")
-
-    def appended_late(history):
+    with wrong("appends have positions against the order of time") as history:
         calls = history.logs[APPENDS]
         calls[0][3:5], calls[4][3:5] = calls[4][3:5], calls[0][3:5]
-    wrong(appended_late, "appends have positions against the order of time")
-
-    def error(history):
+    with wrong("node 1: fsync gave EIO 1 times") as history:
         first_call(history, APPENDS, FSYNC)[1] = 5
-    wrong(error, "node 1: fsync gave EIO 1 times")
-
-    def slow(history):
+    with wrong("that is more than 60") as history:
         first_call(history, APPENDS, FSYNC)[4] += 10**11
-    wrong(slow, "that is more than 60")
-
-    def endless(history):
+    with wrong("worker 4 of node 1 did not end") as history:
         history.logs[SECOND].pop()
-    wrong(endless, "worker 4 of node 1 did not end")
-
-    def changed(history):
+    with wrong("records to be taken have changed") as history:
         history.taken[7] = bytes(RECORD)
-    wrong(changed, "records to be taken have changed")
 
 
 main(globals())
