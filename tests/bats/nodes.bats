@@ -310,10 +310,7 @@ signalled() {
 }
 
 @test "nodes: converted slices: write-back, partial values, and atomic mode" {
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 2,
-  "view": { "etype": "long_double", "filetype": { "type": "scatter" }, "datarep": "external32" } }
-END
+    mpiio-view spec --view 'scatter on 2 of long_double as external32' -f f.dat >s.json
     : >f.dat
     on_nodes 2 converted
 }

@@ -40,11 +40,7 @@ darray_spec() {
 
 @test "npy: an array of one dimension, the whole slice" {
     make_file s.dat 4096
-    cat >s.json <<'END'
-{ "viewspec": 1, "file": "s.dat", "ranks": 4,
-  "view": { "etype": "uint16_t", "filetype": { "type": "scatter", "blocklength": 8 } } }
-END
-    mount_spec s.json -o npy
+    mpiio-mount -o npy --view 'scatter 8 on 4 of uint16_t' s.dat "$mnt"
     np '
 a = np.load(m + "/rank2.npy")
 assert a.shape == (512,) and a.dtype == np.uint16
@@ -324,13 +320,7 @@ for step in range(20):
 
 @test "npy: a file in external32 is a native array, read and written" {
     /usr/bin/python3 -c 'import numpy; numpy.arange(24).astype(">i4").tofile("e.dat")'
-    cat >e.json <<'END'
-{ "viewspec": 1, "file": "e.dat", "ranks": 4,
-  "view": { "etype": "long", "datarep": "external32",
-            "filetype": { "type": "darray", "gsizes": [4, 6], "psizes": [2, 2],
-              "distribs": ["block", "block"], "dargs": [null, null], "order": "Fortran" } } }
-END
-    mount_spec e.json -o npy
+    mpiio-mount -o npy --view 'darray 4x6 block,block on 2x2 of long order Fortran as external32' e.dat "$mnt"
     np '
 whole = np.arange(24).reshape((4, 6), order="F")
 a = np.load(m + "/rank3.npy", mmap_mode="r+")

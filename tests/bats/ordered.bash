@@ -5,10 +5,7 @@
 
 # common RANKS [ETYPE]: makes s.json, in which each rank has the same view of f.dat, which is empty.
 common() {
-    cat >s.json <<END
-{ "viewspec": 1, "file": "f.dat", "ranks": $1,
-  "view": { "etype": "${2:-byte}", "filetype": { "type": "broadcast" } } }
-END
+    mpiio-view spec --view "broadcast on $1 of ${2:-byte}" -f f.dat >s.json
     : >f.dat
 }
 

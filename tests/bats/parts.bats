@@ -8,10 +8,7 @@ load nodes
 # values ETYPE: makes s.json. f.dat contains ETYPEs in external32, all of them in the slice of rank
 # 0.
 values() {
-    cat >s.json <<END
-{ "viewspec": 1, "file": "f.dat", "ranks": 1,
-  "view": { "etype": "$1", "filetype": { "type": "scatter" }, "datarep": "external32" } }
-END
+    mpiio-view spec --view "scatter of $1 as external32" -f f.dat >s.json
     : >f.dat
 }
 

@@ -139,11 +139,7 @@ filesystems() {
 # A file that is one slice: pages of 4 KiB, each behind 512 bytes that belong to no rank.
 database_spec() {
     : >x.dat
-    cat >x.json <<'END'
-{ "viewspec": 1, "file": "x.dat", "ranks": 1,
-  "view": { "disp": 512, "etype": "byte", "filetype": { "type": "resized", "lb": 0,
-            "extent": 4608, "oldtype": { "type": "contiguous", "count": 4096 } } } }
-END
+    mpiio-view spec --view 'contiguous 4096 at 512 every 4608 on 1' -f x.dat >x.json
 }
 
 # fill_database JOURNAL: writes some thousand rows in many transactions, and rolls one of them back.

@@ -198,11 +198,7 @@ sys.stdout.buffer.write(b"".join(struct.pack("<q", int(n)) for n in sys.argv[1:]
     local options
     for options in rw cache=back unique; do
         : >f.dat
-        cat >f.json <<'JSON'
-{ "viewspec": 1, "file": "f.dat", "ranks": 2,
-  "view": { "etype": "long_double", "filetype": { "type": "broadcast" }, "datarep": "external32" } }
-JSON
-        mount_spec f.json -o "$options"
+        mpiio-mount -o "$options" --view 'broadcast on 2 of long_double as external32' f.dat "$mnt"
         python a_number_stored_as_another_one
         mpiio-umount "$mnt"
         [ "$(od -An -tx1 -v f.dat | tr -d ' \n')" = 40018000000000000000000000000000 ]

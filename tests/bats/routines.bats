@@ -64,10 +64,7 @@ nonblocking() {
 }
 
 @test "routines: views are described, and offsets converted, as the table says" {
-    cat >x.json <<'END'
-{ "viewspec": 1, "file": "x.dat", "ranks": 2,
-  "view": { "disp": 16, "etype": "double", "filetype": { "type": "scatter", "blocklength": 2 } } }
-END
+    mpiio-view spec --view 'scatter 2 on 2 of double at 16' -f x.dat >x.json
     make_file x.dat 4112
     mount_spec x.json
     [ "$(attribute "$mnt/rank1" disp)" -eq 16 ]

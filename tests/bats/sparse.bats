@@ -125,10 +125,7 @@ model() {
 @test "sparse: the same with big-endian values" {
     head -c 1048576 /dev/zero | tr '\0' x >before
     cp before data
-    echo '{"viewspec": 1, "file": "data", "ranks": 2, "view": {"etype": "int", "datarep": "big-endian",
-        "filetype": {"type": "resized", "lb": 0, "extent": 131072, "oldtype": {"type": "contiguous",
-        "count": 16384, "oldtype": "int"}}, "disp": "65536 * rank"}}' >v.json
-    mpiio-mount v.json "$mnt"
+    mpiio-mount --view 'scatter 16384 on 2 of int as big-endian' data "$mnt"
     tools
 }
 
@@ -203,8 +200,7 @@ sys.stdout.buffer.write(want)')
 
 @test "sparse: ranks that share bytes do not fill gaps in what others write" {
     head -c 65536 /dev/zero | tr '\0' x >data
-    echo '{"viewspec": 1, "file": "data", "ranks": 2, "view": {"etype": "byte", "disp": 4}}' >v.json
-    mpiio-mount v.json "$mnt"
+    mpiio-mount --view 'broadcast on 2 of byte at 4' data "$mnt"
     /usr/bin/python3 - "$mnt" <<'END2'
 import os, sys
 a, b = (os.open(f"{sys.argv[1]}/rank{rank}", os.O_WRONLY | os.O_TRUNC) for rank in range(2))

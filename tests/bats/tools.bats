@@ -19,18 +19,15 @@ EOF
     mount_spec b.json
 }
 
-# A sparse file whose slices have 10^12 bytes each, with data only at these displacements of the
-# file.
-huge_spec() {
+# mount_huge DISPLACEMENT...: mounts a sparse file whose slices have 10^12 bytes each, with data only
+# at these displacements of the file.
+mount_huge() {
     truncate -s 4000000000000 h.dat
-    cat >h.json <<'EOF'
-{ "viewspec": 1, "file": "h.dat", "ranks": 4,
-  "view": { "etype": "double", "filetype": { "type": "scatter", "blocklength": 1000 } } }
-EOF
     local place
     for place in "$@"; do
         printf 'data at %s' "$place" | dd of=h.dat bs=1 seek="$place" conv=notrunc status=none
     done
+    mpiio-mount --view 'scatter 1000 on 4 of double' h.dat "$mnt"
 }
 
 @test "tools: cat of all ranks of scattered blocks" {
@@ -134,15 +131,13 @@ EOF
 }
 
 @test "tools: SEEK_DATA and SEEK_HOLE" {
-    huge_spec 8192 2000000008192
-    mount_spec h.json
+    mount_huge 8192 2000000008192
     /usr/bin/python3 "$topic" seek_data_and_seek_hole "$mnt"
     [ "$(dd if="$mnt/rank1" bs=1 skip=192 count=12 status=none)" = "data at 8192" ]
 }
 
 @test "tools: cp of a sparse slice of 10^12 bytes is quick, and sparse" {
-    huge_spec 8192 2000000008192
-    mount_spec h.json
+    mount_huge 8192 2000000008192
     [ "$(stat -c %s "$mnt/rank1")" -eq 1000000000000 ]
     # A copy of holes as zeros would take an hour.
     timeout 300 cp "$mnt/rank1" copy
@@ -155,8 +150,7 @@ EOF
 }
 
 @test "tools: the ends of a slice of 10^12 bytes" {
-    huge_spec 3999999999990
-    mount_spec h.json
+    mount_huge 3999999999990
     [ "$(timeout 300 head -c1 "$mnt/rank1" | od -An -tu1)" = "   0" ]
     [ "$(timeout 300 tail -c 16384 "$mnt/rank3" | wc -c)" -eq 16384 ]
     [ "$(timeout 300 dd if="$mnt/rank2" bs=8 skip=100000000000 count=1 status=none | wc -c)" -eq 8 ]
@@ -165,11 +159,7 @@ EOF
 @test "tools: a million ranks over a sparse file of 8 TB: the daemon stays small" {
     local pid
     truncate -s 8000000000000 h.dat
-    cat >h.json <<'EOF'
-{ "viewspec": 1, "file": "h.dat", "ranks": 1000000,
-  "view": { "etype": "double", "filetype": { "type": "scatter", "blocklength": 1 } } }
-EOF
-    mount_spec h.json
+    mpiio-mount --view 'scatter 1 on 1000000 of double' h.dat "$mnt"
     pid=$(daemon_pid)
     # Slices that no program has opened are not kept: 1024 of them took 4 MiB.
     [ "$(awk '/\[heap\]/ { heap = 1 } heap && /^Rss/ { print $2; exit }' "/proc/$pid/smaps")" -lt 2048 ]

@@ -66,12 +66,7 @@ numbers() {
 @test "vectors: with 64 M runs in one tile, the daemon stays small" {
     truncate -s 1G data.bin
     printf 12345678 | dd of=data.bin bs=8 seek=$((2 * 67108863 + 1)) conv=notrunc status=none
-    cat >runs.json <<'END'
-{ "viewspec": 1, "file": "data.bin", "ranks": 2,
-  "view": { "disp": "8 * rank", "etype": "double",
-            "filetype": { "type": "vector", "count": 67108864, "blocklength": 1, "stride": 2 } } }
-END
-    mount_spec runs.json
+    mpiio-mount --view 'vector 67108864x1 stride 2 on 2 of double at 8*rank' data.bin "$mnt"
     [ "$(stat -c %s "$mnt/rank1")" -eq $((512 << 20)) ]
     [ "$(tail -c 8 "$mnt/rank1")" = 12345678 ]
     [ "$(head -c 1 "$mnt/rank0" | od -An -tu1)" = "   0" ]

@@ -225,13 +225,7 @@ END
 
 @test "view: check of 10^12 elements over thousands of ranks uses closed forms" {
     strided_spec
-    cat >big.json <<'END'
-{ "viewspec": 1, "file": "f.dat", "ranks": 4096,
-  "view": { "etype": "double",
-            "filetype": { "type": "darray", "gsizes": [1000003, 1000001], "psizes": [64, 64],
-                          "distribs": ["cyclic", "block"], "dargs": [3, null], "order": "C" } } }
-END
-    timeout 300 mpiio-view check big.json >out
+    timeout 300 mpiio-view check --view 'darray 1000003x1000001 cyclic(3),block on 64x64 of double' f.dat >out
     grep -qx '  partition  yes: each byte is in exactly one slice (period 8000032000024 bytes, coverage 100 %, closed form)' out
 }
 
