@@ -12,11 +12,6 @@ setup() {
     export TMPDIR=$tmp
 }
 
-# write_all: each host writes 1 MiB to its slice, with new bytes each time. One of them syncs.
-write_all() {
-    /usr/bin/python3 "$topic" write_all "$1"
-}
-
 is_degraded() {
     [ "$(attribute "at/$1" state)" = degraded ]
 }
@@ -28,7 +23,7 @@ is_degraded() {
     : >x.dat
     export MPIIO_MPIEXEC="mpiexec.openmpi --mca plm_rsh_agent $tmp/launcher --mca pml ob1 --mca btl tcp,self"
     mount_hosts x.json -o "flush_interval=0,log=$tmp/log"
-    write_all 1
+    topic=$top/tests/programs/hosts.py python write_together 512 $((1 << 20)) 1
     # 3 MiB have a single home.
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.store_calls) | add')" -eq 1 ]
     [ "$(cat at/*/.mpiio/stats.json | jq -s 'map(.cluster.sent_bytes) | add')" -ge $((2 << 20)) ]

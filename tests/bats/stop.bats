@@ -26,7 +26,7 @@ under_way() {
     /usr/bin/python3 "$topic" acknowledged_is_stored "$mnt"
 }
 
-# dirty HOW: leaves 200000 dirty bytes in the kernel that the daemon has not received, in a slice
+# dirty HOW KIND: leaves 200000 dirty bytes in the kernel that the daemon has not received, in a slice
 # that a process has open: by a mapping, or by writes that the kernel holds back. Then HOW ends the
 # daemon.
 dirty() {
@@ -35,17 +35,11 @@ dirty() {
     mpiio-view cat b.json -r 1 | cmp -n 200000 - <(seq -f %07.0f 0 24999)
 }
 
-@test "stop: SIGTERM stores dirty mappings" {
+@test "stop: SIGTERM stores dirty mappings, and like unmounting what the kernel holds back (unique)" {
     mount_new blocks
     dirty term mapped
-}
-
-@test "stop: SIGTERM stores what the kernel holds back (unique)" {
     mount_new blocks 4096 -o unique
     dirty term written
-}
-
-@test "stop: unmounting stores what the kernel holds back (unique)" {
     mount_new blocks 4096 -o unique
     dirty umount written
 }

@@ -23,7 +23,7 @@ write_striped() {
     : >x.dat
     dealt x.dat 3 65536 "\"hints\": {\"striping_unit\": \"$1\"${2:+, \"striping_factor\": \"$2\"}}," >x.json
     mount_hosts x.json -o flush_interval=0 "${@:3}"
-    /usr/bin/python3 "$topic" write_striped
+    topic=$top/tests/programs/hosts.py python write_together 65536 $((8 << 20)) 1
     mpiio-umount at/1
 }
 
