@@ -409,13 +409,6 @@ END
     run ! is_mounted "$mnt"
 }
 
-@test "tree: mpiio-fused: --help and --version" {
-    run -0 mpiio-fused --help
-    [[ ${lines[0]} == "Usage: mpiio-fused"* ]]
-    run -0 mpiio-fused --version
-    [[ $output =~ ^mpiio-fused\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
-}
-
 @test "tree: mpiio-fused: a signal unmounts" {
     local signal pid
     spec 4
@@ -426,17 +419,6 @@ END
         gone "$pid"
         run ! is_mounted "$mnt"
     done
-}
-
-@test "tree: mpiio-fused: -F stays in the foreground and ends with the mount" {
-    local pid
-    spec 4
-    mpiio-fused -F t.json "$mnt" &
-    pid=$!
-    await is_mounted
-    cmp -n 8 "$mnt/rank0" <(tail -c +17 t.dat)
-    as_root umount "$mnt"
-    wait "$pid"
 }
 
 # listed RANKS: mounts slices of a double each, one for each rank.
