@@ -10,6 +10,7 @@
 load helper
 load cluster
 load survivors
+load pointers
 
 # These cells are always run. MPIIO_PARTITIONS=all runs all cells of three hosts, and as many of
 # four. A list such as "3 1-2 during;4 1>2,3>2 before" runs these cells.
@@ -19,7 +20,6 @@ cells=(
     "4 1-2,2-3 during" "4 1>2,3>2 during" "4 1-2,0-3 before" "4 0-1,2-3 after"
     "4 1-3 during 2" "4 0>1 during 2" "4 0-3 during 2"
 )
-at_once=3
 
 # Prints all cuts, in every direction, at every moment; for four hosts, a sample.
 all_cells() {
@@ -106,32 +106,15 @@ check_log() {
     done
 }
 
-unmount_cell() {
-    local node
-    for node in "${nodes[@]}"; do
-        if mountpoint -q "at/$node"; then
-            timeout -s KILL 300 mpiio-umount "$tmp/at/$node" || return
-        fi
-    done
+# Prints the log. run_case calls this function when a cell has failed.
+give_up() {
+    cat log
 }
 
-# step COMMAND...: runs a command, and reports if it fails.
-step() {
-    "$@" || {
-        echo "failed: $*"
-        return 1
-    }
-}
-
-# run_cell SEED HOSTS CUTS MOMENT [WIDTH]: runs a cell in its own directory and shell.
+# run_cell SEED HOSTS CUTS MOMENT [WIDTH]: runs a cell as a case.
 run_cell() {
     # shellcheck disable=SC2034 # of start_writer
     local count=$2 cuts=$3 moment=$4 width=${5:-16} timeout=2 nodes=() logs=() writers=() node
-    tmp=$tmp/cell$1
-    mkdir "$tmp"
-    cd "$tmp" || return
-    export tmp MPIIO_TEST=$tmp
-    trap 'umount_all; reap' EXIT
     RANDOM=$1
     for ((node = 0; node < count; node++)); do
         nodes+=("$node")
@@ -140,48 +123,41 @@ run_cell() {
     make_hosts "$count"
     : >x.dat
     dealt x.dat "$count" 8 >x.json
-    step timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
-        x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log" || return
+    timeout -s KILL 300 bash -c "$(declare -f mount_hosts at as_root); mount_hosts \"\$@\"" x \
+        x.json -o "peer_timeout=$timeout,fanout=$width,log=$tmp/log"
     [ "$moment" != before ] || cut_all
     for node in "${nodes[@]}"; do
         start_writer "$node" "$1"
     done
     a_moment
     [ "$moment" != during ] || cut_all
-    [ "$moment" = after ] || step comes_to degraded $((timeout * 3 + 15)) "${nodes[@]}" || return
-    [ "$moment" = after ] || a_moment
+    if [ "$moment" != after ]; then
+        comes_to degraded $((timeout * 3 + 15)) "${nodes[@]}"
+        a_moment
+    fi
     touch stop
-    step join_writers "${nodes[@]}" || return
+    join_writers "${nodes[@]}"
     [ "$moment" != after ] || cut_all
-    step unmount_cell || return
-    cat log
-    step nothing_left || return
+    for node in "${nodes[@]}"; do
+        if mountpoint -q "at/$node"; then
+            timeout -s KILL 300 mpiio-umount "$tmp/at/$node"
+        fi
+    done
+    nothing_left
     heal
-    [ "$moment" = after ] || step check_log || return
-    step "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
+    [ "$moment" = after ] || check_log
+    "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
 }
 
 @test "partition: hosts that do not reach each other degrade, name each other, and lose nothing" {
-    local cell i failed=() jobs=() seed=${MPIIO_SEED:-$RANDOM}
-    export hosts=''
+    local i seed=${MPIIO_SEED:-$RANDOM}
     case ${MPIIO_PARTITIONS:-} in
     '') ;;
     all) mapfile -t cells < <(all_cells 3 && all_cells 4) ;;
     *) IFS=';' read -r -a cells <<<"$MPIIO_PARTITIONS" ;;
     esac
     for i in "${!cells[@]}"; do
-        read -r -a cell <<<"${cells[i]}"
-        [ "$i" -lt $at_once ] || wait "${jobs[i - at_once]}" || true
-        (run_cell $((seed + i)) "${cell[@]}" && touch "../ok$i") >"run$i" 2>&1 3>&- &
-        jobs[i]=$!
+        cells[i]="run_cell $((seed + i)) ${cells[i]}"
     done
-    wait || true
-    for i in "${!cells[@]}"; do
-        [ ! -e "ok$i" ] || continue
-        failed+=("${cells[i]}")
-        echo "--- ${cells[i]}, MPIIO_SEED=$((seed + i)):"
-        tail -n 15 "run$i"
-    done
-    echo "${#failed[@]} of ${#cells[@]} cells failed: $(IFS=';' && echo "${failed[*]}")"
-    [ ${#failed[@]} -eq 0 ]
+    run_cases "${cells[@]}"
 }
