@@ -171,7 +171,8 @@ on() {
     nsenter -t "$(<"$slurm/slurmd-$1.pid")" -m --wd="$PWD" "${@:2}" 3>&-
 }
 
-# submit [OPTION]... SCRIPT...: submits a batch job, and sets $job. Its output is ./out.
+# submit [OPTION]... [SCRIPT...]: submits a batch job, or one whose script is standard input, and sets
+# $job. Its output is ./out.
 submit() {
     job=$(sbatch --parsable --output="$PWD/out" "$@" 3>&-)
 }

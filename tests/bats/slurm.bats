@@ -147,7 +147,7 @@ written() {
 
 @test "slurm: mpiio-umount --hosts reaches the nodes by srun when they have lost each other" {
     scatter_spec
-    cat >script <<'END'
+    submit --nodes=2 <<'END'
 #!/bin/bash
 set -e
 m=$MPIIO_JOBS/$SLURM_JOB_ID
@@ -159,7 +159,6 @@ mpiio-umount --hosts="$SLURM_JOB_NODELIST" "$m"
 srun --ntasks-per-node=1 --nodes=2 bash -c '! mountpoint -q "$1"' - "$m"
 echo unmounted
 END
-    submit --nodes=2 script
     await written 1
     kill -KILL "$(engine_of_node 1)"
     within=300 await all_degraded
@@ -192,7 +191,7 @@ all_degraded() {
 
 @test "slurm: scancel: a batch script's own mount stays until the script has unmounted it" {
     scatter_spec
-    cat >script <<'END'
+    submit <<'END'
 #!/bin/bash
 trap 'sleep 1; echo late >m/rank2; mpiio-umount m; exit' TERM
 mkdir m
@@ -204,7 +203,6 @@ sleep 1000 &
 exec 7>&-
 wait
 END
-    submit script
     await written 1
     scancel "$job"
     over CANCELLED
@@ -232,7 +230,7 @@ END
 
 @test "slurm: a program that does not end within KillWait" {
     scatter_spec
-    cat >script <<'END'
+    submit <<'END'
 #!/bin/bash
 trap '' TERM
 mnt=$MPIIO_JOBS/$SLURM_JOB_ID
@@ -242,7 +240,6 @@ printf 'held 3' >&7
 echo written
 sleep 1000
 END
-    submit script
     await written 1
     scancel "$job"
     over CANCELLED
@@ -254,7 +251,7 @@ END
 @test "slurm: a daemon in a step gives a warning and is killed with it; one in a step of its own stores" {
     scatter_spec
     mkdir m
-    cat >script <<'END'
+    submit <<'END'
 #!/bin/bash
 srun bash -c 'mpiio-mount s.json m 2>told && printf "held 0" >m/rank0'
 for ((i = 0; i < 600; i++)); do
@@ -270,7 +267,6 @@ printf 'held 1' >&7
 echo written
 wait
 END
-    submit script
     await written 1
     cat out
     [[ $(<out) == "ls: cannot access 'm': Transport endpoint is not connected"* ]]
@@ -286,7 +282,7 @@ END
 
 @test "slurm: --mpiio in a batch script: a mount on all nodes, which its steps use" {
     scatter_spec
-    cat >script <<END
+    submit <<END
 #!/bin/bash
 #SBATCH --nodes=2 --ntasks-per-node=2
 #SBATCH --mpiio=s.json:$slurm/jobs/%j
@@ -296,7 +292,6 @@ scancel --batch --signal=USR1 \$SLURM_JOB_ID
 sleep 2
 exit 7
 END
-    submit script
     over FAILED
     cat out
     [ ! -s out ]
@@ -325,7 +320,7 @@ END
 
 @test "slurm: srun --mpiio in a batch script: a mount for each step" {
     scatter_spec
-    cat >script <<END
+    submit --nodes=2 --ntasks-per-node=2 <<END
 #!/bin/bash
 set -e
 for nodes in 1 2; do
@@ -335,7 +330,6 @@ for nodes in 1 2; do
     tail -c +513 s.dat | head -c 4
 done
 END
-    submit --nodes=2 --ntasks-per-node=2 script
     over || { cat out && return 1; }
     cat out
     [ "$(<out)" = "of 1of 2" ]
@@ -370,14 +364,13 @@ END
 
 @test "slurm: a job with --mpiio whose data is lost has failed" {
     scatter_spec
-    cat >script <<END
+    submit <<END
 #!/bin/bash
 #SBATCH --mpiio=s.json:$slurm/jobs/%j:cache=back,flush_interval=0
 exec 7<>"\$SLURM_MPIIO_MOUNT/rank1"
 printf 'lost' >&7
 kill -KILL \$(jq .pid "\$SLURM_MPIIO_MOUNT/.mpiio/stats.json")
 END
-    submit script
     over FAILED
     cat out
     [ "$(<out)" = "mpiio: $slurm/jobs/$job: the daemon was killed: data that it had not stored is lost" ]
@@ -408,7 +401,7 @@ END
 # Slurm's pmix cannot serve two nodes on one machine.
 @test "slurm: srun starts the engine for Open MPI, and mpiio-umount --hosts enters the node by it" {
     scatter_spec
-    cat >script <<'END'
+    submit --nodes=1 <<'END'
 #!/bin/bash
 set -e
 m=$MPIIO_JOBS/$SLURM_JOB_ID
@@ -419,7 +412,6 @@ until [ -e seen ]; do sleep 0.1; done
 mpiio-umount --hosts="$SLURM_JOB_NODELIST" "$m"
 echo unmounted
 END
-    submit --nodes=1 script
     await held 1
     tr '\0' ' ' <"/proc/$(marked srun | head -n 1)/cmdline" | grep -e '--mpi=pmix .*/mpiio-engine-openmpi --report --stay'
     : >seen
