@@ -12,6 +12,12 @@ identity() {
     echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
 }
 
+# mount_identity: mounts that.
+mount_identity() {
+    identity
+    mount_spec i.json
+}
+
 # offered: succeeds if this kernel is new enough for passthrough.
 offered() {
     local version
@@ -29,8 +35,7 @@ none_asked() {
 }
 
 @test "passthrough: reading, writing, appending and mapping, without a request" {
-    identity
-    mount_spec i.json
+    mount_identity
     is_passed
     cp i.dat before
     cmp -n 100000 i.dat "$mnt/rank0"
@@ -44,8 +49,7 @@ none_asked() {
 
 @test "passthrough: a slice has whole etypes, and while it is open also what was written" {
     local size
-    identity
-    mount_spec i.json
+    mount_identity
     truncate -s 100003 i.dat
     [ "$(stat -c %s "$mnt/rank0")" -eq 100000 ]
     [ "$(head -c 200000 "$mnt/rank1" | wc -c)" -eq 100000 ]
@@ -63,8 +67,7 @@ none_asked() {
 }
 
 @test "passthrough: holes are the file's" {
-    identity
-    mount_spec i.json
+    mount_identity
     truncate -s 1048576 i.dat
     printf x | dd of="$mnt/rank0" bs=1 seek=1048579 conv=notrunc status=none
     /usr/bin/python3 "$topic" holes_are_the_file "$mnt/rank0"
@@ -84,8 +87,7 @@ none_asked() {
 }
 
 @test "passthrough: a slice can be opened again after a sync, if the file stays the same" {
-    identity
-    mount_spec i.json
+    mount_identity
     is_passed
     for ((i = 0; i < 3; i++)); do
         sync "$mnt/rank0"
@@ -120,8 +122,7 @@ none_asked() {
 }
 
 @test "passthrough: atomic mode goes through the daemon, and back again" {
-    identity
-    mount_spec i.json
+    mount_identity
     is_passed
     setfattr -n user.mpiio.atomicity -v 1 "$mnt"
     printf atomic >"$mnt/rank0"
@@ -134,8 +135,7 @@ none_asked() {
 }
 
 @test "passthrough: O_DIRECT needs no alignment, and goes to the daemon" {
-    identity
-    mount_spec i.json
+    mount_identity
     printf cached >"$mnt/rank0"
     dd if="$mnt/rank0" iflag=direct bs=6 count=1 status=none | grep -qx cached
     printf direct | dd of="$mnt/rank1" oflag=direct bs=6 conv=notrunc status=none
@@ -173,8 +173,7 @@ none_asked() {
 }
 
 @test "passthrough: written data is in the file when the daemon is killed" {
-    identity
-    mount_spec i.json
+    mount_identity
     is_passed
     exec 7<>"$mnt/rank0"
     printf before >&7
