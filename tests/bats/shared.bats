@@ -10,14 +10,16 @@ load under
 # all of them.
 records() {
     seq -f %07.0f 0 $(($1 - 1)) >f.dat
-    record_spec "${2:-4}"
-}
-
-record_spec() {
     cat >s.json <<END
-{"viewspec": 1, "file": "f.dat", "ranks": $1,
+{"viewspec": 1, "file": "f.dat", "ranks": ${2:-4},
  "view": {"etype": {"type": "contiguous", "count": 8, "oldtype": "byte"}}}
 END
+}
+
+# mount_records COUNT [OPTION...]: mounts records for 4 ranks.
+mount_records() {
+    records "$1"
+    mount_spec s.json "${@:2}"
 }
 
 position() {
@@ -25,13 +27,11 @@ position() {
 }
 
 @test "shared: exists if all ranks see the same bytes, and is not listed" {
-    records 10 1
-    mount_spec s.json
+    mount_records 10 -n 1
     [ -f mnt/shared ]
     [ "$(ls mnt)" = rank0 ]
     as_root umount mnt
-    records 10
-    mount_spec s.json
+    mount_records 10
     [ -f mnt/shared ]
     as_root umount mnt
     dealt f.dat 4 8 >other.json
@@ -73,21 +73,18 @@ END
 
 @test "shared: reads and writes whole etypes at the pointer, and cannot be sought" {
     counts_requests
-    records 1000
-    mount_spec s.json
+    mount_records 1000
     /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
     jq -e '.shared_takes == 6 and .shared_etypes == 9' mnt/.mpiio/stats.json
 }
 
 @test "shared: a call longer than a request is cut to its first part, and returns that length" {
-    records 0
-    mount_spec s.json
+    mount_records 0
     /usr/bin/python3 "$topic" a_call_of_more
 }
 
 @test "shared: with append it starts at the end; on a read-only mount an attribute sets it" {
-    records 10
-    mount_spec s.json -o append
+    mount_records 10 -o append
     [ "$(position)" = 10 ]
     echo aaaaaaa >>mnt/shared
     echo bbbbbbb >mnt/shared
@@ -232,8 +229,7 @@ survive() {
 
 @test "shared: programs under mpiio-run take records past the daemon, beside others" {
     counts_requests
-    records 10
-    mount_spec s.json
+    mount_records 10
     [ "$(under head -c 8 mnt/shared)" = 0000000 ]
     [ "$(head -c 8 mnt/shared)" = 0000001 ]
     [ "$(under head -c 16 mnt/shared)" = $'0000002\n0000003' ]
@@ -246,18 +242,15 @@ survive() {
 }
 
 @test "shared: under mpiio-run all calls are as on the mount" {
-    records 1000
-    mount_spec s.json
+    mount_records 1000
     under /usr/bin/python3 "$topic" reads_and_writes_whole_etypes
     [ "$(counted reads)" -gt 0 ] && [ "$(counted writes)" -gt 0 ]
     as_root umount mnt
-    records 0
-    mount_spec s.json
+    mount_records 0
     under /usr/bin/python3 "$topic" a_call_of_more
     as_root umount mnt
     # A stream reads as many records as the C library asks for.
-    records 2000
-    mount_spec s.json
+    mount_records 2000
     under sort mnt/shared | cmp - f.dat
     as_root umount mnt
     # Another view, whose values are of the other byte order.
@@ -300,8 +293,7 @@ survive() {
 }
 
 @test "shared: a program that is killed between taking and writing leaves a hole of its own" {
-    records 0
-    mount_spec s.json
+    mount_records 0
     echo aaaaaaa >mnt/shared
     run -137 strace -qq -o calls -e inject=pwrite64:signal=KILL \
         mpiio-run dd if=/dev/urandom of=mnt/shared bs=24 count=1 status=none
@@ -314,8 +306,7 @@ survive() {
 # reader maps the page, which revokes the grant. If the delay ends too early, the test passes
 # without checking this.
 @test "shared: a write during which the grant is revoked is seen in mappings, and takes once" {
-    records 10
-    mount_spec s.json -o passthrough=off
+    mount_records 10 -o passthrough=off
     /usr/bin/python3 "$topic" revoked 2>counts
     [ "$(counted writes)" = 1 ]
     [ "$(position)" = 1 ]
@@ -323,8 +314,7 @@ survive() {
 }
 
 @test "shared: under mpiio-run nothing is taken once the daemon is killed, or in atomic mode" {
-    records 10
-    mount_spec s.json
+    mount_records 10
     under /usr/bin/python3 "$topic" kills_daemon
     cmp f.dat <(echo aaaaaaa; seq -f %07.0f 1 9)
     [ "$(counted writes)" = 1 ]
@@ -335,8 +325,7 @@ survive() {
 }
 
 @test "shared: writers do not wait for each other in the kernel" {
-    records 100
-    mount_spec s.json -o atomic
+    mount_records 100 -o atomic
     run -0 /usr/bin/python3 "$topic" side
     [ "$output" = "record0 record1" ]
     [ "$(position)" = 2 ]
