@@ -97,13 +97,9 @@ END
     spec 8 7
     head -c 56 /dev/zero >f.dat
     start_nodes 3 -o local
-    [ "$(ls m0)" = "rank0
-rank1" ]
-    [ "$(ls m1)" = "rank2
-rank3" ]
-    [ "$(ls m2)" = "rank4
-rank5
-rank6" ]
+    [ "$(ls m0)" = $'rank0\nrank1' ]
+    [ "$(ls m1)" = $'rank2\nrank3' ]
+    [ "$(ls m2)" = $'rank4\nrank5\nrank6' ]
     printf 12345678 >m2/rank6
     [ "$(tail -c 8 f.dat)" = 12345678 ]
     run ! cat m0/rank2
@@ -111,12 +107,7 @@ rank6" ]
     run ! env PMI_RANK=4 readlink m1/self
     stop_nodes
     start_nodes 3 -o local,npy
-    [ "$(PMI_RANK=3 ls m1)" = "rank2
-rank2.npy
-rank3
-rank3.npy
-self
-self.npy" ]
+    [ "$(PMI_RANK=3 ls m1)" = $'rank2\nrank2.npy\nrank3\nrank3.npy\nself\nself.npy' ]
     [ "$(PMI_RANK=3 readlink m1/self.npy)" = rank3.npy ]
     run ! env PMI_RANK=4 readlink m1/self.npy
     [ ! -e m0/rank2.npy ]
