@@ -5,19 +5,15 @@
 # shellcheck disable=SC2012 # what ls shows is what is tested
 load helper
 
-# doubles_spec FILETYPE: makes d.dat with 24 doubles 0, 1, .. 23, for four ranks.
-doubles_spec() {
-    /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
-    cat >d.json <<END
-{ "viewspec": 1, "file": "d.dat", "ranks": 4,
-  "view": { "etype": "double", "filetype": $1 } }
-END
+# mount_doubles VIEW: mounts 24 doubles 0, 1, .. 23, which are d.dat.
+mount_doubles() {
+    np 'np.arange(24.0).tofile("d.dat")'
+    mpiio-mount -o npy --view "$1" d.dat "$mnt"
 }
 
-# darray_spec ORDER DISTRIBUTION: makes 4 x 6 doubles, distributed over a grid of 2 x 2.
-darray_spec() {
-    doubles_spec "{ \"type\": \"darray\", \"gsizes\": [4, 6], \"psizes\": [2, 2],
-        \"distribs\": [\"block\", \"$2\"], \"dargs\": [null, null], \"order\": \"$1\" }"
+# mount_grid ORDER: mounts them as 4 x 6 doubles, of which a grid of 2 x 2 ranks has blocks.
+mount_grid() {
+    mount_doubles "darray 4x6 block,block on 2x2 of double order $1"
 }
 
 @test "npy: files beside the slices, with both forms of their names, only with the option" {
@@ -56,8 +52,7 @@ assert os.stat(m + "/rank2.npy").st_size == size + 128'
 @test "npy: block-block darray, in either order, mapped with mode r" {
     local order
     for order in C Fortran; do
-        darray_spec $order block
-        mount_spec d.json -o npy
+        mount_grid $order
         np "
 order = '$order'[0]"'
 whole = np.arange(24.0).reshape((4, 6), order=order)
@@ -72,9 +67,7 @@ for rank in range(4):
 }
 
 @test "npy: cyclic darray of uneven parts" {
-    doubles_spec '{ "type": "darray", "gsizes": [3, 8], "psizes": [1, 4],
-        "distribs": ["none", "cyclic"], "dargs": [null, 3], "order": "C" }'
-    mount_spec d.json -o npy
+    mount_doubles 'darray 3x8 none,cyclic(3) on 1x4 of double'
     np '
 whole = np.arange(24.0).reshape(3, 8)
 columns = [[0, 1, 2], [3, 4, 5], [6, 7], []]
@@ -85,9 +78,7 @@ for rank in range(4):
 }
 
 @test "npy: subarray, several tiles, and a file that ends within one" {
-    doubles_spec '{ "type": "subarray", "sizes": [2, 4], "subsizes": [2, 1], "starts": [0, "rank"],
-        "order": "C" }'
-    mount_spec d.json -o npy
+    mount_doubles 'subarray 2x4 part 2x1 from 0,rank on 4 of double'
     np '
 whole = np.arange(24.0).reshape(3, 2, 4)
 for rank in range(4):
@@ -145,8 +136,7 @@ assert np.load(m + "/all/rank0.npy").dtype == "f8" and np.load(m + "/words/rank1
 }
 
 @test "npy: self.npy of serial programs under mpiexec" {
-    darray_spec C block
-    mount_spec d.json -o npy
+    mount_grid C
     cat >sum.py <<'END'
 import sys, numpy
 # A single write, because mpiexec mixes the ranks' writes, and an unbuffered print() writes the line
@@ -158,8 +148,7 @@ END
 }
 
 @test "npy: stores through a mapping (r+) reach the file" {
-    darray_spec C block
-    mount_spec d.json -o npy
+    mount_grid C
     np '
 a = np.load(m + "/rank3.npy", mmap_mode="r+")
 a[1, 2] = -1
@@ -176,8 +165,7 @@ assert (np.fromfile(m + "/rank3").reshape(2, 3) == whole[2:, 3:]).all()'
 @test "npy: numpy.save writes to a slice, but only an array of its shape" {
     local order
     for order in C Fortran; do
-        darray_spec $order block
-        mount_spec d.json -o npy
+        mount_grid $order
         np "
 order = '$order'[0]"'
 new = np.array([[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]], order=order)
@@ -195,9 +183,7 @@ assert (np.load(m + "/rank1.npy") == new).all()'
 }
 
 @test "npy: numpy.save extends an empty file to its full size" {
-    darray_spec C block
-    rm d.dat
-    mount_spec d.json -o npy,create
+    mpiio-mount -o npy,create --view 'darray 4x6 block,block on 2x2 of double' d.dat "$mnt"
     np '
 whole = np.random.default_rng(1).random((4, 6))
 assert np.load(m + "/rank0.npy").shape == (0,)
@@ -211,8 +197,7 @@ for rank in range(4):
 }
 
 @test "npy: the header cannot be changed, and shows the present size if no data follows" {
-    darray_spec C block
-    mount_spec d.json -o npy
+    mount_grid C
     np '
 path = m + "/rank0.npy"
 before = open(path, "rb").read()
