@@ -33,6 +33,102 @@ part_of() {
     /usr/bin/python3 "$topic" part_of "$@"
 }
 
+# SQLite.
+
+# A file that is one slice: pages of 4 KiB, each behind 512 bytes that belong to no rank.
+database_spec() {
+    : >x.dat
+    mpiio-view spec --view 'contiguous 4096 at 512 every 4608 on 1' -f x.dat >x.json
+}
+
+# fill_database JOURNAL: writes some thousand rows in many transactions, and rolls one of them back.
+fill_database() {
+    {
+        echo "pragma journal_mode=$1; pragma synchronous=full;"
+        echo "create table t(id integer primary key, word text); create index w on t(word);"
+        awk 'BEGIN { for (i = 0; i < 300; i++) {
+            print "begin;";
+            for (j = 0; j < 10; j++)
+                printf "insert into t(word) values(hex(randomblob(%d)));\n", 20 + i % 200;
+            print "commit;" } }'
+        [ "$1" = off ] || echo "begin; update t set word = 'gone'; rollback;"
+        echo "delete from t where id % 7 = 0; pragma integrity_check; select count(*) from t;"
+    } | sqlite3 -bail "$mnt/rank0"
+}
+
+# holds DATABASE ROWS: checks that the database is intact and has that many rows.
+holds() {
+    run -0 sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
+    echo "$output"
+    [ "$output" = ok$'\n'"$2" ]
+}
+
+# file_holds ROWS: checks the same in the file without a mount, and that the bytes between its pages
+# are unchanged.
+file_holds() {
+    /usr/bin/python3 "$topic" file_holds
+    holds copy.db "$1"
+}
+
+@test "programs: an SQLite database in a slice, with its journal in memory or none" {
+    local mode
+    for mode in memory off; do
+        database_spec
+        mount_spec x.json
+        run -0 fill_database "$mode"
+        [ "$output" = "$mode"$'\nok\n2572' ]
+        mpiio-umount "$mnt"
+        mount_spec x.json
+        holds "$mnt/rank0" 2572
+        mpiio-umount "$mnt"
+        file_holds 2572
+    done
+}
+
+# sqlite_pair MODE: runs two processes. The second one reads through a mapping if possible. In
+# atomic mode that is impossible, and SQLite must do without.
+sqlite_pair() {
+    local writers=() pid i j
+    database_spec
+    mount_in "$1" x.json
+    sqlite3 -cmd 'pragma journal_mode=memory' "$mnt/rank0" \
+        'create table t(id integer primary key, who int, word text); create index w on t(word)' \
+        </dev/null
+    for i in 1 2; do
+        for ((j = 0; j < 200; j++)); do
+            echo "insert into t(who, word) values($i, hex(randomblob($j)));"
+        done | sqlite3 -bail -cmd '.timeout 60000' -cmd 'pragma journal_mode=memory' \
+            -cmd "pragma mmap_size=$(((i - 1) << 24))" "$mnt/rank0" 3>&- &
+        writers+=($!)
+    done
+    for pid in "${writers[@]}"; do
+        wait "$pid"
+    done
+    holds "$mnt/rank0" 400
+    # Every commit was synced, so it survives the daemon.
+    kill -KILL "$(daemon_pid)"
+    umount_all
+    file_holds 400
+}
+
+@test "programs: two SQLite processes on one database exclude each other by its locks, in each mode" {
+    in_each_mode sqlite_pair
+}
+
+@test "programs: SQLite reports that it cannot create a journal beside the database; nothing is lost" {
+    local mode
+    database_spec
+    mount_spec x.json
+    fill_database memory
+    for mode in delete truncate persist wal; do
+        run sqlite3 -bail -cmd "pragma journal_mode=$mode" "$mnt/rank0" \
+            "insert into t(word) values('x')" </dev/null
+        [ "$status" -ne 0 ]
+        [[ $output == *"unable to open database file"* ]]
+    done
+    holds "$mnt/rank0" 2572
+}
+
 # Filesystems. Slices 0 and 1 contain one each, and slice 2 none. Runs have 1500 bytes, so that the
 # two filesystems share sectors.
 
@@ -132,102 +228,6 @@ filesystems() {
 # A loop device needs no mapping, so it works in atomic mode.
 @test "programs: an ext4 in each of two interleaved slices, in each mode" {
     in_each_mode filesystems
-}
-
-# SQLite.
-
-# A file that is one slice: pages of 4 KiB, each behind 512 bytes that belong to no rank.
-database_spec() {
-    : >x.dat
-    mpiio-view spec --view 'contiguous 4096 at 512 every 4608 on 1' -f x.dat >x.json
-}
-
-# fill_database JOURNAL: writes some thousand rows in many transactions, and rolls one of them back.
-fill_database() {
-    {
-        echo "pragma journal_mode=$1; pragma synchronous=full;"
-        echo "create table t(id integer primary key, word text); create index w on t(word);"
-        awk 'BEGIN { for (i = 0; i < 300; i++) {
-            print "begin;";
-            for (j = 0; j < 10; j++)
-                printf "insert into t(word) values(hex(randomblob(%d)));\n", 20 + i % 200;
-            print "commit;" } }'
-        [ "$1" = off ] || echo "begin; update t set word = 'gone'; rollback;"
-        echo "delete from t where id % 7 = 0; pragma integrity_check; select count(*) from t;"
-    } | sqlite3 -bail "$mnt/rank0"
-}
-
-# holds DATABASE ROWS: checks that the database is intact and has that many rows.
-holds() {
-    run -0 sqlite3 "$1" 'pragma integrity_check; select count(*) from t' </dev/null
-    echo "$output"
-    [ "$output" = ok$'\n'"$2" ]
-}
-
-# file_holds ROWS: checks the same in the file without a mount, and that the bytes between its pages
-# are unchanged.
-file_holds() {
-    /usr/bin/python3 "$topic" file_holds
-    holds copy.db "$1"
-}
-
-@test "programs: an SQLite database in a slice, with its journal in memory or none" {
-    local mode
-    for mode in memory off; do
-        database_spec
-        mount_spec x.json
-        run -0 fill_database "$mode"
-        [ "$output" = "$mode"$'\nok\n2572' ]
-        mpiio-umount "$mnt"
-        mount_spec x.json
-        holds "$mnt/rank0" 2572
-        mpiio-umount "$mnt"
-        file_holds 2572
-    done
-}
-
-# sqlite_pair MODE: runs two processes. The second one reads through a mapping if possible. In
-# atomic mode that is impossible, and SQLite must do without.
-sqlite_pair() {
-    local writers=() pid i j
-    database_spec
-    mount_in "$1" x.json
-    sqlite3 -cmd 'pragma journal_mode=memory' "$mnt/rank0" \
-        'create table t(id integer primary key, who int, word text); create index w on t(word)' \
-        </dev/null
-    for i in 1 2; do
-        for ((j = 0; j < 200; j++)); do
-            echo "insert into t(who, word) values($i, hex(randomblob($j)));"
-        done | sqlite3 -bail -cmd '.timeout 60000' -cmd 'pragma journal_mode=memory' \
-            -cmd "pragma mmap_size=$(((i - 1) << 24))" "$mnt/rank0" 3>&- &
-        writers+=($!)
-    done
-    for pid in "${writers[@]}"; do
-        wait "$pid"
-    done
-    holds "$mnt/rank0" 400
-    # Every commit was synced, so it survives the daemon.
-    kill -KILL "$(daemon_pid)"
-    umount_all
-    file_holds 400
-}
-
-@test "programs: two SQLite processes on one database exclude each other by its locks, in each mode" {
-    in_each_mode sqlite_pair
-}
-
-@test "programs: SQLite reports that it cannot create a journal beside the database; nothing is lost" {
-    local mode
-    database_spec
-    mount_spec x.json
-    fill_database memory
-    for mode in delete truncate persist wal; do
-        run sqlite3 -bail -cmd "pragma journal_mode=$mode" "$mnt/rank0" \
-            "insert into t(word) values('x')" </dev/null
-        [ "$status" -ne 0 ]
-        [[ $output == *"unable to open database file"* ]]
-    done
-    holds "$mnt/rank0" 2572
 }
 
 # MPI programs.

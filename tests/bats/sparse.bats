@@ -93,8 +93,14 @@ model() {
     cmp "$mnt/rank1" <(head -c 524288 before)
 }
 
+@test "sparse: tools that skip holes leave zeros, in atomic mode" {
+    scattered
+    setfattr -n user.mpiio.atomicity -v 1 "$mnt"
+    tools
+}
+
 # Past the page cache, and while the daemon or the kernel holds back writes.
-@test "sparse: tools that skip holes leave zeros, with each cache" {
+@test "sparse: the same with each cache" {
     local option writeback
     for option in rw direct cache=back unique; do
         echo "$option:"
@@ -105,12 +111,6 @@ model() {
         tools
         mpiio-umount "$mnt"
     done
-}
-
-@test "sparse: the same in atomic mode" {
-    scattered
-    setfattr -n user.mpiio.atomicity -v 1 "$mnt"
-    tools
 }
 
 @test "sparse: a program that seeks, and copies of a slice with holes, in each mode" {
