@@ -67,20 +67,6 @@ full_disk() {
     is_mounted
 }
 
-@test "room: msync reports that stores to a mapped slice found a full disk" {
-    small_disk 8
-    truncate -s 64M disk/x.dat
-    fill_disk
-    spec_of 512
-    mount_spec x.json
-    run -0 /usr/bin/python3 "$topic" stores_to_a_mapped_slice "$mnt/rank0"
-    [ "$output" = ENOSPC ]
-    rm disk/ballast
-    run -0 writer "$mnt/rank0" stop=1000000
-    [ "$output" = "done - 1000000" ]
-    lines_there "$mnt/rank0" 1000000
-}
-
 @test "room: with unique, fsync or close reports a full disk" {
     local pid
     small_disk 8

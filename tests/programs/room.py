@@ -11,14 +11,6 @@ import threading
 from common import await_true, fails, main, stop_process
 
 
-def stores_to_a_mapped_slice():
-    fd = os.open(sys.argv[1], os.O_RDWR)
-    size = 1 << 20
-    map = mmap.mmap(fd, size)
-    map[:] = b"x" * size
-    print(fails(map.flush) or "stored")
-
-
 def held():
     mount, how, what = sys.argv[1:]
     size = 64 * 16384
