@@ -285,7 +285,9 @@ signalled() {
 @test "nodes: if an engine dies, each node continues alone with all its data" {
     spec 8
     start_nodes 3 -o flush_interval=0
-    python an_engine_that_dies_leaves_each
+    mapfile -t processes < <(marked mpiio-engine-mpich)
+    [ ${#processes[@]} -eq 3 ]
+    python an_engine_that_dies_leaves_each "${processes[1]}"
     await grep -qs "degraded: node .* (.*): " log
     [ "$(jq '.cluster.dead.node >= 0' m0/.mpiio/stats.json)" = true ]
     stop_nodes
