@@ -51,9 +51,8 @@ EOF
     for name in rank11 rank007 rank011 rank rank-1 rank+1 rank1x Rank1 rank00000000000000000001; do
         [ ! -e "$mnt/$name" ]
     done
-}
-
-@test "tree: ten ranks need no padding" {
+    mpiio-umount "$mnt"
+    # Ten ranks need no padding.
     mount_ranks 10
     [ "$(ls "$mnt" | tail -n 1)" = rank9 ]
     [ ! -e "$mnt/rank00" ]
@@ -69,7 +68,7 @@ EOF
     [ "$(stat_of ranks)" -eq 101 ]
 }
 
-@test "tree: each view has a folder" {
+@test "tree: each view has a folder, with self and attributes of its own" {
     mount_views
     [ "$(ls -A "$mnt" | sort | tr '\n' ' ')" = ".mpiio all rows " ]
     [ "$(ls -A "$mnt/rows")" = $'rank0\nrank1\nrank2' ]
@@ -80,6 +79,11 @@ EOF
     [ "$(find "$mnt" -name 'rank*' | wc -l)" -eq 6 ]
     [ "$(cd "$mnt/rows/.." && ls -A | wc -l)" -eq 3 ]
     [ "$(find "$mnt" -printf '%i\n' | sort | uniq -d)" = "" ]
+    [ "$(PMI_RANK=2 readlink "$mnt/rows/self")" = rank2 ]
+    PMI_RANK=1 cmp "$mnt/rows/self" "$mnt/rows/rank1"
+    [ ! -L "$mnt/self" ]
+    [ "$(attribute "$mnt/rows/rank0" view)" = rows ]
+    run ! getfattr --absolute-names -n user.mpiio.nodes "$mnt/rows"
 }
 
 @test "tree: self leads to the slice of the caller's rank" {
@@ -104,13 +108,6 @@ EOF
         [ "$(PMI_RANK=$value error_of 'os.readlink(m + "/self")')" = ENOENT ]
     done
     [ "$(error_of 'os.readlink(m + "/self")')" = ENOENT ]
-}
-
-@test "tree: self in the folder of a view" {
-    mount_views
-    [ "$(PMI_RANK=2 readlink "$mnt/rows/self")" = rank2 ]
-    PMI_RANK=1 cmp "$mnt/rows/self" "$mnt/rows/rank1"
-    [ ! -L "$mnt/self" ]
 }
 
 @test "tree: self under mpiexec" {
@@ -169,7 +166,7 @@ EOF
     cmp "$mnt/.mpiio/file" "$tmp/t.dat"
 }
 
-@test "tree: mode, owner and times are the file's" {
+@test "tree: mode, owner, times and statfs are the file's" {
     spec 4
     touch -d 2001-02-03T04:05:06.789 t.dat
     chmod 750 t.dat
@@ -179,14 +176,10 @@ EOF
     chmod 604 t.dat
     [ "$(stat -c %a "$mnt/rank1")" = 604 ]
     [ "$(stat -c %s "$mnt/rank1")" -eq 16384 ]
-}
-
-@test "tree: statfs is that of the file's filesystem" {
-    mount_ranks 4
     [ "$(stat -f -c '%b %c %S' "$mnt")" = "$(stat -f -c '%b %c %S' t.dat)" ]
 }
 
-@test "tree: extended attributes of a slice" {
+@test "tree: extended attributes of a slice and of the mount point, and their protocol" {
     mount_ranks 4
     [ "$(getfattr -d --absolute-names "$mnt/rank3" | grep -c '^user.mpiio')" -eq 9 ]
     value() {
@@ -200,6 +193,23 @@ EOF
     [ "$(value tile_size)" = 8 ]
     [ "$(value filetype | jq -r .type)" = scatter ]
     [ "$(value about)" = "rank 3 of 4: 2 x int of each 32 bytes from byte 16 on" ]
+    getfattr -d --absolute-names "$mnt" | grep '^user' | sort >have
+    diff have - <<'EOF'
+user.mpiio.atomicity="0"
+user.mpiio.epoch="0"
+user.mpiio.log="info"
+user.mpiio.nodes="1"
+user.mpiio.state="ok"
+EOF
+    errors_are <<'END'
+ENODATA os.getxattr(m + "/rank0", "user.mpiio.nodes")
+ENODATA os.getxattr(m + "/rank0", "user.other")
+ENOTSUP os.getxattr(m + "/rank0", "security.capability")
+ENODATA os.getxattr(m, "user.mpiio.rank")
+ENODATA os.getxattr(m + "/.mpiio", "user.mpiio.state")
+END
+    # Sizes: 0 asks for the length, and a size that is too small gives ERANGE.
+    /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
 
 # about VIEW RANK: prints user.mpiio.about of a slice of that view, of six ranks.
@@ -223,37 +233,6 @@ about() {
     [ "$(about '"datarep": "big-endian", "etype": { "type": "struct", "types": ["byte", "char"],
         "blocklengths": [3, 1], "displacements": [0, 3] }' 2)" = \
         "rank 2 of 6: 1 etype of 4 bytes of each 4 bytes from byte 0 on; big-endian" ]
-}
-
-@test "tree: extended attributes name the view" {
-    mount_views
-    [ "$(attribute "$mnt/rows/rank0" view)" = rows ]
-    run ! getfattr --absolute-names -n user.mpiio.nodes "$mnt/rows"
-}
-
-@test "tree: extended attributes of the mount point" {
-    mount_ranks 4
-    getfattr -d --absolute-names "$mnt" | grep '^user' | sort >have
-    diff have - <<'EOF'
-user.mpiio.atomicity="0"
-user.mpiio.epoch="0"
-user.mpiio.log="info"
-user.mpiio.nodes="1"
-user.mpiio.state="ok"
-EOF
-}
-
-@test "tree: the protocol of getxattr and listxattr" {
-    mount_ranks 4
-    errors_are <<'END'
-ENODATA os.getxattr(m + "/rank0", "user.mpiio.nodes")
-ENODATA os.getxattr(m + "/rank0", "user.other")
-ENOTSUP os.getxattr(m + "/rank0", "security.capability")
-ENODATA os.getxattr(m, "user.mpiio.rank")
-ENODATA os.getxattr(m + "/.mpiio", "user.mpiio.state")
-END
-    # Sizes: 0 asks for the length, and a size that is too small gives ERANGE.
-    /usr/bin/python3 "$topic" the_protocol_of_getxattr_and_listxattr "$mnt/rank0"
 }
 
 @test "tree: a spec may ask for atomic mode" {
@@ -282,7 +261,7 @@ END
     [[ $output == *"Operation not permitted"* ]]
 }
 
-@test "tree: names are fixed: EPERM" {
+@test "tree: names are fixed, and files that are not slices cannot be written" {
     mount_ranks 4
     PMI_RANK=1 errors_are <<'END'
 EPERM os.open(m + "/new", os.O_WRONLY | os.O_CREAT)
@@ -297,19 +276,21 @@ EPERM os.mkdir(m + "/new")
 EPERM os.rmdir(m + "/.mpiio")
 EPERM os.link(m + "/rank0", m + "/new")
 EPERM os.symlink("rank0", m + "/new")
-END
-    [ "$(ls "$mnt" | wc -l)" -eq 4 ]
-}
-
-@test "tree: files that are not slices cannot be written" {
-    mount_ranks 4
-    errors_are <<'END'
 EPERM os.truncate(m + "/.mpiio/spec.json", 5)
 EPERM os.utime(m + "/.mpiio/spec.json")
 EPERM os.utime(m)
 EACCES os.open(m + "/.mpiio/spec.json", os.O_WRONLY)
 EACCES os.open(m + "/.mpiio/stats.json", os.O_RDWR | os.O_TRUNC)
+ENAMETOOLONG os.stat(m + "/" + "n" * 256)
+ENAMETOOLONG open(m + "/" + "n" * 256, "w")
+ENAMETOOLONG os.mkdir(m + "/" + "n" * 256)
+ENAMETOOLONG os.symlink("x", m + "/" + "n" * 256)
+ENAMETOOLONG os.rename(m + "/rank0", m + "/" + "n" * 256)
+ENAMETOOLONG os.unlink(m + "/" + "n" * 256)
+ENOENT os.stat(m + "/" + "n" * 255)
+EPERM os.mkdir(m + "/" + "n" * 255)
 END
+    [ "$(ls "$mnt" | wc -l)" -eq 4 ]
 }
 
 @test "tree: -o ro makes all of it read-only: EROFS" {
@@ -453,18 +434,4 @@ listed_at_once() {
 @test "tree: in a small folder each lookup is a new request" {
     listed 200
     python in_a_small_folder_each_answer
-}
-
-@test "tree: a name of more than 255 bytes is too long" {
-    mount_ranks 4
-    errors_are <<'END'
-ENAMETOOLONG os.stat(m + "/" + "n" * 256)
-ENAMETOOLONG open(m + "/" + "n" * 256, "w")
-ENAMETOOLONG os.mkdir(m + "/" + "n" * 256)
-ENAMETOOLONG os.symlink("x", m + "/" + "n" * 256)
-ENAMETOOLONG os.rename(m + "/rank0", m + "/" + "n" * 256)
-ENAMETOOLONG os.unlink(m + "/" + "n" * 256)
-ENOENT os.stat(m + "/" + "n" * 255)
-EPERM os.mkdir(m + "/" + "n" * 255)
-END
 }
