@@ -18,11 +18,8 @@ place_helper() {
     as_root ln -s "$MPIIO_SBIN/mount.fuse.mpiio" "$helper"
 }
 
-@test "mpiio-mount: without arguments is wrong usage" {
+@test "mpiio-mount: wrong usage" {
     complains 2 "mpiio-mount: expected SPEC and MOUNTPOINT (see mpiio-mount --help)" mpiio-mount
-}
-
-@test "mpiio-mount: a third argument or an unknown option is wrong usage" {
     run -2 mpiio-mount a b c
     complains 2 "mpiio-mount: unrecognized option '--frob'" mpiio-mount --frob a b
     complains 2 "mpiio-mount: option requires an argument -- 'n'" mpiio-mount -n
@@ -50,14 +47,10 @@ place_helper() {
     done <options
 }
 
-@test "mpiio-mount: a missing spec, status 2, nothing mounted" {
+@test "mpiio-mount: a missing or invalid spec, status 2, with the position, nothing mounted" {
     run -2 --separate-stderr mpiio-mount none.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
     [[ $stderr == "mpiio-mount: none.json: "*"No such file or directory" ]]
-    run ! is_mounted
-}
-
-@test "mpiio-mount: an invalid spec, status 2, with the position, nothing mounted" {
     printf '{ "viewspec": 1, "file": "s.dat",\n  "view": { "disp": -1 } }\n' >bad.json
     run -2 --separate-stderr mpiio-mount bad.json "$mnt"
     [ "${#stderr_lines[@]}" -eq 1 ]
@@ -306,28 +299,19 @@ script() {
     nothing_left
 }
 
-@test "mount.fuse.mpiio: mount -t fuse.mpiio and umount" {
+@test "mount.fuse.mpiio: mount -t fuse.mpiio, and lines of fstab: with options of mount(8), with a view in shorthand" {
     scatter_spec
     place_helper
     as_root mount -t fuse.mpiio s.json "$mnt" 3>&-
     [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
     as_root umount "$mnt"
     run ! is_mounted
-}
-
-@test "mount.fuse.mpiio: a line of fstab, with options of mount(8)" {
-    scatter_spec
-    place_helper
     echo "$tmp/s.json $mnt fuse.mpiio ro,noauto,nofail,_netdev,x-systemd.automount,comment=a 0 0" \
         >fstab
     as_root mount -T fstab "$mnt" 3>&-
     [ "$(stat -c %s "$mnt/rank3")" -eq 1024 ]
     mpiio-umount "$mnt"
-}
-
-@test "mount.fuse.mpiio: a line of fstab that has its view in shorthand" {
     make_file m.dat 1024
-    place_helper
     printf '%s\n' "$tmp/m.dat $mnt fuse.mpiio noauto,ro,view=darray\\04012x10\\040block\\040cyclic(3)\\040on\\0402x2\\040of\\040double\\040at\\04064 0 0" \
         >fstab
     as_root mount -T fstab "$mnt" 3>&-
