@@ -21,6 +21,13 @@ def fails(call, *arguments):
     return None
 
 
+def stats(mount="mnt"):
+    """Returns the contents of the mount's stats.json."""
+    import json
+    with open(f"{mount}/.mpiio/stats.json") as file:
+        return json.load(file)
+
+
 def await_true(condition):
     for _ in range(6000):
         if condition():

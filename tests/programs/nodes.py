@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/nodes.bats."""
-import json
 import mmap
 import os
 import signal
@@ -8,7 +7,7 @@ import sys
 import threading
 import time
 
-from common import await_true, fails, main, merged, slice_of
+from common import await_true, fails, main, merged, slice_of, stats
 
 
 def interleaved_slices_of_8_byte_blocks():
@@ -47,13 +46,11 @@ def what_was_closed_or_synced():
 
 
 def pages_are_kept_across_opens():
-    def reads():
-        return json.load(open("m1/.mpiio/stats.json"))["slice_reads"]
     zeros = bytes(2048)
     assert open("m1/rank1", "rb").read() == zeros
-    before = reads()
+    before = stats("m1")["slice_reads"]
     assert open("m1/rank1", "rb").read() == zeros
-    assert reads() == before
+    assert stats("m1")["slice_reads"] == before
     for round in range(5):
         part = slice_of(1, 2048, round)
         with open("m0/rank1", "r+b") as out:
@@ -86,7 +83,7 @@ def what_nobody_syncs_is_stored_after():
     os.write(second, b"89abcdef")
     assert os.stat("f.dat").st_size == 0 or time.monotonic() - begin > 0.9
     await_true(lambda: open("f.dat", "rb").read() == b"0123456789abcdef")
-    await_true(lambda: json.load(open("m0/.mpiio/stats.json"))["dirty_bytes"] == 0)
+    await_true(lambda: stats("m0")["dirty_bytes"] == 0)
 
 
 def writers_of_more_than_dirty_max_wait():
@@ -108,7 +105,7 @@ def writers_of_more_than_dirty_max_wait():
 def what_a_node_has_no_room():
     parts = [slice_of(rank, 29 << 16, 7) for rank in range(2)]
     def sums(key):
-        return sum(json.load(open(f"m{node}/.mpiio/stats.json"))["cluster"][key] for node in range(2))
+        return sum(stats(f"m{node}")["cluster"][key] for node in range(2))
     files = [os.open(f"m{rank}/rank{rank}", os.O_WRONLY) for rank in range(2)]
     # The last write exceeds half of what dirty_max allows.
     for i in range(29):

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/ordered.bats."""
-import json
 import os
 import signal
 import threading
 
-from common import await_true, fails, main
+from common import await_true, fails, main, stats
 
 
 def a_share_of_one():
@@ -19,7 +18,7 @@ def a_share_of_one():
         return pid
     pids = [start(2), start(0)]
     await_true(lambda: open("f.dat").read() == "half of rank 0\n")
-    await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waiting_bytes"] == 15)
+    await_true(lambda: stats()["ordered_waiting_bytes"] == 15)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -45,7 +44,7 @@ def ranks_read_one_after_the_other():
     threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
     for thread in threads:
         thread.start()
-    await_true(lambda: json.load(open("mnt/.mpiio/stats.json"))["ordered_waits"] == 2)
+    await_true(lambda: stats()["ordered_waits"] == 2)
     assert got == [None] * 3
     fd = os.open("mnt/ordered/rank0", os.O_RDONLY)
     assert fails(os.read, fd, 3) == "EINVAL"

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/parts.bats."""
 import ctypes
-import json
 import os
 import random
 import struct
 
-from common import at_once, await_true, fails, main
+from common import at_once, await_true, fails, main, stats
 
 
 def two_nodes_write_the_bytes():
@@ -55,17 +54,15 @@ def two_nodes_write_long_doubles():
 
 
 def whole_values_are_written_back():
-    def stats(node):
-        return json.load(open(f"m{node}/.mpiio/stats.json"))
     one, other = (os.open(f"m{node}/rank0", os.O_RDWR) for node in range(2))
     os.pwrite(one, struct.pack("<1000q", *range(1000)), 0)
-    assert stats(0)["dirty_bytes"] == 4000 and stats(0)["store_writes"] == 0
+    assert stats("m0")["dirty_bytes"] == 4000 and stats("m0")["store_writes"] == 0
     os.pwrite(one, b"\x77", 8 * 5 + 1)
-    assert stats(0)["dirty_bytes"] == 4000 and stats(0)["store_writes"] == 0
+    assert stats("m0")["dirty_bytes"] == 4000 and stats("m0")["store_writes"] == 0
     assert os.stat("f.dat").st_size == 0
     # The clean part of the element is in the file.
     os.pwrite(other, b"\x55", 8 * 2000)
-    assert stats(1)["dirty_bytes"] == 0 and stats(1)["store_writes"] == 1
+    assert stats("m1")["dirty_bytes"] == 0 and stats("m1")["store_writes"] == 1
     assert open("f.dat", "rb").read()[8000:] == b"\0\0\0\x55"
     assert os.fstat(one).st_size == 8 * 2001
     # It is synced, although no data waits to be stored.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/room.bats."""
-import json
 import mmap
 import os
 import random
@@ -8,7 +7,7 @@ import signal
 import sys
 import threading
 
-from common import await_true, fails, main, stop_process
+from common import await_true, fails, main, stats, stop_process
 
 
 def held():
@@ -16,8 +15,6 @@ def held():
     size = 64 * 16384
     lines = b"".join(b"%063d\n" % i for i in range(size // 64))
     fd = os.open(mount + "/rank0", os.O_RDWR)
-    def slice_reads():
-        return json.load(open(mount + "/.mpiio/stats.json"))["slice_reads"]
     def tell(call, *arguments):
         print(fails(call, *arguments) or "0", end=" ")
     if how == "mapped":
@@ -35,10 +32,10 @@ def held():
     tell(os.close, os.dup(fd))
     # The kernel drops its pages. The written bytes are still there.
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
-    reads = slice_reads()
+    reads = stats(mount)["slice_reads"]
     assert os.pread(fd, size, 0) == lines
     assert os.pread(fd, 100, size - 100) == lines[-100:]
-    assert slice_reads() > reads
+    assert stats(mount)["slice_reads"] > reads
     if what != "none":
         os.remove("disk/ballast")
     if what == "over":
@@ -130,7 +127,7 @@ def a_hole_on_a_full_disk():
 
 def who_waits_for_it_to_store():
     def stat(key):
-        return json.load(open("m0/.mpiio/stats.json"))[key]
+        return stats("m0")[key]
     def later(fd):
         results = []
         thread = threading.Thread(target=lambda: results.append(fails(os.fsync, fd)), daemon=True)

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/ordered.bash."""
-import json
 import os
 import random
 import sys
 import time
 
-from common import await_true, in_processes, main, slice_of
+from common import await_true, in_processes, main, slice_of, stats
 
 
 def random_rounds():
@@ -29,7 +28,7 @@ def random_rounds():
                 if r.random() < 0.02:
                     os.fsync(out)
     def total(key):
-        return sum(json.load(open(f"{mount}/.mpiio/stats.json"))[key] for mount in mounts)
+        return sum(stats(mount)[key] for mount in mounts)
     in_processes(work, range(ranks))
     await_true(lambda: total("ordered_shares") == rounds * ranks)
     with open("want", "wb") as want:

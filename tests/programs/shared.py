@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/shared.bats."""
 import fcntl
-import json
 import mmap
 import os
 import signal
@@ -9,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from common import fails, main
+from common import fails, main, stats
 
 
 def position():
@@ -103,7 +102,7 @@ os.read(0, 1) # the close would invalidate the pages, too"""],
 
 
 def kills_daemon():
-    daemon = json.load(open("mnt/.mpiio/stats.json"))["pid"]
+    daemon = stats()["pid"]
     file = os.open("mnt/shared", os.O_RDWR)
     assert os.write(file, b"aaaaaaa\n") == 8
     os.kill(daemon, signal.SIGKILL)
@@ -116,7 +115,7 @@ def kills_daemon():
 
 def side():
     def writes():
-        return json.load(open("mnt/.mpiio/stats.json"))["requests"]["write"]
+        return stats()["requests"]["write"]
     lock = os.open("f.dat", os.O_RDWR)
     before = writes()
     fcntl.lockf(lock, fcntl.LOCK_EX) # writes wait for it in the daemon

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/stop.bats."""
-import json
 import mmap
 import os
 import signal
@@ -8,7 +7,7 @@ import sys
 import threading
 import time
 
-from common import main
+from common import main, stats
 
 
 def what_was_acknowledged():
@@ -38,22 +37,22 @@ def dirty():
     m, how, kind = sys.argv[1:]
     fd = os.open(m + "/rank1", os.O_RDWR)
     data = b"".join(b"%07d\n" % i for i in range(25000))
-    stats = json.load(open(m + "/.mpiio/stats.json"))
+    before = stats(m)
     if kind == "mapped":
         map = mmap.mmap(fd, len(data))
         map[:] = data
     else:
         for i in range(0, len(data), 8):
             os.write(fd, data[i:i + 8])
-        assert stats["writeback"]
-        now = json.load(open(m + "/.mpiio/stats.json"))
+        assert before["writeback"]
+        now = stats(m)
         assert now["slice_write_bytes"] < len(data), now
     if how == "umount":
         os.close(fd)
         assert os.system("mpiio-umount " + m) == 0
     else:
-        os.kill(stats["pid"], signal.SIGTERM)
-        while os.path.exists("/proc/%d" % stats["pid"]):
+        os.kill(before["pid"], signal.SIGTERM)
+        while os.path.exists("/proc/%d" % before["pid"]):
             time.sleep(0.01)
 
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/top.bats."""
-import json
 import re
 import sys
 
-from common import main
+from common import main, stats
 
 
 def all_numbers_of_stats_json():
-    stats = json.load(open(sys.argv[1] + "/.mpiio/stats.json"))
+    now = stats(sys.argv[1])
     found = {}
     for line in open("mpiio.prom"):
         if not line.startswith("#"):
@@ -16,10 +15,10 @@ def all_numbers_of_stats_json():
             assert match and match[2] == sys.argv[1], line
             found[match[1], match[3]] = int(match[4])
     assert found["up", None] == 1 and found["degraded", None] == 0
-    assert found["slice_read_bytes_total", None] == stats["slice_read_bytes"] > 0
-    assert set(kind for name, kind in found if name == "requests_total") == set(stats["requests"])
+    assert found["slice_read_bytes_total", None] == now["slice_read_bytes"] > 0
+    assert set(kind for name, kind in found if name == "requests_total") == set(now["requests"])
     for name in ("store_writes", "lost_bytes", "nodes"):
-        assert found.get((name, None), found.get((name + "_total", None))) == stats[name], name
+        assert found.get((name, None), found.get((name + "_total", None))) == now[name], name
 
 
 main(globals())

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/turns.bats."""
 import fcntl
-import json
 import os
 import random
 import re
@@ -11,7 +10,7 @@ import sys
 import threading
 import time
 
-from common import await_true, in_processes, main
+from common import await_true, in_processes, main, stats
 
 
 def ranks_on_several_nodes_read_one():
@@ -22,7 +21,7 @@ def ranks_on_several_nodes_read_one():
         got[rank] = os.read(fd, length)
         os.close(fd)
     def waits():
-        return sum(json.load(open(f"m{node}/.mpiio/stats.json"))["ordered_waits"] for node in range(3))
+        return sum(stats(f"m{node}")["ordered_waits"] for node in range(3))
     threads = [threading.Thread(target=read, args=a) for a in ((2, 4000), (1, 8))]
     for thread in threads:
         thread.start()
