@@ -12,10 +12,13 @@ setup() {
 # hers [COUNT]: makes mallory's directory m with COUNT members of 4096 bytes, which all users may
 # read and write. s.json has their blocks of 512 bytes in turn. Only root may read secret.
 hers() {
-    local i count=${1:-4}
+    local count=${1:-4}
     mkdir m
     make_file all.dat $((count * 4096))
-    for ((i = 0; i < count; i++)); do tail -c +$((i * 4096 + 1)) all.dat | head -c 4096 >"m/$i"; done
+    py "
+data = open('all.dat', 'rb').read()
+for i in range($count):
+    open(f'm/{i}', 'wb').write(data[4096 * i:][:4096])"
     chmod 666 m/*
     as_root chown -R "${attack_users[mallory]}" m
     head -c 4096 /dev/zero | tr '\0' S >secret
