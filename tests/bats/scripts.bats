@@ -377,12 +377,11 @@ END
 
 # unknown_options OPTION=VALUE...: prints the options that meson would not accept.
 unknown_options() {
-    meson introspect "$MPIIO_BUILD" --buildoptions >options.json
-    printf '%s\n' "$@" | sort -u | while IFS='=' read -r name value; do
-        jq -e --arg name "$name" --arg value "$value" \
-            '.[] | select(.name == $name) | .type != "combo" or (.choices | index($value))' options.json >/dev/null ||
-            echo "$name=$value: no option of meson's"
-    done
+    # shellcheck disable=SC2016 # variables of jq
+    meson introspect "$MPIIO_BUILD" --buildoptions | jq -r --args '(map({(.name): .}) | add) as $known |
+        $ARGS.positional | unique[] | . as $given | capture("(?<name>[^=]*)=(?<value>.*)") as {$name, $value} |
+        $known[$name] | select(. == null or .type == "combo" and (.choices | index($value) | not)) |
+        "\($given): not known to meson"' "$@"
 }
 
 # libraries: prints the libraries that the build finds by pkg-config.
