@@ -216,12 +216,20 @@ way() {
     [ "$(counted granted)" -gt 0 ]
 }
 
-@test "run: threads are cancelled in calls, and no lock remains" {
-    way cancel
-}
-
-@test "run: a handler that leaves a call by siglongjmp loses no write and no descriptor" {
-    way jump
+# cancel: threads are cancelled in calls, and no lock remains.
+# jump: a handler that leaves a call by siglongjmp loses no write and no descriptor.
+# fork: children of a process with threads use its streams.
+# lock: the program's POSIX locks on the shared file and on slices stay.
+# wide, reopen: streams support wide characters, and reopening.
+# bus: the program's SIGBUS action is kept, with its flags, mask and stack, or ignored.
+@test "run: threads, handlers, children, locks and streams of a program behave as without it" {
+    local name
+    for name in cancel jump fork lock wide reopen bus; do
+        echo "$name:"
+        way "$name"
+        rm counts
+        mpiio-umount "$mnt"
+    done
 }
 
 @test "run: a handler that leaves writes to shared by siglongjmp loses no record that was written" {
@@ -232,28 +240,12 @@ way() {
     [ "$(counted granted)" -eq 100 ]
 }
 
-@test "run: children of a process with threads use its streams" {
-    way fork
-}
-
-@test "run: the program's POSIX locks on the shared file and on slices stay" {
-    way lock
-}
-
-@test "run: streams support wide characters, and reopening" {
-    way wide
-    mpiio-umount "$mnt"
-    way reopen
-    mpiio-umount "$mnt"
+@test "run: rev and ul read streams of wide characters" {
     seq 400 | tr '\n' ' ' | fold -s >s.dat
     dealt s.dat 1 512 >s.json
     mount_spec s.json
     under rev "$mnt/rank0" | cmp - <(rev s.dat)
     TERM=dumb under ul "$mnt/rank0" | cmp - <(TERM=dumb ul s.dat)
-}
-
-@test "run: the program's SIGBUS action is kept, with its flags, mask and stack, or ignored" {
-    way bus
 }
 
 # If a program has threads, the kernel waits when it enlarges the table (run_reserve).
