@@ -5,31 +5,6 @@
 
 load helper
 
-@test "vectors: mpiio-view cat and a mount show every slice" {
-    local folder slice
-    # Writes every case to case/N/{spec.json,data.bin,rankM}.
-    /usr/bin/python3 - "$top/tests/vectors/cases.jsonl" <<'END'
-import json, os, sys
-for line in open(sys.argv[1]):
-    case = json.loads(line)
-    folder = f"case/{case['case']}"
-    os.makedirs(folder)
-    json.dump(case["spec"], open(f"{folder}/spec.json", "w"))
-    open(f"{folder}/data.bin", "wb").write(bytes.fromhex(case["data"]))
-    for rank, slice in enumerate(case["slices"]):
-        open(f"{folder}/rank{rank}", "wb").write(bytes.fromhex(slice))
-END
-    [ "$(find case -name spec.json | wc -l)" -eq 258 ]
-    for folder in case/*; do
-        mount_spec "$folder/spec.json"
-        for slice in "$folder"/rank*; do
-            mpiio-view cat "$folder/spec.json" -r "${slice##*/rank}" | cmp - "$slice"
-            cmp "$mnt/${slice##*/}" "$slice"
-        done
-        umount "$mnt"
-    done
-}
-
 # classic NAME [OPTION...]: mounts tests/specs/valid/NAME.json over data.bin.
 classic() {
     mount_spec "$top/tests/specs/valid/$1.json" -f data.bin "${@:2}"
@@ -58,6 +33,31 @@ numbers() {
     [ "$(numbers fD 8 "$mnt/rank0")" = "0 1 2 3 4 15 16 17 18 19" ]
     [ "$(numbers fD 8 "$mnt/rank1")" = "5 6 7 8 9 20 21 22 23 24" ]
     [ "$(numbers fD 8 "$mnt/rank2")" = "10 11 12 13 14" ]
+}
+
+@test "vectors: mpiio-view cat and a mount show every slice" {
+    local folder slice
+    # Writes every case to case/N/{spec.json,data.bin,rankM}.
+    /usr/bin/python3 - "$top/tests/vectors/cases.jsonl" <<'END'
+import json, os, sys
+for line in open(sys.argv[1]):
+    case = json.loads(line)
+    folder = f"case/{case['case']}"
+    os.makedirs(folder)
+    json.dump(case["spec"], open(f"{folder}/spec.json", "w"))
+    open(f"{folder}/data.bin", "wb").write(bytes.fromhex(case["data"]))
+    for rank, slice in enumerate(case["slices"]):
+        open(f"{folder}/rank{rank}", "wb").write(bytes.fromhex(slice))
+END
+    [ "$(find case -name spec.json | wc -l)" -eq 258 ]
+    for folder in case/*; do
+        mount_spec "$folder/spec.json"
+        for slice in "$folder"/rank*; do
+            mpiio-view cat "$folder/spec.json" -r "${slice##*/rank}" | cmp - "$slice"
+            cmp "$mnt/${slice##*/}" "$slice"
+        done
+        umount "$mnt"
+    done
 }
 
 @test "vectors: with 64 M runs in one tile, the daemon stays small" {
