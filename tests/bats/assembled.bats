@@ -75,8 +75,7 @@ END
         run -1 --separate-stderr mount_hosts s.json "${@:2}"
         echo "$stderr"
         [[ $stderr = "mpiio-mount: "$1 ]]
-        nothing_left
-        run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+        nothing_mounted
     }
     cp T.0002.data other/same
     trick="mount --bind '$tmp/other/same' '$tmp/T.0002.data'"
@@ -103,8 +102,7 @@ END
     mount_hosts s.json -o ro
     cmp at/0/whole whole.dat
     cmp at/1/whole whole.dat
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 @test "assembled: a member that is read-only makes the mount read-only, on all nodes or none" {
@@ -131,8 +129,7 @@ END
     mount_hosts s.json
     cmp at/1/whole whole.dat
     [ "$(error_of 'open("at/1/rank0", "r+b")')" = EROFS ]
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 @test "assembled: a full disk of one member is reported to its writers, and to no others" {
@@ -226,8 +223,7 @@ END
         [ "$read" -le $((size + 4 * 1048576)) ]
         read_both $nodes
         [ "$(stores_read)" -eq "$read" ]
-        mpiio-umount at/0
-        nothing_left
+        umount_hosts
     done
 }
 
@@ -238,8 +234,7 @@ END
     "$top/tests/pool/close_to_open.py" f/T.0 "${MPIIO_SEED:-$RANDOM}" 30 at/*
     [ "$(pool_sum served)" -gt 0 ]
     [ "$(pool_sum received_bytes)" -gt 0 ]
-    mpiio-umount at/1
-    nothing_left
+    umount_hosts 1
     # Several members, on one node.
     cyclic 7 $((9 * 1048576)) 2
     mount_spec s.json -o pool=16M

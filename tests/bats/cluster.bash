@@ -65,6 +65,18 @@ mount_hosts() {
     at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
 }
 
+# nothing_mounted: succeeds once all processes of the test have exited, if no host has a mount left.
+nothing_mounted() {
+    nothing_left
+    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+}
+
+# umount_hosts [NODE]: unmounts all hosts by a command on one of them (0), and nothing is left.
+umount_hosts() {
+    mpiio-umount "$tmp/at/${1:-0}"
+    nothing_mounted
+}
+
 # of_host HOST [NAME]: prints the numbers of the test's processes on a host, or of a program there.
 of_host() {
     local process net

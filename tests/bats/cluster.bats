@@ -43,8 +43,7 @@ sent() {
         run ! grep -E '/dev/shm|/SYSV|ucx_shm' "/proc/$process/maps"
         grep -qzxF UCX_TLS=tcp,self "/proc/$process/environ"
     done
-    mpiio-umount at/2
-    nothing_left
+    umount_hosts 2
 }
 
 @test "cluster: what is closed or synced on one host is seen by an open or sync on another" {
@@ -52,8 +51,7 @@ sent() {
     spec_of 2 8
     mount_hosts x.json
     /usr/bin/python3 "$topic" what_is_closed_or_synced
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 @test "cluster: random programs over three hosts give what the model allows" {
@@ -65,8 +63,7 @@ sent() {
     for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
         timeout -s KILL 300 "$programs" x.dat $((seed + i)) 200 at/*
     done
-    mpiio-umount at/1
-    nothing_left
+    umount_hosts 1
 }
 
 @test "cluster: random programs in atomic mode find what was written last" {
@@ -78,8 +75,7 @@ sent() {
     for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
         timeout -s KILL 300 "$programs" --atomic x.dat $((seed + i)) 200 at/*
     done
-    mpiio-umount at/1
-    nothing_left
+    umount_hosts 1
 }
 
 # Waits until the six users of a shared file have begun.
@@ -115,8 +111,7 @@ END
     wait "${users[@]}"
     "$top/tests/cluster/atomic.py" check half* all* peer
     [ "$(cat half* all* peer | wc -l)" -eq 420 ]
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 @test "cluster: a full disk in a flush is reported where data is unsaved; with room, all is stored" {
@@ -126,8 +121,7 @@ END
     fallocate -l 14M disk/ballast
     mount_hosts x.json -o flush_interval=0
     /usr/bin/python3 "$topic" a_full_disk_in_a_flush
-    mpiio-umount at/1
-    nothing_left
+    umount_hosts 1
     as_root umount disk
 }
 
@@ -158,8 +152,7 @@ END
     # On a busy machine the other hosts may not have answered yet.
     MPIIO_START_TIMEOUT=10 run -1 --separate-stderr mount_hosts x.json
     [[ $stderr =~ ^"mpiio-mount: no answer from "(node0, )?(node1, )?"node2 within 10 s"$ ]]
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    nothing_mounted
 }
 
 @test "cluster: a host with another spec or file is named, and nothing is left" {
@@ -183,8 +176,7 @@ END
     place=x.dat
     run -1 --separate-stderr mount_hosts x.json
     [ "$stderr" = "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0 (node0)" ]
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    nothing_mounted
 }
 
 @test "cluster: a signal at any moment of the start leaves nothing" {
@@ -206,8 +198,7 @@ END
             [ ! -s err ]
             mpiio-umount at/0
         fi
-        nothing_left
-        run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+        nothing_mounted
     done
 }
 
@@ -221,9 +212,7 @@ END
     exec 9<&-
     mountpoint -q at/0
     mountpoint -q at/2
-    mpiio-umount at/2
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    umount_hosts 2
 }
 
 @test "cluster: a read-only mount is unmounted on all hosts, too" {
@@ -231,9 +220,7 @@ END
     spec_of 3 8
     mount_hosts x.json -o ro
     run ! as_user getfattr -n user.mpiio.unmount at/0
-    mpiio-umount at/1
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    umount_hosts 1
 }
 
 @test "cluster: a mount point whose name has a newline does not count as in use" {
@@ -254,8 +241,7 @@ END
     [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
     timeout 300 mpiio-umount -f at/0 9<&-
     exec 9<&-
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    nothing_mounted
 }
 
 @test "cluster: a mount that is unmounted lazily while in use keeps the others mounted" {
@@ -267,8 +253,7 @@ END
     run -1 --separate-stderr mpiio-umount at/0
     [ "$stderr" = "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" ]
     exec 9<&-
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
 }
 
 @test "cluster: mpiio-umount on all hosts at once unmounts all" {
@@ -301,8 +286,7 @@ END
     printf abcdefgh >at/2/rank2
     [ "$(cat at/0/rank2)" = abcdefgh ]
     [ "$(attribute at/0 state)" = ok ]
-    mpiio-umount at/0
-    nothing_left
+    umount_hosts
     cmp x.dat <(printf '\0\0\0\0\0\0\0\00012345678abcdefgh')
 }
 
@@ -553,8 +537,7 @@ is_degraded() {
     run ! mountpoint -q at/0
     rm unreachable-node1
     "${unmount[@]}"
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    nothing_mounted
     run -1 --separate-stderr "${unmount[@]}"
     [ "$stderr" = "mpiio-umount: $tmp/at/%n: not mounted" ]
     run -2 --separate-stderr mpiio-umount --hosts='n[1-' mnt
@@ -564,6 +547,5 @@ is_degraded() {
     # All together, if they have not lost each other.
     mount_hosts x.json
     "${unmount[@]}"
-    nothing_left
-    run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
+    nothing_mounted
 }

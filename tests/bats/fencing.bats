@@ -64,8 +64,7 @@ part = 1 << 20
 assert b"".join(got[2 * i:2 * i + part] for i in range(0, len(new), part)) == new
 END
     mpiio-umount at/0
-    mpiio-umount at/1
-    nothing_left
+    umount_hosts 1
 }
 
 @test "fencing: an engine that was stopped in a store does not store if it wakes before its daemon" {
