@@ -145,13 +145,9 @@ STEPS
 }
 
 @test "all: options that exclude each other are refused" {
-    run -2 mpiio-umount --all "$mnt"
-    [ "$output" = "mpiio-umount: --all goes with no mount point, --node or --hosts" ]
+    complains 2 "mpiio-umount: --all goes with no mount point, --node or --hosts" mpiio-umount --all "$mnt"
     run -2 mpiio-umount --all --node
-    run -2 mpiio-umount --dead "$mnt"
-    [ "$output" = "mpiio-umount: --dead and --user go with --all" ]
-    run -2 as_user mpiio-umount --all --user=root
-    [ "$output" = "mpiio-umount: --user is for root" ]
-    run -2 as_root "$MPIIO_BIN/mpiio-umount" --all --user=nobody-of-this-name
-    [ "$output" = "mpiio-umount: --user: no such user" ]
+    complains 2 "mpiio-umount: --dead and --user go with --all" mpiio-umount --dead "$mnt"
+    complains 2 "mpiio-umount: --user is for root" as_user mpiio-umount --all --user=root
+    complains 2 "mpiio-umount: --user: no such user" as_root "$MPIIO_BIN/mpiio-umount" --all --user=nobody-of-this-name
 }

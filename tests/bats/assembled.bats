@@ -119,8 +119,8 @@ exec mpiio-fused "$@"
 END
     chmod +x there
     export MPIIO_FUSED=$tmp/there read_only=node1
-    run -1 --separate-stderr mount_hosts s.json
-    [ "$stderr" = "mpiio-mount: node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" ]
+    complains 1 "mpiio-mount: node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" \
+        mount_hosts s.json
     nothing_left
     run -1 --separate-stderr mount_hosts s.json -o rw
     [[ $stderr = "mpiio-mount: node1: "*"s.json:2:3: /members: member 1, $tmp/T.0001.data: Read-only file system" ]]

@@ -303,8 +303,8 @@ deletes when it closes them (MPI_MODE_DELETE_ON_CLOSE)" ]
 @test "capture: a program in Python, by mpi4py" {
     local launcher=mpiexec.openmpi
     ldd /usr/lib/python3/dist-packages/mpi4py/MPI.*.so | grep -q 'libmpi\.so' || launcher=mpiexec.mpich
-    run -0 --separate-stderr mpiio-view capture $launcher -n 4 /usr/bin/python3 "$topic" darray data 3>&-
-    [ "$stderr" = "mpiio-view: wrote $tmp/data.view.json: 4 ranks, 1 view" ]
+    complains 0 "mpiio-view: wrote $tmp/data.view.json: 4 ranks, 1 view" \
+        mpiio-view capture $launcher -n 4 /usr/bin/python3 "$topic" darray data 3>&-
     slices_are_pieces 4 data.view.json
     mv data.view.json python.json
     run -3 seen mpich 4 kinds darray data
@@ -402,10 +402,8 @@ END
     local pid status=0
     run -7 mpiio-view capture sh -c 'exit 7'
     run -137 mpiio-view capture sh -c 'kill -KILL $$'
-    run -127 --separate-stderr mpiio-view capture no-such-command
-    [ "$stderr" = "mpiio-view: capture: no-such-command: No such file or directory" ]
-    run -126 --separate-stderr mpiio-view capture "$tmp"
-    [ "$stderr" = "mpiio-view: capture: $tmp: Permission denied" ]
+    fails 127 "capture: no-such-command: No such file or directory" mpiio-view capture no-such-command
+    fails 126 "capture: $tmp: Permission denied" mpiio-view capture "$tmp"
     run -0 env LD_PRELOAD=libm.so.6 mpiio-view capture printenv LD_PRELOAD
     [[ ${lines[0]} == libm.so.6:/*/libmpiio-capture.so ]]
     mpiio-view capture sh -c 'trap "echo caught; exit 5" TERM; touch ready; while :; do sleep 0.05; done' \
@@ -479,12 +477,10 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 1000 views" ]
 }
 
 @test "capture: wrong usage" {
-    run -2 --separate-stderr mpiio-view capture
-    [ "$stderr" = "mpiio-view: capture: COMMAND is missing (see mpiio-view capture --help)" ]
-    run -2 --separate-stderr mpiio-view capture --no-such true
-    [ "$stderr" = "mpiio-view: capture: --no-such: no such option (see mpiio-view capture --help)" ]
-    run -1 --separate-stderr mpiio-view capture -o none true
-    [ "$stderr" = "mpiio-view: capture: -o none: No such file or directory" ]
+    fails 2 "capture: COMMAND is missing (see mpiio-view capture --help)" mpiio-view capture
+    fails 2 "capture: --no-such: no such option (see mpiio-view capture --help)" \
+        mpiio-view capture --no-such true
+    fails 1 "capture: -o none: No such file or directory" mpiio-view capture -o none true
     run -0 --separate-stderr mpiio-view capture true
     [[ $stderr == "mpiio-view: capture: nothing was captured: "* ]]
     run -0 mpiio-view capture --help

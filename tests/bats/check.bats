@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # The report of mpiio-view check, and what it finds suspicious.
-# shellcheck disable=SC2154 # stderr and top come from bats and the helper
 
 load helper
 

@@ -144,8 +144,7 @@ END
     [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
     nothing_left
     touch unreachable-node2
-    run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: ssh: connect to host node2: No route" ]
+    complains 1 "mpiio-mount: ssh: connect to host node2: No route" mount_hosts x.json
     nothing_left
     rm unreachable-node2
     touch silent-node2
@@ -167,15 +166,13 @@ END
     chmod +x there
     export MPIIO_FUSED=$tmp/there place=x.json
     sed 's/: 8 /: 16 /' x.json >other
-    run -2 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: node1: the spec is not the same here as on node 0" ]
+    complains 2 "mpiio-mount: node1: the spec is not the same here as on node 0" mount_hosts x.json
     nothing_left
     run -2 --separate-stderr mount_hosts x.json -o ro
     nothing_left
     : >other
     place=x.dat
-    run -1 --separate-stderr mount_hosts x.json
-    [ "$stderr" = "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0 (node0)" ]
+    complains 1 "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0 (node0)" mount_hosts x.json
     nothing_mounted
 }
 
@@ -207,8 +204,7 @@ END
     spec_of 3 8
     mount_hosts x.json
     exec 9<at/2/rank0
-    run -1 --separate-stderr mpiio-umount at/0
-    [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
+    complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0
     exec 9<&-
     mountpoint -q at/0
     mountpoint -q at/2
@@ -237,8 +233,7 @@ END
     spec_of 3 8
     mount_hosts x.json
     exec 9<at/2/rank0
-    run -1 --separate-stderr mpiio-umount at/0 9<&-
-    [ "$stderr" = "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" ]
+    complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0 9<&-
     timeout 300 mpiio-umount -f at/0 9<&-
     exec 9<&-
     nothing_mounted
@@ -250,8 +245,8 @@ END
     mount_hosts x.json
     exec 9<at/1/rank0
     as_root umount -l at/1
-    run -1 --separate-stderr mpiio-umount at/0
-    [ "$stderr" = "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" ]
+    complains 1 "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" \
+        mpiio-umount at/0
     exec 9<&-
     umount_hosts
 }
@@ -498,20 +493,18 @@ END
     SLURM_JOB_NODELIST=n1 mpiio-mount -o store=mpiio,store=auto s.json mnt
     mpiio-umount mnt
     for list in 'a b' 'n[1-' 'n[a-b]' 'a,,b' '-x' 'a;b' 'n[1-2]]'; do
-        run -2 --separate-stderr mpiio-mount --hosts="$list" s.json mnt
-        [ "$stderr" = "mpiio-mount: $list: not a list of hosts" ]
+        complains 2 "mpiio-mount: $list: not a list of hosts" mpiio-mount --hosts="$list" s.json mnt
     done
-    run -2 --separate-stderr mpiio-mount --hosts='b,a[1-2],a2' s.json mnt
-    [ "$stderr" = "mpiio-mount: a2 is named more than once: MOUNTPOINT needs %n, the node's number" ]
-    run -2 --separate-stderr mpiio-mount -F --hosts=a s.json mnt
-    [ "$stderr" = "mpiio-mount: --foreground is for one node without an engine" ]
+    complains 2 "mpiio-mount: a2 is named more than once: MOUNTPOINT needs %n, the node's number" \
+        mpiio-mount --hosts='b,a[1-2],a2' s.json mnt
+    complains 2 "mpiio-mount: --foreground is for one node without an engine" mpiio-mount -F --hosts=a s.json mnt
     # Another MPI may own the name "mpiexec".
     mkdir hydra
     mv mpiexec hydra/mpiexec.hydra
     MPIIO_MPIEXEC='' PATH=$tmp/hydra:$PATH run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
     [[ $stderr == "mpiio-mount: -hosts a -ppn 1 -n 1 "* ]]
-    MPIIO_MPIEXEC=no-such-mpiexec run -1 --separate-stderr mpiio-mount --hosts=a s.json mnt
-    [ "$stderr" = "mpiio-mount: no-such-mpiexec: program not found" ]
+    MPIIO_MPIEXEC=no-such-mpiexec complains 1 "mpiio-mount: no-such-mpiexec: program not found" \
+        mpiio-mount --hosts=a s.json mnt
 }
 
 is_degraded() {
@@ -538,12 +531,9 @@ is_degraded() {
     rm unreachable-node1
     "${unmount[@]}"
     nothing_mounted
-    run -1 --separate-stderr "${unmount[@]}"
-    [ "$stderr" = "mpiio-umount: $tmp/at/%n: not mounted" ]
-    run -2 --separate-stderr mpiio-umount --hosts='n[1-' mnt
-    [ "$stderr" = "mpiio-umount: n[1-: not a list of hosts" ]
-    run -2 --separate-stderr mpiio-umount --hosts=a --node mnt
-    [ "$stderr" = "mpiio-umount: --node and --hosts exclude each other" ]
+    complains 1 "mpiio-umount: $tmp/at/%n: not mounted" "${unmount[@]}"
+    complains 2 "mpiio-umount: n[1-: not a list of hosts" mpiio-umount --hosts='n[1-' mnt
+    complains 2 "mpiio-umount: --node and --hosts exclude each other" mpiio-umount --hosts=a --node mnt
     # All together, if they have not lost each other.
     mount_hosts x.json
     "${unmount[@]}"

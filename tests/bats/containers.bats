@@ -74,13 +74,11 @@ readonly session='
 }
 
 @test "containers: what is not an open /dev/fuse, or is for several nodes, is refused" {
+    local why='not an open /dev/fuse (mpiio-containers(7) has an example)'
     # The daemon replaces standard input, even if that is /dev/fuse.
-    run -1 mpiio-mount b.json /dev/fd/0 <>/dev/fuse
-    [ "$output" = 'mpiio-mount: /dev/fd/0: not an open /dev/fuse (mpiio-containers(7) has an example)' ]
-    run -1 mpiio-mount b.json /dev/fd/5 5</dev/null
-    [ "$output" = 'mpiio-mount: /dev/fd/5: not an open /dev/fuse (mpiio-containers(7) has an example)' ]
-    run -1 mpiio-mount b.json /dev/fd/77
-    [ "$output" = 'mpiio-mount: /dev/fd/77: not an open /dev/fuse (mpiio-containers(7) has an example)' ]
+    complains 1 "mpiio-mount: /dev/fd/0: $why" mpiio-mount b.json /dev/fd/0 <>/dev/fuse
+    complains 1 "mpiio-mount: /dev/fd/5: $why" mpiio-mount b.json /dev/fd/5 5</dev/null
+    complains 1 "mpiio-mount: /dev/fd/77: $why" mpiio-mount b.json /dev/fd/77
     run -2 mpiio-mount --hosts=a,b b.json /dev/fd/77
     [[ $output == *"/dev/fd/77: a descriptor as the mount point is for one node without an engine"* ]]
     run -1 mpiio-mount b.json /dev/fd/7x
@@ -141,7 +139,6 @@ rootless() {
 
 # start_containers: starts a container of an ordinary user on each host. MPIIO_MPIEXEC then starts
 # programs in them.
-# shellcheck disable=SC2154 # make_hosts sets hosts
 start_containers() {
     local host
     as_user true # makes /dev/fuse accessible

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # User-defined data representations: libraries that convert, used by commands and mounts.
 
-# shellcheck disable=SC2154 # helper.bash sets mnt and top
 load helper
 
 # take LIBRARY...: copies libraries of tests/datarep, so that no other user may write to them.

@@ -114,8 +114,8 @@ is_missing() {
     cp s.dat sticky/s.dat
     chmod 666 sticky/s.dat
     user_folder open
-    run -1 as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
-    [ "$output" = "mpiio-mount: $tmp/sticky/s.dat: delete_on_close: the file cannot be removed: Operation not permitted" ]
+    complains 1 "mpiio-mount: $tmp/sticky/s.dat: delete_on_close: the file cannot be removed: Operation not permitted" \
+        as_user mpiio-mount -o delete_on_close -f sticky/s.dat s.json open
     # The file's owner may remove it, and so may root.
     as_user cp s.dat sticky/own.dat
     as_user mpiio-mount -o delete_on_close -f sticky/own.dat s.json open

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # mpiio-view draw: as text and as SVG. Drawings and their specs are in tests/draw.
-# shellcheck disable=SC2154 # stderr, tmp and top come from bats and the helper
 
 load helper
 
@@ -161,10 +160,9 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
 
 @test "draw: figures: a file that cannot be written is reported" {
     cd "$top/tests/draw"
-    run -1 --separate-stderr mpiio-view draw scatter.json --svg "$tmp/none/f.svg"
-    [ "$stderr" = "mpiio-view: $tmp/none/f.svg: No such file or directory" ]
-    run -1 --separate-stderr mpiio-view draw scatter.json --svg /dev/full
-    [ "$stderr" = "mpiio-view: /dev/full: No space left on device" ]
+    fails 1 "$tmp/none/f.svg: No such file or directory" \
+        mpiio-view draw scatter.json --svg "$tmp/none/f.svg"
+    fails 1 "/dev/full: No space left on device" mpiio-view draw scatter.json --svg /dev/full
     [ -c /dev/full ]
 }
 

@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: MIT
 # mpiio-view dump: values as text, CSV and JSON, read back by python.
-# shellcheck disable=SC2154 # stderr, top and tmp come from bats and the helper
 
 load helper
 

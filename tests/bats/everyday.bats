@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # Everyday copies to and from a mount end with status 0, as mpiio-mount(1), COPYING, shows them.
 
-# shellcheck disable=SC2154 # helper.bash sets mnt
 load helper
 
 # there_and_back COMMAND...: checks that data is unchanged after the command has copied files into

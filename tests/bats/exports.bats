@@ -35,11 +35,11 @@ END
     local name
     demo_spec
     mount_spec f.json
-    [ "$(ls "$mnt" | paste -sd' ')" = "rank0 rank1 rank2 rank3" ]
+    [ "$(names_in "$mnt")" = "rank0 rank1 rank2 rank3" ]
     [ ! -e "$mnt/zarr" ]
     mpiio-umount "$mnt"
     mount_spec f.json -o zarr,nc,vti,npy
-    [ "$(ls "$mnt" | paste -sd' ')" = "$(echo rank{0,1,2,3}{,.nc,.npy,.vti} temp.pvti whole.nc zarr)" ]
+    [ "$(names_in "$mnt")" = "$(echo rank{0,1,2,3}{,.nc,.npy,.vti} temp.pvti whole.nc zarr)" ]
     [ "$(ls -A "$mnt/zarr" | paste -sd' ')" = ".zattrs .zgroup .zmetadata temp" ]
     [ "$(ls -A "$mnt/zarr/temp" | paste -sd' ')" = ".zarray .zattrs 0.0 0.1 1.0 1.1" ]
     [ "$(find "$mnt" | sort | uniq -d)" = "" ]
@@ -226,10 +226,8 @@ refused() {
 
 # contradicts PLACE REASON: mounting and checking s.json fails with one line.
 contradicts() {
-    run -2 --separate-stderr mount_spec s.json -o zarr
-    [ "$stderr" = "mpiio-mount: s.json:$1: option zarr: $2" ]
-    run -2 --separate-stderr mpiio-view check s.json
-    [ "$stderr" = "mpiio-view: s.json:$1: $2" ]
+    complains 2 "mpiio-mount: s.json:$1: option zarr: $2" mount_spec s.json -o zarr
+    fails 2 "s.json:$1: $2" mpiio-view check s.json
 }
 
 @test "exports: a \"global\" that contradicts the view, and parts without a shape" {
@@ -243,8 +241,8 @@ contradicts() {
     [ "$(python sum "$mnt/zarr" data)" -eq 2415 ]
     mpiio-umount "$mnt"
     for option in nc vti; do
-        run -2 --separate-stderr mount_spec s.json -o $option
-        [ "$stderr" = "mpiio-mount: s.json: option $option: the part of rank 0 has no shape of the array's dimensions (give its view a \"shape\")" ]
+        complains 2 "mpiio-mount: s.json: option $option: the part of rank 0 has no shape of the array's dimensions (give its view a \"shape\")" \
+            mount_spec s.json -o $option
     done
     jq -c ".ranks = 2 | .view = $view + { shape: [7, 5] }" f.json >s.json
     mount_spec s.json -o zarr,nc,vti
@@ -266,7 +264,7 @@ contradicts() {
     demo_spec
     mv f.json s.json
     start_nodes 2 -o local,zarr,vti
-    [ "$(ls m1 | paste -sd' ')" = "rank2 rank2.vti rank3 rank3.vti zarr" ]
+    [ "$(names_in "m1")" = "rank2 rank2.vti rank3 rank3.vti zarr" ]
     [ ! -e m1/temp.pvti ]
     [ "$(python sum m1/zarr temp)" -eq 2415 ]
     stop_nodes
@@ -292,6 +290,6 @@ contradicts() {
     [ -e "$mnt/a/whole.nc" ]
     [ -e "$mnt/a/temp.pvti" ]
     [ ! -e "$mnt/b/whole.nc" ]
-    [ "$(ls "$mnt/b" | paste -sd' ')" = "rank0 rank1 rank2 rank3" ]
-    [ "$(ls "$mnt/zarr" | paste -sd' ')" = "c temp" ] # the name of the first one is taken
+    [ "$(names_in "$mnt/b")" = "rank0 rank1 rank2 rank3" ]
+    [ "$(names_in "$mnt/zarr")" = "c temp" ] # the name of the first one is taken
 }

@@ -61,8 +61,7 @@ for kind in "NETCDF3_CLASSIC", "NETCDF4":
     done
     # Without a decomposition there is one rank. With -n there are that many, and each has all.
     mpiio-mount -n 3 --from NETCDF3_CLASSIC.nc "$mnt"
-    # shellcheck disable=SC2012 # what ls shows is what is tested
-    [ "$(ls "$mnt/temp" | tr '\n' ' ')" = "rank0 rank1 rank2 " ]
+    [ "$(names_in "$mnt/temp")" = "rank0 rank1 rank2" ]
     cmp "$mnt/temp/rank0" "$mnt/temp/rank2"
     [ "$(stat -c %s "$mnt/temp/rank0")" -eq 420 ]
     jq -e '.views.temp.tiles == 1 and .header[0].at == 0' "$mnt/.mpiio/spec.json"
@@ -114,8 +113,7 @@ with netCDF4.Dataset("before.nc") as before, netCDF4.Dataset("ocean.nc") as now:
         set -- $command
         fails 1 "$tmp/other.nc: $why" mpiio-view "$1" temp.json -f other.nc "${@:2}"
     done
-    run -1 mpiio-mount -f other.nc temp.json "$mnt"
-    [ "$output" = "mpiio-mount: $tmp/other.nc: $why" ]
+    complains 1 "mpiio-mount: $tmp/other.nc: $why" mpiio-mount -f other.nc temp.json "$mnt"
     truncate -s 20 other.nc
     fails 1 "$tmp/other.nc: $why" mpiio-view check temp.json -f other.nc
     # The spec itself can be printed. With another data representation it would describe another
@@ -179,11 +177,9 @@ words	-	2	not a view: strings of variable length
 zip	-	100	not a view: chunks are filtered (shuffle, deflate)
 LIST
     run -0 --separate-stderr mpiio-mount --from a.h5 "$mnt"
-    # shellcheck disable=SC2154 # run sets it
     [ "$(wc -l <<<"$stderr")" -eq 7 ]
     [[ $stderr == *"mpiio-mount: a.h5: zip: not a view: chunks are filtered (shuffle, deflate)"* ]]
-    # shellcheck disable=SC2012 # what ls shows is what is tested
-    [ "$(ls "$mnt" | tr '\n' ' ')" = "_rank0 _self a.b a.b-2 a_good_one columns empty holes unwritten whole " ]
+    [ "$(names_in "$mnt")" = "_rank0 _self a.b a.b-2 a_good_one columns empty holes unwritten whole" ]
     [ "$(stat -c %s "$mnt/empty/rank0")" -eq 0 ]
     fails 2 "a.h5: zip: not a view: chunks are filtered (shuffle, deflate)" \
         mpiio-view spec --from a.h5 --var zip
@@ -197,8 +193,7 @@ with h5py.File("n.h5", "w") as f:
     for number, name in enumerate(["a b", "a+b", "a_b", "a_b-2", "g/x", "g.x", "z"]):
         f[name] = np.full(3, number)'
     mpiio-mount -o npy --from n.h5 "$mnt"
-    # shellcheck disable=SC2012 # what ls shows is what is tested
-    [ "$(ls "$mnt" | tr '\n' ' ')" = "a_b a_b-2 a_b-3 a_b-4 g.x g.x-2 z " ]
+    [ "$(names_in "$mnt")" = "a_b a_b-2 a_b-3 a_b-4 g.x g.x-2 z" ]
     py '
 want = {"a_b": 2, "a_b-2": 3, "a_b-3": 1, "a_b-4": 0, "g.x": 5, "g.x-2": 4, "z": 6}
 changed = {"a_b-3", "a_b-4"}
@@ -261,8 +256,8 @@ LIST
     # A single dimension is divided among the ranks of -n.
     mpiio-view spec --from ocean.nc --var time -n 3 cyclic >time.json
     [ "$(mpiio-view dump time.json -r 2)" = 1.0 ]
-    run -2 mpiio-mount --from ocean.nc 'block,block on 2x2' "$mnt"
-    [ "$output" = "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" ]
+    complains 2 "mpiio-mount: DECOMPOSITION: no variable has 2 dimensions, and the decomposition 2" \
+        mpiio-mount --from ocean.nc 'block,block on 2x2' "$mnt"
 }
 
 @test "from: a variable that does not fit the decomposition is named, and left out of a mount" {
@@ -340,7 +335,6 @@ for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 4
         ocean
         truncate -s -$cut ocean.nc
         run -0 --separate-stderr mpiio-view spec --from ocean.nc
-        # shellcheck disable=SC2154 # run sets it
         [ "$stderr" = "mpiio-view: ocean.nc: the file is truncated: bytes $((size - cut)) to $((size - 1)) read as zeros (truncate -s $size lets them be written)" ]
         mpiio-mount -o npy --from ocean.nc "$mnt" 2>err
         grep -q 'mpiio-mount: ocean.nc: the file is truncated' err
@@ -404,8 +398,7 @@ for rank in range(4):
     for name in T U; do
         mpiio-mount -o npy --from run/$name.0000000010.003.001.meta 'block,block on 2x2' "$mnt"
         cmp "$mnt/whole" whole.dat
-        # shellcheck disable=SC2012 # what ls shows is what is tested
-        [ "$(ls "$mnt" | tr '\n' ' ')" = "ETAN _whole whole " ]
+        [ "$(names_in "$mnt")" = "ETAN _whole whole" ]
         py '
 array = np.fromfile("whole.dat", ">f4").reshape(2, 4, 6)
 for name, part in zip(("ETAN", "_whole"), array):
@@ -437,8 +430,8 @@ for name in "TU":
     fails 1 "s.json:3:3: /members: member 1, $tmp/$tile.data: too short: it has 40 bytes of data and should have 48 (missing=zero reads zeros instead)" \
         mpiio-view cat s.json -v ETAN -r 0
     rm $tile.data
-    run -1 --separate-stderr mpiio-mount --from ./T.0000000010 "$mnt"
-    [ "$stderr" = "mpiio-mount: ./T.0000000010: /members: member 1, $tmp/./$tile.data: no such file (missing=zero reads zeros instead)" ]
+    complains 1 "mpiio-mount: ./T.0000000010: /members: member 1, $tmp/./$tile.data: no such file (missing=zero reads zeros instead)" \
+        mpiio-mount --from ./T.0000000010 "$mnt"
     cp data $tile.data
     cp $tile.meta good
     sed -i 's/ 6,    4,    6/ 6,    3,    6/' $tile.meta

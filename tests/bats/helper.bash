@@ -325,6 +325,17 @@ fails() {
     complains "$1" "mpiio-view: $2" "${@:3}"
 }
 
+# empty FILE: prints the findings of a test in this file, and fails if there are any.
+empty() {
+    cat "$1"
+    [ ! -s "$1" ]
+}
+
+# names_in FOLDER: prints the names in a directory, without hidden ones, separated by blanks.
+names_in() {
+    (cd "$1" && echo *)
+}
+
 # error_of CODE...: runs python code with os, fcntl, mmap and m (the mount). Prints the name of the
 # error that it ends with, or "none".
 error_of() {

@@ -4,7 +4,6 @@
 # atomic mode, while processes are stopped and killed, and hosts are cut off. tests/history/judge.py
 # judges each history by the logs of all calls. scripts/history runs more of them by hand.
 
-# shellcheck disable=SC2154 # helper.bash sets tmp
 load helper
 load cluster
 load distributed

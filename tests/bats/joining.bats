@@ -38,10 +38,9 @@ END
     start_nodes 2
     kill -KILL "$(daemon_pid m1)"
     within=300 await is_degraded m0
-    run -1 --separate-stderr mpiio-mount s.json m0
-    [ "$stderr" = "mpiio-mount: m0: already mounted, degraded (unmount it first with mpiio-umount)" ]
-    run -1 --separate-stderr mpiio-mount s.json m1
-    [ "$stderr" = "mpiio-mount: m1: the daemon of this mount has exited (unmount it first with mpiio-umount)" ]
+    complains 1 "mpiio-mount: m0: already mounted, degraded (unmount it first with mpiio-umount)" mpiio-mount s.json m0
+    complains 1 "mpiio-mount: m1: the daemon of this mount has exited (unmount it first with mpiio-umount)" \
+        mpiio-mount s.json m1
     mpiio-umount -f m0 || true
     stop_nodes
 }

@@ -51,8 +51,7 @@ declared() {
             [ -e "$headers/$name" ] || echo "${header##*/}: $name"
         done
     done >"$tmp/bad"
-    cat "$tmp/bad"
-    [ ! -s "$tmp/bad" ]
+    empty "$tmp/bad"
 }
 
 @test "library: it exports what its headers declare" {

@@ -64,7 +64,6 @@ unmount_with_warning() {
     [ "$(attribute "$mnt" log)" = info ]
     mpiio-umount "$mnt"
     run -2 --separate-stderr mount_spec s.json -o log_level=loud
-    # shellcheck disable=SC2154 # run sets it
     [ "$stderr" = 'mpiio-mount: log_level= needs debug, info, warning or error: loud (see --help)' ]
 }
 

@@ -30,8 +30,7 @@ missing() {
 
 # nothing_bad: prints the findings of the test, and fails if there are any.
 nothing_bad() {
-    cat bad
-    [ ! -s bad ]
+    empty bad
 }
 
 # section FILE TITLE: prints a section of a manual page's source, without escapes.
@@ -70,8 +69,7 @@ options() {
             sed 's/\\//g' "$page" | grep -qF -- "$option" || echo "$command: $option: not in man page"
         done
     done >bad
-    cat bad
-    [ ! -s bad ]
+    empty bad
 }
 
 @test "manual: every mount option is in the manual and in the completion" {

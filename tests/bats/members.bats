@@ -37,7 +37,6 @@ TEXT
 # refused MESSAGE [OPTION...]: mounting s.json must fail with this single line.
 refused() {
     run -"${code:-1}" --separate-stderr mount_spec s.json "${@:2}"
-    # shellcheck disable=SC2154 # run sets it
     echo "$stderr"
     # shellcheck disable=SC2053 # a pattern
     [[ $stderr = "mpiio-mount: "$1 ]]

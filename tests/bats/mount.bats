@@ -110,13 +110,11 @@ load helper
     (scatter_spec)
     user_folder mnt
     as_root chown nobody s.dat
-    run -1 as_user prlimit --nproc=2 mpiio-mount s.json mnt
-    [ "$output" = "mpiio-mount: cannot start: $processes" ]
+    complains 1 "mpiio-mount: cannot start: $processes" as_user prlimit --nproc=2 mpiio-mount s.json mnt
     run -1 as_user prlimit --nproc=1 mpiio-fused s.json mnt
     [[ $output == "mpiio-fused: mnt: cannot mount: "*": $processes" ]]
-    run -1 as_user prlimit --nproc=1 mpiio-view capture -o . true
-    [ "$output" = "mpiio-view: capture: $processes" ]
-    run -1 as_user prlimit --nofile=10 mpiio-mount s.json mnt
-    [ "$output" = "mpiio-mount: cannot start: too many open files (raise the limit with ulimit -n)" ]
+    fails 1 "capture: $processes" as_user prlimit --nproc=1 mpiio-view capture -o . true
+    complains 1 "mpiio-mount: cannot start: too many open files (raise the limit with ulimit -n)" \
+        as_user prlimit --nofile=10 mpiio-mount s.json mnt
     run ! is_mounted mnt
 }
