@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/assembled.bats."""
-import concurrent.futures
 import fcntl
 import mmap
 import os
@@ -11,7 +10,7 @@ import sys
 import threading
 import time
 
-from common import fails, main, slice_of
+from common import at_once, fails, main, slice_of
 
 
 def py_both():
@@ -110,7 +109,6 @@ def atomic_mode_no_call_sees():
             value = value % 250 + 2
             assert os.pwrite(fd, bytes([value]) * LENGTH, START) == LENGTH
             count += 1
-        return count
     def reader(node):
         fd = os.open(f"m{node}/whole", os.O_RDONLY)
         count = 0
@@ -119,11 +117,8 @@ def atomic_mode_no_call_sees():
             got = os.pread(fd, LENGTH, START)
             assert len(got) == LENGTH and got == got[:1] * LENGTH, (node, set(got))
             count += 1
-        return count
     os.pwrite(os.open("m0/whole", os.O_RDWR), b"x" * LENGTH, START)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        jobs = [pool.submit(writer, 0, 3), pool.submit(writer, 1, 2), pool.submit(reader, 0), pool.submit(reader, 1)]
-        assert all(job.result() >= 20 for job in jobs)
+    at_once(lambda job: job[0](*job[1:]), ((writer, 0, 3), (writer, 1, 2), (reader, 0), (reader, 1)))
 
 
 def cyclic():
@@ -165,8 +160,7 @@ def read_both():
                 data += buffer[:got]
             os.close(fd)
             assert data == words[rank::6].tobytes(), (node, rank)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        list(pool.map(read, range(nodes)))
+    at_once(read, range(nodes))
 
 
 def pool_shows_what_is_written():

@@ -3,11 +3,10 @@
 import fcntl
 import mmap
 import os
-import struct
 import sys
 import time
 
-from common import fails, main, slice_of
+from common import fails, in_processes, main, slice_of
 
 
 def atomicity():
@@ -29,7 +28,6 @@ def writes_are_cached_again():
 
 
 def no_call_sees_a_part():
-    import multiprocessing
     SIZE, end = 131072, time.time() + 3
     def whole(node, letter):
         fd = os.open(f"m{node}/all/rank0", os.O_RDWR)
@@ -39,23 +37,15 @@ def no_call_sees_a_part():
             assert data in (b"a" * SIZE, b"b" * SIZE, b"f" * SIZE), "torn"
     def foreign():
         fd = os.open("f.dat", os.O_RDWR)
-        lock = struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, SIZE, 0)
-        unlock = struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, SIZE, 0)
         while time.time() < end:
-            fcntl.fcntl(fd, fcntl.F_SETLKW, lock)
+            fcntl.lockf(fd, fcntl.LOCK_EX, SIZE)
             for start in range(0, SIZE, 8192):
                 os.pwrite(fd, b"f" * 8192, start)
             assert os.pread(fd, SIZE, 0) == b"f" * SIZE
-            fcntl.fcntl(fd, fcntl.F_SETLKW, unlock)
+            fcntl.lockf(fd, fcntl.LOCK_UN, SIZE)
             time.sleep(0.001)
-    jobs = [multiprocessing.Process(target=whole, args=(node, letter))
-            for node, letter in ((0, b"a"), (1, b"b"), (0, b"b"))]
-    jobs.append(multiprocessing.Process(target=foreign))
-    for job in jobs:
-        job.start()
-    for job in jobs:
-        job.join()
-    assert [job.exitcode for job in jobs] == [0] * 4
+    in_processes(lambda job: job[0](*job[1:]),
+                 ((whole, 0, b"a"), (whole, 1, b"b"), (whole, 0, b"b"), (foreign,)))
 
 
 def parts_of_converted_values():

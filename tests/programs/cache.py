@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/cache.bats."""
-import json
 import mmap
 import os
 import random
@@ -9,7 +8,11 @@ import sys
 import threading
 import time
 
-from common import at_once, main
+from common import at_once, main, stats
+
+
+def dropped():
+    return stats(sys.argv[1])["requests"]["dropped"]
 
 
 def patch():
@@ -46,8 +49,6 @@ def a_slice_opened_before_the_file():
 
 
 def what_a_writer_past_the_page():
-    def dropped():
-        return json.load(open(sys.argv[1] + "/.mpiio/stats.json"))["requests"]["dropped"]
     path = sys.argv[1] + "/rank0"
     writer = os.open(path, os.O_WRONLY)
     for i in range(50):
@@ -73,8 +74,6 @@ def what_a_writer_past_the_page():
 
 
 def other_slices_that_show():
-    def dropped():
-        return json.load(open(sys.argv[1] + "/.mpiio/stats.json"))["requests"]["dropped"]
     def open_slice(name, flags):
         return os.open(sys.argv[1] + "/" + name, flags)
     writer = open_slice("dealt/rank1", os.O_WRONLY)

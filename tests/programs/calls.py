@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/calls.bats: calls from threads of their own."""
-import json
 import os
 import signal
 import threading
 import time
 
-from common import fails, main, stop_process
+from common import fails, main, stats, stop_process
 
 results = {}  # the result of each node's call
 
@@ -35,7 +34,7 @@ def end_calls(*threads):
 
 def daemon():
     """Returns the process of node 2."""
-    return json.load(open("m2/.mpiio/stats.json"))["pid"]
+    return stats("m2")["pid"]
 
 
 def unmount_from_two_nodes():

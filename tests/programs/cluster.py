@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/cluster.bats."""
-import errno
 import os
 
-from common import main
+from common import fails, main
 
 
 def interleaved_slices_on_four_hosts():
@@ -39,12 +38,7 @@ def a_full_disk_in_a_flush():
     small = [parts[0], parts[1][:1 << 20], parts[2]]
     for fd, part in zip(files, small):
         os.pwrite(fd, part, 0)
-    def fsync(fd):
-        try:
-            os.fsync(fd)
-        except OSError as error:
-            return errno.errorcode[error.errno]
-    results = [fsync(fd) for fd in files]
+    results = [fails(os.fsync, fd) for fd in files]
     file = open("disk/x.dat", "rb").read()
     for node, (fd, part, result) in enumerate(zip(files, small, results)):
         stored = all(file[(node + 3 * i) << 20:][:1 << 20] == part[i << 20:][:1 << 20]

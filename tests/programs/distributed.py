@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/distributed.bats."""
-import concurrent.futures
 import errno
 import fcntl
 import os
-import struct
 import sys
 
-from common import main
+from common import at_once, main
 
 
 def none_lost():
@@ -45,18 +43,16 @@ def opening_a_slice_shows_what_another():
 def in_atomic_mode_each_read_returns():
     fds = [os.open(f"m{node}/rank0", os.O_RDWR) for node in (0, 1)]
     foreign = os.open("dfs2/x.dat", os.O_RDWR)
-    def locked(kind):
-        fcntl.fcntl(foreign, fcntl.F_SETLKW, struct.pack("hhqqi", kind, 0, 0, 65536, 0))
     stale = {"slice": 0, "foreign": 0, "size": 0}
     for round in range(1, 101):
         value = bytes([round])
         os.pwrite(fds[round % 2], value * 32768, 0)
         stale["slice"] += os.pread(fds[1 - round % 2], 32768, 0) != value * 32768
-        locked(fcntl.F_WRLCK)
+        fcntl.lockf(foreign, fcntl.LOCK_EX, 65536)
         os.pwrite(foreign, value * 512, 65536 + (round - 1) * 1024)
         os.pwrite(foreign, b"\xff" * 512, 1024)
         os.fsync(foreign)
-        locked(fcntl.F_UNLCK)
+        fcntl.lockf(foreign, fcntl.LOCK_UN, 65536)
         for fd in fds:
             stale["foreign"] += os.pread(fd, 512, 512) != b"\xff" * 512
             stale["size"] += os.pread(fd, 1024, 32768 + (round - 1) * 512) != value * 512
@@ -100,23 +96,19 @@ def in_atomic_mode_two_mounts():
     def foreign(path):
         fd = os.open(path, os.O_RDWR)
         for number in range(200):
-            fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_WRLCK, 0, 0, 0, 0))
+            fcntl.lockf(fd, fcntl.LOCK_EX)
             os.fchmod(fd, 0o644)  # refreshes the size, which the client may cache for a second
             os.pwrite(fd, f"{path[:4]} {number:10}\n".encode(), os.lseek(fd, 0, os.SEEK_END))
             os.fsync(fd)
-            fcntl.fcntl(fd, fcntl.F_SETLKW, struct.pack("hhqqi", fcntl.F_UNLCK, 0, 0, 0, 0))
-    with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        for done in [pool.submit(append, "m0/rank0"), pool.submit(append, "m1/rank0"),
-                     pool.submit(foreign, "dfs2/x.dat")]:
-            done.result()
+            fcntl.lockf(fd, fcntl.LOCK_UN)
+    at_once(lambda job: job[0](job[1]),
+            ((append, "m0/rank0"), (append, "m1/rank0"), (foreign, "dfs2/x.dat")))
     lines = open("brick/x.dat").read().splitlines()
     print(len(lines), "of 600")
     assert sorted(lines) == sorted(f"{who} {number:10}" for who in ("m0/r", "m1/r", "dfs2") for number in range(200))
 
 
 def opening_a_slice_shows_holes():
-    def opened(path):
-        return os.open(path, os.O_RDWR)
     def data_at(path):
         fd = os.open(path, os.O_RDONLY)
         try:
@@ -126,20 +118,20 @@ def opening_a_slice_shows_holes():
         finally:
             os.close(fd)
     assert data_at("m1/rank0") == "ENXIO", data_at("m1/rank0")
-    fd = opened("m0/rank0")
+    fd = os.open("m0/rank0", os.O_RDWR)
     os.pwrite(fd, b"x" * 4096, 524288)
     os.close(fd)
     assert data_at("m1/rank0") == 524288, data_at("m1/rank0")
-    fd = opened("dfs2/x.dat")
+    fd = os.open("dfs2/x.dat", os.O_RDWR)
     os.pwrite(fd, b"x" * 4096, 65536)
     os.close(fd)
     assert data_at("m0/rank0") == data_at("m1/rank0") == 65536
-    fd = opened("m1/rank0")
+    fd = os.open("m1/rank0", os.O_RDWR)
     os.posix_fallocate(fd, 0, 2097152)
     os.close(fd)
     assert os.path.getsize("brick/x.dat") == 2097152
     for path in ("m0/rank0", "m1/rank0"):
-        fd = opened(path)
+        fd = os.open(path, os.O_RDWR)
         assert os.fstat(fd).st_size == 2097152 and os.pread(fd, 4096, 524288) == b"x" * 4096
         os.close(fd)
 

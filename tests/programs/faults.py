@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/faults.bats."""
-import errno
 import os
 import sys
 import time
 
-from common import main
+from common import fails, main
 
 
 def an_offset_that_no_file_can():
     fd = os.open(sys.argv[1], os.O_WRONLY)
     for offset in (1 << 62, (1 << 63) - 20):
-        try:
-            os.pwrite(fd, b"x" * 10, offset)
-            print("written")
-        except OSError as error:
-            print(errno.errorcode[error.errno])
+        print(fails(os.pwrite, fd, b"x" * 10, offset))
 
 
 def truncated_while_writing():
@@ -41,11 +36,7 @@ def ask():
         os.pwrite(file, b"new", 0)
     for line in sys.stdin:
         call, file = line.split()
-        try:
-            getattr(os, call)(files[int(file)])
-            print("0", flush=True)
-        except OSError as error:
-            print(errno.errorcode[error.errno], flush=True)
+        print(fails(getattr(os, call), files[int(file)]) or "0", flush=True)
 
 
 main(globals())

@@ -1,33 +1,29 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/flush.bats."""
-import json
 import multiprocessing
 import os
 import sys
 import time
 
-from common import await_true, main
+from common import await_true, main, stats
 
 
 def who_opens_during_a_flush():
     half = 4 << 20
-    def write(number):
+    def write():
         with open("m0/rank0", "r+b") as out:
             out.seek(half)
             out.write(b"n" * half)
-    def read():
-        with open("m2/rank0", "rb") as file:
-            return os.pread(file.fileno(), half, half)
-    writer = multiprocessing.Process(target=write, args=(0,))
+    writer = multiprocessing.Process(target=write)
     writer.start()
     await_true(lambda: os.path.exists(sys.argv[1] + ".frozen"))
     # Node 2 has nothing to store, so its part of the flush finishes soon.
-    await_true(lambda: json.load(open("m2/.mpiio/stats.json"))["cluster"]["epochs"] == 1)
-    assert read() == bytes(half)
+    await_true(lambda: own_part(2) == 1)
+    assert read_new(2, half, half) == bytes(half)
     open(sys.argv[1] + ".go", "w").close()
     writer.join()
     assert writer.exitcode == 0
-    assert read() == b"n" * half
+    assert read_new(2, half, half) == b"n" * half
 
 
 def epoch(node):
@@ -37,8 +33,7 @@ def epoch(node):
 
 def own_part(node):
     """Returns how many flushes the node's own engine has finished."""
-    with open(f"m{node}/.mpiio/stats.json") as stats:
-        return json.load(stats)["cluster"]["epochs"]
+    return stats(f"m{node}")["cluster"]["epochs"]
 
 
 def read_new(node, offset, length):

@@ -3,7 +3,6 @@
 import ctypes
 import errno
 import fcntl
-import json
 import mmap
 import os
 import random
@@ -13,14 +12,13 @@ import subprocess
 import sys
 import time
 
-from common import main
+from common import await_true, fails, main, stats
 
 
 def a_writer_asks_for_the_size():
     mnt = sys.argv[1]
     def asked():
-        with open(f"{mnt}/.mpiio/stats.json") as stats:
-            return json.load(stats)["requests"]["getattr"]
+        return stats(mnt)["requests"]["getattr"]
     end = 0
     def rises():
         """Writes 100 pages past the end. Returns true if the size was requested for each of
@@ -42,9 +40,7 @@ input()
     assert watcher.stdout.readline()
     assert rises()
     watcher.communicate(b"\n")
-    give_up = time.monotonic() + 60 # close(2) does not wait for the daemon
-    while rises():
-        assert time.monotonic() < give_up
+    await_true(lambda: not rises()) # close(2) does not wait for the daemon
 
 
 def sigkill_to_the_program_loses_nothing():
@@ -92,18 +88,10 @@ def a_program_gets_no_right():
         if request != ASK:
             assert ask(f"{mnt}/rank1", os.O_RDONLY, request, 16384) in ("ENOTTY", "EINVAL"), hex(request)
     # The page of grants is read-only, even for a process of the same user.
-    for flags, protection in ((os.O_RDWR, mmap.PROT_READ | mmap.PROT_WRITE), (os.O_RDWR, mmap.PROT_WRITE)):
-        try:
-            mmap.mmap(os.open(page, flags), 4096, mmap.MAP_SHARED, protection)
-            raise AssertionError
-        except OSError as error:
-            assert error.errno in (errno.EPERM, errno.EACCES), error
-    for call in (lambda fd: os.write(fd, b"x"), lambda fd: os.ftruncate(fd, 1)):
-        try:
-            call(os.open(page, os.O_RDWR))
-            raise AssertionError
-        except OSError as error:
-            assert error.errno in (errno.EPERM, errno.EACCES), error
+    for call in (lambda fd: mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_READ | mmap.PROT_WRITE),
+                 lambda fd: mmap.mmap(fd, 4096, mmap.MAP_SHARED, mmap.PROT_WRITE),
+                 lambda fd: os.write(fd, b"x"), lambda fd: os.ftruncate(fd, 1)):
+        assert fails(lambda: call(os.open(page, os.O_RDWR))) in ("EPERM", "EACCES")
 
 
 def writer():
@@ -247,15 +235,10 @@ def dead():
             return "Z" not in open(f"/proc/{pid}/stat").read()
         except (FileNotFoundError, ProcessLookupError):
             return False
-    while lives(sys.argv[2]):
-        time.sleep(0.01)
+    await_true(lambda: not lives(sys.argv[2]))
     for call in (lambda: os.pread(fd, 6, 0), lambda: os.pwrite(fd, b"x", 0), lambda: os.read(fd, 1)):
-        try:
-            call()
-            raise AssertionError
-        except OSError as error:
-            # ECONNABORTED while the kernel is still closing the connection.
-            assert error.errno in (errno.ENOTCONN, errno.ECONNABORTED), error
+        # ECONNABORTED while the kernel is still closing the connection.
+        assert fails(call) in ("ENOTCONN", "ECONNABORTED")
 
 
 def many():

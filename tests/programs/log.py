@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/log.bats."""
 import os
-import threading
 import time
 
-from common import main
+from common import at_once, main
 
 
 def switch_while_reading():
@@ -21,11 +20,7 @@ def switch_while_reading():
             for level in b"debug", b"info":
                 os.setxattr(mnt, "user.mpiio.log", level)
 
-    threads = [threading.Thread(target=call) for call in (read, read, switch)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(lambda call: call(), (read, read, switch))
 
 
 main(globals())
