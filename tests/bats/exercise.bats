@@ -25,25 +25,47 @@ spec_of() {
     printf '{ "viewspec": 1, "file": "x.dat", "ranks": %s, "view": %s }\n' "$1" "$2" >x.json
 }
 
-# slices_of RANKS [MOUNTPOINT]: sets the array slices to the paths of all slices.
-slices_of() {
+# file_is_model RANKS: the file must be before.dat with the dumped models (model0, ...) laid over it
+# by the view's map. Bytes of no view are unchanged, or zeros where the file has grown.
+file_is_model() {
     local rank
-    slices=()
     for ((rank = 0; rank < $1; rank++)); do
-        slices+=("${2:-$mnt}/rank$rank")
+        mpiio-view map x.json -r "$rank" >"map$rank"
+        cmp <(mpiio-view cat x.json -r "$rank") "model$rank"
     done
+    python file_is_model "$1" x.dat
 }
 
-# file_is_model RANKS [SPEC [FILE]]: the file must be before.dat with the dumped models (model0,
-# ...) laid over it by the view's map. Bytes of no view are unchanged, or zeros where the file has
-# grown.
-file_is_model() {
-    local rank spec=${2:-x.json} file=${3:-x.dat}
+# matches_model RANKS VIEW BYTES [OPTION]...: a file of BYTES bytes must be like the model after
+# programs with these options have written all slices. $mount: an option of mpiio-mount.
+matches_model() {
+    local rank slices=()
+    spec_of "$1" "$2" "$3"
+    mount_spec x.json ${mount:+-o "$mount"}
     for ((rank = 0; rank < $1; rank++)); do
-        mpiio-view map "$spec" -r "$rank" >"map$rank"
-        cmp <(mpiio-view cat "$spec" -r "$rank") "model$rank"
+        slices+=("$mnt/rank$rank")
     done
-    /usr/bin/python3 "$topic" file_is_model "$1" "$file"
+    exercise --dump=model "${@:4}" "${slices[@]}"
+    mpiio-umount "$mnt"
+    file_is_model "$1"
+}
+
+# matches_through_two RANKS BLOCK [OPTION]...: the same for programs that each write a slice through
+# two mounts in turn.
+matches_through_two() {
+    local rank both slices=()
+    spec_of "$1" "{ \"filetype\": { \"type\": \"scatter\", \"blocklength\": $2 } }" 50000
+    mkdir mnt2
+    mount_spec x.json
+    mpiio-mount x.json mnt2
+    for ((rank = 0; rank < $1; rank++)); do
+        both=("$mnt/rank$rank" "mnt2/rank$rank")
+        slices+=("${both[rank % 2]},${both[1 - rank % 2]}")
+    done
+    exercise --dump=model "${@:3}" "${slices[@]}"
+    mpiio-umount "$mnt"
+    mpiio-umount mnt2
+    file_is_model "$1"
 }
 
 # A view with irregular runs: 3, 5 and 16 bytes at odd offsets of a tile of 64. Bytes 40 to 63 of
@@ -53,21 +75,11 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
           "displacements": [0, 7, 19] } } }'
 
 @test "exercise: four slices of short blocks grow from nothing" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }'
-    mount_spec x.json
-    slices_of 4
-    exercise --scatter=512 --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    matches_model 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 0 --scatter=512
 }
 
 @test "exercise: runs of 8 bytes of an existing file" {
-    spec_of 4 '{ "etype": "double", "filetype": { "type": "scatter" } }' 300000
-    mount_spec x.json
-    slices_of 4
-    exercise --etype=8 --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    matches_model 4 '{ "etype": "double", "filetype": { "type": "scatter" } }' 300000 --etype=8
 }
 
 # The models are the slices. Converted by numpy, they are the file.
@@ -76,28 +88,17 @@ ragged='{ "disp": "5 + rank * 20", "etype": "byte", "filetype": { "type": "resiz
                  "etype": { "type": "struct", "blocklengths": [1, 2, 1], "displacements": [0, 2, 12],
                             "types": ["short", "int", "double"] } }' 200006
     mount_spec x.json
-    slices_of 2
-    exercise --etype=18 --dump=model "${slices[@]}"
+    exercise --etype=18 --dump=model "$mnt"/rank{0,1}
     mpiio-umount "$mnt"
     /usr/bin/python3 "$topic" values_in_another_byte_order
 }
 
 @test "exercise: ragged runs, and bytes that belong to no rank" {
-    spec_of 2 "$ragged" 100001
-    mount_spec x.json
-    slices_of 2
-    exercise --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 2
+    matches_model 2 "$ragged" 100001
 }
 
 @test "exercise: runs longer than a page" {
-    spec_of 3 '{ "disp": 100, "filetype": { "type": "scatter", "blocklength": 40000 } }' 200000
-    mount_spec x.json
-    slices_of 3
-    exercise --dump=model --size=3000000 "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 3
+    matches_model 3 '{ "disp": 100, "filetype": { "type": "scatter", "blocklength": 40000 } }' 200000 --size=3000000
 }
 
 @test "exercise: named views over the same file" {
@@ -120,63 +121,27 @@ EOF
 }
 
 @test "exercise: four threads, each with its own slice" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 24 } }'
-    mount_spec x.json
-    slices_of 4
-    exercise --threads --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    matches_model 4 '{ "filetype": { "type": "scatter", "blocklength": 24 } }' 0 --threads
 }
 
 @test "exercise: four threads at runs longer than a page" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 8192 } }' 100000
-    mount_spec x.json
-    slices_of 4
-    exercise --threads --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    matches_model 4 '{ "filetype": { "type": "scatter", "blocklength": 8192 } }' 100000 --threads
 }
 
 @test "exercise: the kernel delays writes (unique)" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000
-    mount_spec x.json -o unique
-    slices_of 4
-    exercise --unique --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    mount=unique matches_model 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000 --unique
 }
 
 @test "exercise: the kernel delays writes, four threads" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 8 } }' 50000
-    mount_spec x.json -o unique
-    slices_of 4
-    exercise --unique --threads --dump=model "${slices[@]}"
-    mpiio-umount "$mnt"
-    file_is_model 4
+    mount=unique matches_model 4 '{ "filetype": { "type": "scatter", "blocklength": 8 } }' 50000 --unique --threads
 }
 
 @test "exercise: two mounts of the same file, close and open" {
-    spec_of 4 '{ "filetype": { "type": "scatter", "blocklength": 512 } }' 50000
-    mkdir mnt2
-    mount_spec x.json
-    mpiio-mount x.json mnt2
-    exercise --dump=model "$mnt/rank0,mnt2/rank0" "mnt2/rank1,$mnt/rank1" \
-        "$mnt/rank2,mnt2/rank2" "mnt2/rank3,$mnt/rank3"
-    mpiio-umount "$mnt"
-    mpiio-umount mnt2
-    file_is_model 4
+    matches_through_two 4 512
 }
 
 @test "exercise: two mounts of the same file, both open, fsync" {
-    spec_of 3 '{ "filetype": { "type": "scatter", "blocklength": 100 } }' 50000
-    mkdir mnt2
-    mount_spec x.json
-    mpiio-mount x.json mnt2
-    exercise --keep-open --dump=model "$mnt/rank0,mnt2/rank0" "mnt2/rank1,$mnt/rank1" \
-        "$mnt/rank2,mnt2/rank2"
-    mpiio-umount "$mnt"
-    mpiio-umount mnt2
-    file_is_model 3
+    matches_through_two 3 100 --keep-open
 }
 
 # Runs the four writers of interleave: two of the file, two of slices.
