@@ -9,25 +9,38 @@ load writer
 # All system calls that store data. The length of the runs decides which ones are used.
 stores=pwrite64,pwritev,pwritev2
 
+# mount_dealt BLOCK [BYTES]: mounts x.dat of that many bytes, whose blocks are dealt to two ranks.
+mount_dealt() {
+    make_file x.dat "${2:-0}"
+    spec_of "$1" x.dat
+    mount_spec x.json
+}
+
+# gives TEXT COMMAND...: the command must succeed and print this text.
+gives() {
+    run -0 "${@:2}"
+    echo "$output"
+    [ "$output" = "$1" ]
+}
+
+# writes_all BYTES: a writer to rank 0 must succeed, and the slice must begin with its bytes.
+writes_all() {
+    gives "done - $1" writer "$mnt/rank0" stop="$1"
+    lines_there "$mnt/rank0" "$1"
+}
+
 @test "faults: EIO and EDQUOT of a store are reported by the write, once; the next write is stored" {
     local error
-    make_file x.dat 1000000
-    spec_of 65536 x.dat
-    mount_spec x.json
+    mount_dealt 65536 1000000
     for error in EIO EDQUOT; do
-        run -0 inject "$stores" "error=$error" writer "$mnt/rank0" stop=300000
-        [ "$output" = "$error write 0" ]
-        run -0 writer "$mnt/rank0" stop=300000
-        [ "$output" = "done - 300000" ]
-        lines_there "$mnt/rank0" 300000
+        gives "$error write 0" inject "$stores" "error=$error" writer "$mnt/rank0" stop=300000
+        writes_all 300000
     done
 }
 
 @test "faults: an error in the middle: the acknowledged part is in the file" {
     local acknowledged
-    make_file x.dat 8000000
-    spec_of 65536 x.dat
-    mount_spec x.json
+    mount_dealt 65536 8000000
     run -0 inject "$stores" error=ENOSPC:when=5+ writer "$mnt/rank0" stop=3000000 size=1000000
     [[ $output == "ENOSPC write "* ]]
     acknowledged=${output##* }
@@ -38,25 +51,17 @@ stores=pwrite64,pwritev,pwritev2
 
 @test "faults: short runs at the end: the write reports that space or quota is used up" {
     local error
-    : >x.dat
-    spec_of 8 x.dat
-    mount_spec x.json
+    mount_dealt 8
     for error in ENOSPC EDQUOT EIO; do
-        run -0 inject "fallocate,$stores" "error=$error" writer "$mnt/rank0" stop=300000
-        [ "$output" = "$error write 0" ]
+        gives "$error write 0" inject "fallocate,$stores" "error=$error" writer "$mnt/rank0" stop=300000
         [ "$(stat -c %s "$mnt/rank0")" -eq 0 ]
     done
-    run -0 writer "$mnt/rank0" stop=300000
-    [ "$output" = "done - 300000" ]
-    lines_there "$mnt/rank0" 300000
+    writes_all 300000
 }
 
 @test "faults: a filesystem without fallocate" {
-    : >x.dat
-    spec_of 8 x.dat
-    mount_spec x.json
-    run -0 inject fallocate error=EOPNOTSUPP writer "$mnt/rank0" stop=300000
-    [ "$output" = "done - 300000" ]
+    mount_dealt 8
+    gives "done - 300000" inject fallocate error=EOPNOTSUPP writer "$mnt/rank0" stop=300000
     lines_there "$mnt/rank0" 300000
     run inject fallocate error=EOPNOTSUPP fallocate -l 900000 "$mnt/rank1"
     [ "$status" -eq 1 ]
@@ -64,15 +69,10 @@ stores=pwrite64,pwritev,pwritev2
 }
 
 @test "faults: EIO of the device is reported by fsync, and again if it fails again" {
-    make_file x.dat 1000000
-    spec_of 512 x.dat
-    mount_spec x.json
-    run -0 inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank0" stop=300000
-    [ "$output" = "EIO fsync 300000" ]
-    run -0 inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank1" stop=300000
-    [ "$output" = "EIO fsync 300000" ]
-    run -0 writer "$mnt/rank0" stop=300000
-    [ "$output" = "done - 300000" ]
+    mount_dealt 512 1000000
+    gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank0" stop=300000
+    gives "EIO fsync 300000" inject fsync,fdatasync,msync,syncfs error=EIO writer "$mnt/rank1" stop=300000
+    gives "done - 300000" writer "$mnt/rank0" stop=300000
 }
 
 # Starts a program that writes through three of its four handles, and then takes commands from ask.
@@ -91,9 +91,7 @@ ask() {
 }
 
 @test "faults: EIO of the device is reported to each writer, by fsync or close" {
-    make_file x.dat 1000000
-    spec_of 512 x.dat
-    mount_spec x.json
+    mount_dealt 512 1000000
     start_asking
     [ "$(inject fsync,fdatasync error=EIO ask fsync 0)" = EIO ]
     # The device works again.
@@ -128,9 +126,7 @@ broken_disk() {
 
 # limited BLOCK: the file may have 1000000 bytes, and rank 0 writes runs until an error.
 limited() {
-    : >x.dat
-    spec_of "$1" x.dat
-    mount_spec x.json
+    mount_dealt "$1"
     pid=$(daemon_pid)
     as_root prlimit --pid "$pid" --fsize=1000000:
     run -0 writer "$mnt/rank0"
@@ -147,8 +143,7 @@ limited() {
     run -1 truncate -s 900000 "$mnt/rank1"
     [[ $output == *"File too large"* ]]
     as_root prlimit --pid "$pid" --fsize=unlimited:
-    run -0 writer "$mnt/rank0" stop=900000
-    [ "$output" = "done - 900000" ]
+    gives "done - 900000" writer "$mnt/rank0" stop=900000
     [ "$(daemon_pid)" -eq "$pid" ]
 }
 
@@ -159,33 +154,25 @@ limited() {
 }
 
 @test "faults: an offset that no file can have gives EFBIG" {
-    : >x.dat
-    spec_of 8 x.dat
-    mount_spec x.json
-    run -0 /usr/bin/python3 "$topic" an_offset_that_no_file_can "$mnt/rank1"
-    [ "$output" = $'EFBIG\nEFBIG' ]
+    mount_dealt 8
+    gives $'EFBIG\nEFBIG' python an_offset_that_no_file_can "$mnt/rank1"
     [ "$(stat -c %s x.dat)" -eq 0 ]
 }
 
 # Truncates the file again and again while writers write runs of BLOCK bytes.
 truncated_while_writing() {
     local pid cutter
-    make_file x.dat 4000000
-    spec_of "$1" x.dat
-    mount_spec x.json
+    mount_dealt "$1" 4000000
     pid=$(daemon_pid)
     /usr/bin/python3 "$topic" truncated_while_writing x.dat 3>&- &
     cutter=$!
     while kill -0 "$cutter" 2>/dev/null; do
-        run -0 writer "$mnt/rank0" stop=2000000 size=100000
-        [ "$output" = "done - 2000000" ]
+        gives "done - 2000000" writer "$mnt/rank0" stop=2000000 size=100000
     done
     wait "$cutter"
     [ "$(daemon_pid)" -eq "$pid" ]
     # From now on the file is not truncated, so all written bytes stay.
-    run -0 writer "$mnt/rank0" stop=2000000
-    [ "$output" = "done - 2000000" ]
-    lines_there "$mnt/rank0" 2000000
+    writes_all 2000000
 }
 
 @test "faults: the file is truncated while it is written: runs of 8 bytes" {
@@ -197,14 +184,10 @@ truncated_while_writing() {
 }
 
 @test "faults: the file is deleted under the mount, which continues with its open file" {
-    make_file x.dat 1000000
-    spec_of 512 x.dat
-    mount_spec x.json
+    mount_dealt 512 1000000
     exec 5<>"$mnt/rank0"
     rm x.dat
-    run -0 writer "$mnt/rank0" stop=100000
-    [ "$output" = "done - 100000" ]
-    lines_there "$mnt/rank0" 100000
+    writes_all 100000
     # The file still exists for programs that have it open, so it can be saved.
     cp "/proc/$(daemon_pid)/fd/$(file_fd)" saved.dat
     mpiio-view cat x.json -f saved.dat -r 0 >slice
