@@ -17,7 +17,13 @@ EOF
 
 # patch OFFSET LENGTH BYTE: writes to the file, past the mount.
 patch() {
-    /usr/bin/python3 "$topic" patch "$@"
+    python patch "$@"
+}
+
+# mount_blocks [BYTES]: mounts a file that changes soon after it was made.
+mount_blocks() {
+    blocks_spec "$@"
+    mount_spec b.json
 }
 
 # Waits until the file's times count as settled.
@@ -39,8 +45,7 @@ settle() {
 
 @test "cache: a file rewritten in place is seen by the next open" {
     local i
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     for i in 1 2 3 4 5 6 7 8 9 10; do
         cmp "$mnt/rank1" <(expected 1)
         patch $((4096 + i * 16384)) 100 "$i"
@@ -49,15 +54,13 @@ settle() {
 }
 
 @test "cache: changes just after an open are seen by the next one, too" {
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     # Two changes within one tick of the filesystem's clock leave the same times.
-    /usr/bin/python3 "$topic" changes_a_moment_after_an_open "$mnt/rank1"
+    python changes_a_moment_after_an_open "$mnt/rank1"
 }
 
 @test "cache: a file that grows shows its new end at once" {
-    blocks_spec 1050000
-    mount_spec b.json
+    mount_blocks 1050000
     cmp "$mnt/rank0" <(expected 0)
     exec 5<"$mnt/rank0" # stays open
     make_file more 300001
@@ -71,14 +74,12 @@ settle() {
 }
 
 @test "cache: a slice opened before the file grows can be read to the new end" {
-    blocks_spec 1050000
-    mount_spec b.json
-    /usr/bin/python3 "$topic" a_slice_opened_before_the_file "$mnt/rank0"
+    mount_blocks 1050000
+    python a_slice_opened_before_the_file "$mnt/rank0"
 }
 
 @test "cache: no stale zeros behind the old end of a file that grows" {
-    blocks_spec 1050000
-    mount_spec b.json
+    mount_blocks 1050000
     # Puts the slice's last page into the cache, with zeros behind its end.
     tail -c 100 "$mnt/rank0" >/dev/null
     exec 5<"$mnt/rank0"
@@ -91,8 +92,7 @@ settle() {
 }
 
 @test "cache: a truncated file ends at its new end, for new and for open readers" {
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     exec 5<"$mnt/rank1"
     cmp "$mnt/rank1" <(expected 1)
     truncate -s 300000 b.dat
@@ -107,8 +107,7 @@ settle() {
 
 @test "cache: a file truncated and grown again never shows its earlier bytes" {
     local i
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     exec 5<"$mnt/rank1"
     for i in 1 2 3 4 5; do
         cmp "$mnt/rank1" <(expected 1)
@@ -123,34 +122,33 @@ settle() {
 }
 
 @test "cache: open readers see at once what a direct writer has written" {
-    blocks_spec 1050000
-    mount_spec b.json
-    /usr/bin/python3 "$topic" what_a_writer_past_the_page "$mnt"
+    mount_blocks 1050000
+    python what_a_writer_past_the_page "$mnt"
 }
 
-@test "cache: open readers of other slices see at once what is written to shared bytes" {
-    local options
+# two_views: makes two.json: one view has all bytes for both ranks, one deals them.
+two_views() {
     make_file b.dat 4096
     cat >two.json <<'EOF'
 {"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
     "all": {"filetype": {"type": "broadcast"}},
     "dealt": {"filetype": {"type": "scatter", "blocklength": 8}}}}
 EOF
+}
+
+@test "cache: open readers of other slices see at once what is written to shared bytes" {
+    local options
+    two_views
     for options in npy,cache=through npy,cache=back,flush_interval=0; do
         mpiio-mount -o "$options" two.json "$mnt"
-        /usr/bin/python3 "$topic" other_slices_that_show "$mnt"
+        python other_slices_that_show "$mnt"
         mpiio-umount "$mnt"
     done
 }
 
 # Here pages are dropped late, so a write that does not wait for that would show old bytes.
 @test "cache: a write to a slice with readers waits until other slices show it" {
-    make_file b.dat 4096
-    cat >two.json <<'EOF'
-{"viewspec": 1, "file": "b.dat", "ranks": 2, "views": {
-    "all": {"filetype": {"type": "broadcast"}},
-    "dealt": {"filetype": {"type": "scatter", "blocklength": 8}}}}
-EOF
+    two_views
     LD_PRELOAD=$MPIIO_BUILD/tests/engine/liblate.so mpiio-fused two.json "$mnt" 3>&-
     python a_writer_whose_slice_others_read "$mnt"
     mpiio-umount "$mnt"
@@ -158,9 +156,7 @@ EOF
 
 @test "cache: slices that show the same bytes, all written and read at once, never deadlock" {
     make_file b.dat 65536
-    cat >two.json <<'EOF'
-{"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}
-EOF
+    echo '{"viewspec": 1, "file": "b.dat", "ranks": 2, "view": {"filetype": {"type": "broadcast"}}}' >two.json
     mpiio-mount -o threads=2 two.json "$mnt"
     python slices_that_show_the_same_bytes "$mnt"
     mpiio-umount "$mnt"
@@ -170,13 +166,12 @@ EOF
     blocks_spec
     settle
     mount_spec b.json
-    /usr/bin/python3 "$topic" fsync_of_an_open_reader_shows "$mnt/rank1"
+    python fsync_of_an_open_reader_shows "$mnt/rank1"
 }
 
 @test "cache: fsync shows a mapping of the slice what others have written" {
-    blocks_spec
-    mount_spec b.json
-    /usr/bin/python3 "$topic" fsync_shows_a_mapping "$mnt/rank1"
+    mount_blocks
+    python fsync_shows_a_mapping "$mnt/rank1"
 }
 
 @test "cache: more fsyncs than threads at once, beside readers" {
@@ -189,8 +184,7 @@ EOF
 
 @test "cache: readers of a file that is repeatedly truncated and grown survive" {
     local pid
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     pid=$(daemon_pid)
     # A read never returns more bytes than the file had. Bytes that are cut off and written again
     # during a read may read as zeros, as with a read(2) of the file. The kernel cannot detect that.
@@ -200,22 +194,20 @@ EOF
 
 @test "cache: a mapping of a slice whose file is truncated does not hurt the daemon" {
     local pid
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     pid=$(daemon_pid)
     # Past the end the reader itself may get SIGBUS, as on any file. Here it stays before the end.
-    /usr/bin/python3 "$topic" a_mapping_of_a_slice_whose "$mnt/rank1"
+    python a_mapping_of_a_slice_whose "$mnt/rank1"
     [ "$(daemon_pid)" -eq "$pid" ]
     cmp "$mnt/rank1" <(expected 1)
 }
 
 @test "cache: sendfile after the file has grown sends all of it" {
-    blocks_spec
-    mount_spec b.json
+    mount_blocks
     cat "$mnt/rank1" >/dev/null
     patch 1048576 500000 7
     # Without a stat in between, which would give the kernel the new size.
-    /usr/bin/python3 "$topic" sendfile_after_the_file_has_grown "$mnt/rank1"
+    python sendfile_after_the_file_has_grown "$mnt/rank1"
     cmp out <(expected 1)
 }
 
@@ -267,19 +259,17 @@ END
 # The slice shows the last 10 bytes of each tile first. The file ends 5 bytes before the end of its
 # second tile, so the slice ends there, and the kernel fills the page with zeros.
 @test "cache: bytes that the file has behind the end of a slice appear when the slice grows" {
-    local how
+    local how option
     cat >t.json <<'END'
 { "viewspec": 1, "file": "t.dat", "ranks": 1, "view": { "filetype": { "type": "contiguous", "count": 1000 },
   "buftype": { "type": "indexed", "blocklengths": [990, 10], "displacements": [10, 0] } } }
 END
     for how in ftruncate fallocate write far append; do
-        printf '%1990sccccc' '' | tr ' ' b >t.dat
-        mount_spec t.json
-        /usr/bin/python3 "$topic" grows_over_bytes_of_the_file "$mnt/rank0" "$how"
-        umount_all
-        printf '%1990sccccc' '' | tr ' ' b >t.dat
-        mount_spec t.json -o unique
-        /usr/bin/python3 "$topic" grows_over_bytes_of_the_file "$mnt/rank0" "$how"
-        umount_all
+        for option in rw unique; do
+            printf '%1990sccccc' '' | tr ' ' b >t.dat
+            mount_spec t.json -o "$option"
+            python grows_over_bytes_of_the_file "$mnt/rank0" "$how"
+            umount_all
+        done
     done
 }
