@@ -19,6 +19,18 @@ declared() {
     sed -nE "s,^/\* $headers/[^ ]* \*/ extern ([^(]*[ *])?([a-z_0-9]+)( \(.*)?;\$,\2,p" all.txt | sort
 }
 
+# pkg_config_flags: sets the array flags to those that pkg-config prints for programs with libmpiio.
+pkg_config_flags() {
+    local pc
+    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
+    read -ra flags < <(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" --cflags --libs mpiio)
+}
+
+# exported: prints the functions that the library exports.
+exported() {
+    nm -D --defined-only "$library" | awk '{ print $3 }' | sort
+}
+
 @test "library: each header compiles by itself, without GNU's extensions" {
     local header
     [ "$(find "$headers" -name '*.h' | wc -l)" -gt 10 ]
@@ -29,7 +41,8 @@ declared() {
 }
 
 @test "library: a C++ program includes all headers and links with the functions that it calls" {
-    local header pc flags
+    local header flags
+    pkg_config_flags
     for header in "$headers"/*.h; do
         echo "#include <mpiio/${header##*/}>" >one.cc
         g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -I"$prefix/include" one.cc
@@ -38,10 +51,7 @@ declared() {
         find "$headers" -name '*.h' -printf '#include <mpiio/%f>\n'
         echo 'int main() { return mpiio_store_open("/none", 0, nullptr) == vs_basic_number(nullptr); }'
     } >all.cc
-    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
-    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" --cflags --libs mpiio)
-    # shellcheck disable=SC2086 # the flags are words
-    g++ -std=c++11 -o all all.cc $flags
+    g++ -std=c++11 -o all all.cc "${flags[@]}"
 }
 
 @test "library: installed headers include no header that is not installed" {
@@ -57,14 +67,12 @@ declared() {
 @test "library: it exports what its headers declare" {
     declared >ours
     [ "$(wc -l <ours)" -gt 50 ]
-    nm -D --defined-only "$library" | awk '{ print $3 }' | sort >exported
-    diff ours exported
+    diff ours <(exported)
 }
 
 @test "library: debian/libmpiio0.symbols has the exported symbols, with the version that each came with" {
     run -1 grep -vE '^(libmpiio\.so\.0 libmpiio0 #MINVER#| [a-z_0-9]+@Base [0-9.]+)$' "$top/debian/libmpiio0.symbols"
-    nm -D --defined-only "$library" | awk '{ print $3 }' | sort >exported
-    diff exported <(sed -n 's/^ \([a-z_0-9]*\)@.*/\1/p' "$top/debian/libmpiio0.symbols" | sort)
+    diff <(exported) <(sed -n 's/^ \([a-z_0-9]*\)@.*/\1/p' "$top/debian/libmpiio0.symbols" | sort)
 }
 
 @test "library: the manual page has each function, and no other" {
@@ -75,15 +83,12 @@ declared() {
 }
 
 @test "library: the manual's program is built with pkg-config and scales a slice" {
-    local pc flags
+    local flags
+    pkg_config_flags
     # The text that a reader copies: the page as man formats it.
     MANWIDTH=100 man -l "$prefix/share/man/man3/libmpiio.3" |
         sed -n '/\/\* scale SPEC/,/^ *\$ gcc/{ /\$ gcc/!p }' >scale.c
-    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
-    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
-        --cflags --libs mpiio)
-    # shellcheck disable=SC2086 # the flags are words
-    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o scale scale.c $flags
+    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o scale scale.c "${flags[@]}"
     export LD_LIBRARY_PATH=${library%/*}
 
     /usr/bin/python3 -c 'import struct, sys
@@ -101,7 +106,8 @@ sys.stdout.buffer.write(struct.pack(">8d", *range(1, 9)))' >d.dat
 }
 
 @test "library: errors name the caller's arguments, and no options of commands" {
-    local pc flags
+    local flags
+    pkg_config_flags
     cat >wrong.c <<'END'
 #include <mpiio/load.h>
 #include <stdio.h>
@@ -133,11 +139,7 @@ int main(void)
     return 0;
 }
 END
-    pc=$(find "$MPIIO_STAGE" -name mpiio.pc)
-    flags=$(PKG_CONFIG_PATH=${pc%/*} pkg-config --define-variable=prefix="$prefix" \
-        --cflags --libs mpiio)
-    # shellcheck disable=SC2086 # the flags are words
-    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o wrong wrong.c $flags
+    gcc -std=c11 -Wall -Wextra -pedantic -Werror -o wrong wrong.c "${flags[@]}"
     export LD_LIBRARY_PATH=${library%/*}
     ./wrong >lines
     cat lines
