@@ -54,28 +54,25 @@ sent() {
     umount_hosts
 }
 
-@test "cluster: random programs over three hosts give what the model allows" {
-    local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
+# random_programs [OPTION]: random programs with this option of programs.py run on three hosts.
+random_programs() {
+    local seed=${MPIIO_SEED:-$RANDOM} i programs=("$top/tests/cluster/programs.py" "$@")
     make_hosts 3
     make_file x.dat 5000000
-    "$programs" --spec "$tmp/x.dat" >x.json
+    "${programs[@]}" --spec "$tmp/x.dat" >x.json
     mount_hosts x.json
     for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
-        timeout -s KILL 300 "$programs" x.dat $((seed + i)) 200 at/*
+        timeout -s KILL 300 "${programs[@]}" x.dat $((seed + i)) 200 at/*
     done
     umount_hosts 1
 }
 
+@test "cluster: random programs over three hosts give what the model allows" {
+    random_programs
+}
+
 @test "cluster: random programs in atomic mode find what was written last" {
-    local seed=${MPIIO_SEED:-$RANDOM} i programs=$top/tests/cluster/programs.py
-    make_hosts 3
-    make_file x.dat 5000000
-    "$programs" --atomic --spec "$tmp/x.dat" >x.json
-    mount_hosts x.json
-    for ((i = 0; i < ${MPIIO_PROGRAMS:-2}; i++)); do
-        timeout -s KILL 300 "$programs" --atomic x.dat $((seed + i)) 200 at/*
-    done
-    umount_hosts 1
+    random_programs --atomic
 }
 
 # Waits until the six users of a shared file have begun.
@@ -407,6 +404,15 @@ ports() {
     nothing_left
 }
 
+# asks WORDS COMMAND...: the command must fail, and start the engines by a program that takes the
+# place of mpiexec, prints its arguments and fails. The arguments before the engine match WORDS.
+asks() {
+    run -1 --separate-stderr "${@:2}"
+    echo "$stderr"
+    # shellcheck disable=SC2053 # a pattern
+    [[ $(sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine-mpich .*/\1/p' <<<"$stderr") = $1 ]]
+}
+
 @test "mpiio-mount: in a Slurm job, srun starts the engines on its hosts; a daemon in a step gives a warning" {
     local warning="mpiio-mount: warning: Slurm kills the daemon at the end of step 12.3: mount in the batch script, or keep a step for the daemon (--foreground)"
     scatter_spec
@@ -421,23 +427,14 @@ END
     chmod +x bin/*
     unset MPIIO_MPIEXEC SLURM_STEP_ID
     export PATH=$tmp/bin:$PATH SLURM_JOB_ID=12 SLURM_JOB_NODELIST='n[08-10]'
-    asked() {
-        sed -n 's/^mpiio-mount: \(.*\) [^ ]*mpiio-engine-mpich .*/\1/p' <<<"$stderr"
-    }
-    run -1 --separate-stderr mpiio-mount s.json mnt
-    [[ $(asked) == "--mpi=pmi2 --nodelist n08,n09,n10 --nodes=3 "*" --overlap "*" -n 3" ]]
+    asks "--mpi=pmi2 --nodelist n08,n09,n10 --nodes=3 * --overlap * -n 3" mpiio-mount s.json mnt
     [[ $stderr == *"mpiio-engine-mpich --report --stay "* ]]
-    run -1 --separate-stderr mpiio-mount --hosts=n10,n08 s.json mnt
-    [[ $(asked) == *" --nodelist n08,n10 "*" -n 2" ]]
+    asks "* --nodelist n08,n10 * -n 2" mpiio-mount --hosts=n10,n08 s.json mnt
     # Not for other hosts, a host that is listed twice, another MPI, or a user's own command.
-    run -1 --separate-stderr mpiio-mount --hosts=n10,n11 s.json mnt
-    [ "$(asked)" = "-hosts n10,n11 -ppn 1 -n 2" ]
-    run -1 --separate-stderr mpiio-mount --hosts=n10,n10 s.json mnt%n
-    [ "$(asked)" = "-hosts n10,n10 -ppn 1 -n 2" ]
-    plugins=pmi2x run -1 --separate-stderr mpiio-mount s.json mnt
-    [ "$(asked)" = "-hosts n08,n09,n10 -ppn 1 -n 3" ]
-    MPIIO_MPIEXEC=mpiexec.hydra run -1 --separate-stderr mpiio-mount s.json mnt
-    [ "$(asked)" = "-hosts n08,n09,n10 -ppn 1 -n 3" ]
+    asks "-hosts n10,n11 -ppn 1 -n 2" mpiio-mount --hosts=n10,n11 s.json mnt
+    asks "-hosts n10,n10 -ppn 1 -n 2" mpiio-mount --hosts=n10,n10 s.json mnt%n
+    plugins=pmi2x asks "-hosts n08,n09,n10 -ppn 1 -n 3" mpiio-mount s.json mnt
+    MPIIO_MPIEXEC=mpiexec.hydra asks "-hosts n08,n09,n10 -ppn 1 -n 3" mpiio-mount s.json mnt
 
     export SLURM_STEP_ID=3
     run -0 --separate-stderr mpiio-mount s.json mnt
@@ -473,18 +470,12 @@ END
     chmod +x mpiexec
     export MPIIO_MPIEXEC="$tmp/mpiexec -x 1"
     unset SLURM_JOB_NODELIST SLURM_NODELIST SLURM_STEP_ID
-    asked() {
-        sed -n 's/^mpiio-mount: -x 1 \(.*\) [^ ]*mpiio-engine-mpich .*/\1/p' <<<"$stderr"
-    }
-    run -1 --separate-stderr mpiio-mount --hosts=a,b.c s.json mnt
-    [ "$(asked)" = "-hosts a,b.c -ppn 1 -n 2" ]
+    asks "-x 1 -hosts a,b.c -ppn 1 -n 2" mpiio-mount --hosts=a,b.c s.json mnt
     [[ $stderr == *" -- $tmp/s.json $tmp/mnt" ]]
-    run -1 --separate-stderr mpiio-mount --hosts='n[08-10,3],x[1-2]y[0-1]z,end' s.json mnt
-    [ "$(asked)" = "-hosts n08,n09,n10,n3,x1y0z,x1y1z,x2y0z,x2y1z,end -ppn 1 -n 9" ]
-    SLURM_JOB_NODELIST='n[1-2]' run -1 --separate-stderr mpiio-mount s.json mnt
-    [ "$(asked)" = "-hosts n1,n2 -ppn 1 -n 2" ]
-    run -1 --separate-stderr mpiio-mount -o ro,store=mpiio s.json mnt
-    [ "$(asked)" = "-n 1" ]
+    asks "-x 1 -hosts n08,n09,n10,n3,x1y0z,x1y1z,x2y0z,x2y1z,end -ppn 1 -n 9" \
+        mpiio-mount --hosts='n[08-10,3],x[1-2]y[0-1]z,end' s.json mnt
+    SLURM_JOB_NODELIST='n[1-2]' asks "-x 1 -hosts n1,n2 -ppn 1 -n 2" mpiio-mount s.json mnt
+    asks "-x 1 -n 1" mpiio-mount -o ro,store=mpiio s.json mnt
     # Only this machine.
     SLURM_JOB_NODELIST='n[1-2]' mpiio-mount --hosts= s.json mnt
     mpiio-umount mnt
