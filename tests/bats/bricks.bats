@@ -8,7 +8,7 @@ load helper
 # bricks FORMAT SEED COUNT: makes and compares random files. Prints the number of slices compared.
 bricks() {
     use_module
-    /usr/bin/python3 "$top/tests/from/bricks.py" "$@" 3>&-
+    /usr/bin/python3 "$top/tests/from/bricks.py" "$@" </dev/null 3>&-
 }
 
 # Columns: format, number of files, and more than so many slices.

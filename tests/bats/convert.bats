@@ -7,7 +7,7 @@ load helper
 # records: 4 ranks own records of an int and a double with gaps, behind a header. Some bytes remain
 # at the end.
 records() {
-    /usr/bin/python3 "$topic" records
+    python records
     cat >r.json <<'END'
 { "viewspec": 1, "file": "r.dat", "ranks": 4,
   "view": { "disp": 16, "filetype": { "type": "scatter" },
@@ -33,7 +33,7 @@ END
     chmod 640 r.dat
     mpiio-view convert r.json --to big-endian -o b.dat --spec b.json
     [ "$(stat -c %a b.dat)" = 640 ]
-    /usr/bin/python3 "$topic" representations_of_one_size_keep_every
+    python representations_of_one_size_keep_every
     [ "$(jq -r '.file, .view.datarep' b.json | paste -sd ' ')" = "$tmp/b.dat big-endian" ]
     mpiio-view convert b.json --to native -o n.dat
     cmp n.dat r.dat
@@ -44,7 +44,7 @@ END
 @test "convert: to external32 and back; bytes of no view are omitted, except for the header" {
     records
     mpiio-view convert r.json --to external32 -o e.dat --spec e.json
-    /usr/bin/python3 "$topic" to_external32_and_back
+    python to_external32_and_back
     mpiio-view convert e.json --to native -o n.dat --spec n.json
     for rank in 0 1 2 3; do
         cmp <(mpiio-view cat r.json -r "$rank") <(mpiio-view cat e.json -r "$rank")
@@ -55,16 +55,14 @@ END
 # A third of the vectors, converted and back. The slices must be the same, and so must each byte of
 # the file that a view has, by mpiio-view map.
 @test "convert: the vectors, through every representation" {
-    /usr/bin/python3 "$topic" vectors "$top/tests/vectors/cases.jsonl"
+    python vectors "$top/tests/vectors/cases.jsonl"
 }
 
 @test "convert: a value that does not fit is named, and no file is left" {
-    /usr/bin/python3 - <<'END'
-import numpy
-data = numpy.arange(3 * 100000, dtype="<i8")
+    py '
+data = np.arange(3 * 100000, dtype="<i8")
 data[3 * 77777 + 1] = 2**31
-data.tofile("l.dat")
-END
+data.tofile("l.dat")'
     cat >l.json <<'END'
 { "viewspec": 1, "file": "l.dat", "ranks": 3,
   "views": { "all": { "etype": "long", "filetype": { "type": "scatter" } } } }
@@ -74,11 +72,7 @@ END
         mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json
     [ -z "$(ls -A out)" ]
     mpiio-view convert l.json --to external32 -o out/e.dat --spec out/e.json --narrow truncate
-    /usr/bin/python3 - <<'END'
-import numpy
-data = numpy.fromfile("l.dat", dtype="<i8").astype(">i4")
-assert (numpy.fromfile("out/e.dat", dtype=">i4") == data).all()
-END
+    py 'assert (np.fromfile("out/e.dat", ">i4") == np.fromfile("l.dat", "<i8").astype(">i4")).all()'
 }
 
 @test "convert: overwrites only with --force, and never its source" {
@@ -129,7 +123,7 @@ END
 
 @test "convert: to a user-defined representation and back" {
     install -m 755 "$MPIIO_BUILD/tests/datarep/libvax.so" .
-    /usr/bin/python3 -c 'import numpy; (numpy.arange(999, dtype="<f4") / 8).tofile("f.dat")'
+    py '(np.arange(999, dtype="<f4") / 8).tofile("f.dat")'
     echo '{ "viewspec": 1, "file": "f.dat", "ranks": 3,
             "view": { "etype": "real", "filetype": { "type": "scatter" } } }' >f.json
     mkdir below
@@ -142,17 +136,14 @@ END
 }
 
 @test "convert: views that share bytes, with the same types and with others" {
-    /usr/bin/python3 -c 'import numpy; numpy.arange(1000, dtype="<i4").tofile("v.dat")'
+    py 'np.arange(1000, dtype="<i4").tofile("v.dat")'
     cat >same.json <<'END'
 { "viewspec": 1, "file": "v.dat", "ranks": 2,
   "views": { "all": { "etype": "int" }, "half": { "disp": "4 * rank", "etype": "int",
              "filetype": { "type": "resized", "lb": 0, "extent": 8 } } } }
 END
     mpiio-view convert same.json --to external32 -o s.dat
-    /usr/bin/python3 - <<'END'
-import numpy
-assert (numpy.fromfile("s.dat", dtype=">i4") == numpy.arange(1000)).all()
-END
+    py 'assert (np.fromfile("s.dat", ">i4") == np.arange(1000)).all()'
     fails 2 "--narrow truncate: not with views that share bytes of the file" \
         mpiio-view convert same.json --to external32 -o x.dat --narrow truncate
     sed '0,/"int"/s//"short"/' same.json >other.json
@@ -180,10 +171,7 @@ END
 }
 
 @test "convert: each rank with its own view and representation" {
-    /usr/bin/python3 - <<'END'
-import numpy
-numpy.arange(300, dtype="<i4").tofile("p.dat")
-END
+    py 'np.arange(300, dtype="<i4").tofile("p.dat")'
     cat >p.json <<'END'
 { "viewspec": 1, "file": "p.dat", "ranks": 3,
   "view": { "disp": "4 * rank", "filetype": { "type": "resized", "lb": 0, "extent": 12 },
@@ -194,18 +182,17 @@ END
     for rank in 0 1 2; do
         cmp <(mpiio-view cat p.json -r "$rank") <(mpiio-view cat n.json -r "$rank")
     done
-    /usr/bin/python3 - <<'END'
-import numpy
-old, new = (numpy.fromfile(name, dtype="<u4") for name in ("p.dat", "n.dat"))
+    py '
+old, new = (np.fromfile(name, "<u4") for name in ("p.dat", "n.dat"))
 old[1::3] = old[1::3].byteswap()
-assert (old == new).all()
-END
+assert (old == new).all()'
 }
 
 @test "convert: thousands of ranks, more than are kept open" {
-    /usr/bin/python3 -c '
-import numpy
-numpy.random.default_rng(3).integers(0, 2**62, 200000, dtype="<i8").tofile("m.dat")'
+    py '
+values = np.random.default_rng(3).integers(0, 2**62, 200000, dtype="<i8")
+values.tofile("m.dat")
+values.astype(">i8").tofile("expected")'
     cat >m.json <<'END'
 { "viewspec": 1, "file": "m.dat", "ranks": 1000,
   "view": { "etype": "int64_t", "filetype": { "type": "scatter" } } }
@@ -213,10 +200,6 @@ END
     mpiio-view convert m.json --to external32 -o a.dat
     mpiio-view convert m.json --to external32 -n 7777 -o b.dat
     mpiio-view convert m.json --to big-endian -n 7777 -o c.dat
-    /usr/bin/python3 - <<'END'
-import numpy
-numpy.fromfile("m.dat", dtype="<i8").astype(">i8").tofile("expected")
-END
     cmp a.dat expected
     cmp b.dat expected
     cmp c.dat expected
@@ -245,7 +228,7 @@ END
   "view": { "etype": "$2", "filetype": { "type": "scatter", "blocklength": 3000 } } }
 END
     }
-    /usr/bin/python3 "$topic" slices_of_many_parts
+    python slices_of_many_parts
     parts_spec doubles double
     parts_spec records record
     mpiio-view convert doubles.json --to big-endian -o b.dat
@@ -267,7 +250,7 @@ END
                                        "displacements": [0, 160008] } } } }
 END
     mpiio-view convert o.json --to big-endian -o b.dat
-    /usr/bin/python3 "$topic" a_view_whose_order
+    python a_view_whose_order
 }
 
 @test "convert: holes stay holes" {
@@ -358,9 +341,7 @@ END
 END
     strace -f -qq -o calls mpiio-view convert few.json --to external32 -o e.dat
     [ "$(wc -l <calls)" -lt 10000 ]
-    /usr/bin/python3 -c 'import numpy
-want = numpy.fromfile("few.dat", "<f8")
-assert numpy.fromfile("e.dat", ">f8").tobytes() == want.astype(">f8").tobytes()'
+    py 'assert np.fromfile("e.dat", ">f8").tobytes() == np.fromfile("few.dat", "<f8").astype(">f8").tobytes()'
 }
 
 @test "convert: with very many ranks without any bytes, bytes of no view are not copied to external32" {

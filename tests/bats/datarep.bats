@@ -24,10 +24,7 @@ END
 # 1, -1.5, 0 and pi as F_floating numbers, and as this machine has them.
 vax_reals() {
     printf '\x80\x40\0\0\xc0\xc0\0\0\0\0\0\0\x49\x41\xdb\x0f' >x.dat
-    /usr/bin/python3 - >x.expected <<'END'
-import struct, sys
-sys.stdout.buffer.write(struct.pack("<4f", 1, -1.5, 0, 3.14159274))
-END
+    py 'os.write(1, struct.pack("<4f", 1, -1.5, 0, 3.14159274))' >x.expected
 }
 
 @test "datarep: cat and put through a library beside the spec" {
@@ -55,10 +52,7 @@ END
     printf '\7\0\x10\x40\0\0\0\0\0\0ab\10\0\x29\x40\xfb\x21\x44\x54\x18\x2dcd' >s.dat
     cd /
     mpiio-view cat "$tmp/s.json" -r 1 >"$tmp/got"
-    /usr/bin/python3 - "$tmp/got" <<'END'
-import math, struct, sys
-assert struct.unpack("<hd2s", open(sys.argv[1], "rb").read()) == (8, math.pi, b"cd")
-END
+    py 'import math; assert struct.unpack("<hd2s", open(os.environ["tmp"] + "/got", "rb").read()) == (8, math.pi, b"cd")'
 }
 
 @test "datarep: reads and writes of a mount, of whole and partial values" {
@@ -77,9 +71,7 @@ END
 
 @test "datarep: converters that call MPI, in a background daemon" {
     take asking
-    printf 'abcdefgh' | /usr/bin/python3 -c '
-import sys
-sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' >x.dat
+    py 'os.write(1, bytes(255 - byte for byte in b"abcdefgh"))' >x.dat
     spec short inverted libasking.so
     [ "$(mpiio-view cat x.json -r 0)" = abcdefgh ]
     mount_spec x.json
@@ -143,8 +135,7 @@ sys.stdout.buffer.write(bytes(255 - byte for byte in sys.stdin.buffer.read()))' 
     take probe
     spec int probe libprobe.so 2
     : >x.dat
-    /usr/bin/python3 -c 'import struct, sys
-sys.stdout.buffer.write(struct.pack("<4i", 1, -2, 3, 2**31 - 1))' >ints
+    py 'os.write(1, struct.pack("<4i", 1, -2, 3, 2**31 - 1))' >ints
     mount_spec x.json -o "log=$tmp/log"
     dd if=ints of="$mnt/rank0" bs=1 status=none
     [ "$(stat -c %s "$mnt/rank0")" -eq 16 ]
