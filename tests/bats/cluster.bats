@@ -12,6 +12,18 @@ spec_of() {
     [ -e "${3:-x.dat}" ] || : >"${3:-x.dat}"
 }
 
+# hosts_with_spec COUNT: makes hosts, and x.json, which deals x.dat to as many ranks.
+hosts_with_spec() {
+    make_hosts "$1"
+    spec_of "$1" 8
+}
+
+# mount_on COUNT [OPTION]...: also mounts x.json on the hosts.
+mount_on() {
+    hosts_with_spec "$1"
+    mount_hosts x.json "${@:2}"
+}
+
 # total KEY: prints the sum of a cluster statistic over the nodes.
 total() {
     cat at/*/.mpiio/stats.json | jq -s "map(.cluster.$1) | add"
@@ -24,9 +36,7 @@ sent() {
 
 @test "cluster: 8-byte slices written on four hosts, one fsync: stored once, and over TCP alone" {
     local processes process before
-    make_hosts 4
-    spec_of 4 8
-    mount_hosts x.json -o flush_interval=0
+    mount_on 4 -o flush_interval=0
     before=$(sent)
     /usr/bin/python3 "$topic" interleaved_slices_on_four_hosts
     [ "$(total dirty_bytes)" -eq $((4 << 20)) ]
@@ -47,9 +57,7 @@ sent() {
 }
 
 @test "cluster: what is closed or synced on one host is seen by an open or sync on another" {
-    make_hosts 2
-    spec_of 2 8
-    mount_hosts x.json
+    mount_on 2
     /usr/bin/python3 "$topic" what_is_closed_or_synced
     umount_hosts
 }
@@ -123,8 +131,7 @@ END
 }
 
 @test "cluster: a host that fails is named once, and nothing is left" {
-    make_hosts 3
-    spec_of 3 8
+    hosts_with_spec 3
     rmdir at/1
     run -1 --separate-stderr mount_hosts x.json
     [ ${#stderr_lines[@]} -eq 1 ]
@@ -152,8 +159,7 @@ END
 }
 
 @test "cluster: a host with another spec or file is named, and nothing is left" {
-    make_hosts 3
-    spec_of 3 8
+    hosts_with_spec 3
     # On node1 the same path leads to another file.
     cat >there <<'END'
 #!/bin/bash
@@ -175,8 +181,7 @@ END
 
 @test "cluster: a signal at any moment of the start leaves nothing" {
     local i mounting
-    make_hosts 2
-    spec_of 2 8
+    hosts_with_spec 2
     for i in 05 1 15 2 25 3 4 6; do
         (exec nsenter --net="$tmp/net/switch" \
             "$MPIIO_BIN/mpiio-mount" --hosts="$hosts" x.json "$tmp/at/%n" 3>&- 2>err) &
@@ -197,9 +202,7 @@ END
 }
 
 @test "cluster: mpiio-umount on any host unmounts all, and reports what keeps a mount busy" {
-    make_hosts 3
-    spec_of 3 8
-    mount_hosts x.json
+    mount_on 3
     exec 9<at/2/rank0
     complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0
     exec 9<&-
@@ -209,16 +212,13 @@ END
 }
 
 @test "cluster: a read-only mount is unmounted on all hosts, too" {
-    make_hosts 3
-    spec_of 3 8
-    mount_hosts x.json -o ro
+    mount_on 3 -o ro
     run ! as_user getfattr -n user.mpiio.unmount at/0
     umount_hosts 1
 }
 
 @test "cluster: a mount point whose name has a newline does not count as in use" {
-    make_hosts 2
-    spec_of 2 8
+    hosts_with_spec 2
     mkdir at/{0,1}/$'a\nb'
     at switch mpiio-mount --hosts="$hosts" x.json $'at/%n/a\nb'
     mpiio-umount at/1/$'a\nb'
@@ -226,9 +226,7 @@ END
 }
 
 @test "cluster: mpiio-umount -f does not wait for programs with open files on another host" {
-    make_hosts 3
-    spec_of 3 8
-    mount_hosts x.json
+    mount_on 3
     exec 9<at/2/rank0
     complains 1 "mpiio-umount: at/0: node2: $tmp/at/2: Device or resource busy" mpiio-umount at/0 9<&-
     timeout 300 mpiio-umount -f at/0 9<&-
@@ -237,9 +235,7 @@ END
 }
 
 @test "cluster: a mount that is unmounted lazily while in use keeps the others mounted" {
-    make_hosts 2
-    spec_of 2 8
-    mount_hosts x.json
+    mount_on 2
     exec 9<at/1/rank0
     as_root umount -l at/1
     complains 1 "mpiio-umount: at/0: node1: $tmp/at/1: Device or resource busy (though unmounted lazily)" \
@@ -250,8 +246,7 @@ END
 
 @test "cluster: mpiio-umount on all hosts at once unmounts all" {
     local node
-    make_hosts 3
-    spec_of 3 8
+    hosts_with_spec 3
     for _ in {1..5}; do
         mount_hosts x.json
         printf 12345678 >at/1/rank1
@@ -269,9 +264,7 @@ END
 }
 
 @test "cluster: one node can be unmounted alone; the others continue together" {
-    make_hosts 3
-    spec_of 3 8
-    mount_hosts x.json
+    mount_on 3
     printf 12345678 >at/1/rank1
     mpiio-umount --node at/1
     run ! mountpoint -q at/1
@@ -504,9 +497,7 @@ is_degraded() {
 
 @test "cluster: mpiio-umount --hosts unmounts nodes that have lost each other, and reports what is left" {
     local unmount=(at switch mpiio-umount --hosts='node[0-2]' "$tmp/at/%n")
-    make_hosts 3
-    spec_of 3 8
-    mount_hosts x.json -o peer_timeout=1
+    mount_on 3 -o peer_timeout=1
     kill -KILL "$(of_host node1 mpiio-fused)"
     await is_degraded 0
     await is_degraded 2
