@@ -28,6 +28,18 @@ def stats(mount="mnt"):
         return json.load(file)
 
 
+def contents(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def overwrite(path, data, offsets=(0,)):
+    """Opens the file, and writes the data at each of these offsets."""
+    with open(path, "r+b", buffering=0) as file:
+        for offset in offsets:
+            assert os.pwrite(file.fileno(), data, offset) == len(data)
+
+
 def await_true(condition):
     for _ in range(6000):
         if condition():

@@ -5,7 +5,7 @@ import fcntl
 import os
 import sys
 
-from common import at_once, main
+from common import at_once, contents, main, overwrite
 
 
 def none_lost():
@@ -19,23 +19,17 @@ def none_lost():
 
 def opening_a_slice_shows_what_another():
     stale = {"slice": 0, "file": 0}
-    def read(path):
-        with open(path, "rb") as file:
-            return file.read()
     for round in range(1, 21):
         value = bytes([round])
-        read("m1/rank0")
-        with open("m0/rank0", "r+b", buffering=0) as file:
-            file.write(value * 32768)
-        stale["slice"] += read("m1/rank0")[:32768] != value * 32768
+        contents("m1/rank0")
+        overwrite("m0/rank0", value * 32768)
+        stale["slice"] += contents("m1/rank0")[:32768] != value * 32768
         # Another program, without a mount.
-        with open("dfs0/x.dat", "r+b", buffering=0) as file:
-            for run in range(64):
-                os.pwrite(file.fileno(), value * 512, run * 1024 + 512)
-        stale["file"] += read("m1/rank1")[:32768] != value * 32768
+        overwrite("dfs0/x.dat", value * 512, range(512, 65536, 1024))
+        stale["file"] += contents("m1/rank1")[:32768] != value * 32768
         with open("dfs0/x.dat", "ab") as file:
             file.write(b"x" * 1024)
-        stale["file"] += len(read("m1/rank1")) != 32768 + 512 * round
+        stale["file"] += len(contents("m1/rank1")) != 32768 + 512 * round
     print(sys.argv[1], stale)
     assert not any(stale.values())
 
@@ -65,12 +59,9 @@ def programs_under_mpiio_run_write_beside():
     for round in range(3, 43):
         value = bytes([round])
         open("m1/rank0", "rb").read()
-        with open("dfs0/x.dat", "r+b", buffering=0) as file:
-            for record in range(32):
-                os.pwrite(file.fileno(), value * 1024, record * 2048)
+        overwrite("dfs0/x.dat", value * 1024, range(0, 65536, 2048))
         stale += open("m1/rank0", "rb", buffering=0).read() != value * 32768
-        with open("m0/rank1", "r+b", buffering=0) as file:
-            file.write(value * 32768)
+        overwrite("m0/rank1", value * 32768)
         stale += open("m1/rank1", "rb", buffering=0).read() != value * 32768
     print("stale:", stale)
     assert stale == 0
@@ -80,10 +71,9 @@ def coherence_none_shows_closed_data_even():
     stale = 0
     for round in range(1, 31):
         value = bytes([round])
-        open("m1/rank0", "rb").read()
-        with open("m0/rank0", "r+b", buffering=0) as file:
-            file.write(value * 32768)
-        stale += open("m1/rank0", "rb").read() != value * 32768
+        contents("m1/rank0")
+        overwrite("m0/rank0", value * 32768)
+        stale += contents("m1/rank0") != value * 32768
     print("stale:", stale)
     assert stale == 0
 

@@ -1,42 +1,34 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/distributed_nodes.bats."""
-import os
 import sys
 import time
 
-from common import main
+from common import contents, main, overwrite
 
 
 def opening_a_slice_shows_what_another():
     stale = {"slice": 0, "foreign": 0, "later": 0}
-    def read(path):
-        with open(path, "rb") as file:
-            return file.read()
     for round in range(1, 13):
         value = bytes([round])
         here, there = round % 2, 1 - round % 2
-        read(f"at/{there}/rank0")
-        with open(f"at/{here}/rank0", "r+b", buffering=0) as file:
-            file.write(value * 32768)
-        stale["slice"] += read(f"at/{there}/rank0") != value * 32768
+        contents(f"at/{there}/rank0")
+        overwrite(f"at/{here}/rank0", value * 32768)
+        stale["slice"] += contents(f"at/{there}/rank0") != value * 32768
         # A foreign client.
-        with open("dfs2/x.dat", "r+b", buffering=0) as file:
-            for run in range(64):
-                os.pwrite(file.fileno(), value * 512, run * 1536 + 1024)
+        overwrite("dfs2/x.dat", value * 512, range(1024, 98304, 1536))
         for node in (0, 1):
-            stale["foreign"] += read(f"at/{node}/rank2") != value * 32768
+            stale["foreign"] += contents(f"at/{node}/rank2") != value * 32768
         time.sleep(0.1 if round % 6 else 1.2)
         for node in (0, 1):
-            stale["later"] += read(f"at/{node}/rank2") != value * 32768
+            stale["later"] += contents(f"at/{node}/rank2") != value * 32768
     print(sys.argv[1], stale)
     assert not any(stale.values())
 
 
 def foreign():
     run, half = map(int, sys.argv[1:])
-    with open("dfs2/x.dat", "r+b", buffering=0) as file:
-        for record in range(256 * half, 256 * half + 256):
-            os.pwrite(file.fileno(), b"\3" * run, (record * 3 + 2) * run)
+    overwrite("dfs2/x.dat", b"\3" * run,
+              ((record * 3 + 2) * run for record in range(256 * half, 256 * half + 256)))
 
 
 def two_hosts_and_a_foreign_client():
