@@ -18,6 +18,14 @@ trap 'echo "failed: \$BASH_COMMAND" >&2' ERR
 user() { HOME=$tmp setpriv --reuid nobody --regid nogroup --clear-groups "\$@"; }
 mounted() { grep -q " $tmp/\$1 " /proc/self/mountinfo; }
 status() { local status=0; "\${@:2}" || status=\$?; [ "\$status" -eq "\$1" ]; }
+kill_b_and_unmount_dead() {
+    local pid
+    pid=\$(user jq .pid b/.mpiio/stats.json)
+    kill -KILL "\$pid"
+    while [ -e "/proc/\$pid" ] && ! grep -q '^State:.Z' "/proc/\$pid/status"; do sleep 0.01; done
+    status 3 user mpiio-umount --all --dead 2>said
+    diff said - <<<"mpiio-umount: $tmp/b: its daemon had ended: what it had not stored is lost"
+}
 STEPS
     cat >>steps.bash
     chmod 666 b.dat
@@ -50,11 +58,7 @@ STEPS
     alone <<'STEPS'
 user mpiio-mount b.json a
 user mpiio-mount b.json b
-pid=$(user jq .pid b/.mpiio/stats.json)
-kill -KILL "$pid"
-while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.01; done
-status 3 user mpiio-umount --all --dead 2>said
-diff said - <<<"mpiio-umount: $PWD/b: its daemon had ended: what it had not stored is lost"
+kill_b_and_unmount_dead
 mounted a
 status 1 mounted b
 status 0 user mpiio-umount --all
@@ -79,11 +83,7 @@ while [ "$(number b)" != "$number" ]; do
     user mpiio-umount b
     again
 done
-pid=$(user jq .pid b/.mpiio/stats.json)
-kill -KILL "$pid"
-while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status"; do sleep 0.01; done
-status 3 user mpiio-umount --all --dead 2>said
-diff said - <<<"mpiio-umount: $PWD/b: its daemon had ended: what it had not stored is lost"
+kill_b_and_unmount_dead
 status 1 mounted b
 [ "$(awk '/^State:/ { print $2 }' "/proc/$stays/status")" = T ]
 kill -CONT "$stays"

@@ -229,25 +229,26 @@ os.fsync(f)'
     [ "$(grep -c 'sync(' trace)" -eq 1 ]
 }
 
+# without_member_5 VALUE: prints whole.dat with this value for each byte of member 5.
+without_member_5() {
+    py "
+whole = bytearray(open('whole.dat', 'rb').read())
+for k in range(5 * 512, len(whole), 16 * 512):
+    whole[k:k + 512] = bytes([$1]) * 512
+os.write(1, whole)"
+}
+
 @test "members: a problem of a member is reported in one line" {
     stripes
     rm T.0005.data
     refused "s.json:2:3: /members: member 5, $tmp/T.0005.data: no such file (missing=zero reads zeros instead)"
     mount_spec s.json -o missing=zero
-    cmp "$mnt/whole" <(py 'import sys
-whole = bytearray(open("whole.dat", "rb").read())
-for k in range(5 * 512, len(whole), 16 * 512):
-    whole[k:k + 512] = bytes(512)
-sys.stdout.buffer.write(whole)')
+    cmp "$mnt/whole" <(without_member_5 0)
     [ "$(error_of 'f = os.open(m + "/whole", os.O_RDWR)' 'os.pwrite(f, b"x", 2560)')" = ENXIO ]
     mpiio-umount "$mnt"
     # mpiio-run and mpiio-view read the same value.
     mount_spec s.json -o ro,missing=90
-    cmp "$mnt/whole" <(py 'import sys
-whole = bytearray(open("whole.dat", "rb").read())
-for k in range(5 * 512, len(whole), 16 * 512):
-    whole[k:k + 512] = b"Z" * 512
-sys.stdout.buffer.write(whole)')
+    cmp "$mnt/whole" <(without_member_5 90)
     cmp "$mnt/rank7" <(mpiio-run cat "$mnt/rank7")
     cmp "$mnt/rank7" <(mpiio-view cat s.json -r 7 --missing 90)
     mpiio-view check s.json --missing zero >/dev/null
