@@ -282,35 +282,28 @@ with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
 
 @test "from: damaged files are refused with one line" {
     ocean
-    py '
-import random, struct, subprocess
+    PYTHONPATH=$top/tests/from py '
+import random
+from damage import spec
 mark = struct.pack("<i", 40)
 open("f.dat", "wb").write(b"".join(mark + bytes([i]) * 40 + mark for i in range(4)))
 np.save("a.npy", np.zeros((3, 4), [("a", "i1"), ("b", "f8")]))
 with h5py.File("a.h5", "w", libver="latest") as f:
     f["v"] = np.arange(10)
     f.create_dataset("g/w", data=np.zeros((4, 4)), chunks=(2, 4))
-def spec(path):
-    done = subprocess.run(["mpiio-view", "spec", "--from", path, "--all"], capture_output=True,
-                          timeout=300)
-    lines = done.stderr.decode().splitlines()
-    assert done.returncode in (0, 1, 2), (path, done.returncode)
-    assert done.returncode == 0 or len(lines) >= 1 and not done.stdout, (path, lines)
-    assert all(line.startswith("mpiio-view: ") for line in lines), lines
-    return done.returncode, lines
 dice = random.Random(3)
 for path, header in ("ocean.nc", 140), ("a.npy", 128), ("a.h5", 48), ("f.dat", 48):
     whole = open(path, "rb").read()
     for cut in [1, 3, 4, 7, 10] + [dice.randrange(header) for i in range(8)]:
         open("cut", "wb").write(whole[:cut])
-        status, lines = spec("cut")
+        status, lines = spec("cut", "--all")
         assert status == 2 and len(lines) == 1, (path, cut, lines)
     for i in range(15):
         bytes = bytearray(whole)
         for j in range(dice.randint(1, 4)):
             bytes[dice.randrange(4, len(bytes))] = dice.choice([0, 127, 255])
         open("changed", "wb").write(bytes)
-        spec("changed")'
+        spec("changed", "--all")'
     truncate -s 0 empty
     fails 2 "empty: not a file that describes itself (netCDF classic, HDF5 and its subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, Fortran records)" \
         mpiio-view spec --from empty
