@@ -72,11 +72,8 @@ END
 }
 
 @test "atomic: a partial write of a converted value does not wait for its own access" {
-    cat >l.json <<'END'
-{ "viewspec": 1, "file": "l.dat", "ranks": 2,
-  "view": { "etype": "long_double", "datarep": "external32",
-            "filetype": { "type": "scatter", "blocklength": 1 } } }
-END
+    one_view l.dat 2 '{ "etype": "long_double", "datarep": "external32",
+          "filetype": { "type": "scatter", "blocklength": 1 } }' >l.json
     : >l.dat
     mount_spec l.json -o atomic
     python parts_of_converted_values "$mnt"

@@ -8,12 +8,9 @@ load helper
 # at the end.
 records() {
     python records
-    cat >r.json <<'END'
-{ "viewspec": 1, "file": "r.dat", "ranks": 4,
-  "view": { "disp": 16, "filetype": { "type": "scatter" },
-            "etype": { "type": "struct", "types": ["int", "double"], "blocklengths": [1, 1],
-                       "displacements": [0, 8] } } }
-END
+    one_view r.dat 4 '{ "disp": 16, "filetype": { "type": "scatter" },
+          "etype": { "type": "struct", "types": ["int", "double"], "blocklengths": [1, 1],
+                     "displacements": [0, 8] } }' >r.json
 }
 
 @test "convert: help" {
@@ -149,11 +146,8 @@ END
     sed '0,/"int"/s//"short"/' same.json >other.json
     fails 2 "view all, rank 0: slice offset 4: another view holds these bytes of the file as other types" \
         mpiio-view convert other.json --to big-endian -o x.dat
-    cat >twice.json <<'END'
-{ "viewspec": 1, "file": "v.dat",
-  "view": { "etype": "int", "filetype": { "type": "indexed_block", "blocklength": 1,
-                                          "displacements": [0, 0] } } }
-END
+    one_view v.dat 1 '{ "etype": "int", "filetype": { "type": "indexed_block", "blocklength": 1,
+                                        "displacements": [0, 0] } }' >twice.json
     fails 2 "rank 0: the view would hold bytes of the file twice" \
         mpiio-view convert twice.json --to big-endian -o x.dat
     [ ! -e x.dat ]
@@ -172,12 +166,9 @@ END
 
 @test "convert: each rank with its own view and representation" {
     py 'np.arange(300, dtype="<i4").tofile("p.dat")'
-    cat >p.json <<'END'
-{ "viewspec": 1, "file": "p.dat", "ranks": 3,
-  "view": { "disp": "4 * rank", "filetype": { "type": "resized", "lb": 0, "extent": 12 },
-            "per_rank": [ { "etype": "int" }, { "etype": "int", "datarep": "big-endian" },
-                          { "etype": { "type": "contiguous", "count": 4, "oldtype": "byte" } } ] } }
-END
+    one_view p.dat 3 '{ "disp": "4 * rank", "filetype": { "type": "resized", "lb": 0, "extent": 12 },
+          "per_rank": [ { "etype": "int" }, { "etype": "int", "datarep": "big-endian" },
+                        { "etype": { "type": "contiguous", "count": 4, "oldtype": "byte" } } ] }' >p.json
     mpiio-view convert p.json --to little-endian -o n.dat --spec n.json
     for rank in 0 1 2; do
         cmp <(mpiio-view cat p.json -r "$rank") <(mpiio-view cat n.json -r "$rank")
@@ -193,10 +184,7 @@ assert (old == new).all()'
 values = np.random.default_rng(3).integers(0, 2**62, 200000, dtype="<i8")
 values.tofile("m.dat")
 values.astype(">i8").tofile("expected")'
-    cat >m.json <<'END'
-{ "viewspec": 1, "file": "m.dat", "ranks": 1000,
-  "view": { "etype": "int64_t", "filetype": { "type": "scatter" } } }
-END
+    one_view m.dat 1000 '{ "etype": "int64_t", "filetype": { "type": "scatter" } }' >m.json
     mpiio-view convert m.json --to external32 -o a.dat
     mpiio-view convert m.json --to external32 -n 7777 -o b.dat
     mpiio-view convert m.json --to big-endian -n 7777 -o c.dat
@@ -205,10 +193,7 @@ END
     cmp c.dat expected
     # Ranks without data, before and after ranks that have data.
     truncate -s 8000 m.dat expected
-    cat >r.json <<'END'
-{ "viewspec": 1, "file": "m.dat", "ranks": 20000,
-  "view": { "disp": "8 * (ranks - 1 - rank)", "etype": "int64_t", "filetype": "int64_t", "tiles": 1 } }
-END
+    one_view m.dat 20000 '{ "disp": "8 * (ranks - 1 - rank)", "etype": "int64_t", "filetype": "int64_t", "tiles": 1 }' >r.json
     for spec in m r; do
         for datarep in external32 big-endian; do
             mpiio-view convert $spec.json --to "$datarep" -n 20000 -o d.dat --force
@@ -242,13 +227,10 @@ END
 @test "convert: a view whose order is not the file's" {
     # Tile k has the words 2 k and 2 k + 20001, so tiles begin in each other's holes.
     make_file o.dat 800000
-    cat >o.json <<'END'
-{ "viewspec": 1, "file": "o.dat",
-  "view": { "etype": "uint64_t",
-            "filetype": { "type": "resized", "lb": 0, "extent": 16,
-                          "oldtype": { "type": "hindexed_block", "blocklength": 1,
-                                       "displacements": [0, 160008] } } } }
-END
+    one_view o.dat 1 '{ "etype": "uint64_t",
+          "filetype": { "type": "resized", "lb": 0, "extent": 16,
+                        "oldtype": { "type": "hindexed_block", "blocklength": 1,
+                                     "displacements": [0, 160008] } } }' >o.json
     mpiio-view convert o.json --to big-endian -o b.dat
     python a_view_whose_order
 }
@@ -256,10 +238,7 @@ END
 @test "convert: holes stay holes" {
     truncate -s 1G h.dat
     printf 'abcdefgh' | dd of=h.dat bs=1 seek=900M conv=notrunc status=none
-    cat >h.json <<'END'
-{ "viewspec": 1, "file": "h.dat",
-  "view": { "etype": "double", "filetype": { "type": "resized", "lb": 0, "extent": "1024*1024" } } }
-END
+    one_view h.dat 1 '{ "etype": "double", "filetype": { "type": "resized", "lb": 0, "extent": "1024*1024" } }' >h.json
     mpiio-view convert h.json --to big-endian -o b.dat
     [ "$(stat -c %s b.dat)" -eq $((1 << 30)) ]
     [ "$(dd if=b.dat bs=1 skip=900M count=8 status=none)" = hgfedcba ]
@@ -315,10 +294,7 @@ in_the_middle() {
 @test "convert: a signal in the middle leaves no file" {
     # Each value of a slice is in another page, so some hundred MB take seconds.
     make_file big.dat 200000000
-    cat >big.json <<'END'
-{ "viewspec": 1, "file": "big.dat", "ranks": 4000,
-  "view": { "etype": "double", "filetype": { "type": "scatter" } } }
-END
+    one_view big.dat 4000 '{ "etype": "double", "filetype": { "type": "scatter" } }' >big.json
     mkdir out
     echo old >out/e.dat
     for signal in KILL INT TERM HUP; do
@@ -335,10 +311,7 @@ END
 
 @test "convert: among very many ranks, those without bytes cost no system call" {
     head -c 4000 /dev/urandom >few.dat
-    cat >few.json <<'END'
-{ "viewspec": 1, "file": "few.dat", "ranks": 100000,
-  "view": { "etype": "double", "filetype": { "type": "scatter" } } }
-END
+    one_view few.dat 100000 '{ "etype": "double", "filetype": { "type": "scatter" } }' >few.json
     strace -f -qq -o calls mpiio-view convert few.json --to external32 -o e.dat
     [ "$(wc -l <calls)" -lt 10000 ]
     py 'assert np.fromfile("e.dat", ">f8").tobytes() == np.fromfile("few.dat", "<f8").astype(">f8").tobytes()'
@@ -346,10 +319,8 @@ END
 
 @test "convert: with very many ranks without any bytes, bytes of no view are not copied to external32" {
     printf 12345 >gap.dat
-    cat >gap.json <<'END'
-{ "viewspec": 1, "file": "gap.dat", "ranks": 5000, "view": { "etype": "double", "filetype":
-  { "type": "indexed", "blocklengths": [1], "displacements": [2], "oldtype": "etype" } } }
-END
+    one_view gap.dat 5000 '{ "etype": "double", "filetype":
+        { "type": "indexed", "blocklengths": [1], "displacements": [2], "oldtype": "etype" } }' >gap.json
     mpiio-view convert gap.json --to external32 -o gap.out
     [ ! -s gap.out ]
 }

@@ -50,13 +50,10 @@ all_types() {
 # key of 3 bytes.
 atoms() {
     /usr/bin/python3 "$topic" atoms
-    cat >atoms.json <<'END'
-{ "viewspec": 1, "file": "atoms.dat",
-  "view": { "etype": { "type": "resized", "lb": 0, "extent": 40,
-                       "oldtype": { "type": "struct", "types": ["int", "char", "double", "byte"],
-                                    "blocklengths": [1, 4, 3, 3],
-                                    "displacements": [0, 4, 8, 32] } } } }
-END
+    one_view atoms.dat 1 '{ "etype": { "type": "resized", "lb": 0, "extent": 40,
+                     "oldtype": { "type": "struct", "types": ["int", "char", "double", "byte"],
+                                  "blocklengths": [1, 4, 3, 3],
+                                  "displacements": [0, 4, 8, 32] } } }' >atoms.json
 }
 
 @test "dump: names of fields, several values of a name, strings" {

@@ -249,6 +249,11 @@ dealt() {
 END
 }
 
+# one_view FILE RANKS VIEW: prints the spec of a file with this view, which is JSON.
+one_view() {
+    printf '{ "viewspec": 1, "file": "%s", "ranks": %s,\n  "view": %s }\n' "$@"
+}
+
 # scatter_spec: makes s.dat of 4096 bytes, whose 512-byte blocks are dealt to 4 ranks, and s.json.
 scatter_spec() {
     make_file s.dat 4096
