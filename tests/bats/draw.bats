@@ -4,6 +4,11 @@
 
 load helper
 
+setup() {
+    begin_test
+    cd "$top/tests/draw" || return
+}
+
 # owners RANKS ELEMENT SPEC OPTION...: checks every cell of the drawing against mpiio-view map.
 owners() {
     /usr/bin/python3 "$top/tests/draw/owners.py" "$@"
@@ -18,7 +23,6 @@ figure() {
 
 @test "draw: drawings are the same as the stored ones" {
     local name words
-    cd "$top/tests/draw"
     while read -r name words; do
         echo "$name"
         # shellcheck disable=SC2086 # a list of words
@@ -27,7 +31,6 @@ figure() {
 }
 
 @test "draw: cells of a line agree with the map" {
-    cd "$top/tests/draw"
     owners 4 0 scatter.json --offset 0 --window 200
     owners 6 0 scatter.json -n 6 --offset 3
     owners 4 0 scatter.json --window 1000 --width 40
@@ -39,7 +42,6 @@ figure() {
 }
 
 @test "draw: cells of an array agree with the map" {
-    cd "$top/tests/draw"
     owners 4 8 cyclic.json
     owners 4 8 cyclic.json --width 24
     owners 3 4 fortran.json
@@ -52,6 +54,7 @@ figure() {
 
 @test "draw: random views agree with the map" {
     local i
+    cd "$tmp"
     for i in 1 2 3 4 5 6 7 8; do
         /usr/bin/python3 "$topic" random_views_say_what_the_map "$i" >r.json
         cat r.json
@@ -62,7 +65,6 @@ figure() {
 
 @test "draw: bytes at large displacements" {
     local view range
-    cd "$top/tests/draw"
     for view in end lines wide tall planes external mixed; do
         for range in "--window 8000000T" "--offset 8388607T" "--width 1000" \
             "--offset 8388607T --window 8388607T" "--offset 3814697T --window 2861022T"; do
@@ -76,7 +78,6 @@ figure() {
 }
 
 @test "draw: colours only if they are requested" {
-    cd "$top/tests/draw"
     local escape=$'\033'
     [[ $(mpiio-view draw scatter.json) != *"$escape"* ]]
     [[ $(mpiio-view draw scatter.json --color=never) != *"$escape"* ]]
@@ -93,7 +94,6 @@ figure() {
 }
 
 @test "draw: the width is that of the terminal, of COLUMNS or of --width" {
-    cd "$top/tests/draw"
     diff <(COLUMNS=30 mpiio-view draw scatter.json) <(mpiio-view draw scatter.json --width 30)
     diff <(env -u COLUMNS mpiio-view draw scatter.json) scatter.txt
     diff <(script -qec 'stty cols 30; mpiio-view draw scatter.json --color never' /dev/null |
@@ -103,7 +103,6 @@ figure() {
 }
 
 @test "draw: shows where the file ends" {
-    cd "$top/tests/draw"
     truncate -s 40 "$tmp/short.dat"
     mpiio-view draw scatter.json -f "$tmp/short.dat" | grep -q 'the file ends at 40$'
     truncate -s 4000 "$tmp/short.dat"
@@ -111,7 +110,6 @@ figure() {
 }
 
 @test "draw: a million ranks" {
-    cd "$top/tests/draw"
     mpiio-view draw many.json -v dealt -n 1000000 --width 80 >"$tmp/many.txt"
     grep -qx 'a cell is 1 etype: 8 bytes; from displacement 4096 to 5376' "$tmp/many.txt"
     grep -qx '  4096>     0      1      2      3      4      5      6      7      8      9' \
@@ -151,6 +149,7 @@ figure() {
 }
 
 @test "draw: figures: names that XML does not allow" {
+    cd "$tmp"
     cp "$top/tests/draw/scatter.json" $'a&b<c>\x01\xff\xc3\xa9.json'
     figure $'a&b<c>\x01\xff\xc3\xa9.json'
     /usr/bin/python3 -c 'import xml.dom.minidom as x
@@ -159,7 +158,6 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
 }
 
 @test "draw: figures: a file that cannot be written is reported" {
-    cd "$top/tests/draw"
     fails 1 "$tmp/none/f.svg: No such file or directory" \
         mpiio-view draw scatter.json --svg "$tmp/none/f.svg"
     fails 1 "/dev/full: No space left on device" mpiio-view draw scatter.json --svg /dev/full
@@ -167,7 +165,6 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
 }
 
 @test "draw: wrong usage" {
-    cd "$top/tests/draw"
     local see="(see mpiio-view draw --help)"
     fails 2 "several views: choose one with -v (sparse, interleaved, twice, same, nothing)" \
         mpiio-view draw gaps.json

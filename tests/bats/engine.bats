@@ -5,6 +5,8 @@
 
 load helper
 
+fake=--daemon=$MPIIO_BUILD/tests/engine/fake_daemon
+
 # start_engines NODES [OPTION]... [-- OPTION-OF-FAKE_DAEMON...]: starts engines. The daemons'
 # reports are report0, ...
 start_engines() {
@@ -25,8 +27,7 @@ flush() {
     local nodes=$1 node
     shift
     rm -f report*
-    run -0 --separate-stderr start_engines "$nodes" \
-        --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$file" "$@"
+    run -0 --separate-stderr start_engines "$nodes" "$fake" -- --file="$file" "$@"
     [ "$output" = ready ]
     [ -z "$stderr" ]
     for ((node = 0; node < nodes; node++)); do
@@ -60,12 +61,10 @@ first_epoch() {
     [[ $output == "Usage: mpiexec ... mpiio-engine "* ]]
     run -0 mpiio-engine-mpich --version
     [[ $output == "mpiio-engine "[0-9]* ]]
-    run -2 --separate-stderr start_engines 3 --frob
-    [ "$stderr" = "mpiio-engine: unknown option: --frob (see --help)" ]
+    complains 2 "mpiio-engine: unknown option: --frob (see --help)" start_engines 3 --frob
     run -2 --separate-stderr mpiio-engine-mpich s.json mnt
     [ "$stderr" = 'mpiio-engine: "--" and the daemon'"'"'s arguments are missing (see --help)' ]
-    run -2 --separate-stderr mpiio-engine-mpich --
-    [ "$stderr" = "mpiio-engine: the daemon's arguments are missing (see --help)" ]
+    complains 2 "mpiio-engine: the daemon's arguments are missing (see --help)" mpiio-engine-mpich --
     run -2 --separate-stderr mpiio-engine-mpich --name=mpiio-mount --daemon
     [ "$stderr" = "mpiio-mount: an argument is missing after --daemon (see --help)" ]
 }
@@ -250,9 +249,7 @@ first_epoch() {
         *-readonly) want="the file is read-only here, and not on other nodes (mount it read-only with -o ro)" ;;
         esac
         rm -f report*
-        run --separate-stderr start_engines 3 --name=mpiio-mount \
-            --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$file" \
-            --fail=$how --fail-node=1
+        run --separate-stderr start_engines 3 --name=mpiio-mount "$fake" -- --file="$file" --fail=$how --fail-node=1
         [ "$stderr" = "mpiio-mount: $(hostname): $want" ]
         [ "$output" = "failed $status" ]
         case $how in
@@ -267,7 +264,7 @@ first_epoch() {
 
 @test "engine: nodes with different files are refused" {
     old_file 1000
-    run -1 --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+    run -1 --separate-stderr start_engines 3 "$fake" -- \
         --file="$file" --fail=hello-other --fail-node=2 --wait="$file.before"
     [ "$stderr" = "mpiio-engine: $(hostname): $file.before: not the same file here as on node 0 ($(hostname))" ]
     cmp "$file" "$file.before"
@@ -278,8 +275,7 @@ first_epoch() {
     local store
     old_file 1000
     for store in auto posix mpiio; do
-        run -1 --separate-stderr start_engines 2 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
-            --file="$file" --identity="$file.before" --store=$store
+        run -1 --separate-stderr start_engines 2 "$fake" -- --file="$file" --identity="$file.before" --store=$store
         [ "${#stderr_lines[@]}" -eq 1 ]
         [[ $stderr == "mpiio-engine: $(hostname): $file: another file than the daemon has open"* ]]
     done
@@ -292,8 +288,7 @@ first_epoch() {
     [ "$stderr" = "mpiio-engine: $(hostname): cannot start $tmp/none: No such file or directory" ]
     local store
     for store in auto posix mpiio; do
-        run -1 --separate-stderr start_engines 3 \
-            --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- --file="$tmp/field.dat" --store=$store
+        run -1 --separate-stderr start_engines 3 "$fake" -- --file="$tmp/field.dat" --store=$store
         [ "${#stderr_lines[@]}" -eq 1 ]
         [[ $stderr == "mpiio-engine: $(hostname): $tmp/field.dat: cannot open: No such file"* ]]
     done
@@ -302,7 +297,7 @@ first_epoch() {
 
 @test "engine: a daemon that dies in an epoch leaves no engine, and the others learn it" {
     old_file 1000
-    run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+    run --separate-stderr start_engines 3 "$fake" -- \
         --file="$file" --mode=random --blocks=12 --epochs=50 --fail=epoch-die --fail-node=1
     [ "$status" -ne 0 ]
     [ "$output" != "" ]
@@ -313,7 +308,7 @@ first_epoch() {
 
 @test "engine: a daemon that dies in an epoch which cannot finish leaves no engine" {
     old_file 1000
-    run --separate-stderr start_engines 3 --daemon="$MPIIO_BUILD/tests/engine/fake_daemon" -- \
+    run --separate-stderr start_engines 3 "$fake" -- \
         --file="$file" --mode=random --blocks=12 --fail=epoch-die-alone --fail-node=1
     [ "$status" -ne 0 ]
     [ "$status" -ne 137 ] # that of a timeout

@@ -20,14 +20,10 @@ in_stage() {
 }
 
 @test "install: commands, daemon and mount helper" {
-    [ -x "$(in_stage bin/mpiio-mount)" ]
-    [ -x "$(in_stage bin/mpiio-run)" ]
-    [ -x "$(in_stage bin/mpiio-umount)" ]
-    [ -x "$(in_stage bin/mpiio-view)" ]
-    [ -x "$(in_stage sbin/mpiio-fused)" ]
-    [ -x "$(in_stage sbin/mpiio-engine-mpich)" ]
-    [ -x "$(in_stage sbin/mpiio-engine-openmpi)" ]
-    [ -x "$(in_stage sbin/mount.fuse.mpiio)" ]
+    local name
+    for name in bin/mpiio-{mount,run,umount,view} sbin/mpiio-{fused,engine-mpich,engine-openmpi} sbin/mount.fuse.mpiio; do
+        [ -x "$(in_stage "$name")" ]
+    done
 }
 
 @test "install: headers, library, pkg-config file" {
