@@ -21,11 +21,6 @@ stripes_spec() {
 TEXT
 }
 
-# py CODE: runs Python code. The mount is mnt.
-py() {
-    timeout -s KILL 300 /usr/bin/python3 -c "import os; mnt = os.environ['mnt']"$'\n'"$1"
-}
-
 # halves DISP EXTENT: 256 of every EXTENT bytes of a member are its data, behind a header.
 halves() {
     cat <<TEXT
@@ -101,15 +96,14 @@ TEXT
     cmp full.dat "$mnt/whole"
     cmp full.dat "$mnt/rank0"
     # The other way round: bytes that are written to the whole are in the ranks' files.
-    py 'import numpy; (-numpy.fromfile("full.dat")).tofile("minus.dat")'
+    py '(-np.fromfile("full.dat")).tofile("minus.dat")'
     dd if=minus.dat of="$mnt/whole" conv=notrunc bs=10007 status=none
     mpiio-umount "$mnt"
     py '
-import numpy
 for rank in range(4):
     data = open(f"own.{rank}", "rb").read()
     assert data[:24] == b"a header, 24 bytes long."
-    assert (numpy.frombuffer(data[24:]) <= 0).all()'
+    assert (np.frombuffer(data[24:]) <= 0).all()'
     cmp minus.dat <(mpiio-view cat s.json -r 0)
 }
 
@@ -133,7 +127,7 @@ def places(rank, offset):
     return tile * 900 + rank * 100 + inside
 for i in range(300):
     rank = random.choice([-1, *range(9)])
-    with open(mnt + ("/whole" if rank < 0 else f"/rank{rank}"), "r+b", buffering=0) as file:
+    with open("mnt/whole" if rank < 0 else f"mnt/rank{rank}", "r+b", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         offset = random.randrange(size)
         data = random.randbytes(min(size - offset, random.choice([1, 7, 300, 5000])))
@@ -141,12 +135,11 @@ for i in range(300):
         for k, byte in enumerate(data):
             model[offset + k if rank < 0 else places(rank, offset + k)] = byte
     if i % 50 == 0:
-        assert open(mnt + "/whole", "rb").read() == model
+        assert open("mnt/whole", "rb").read() == model
 open("model.dat", "wb").write(model)'
         cmp model.dat "$mnt/whole"
         mpiio-umount "$mnt"
         cmp model.dat <(py '
-import sys
 parts = []
 for i in range(16):
     data = open(f"T.{i:04}.data", "rb").read()
@@ -154,7 +147,7 @@ for i in range(16):
     pieces = [data[k:k + 261] for k in range(4, len(data), 261)]
     assert all(piece[256:] == b"ghost" for piece in pieces)
     parts.append(b"".join(piece[:256] for piece in pieces))
-sys.stdout.buffer.write(b"".join(parts[i][k:k + 512] for k in range(0, 4096, 512) for i in range(16)))')
+os.write(1, b"".join(parts[i][k:k + 512] for k in range(0, 4096, 512) for i in range(16)))')
     done
 }
 
@@ -175,7 +168,7 @@ def other():
 thread = threading.Thread(target=other)
 thread.start()
 rounds = 0
-with open(mnt + "/whole", "r+b", buffering=0) as file:
+with open("mnt/whole", "r+b", buffering=0) as file:
     while thread.is_alive() or rounds == 0:
         rounds += 1
         os.pwrite(file.fileno(), bytes([rounds % 250]) * 65536, 0)
@@ -202,18 +195,17 @@ TEXT
     mount_spec s.json
     [ "$(stat -c %s "$mnt/whole")" -eq $((4096 * 4 + 2048)) ]
     cmp "$mnt/whole" <(py '
-import sys
-sys.stdout.buffer.write(b"".join(bytes(4096 if i == 0 else 2048) + open(f"T.{i:04}.data", "rb").read() for i in range(4)))')
+os.write(1, b"".join(bytes(4096 if i == 0 else 2048) + open(f"T.{i:04}.data", "rb").read() for i in range(4)))')
     local open='f = os.open(m + "/whole", os.O_RDWR)'
     [ "$(error_of "$open" 'os.pwrite(f, b"x", 0)')" = ENXIO ]
     [ "$(error_of "$open" 'os.pwrite(f, b"x", 6144)')" = ENXIO ]
     [ "$(error_of "$open" 'os.pwrite(f, b"x", 18432)')" = EFBIG ]
     [ "$(error_of "$open" 'os.ftruncate(f, 20000)')" = EFBIG ]
     run ! fallocate -o 4096 -l 10 "$mnt/whole"
-    py 'f = os.open(mnt + "/whole", os.O_RDONLY)
+    py 'f = os.open("mnt/whole", os.O_RDONLY)
 assert os.lseek(f, 0, os.SEEK_DATA) == 4096 and os.lseek(f, 5000, os.SEEK_HOLE) == 6144
 assert os.lseek(f, 17000, os.SEEK_HOLE) == 18432
-f = os.open(mnt + "/whole", os.O_RDWR)
+f = os.open("mnt/whole", os.O_RDWR)
 assert os.pwrite(f, b"y" * 100, 6100) == 44 and os.pwrite(f, b"z" * 100, 18400) == 32
 assert os.pread(f, 60, 6090)[10:] == b"y" * 44 + bytes(6)
 os.fsync(f)'
@@ -295,26 +287,22 @@ TEXT
     (umask 027 && mount_spec s.json -o create)
     # Each has a header, and the local array with its ghost cells.
     [ "$(stat -c '%a %s' sub/*)" = "$(printf '640 %d\n' 472 472 472 472)" ]
-    py 'import numpy
-numpy.arange(120.0).tofile(mnt + "/whole")'
+    py 'np.arange(120.0).tofile("mnt/whole")'
     mpiio-umount "$mnt"
     py '
-import numpy
-whole = numpy.arange(120.0).reshape(10, 12)
+whole = np.arange(120.0).reshape(10, 12)
 for member in range(4):
     row, column = divmod(member, 2)
     data = open(f"sub/piece{member}", "rb").read()
-    local = numpy.frombuffer(data[24:]).reshape(7, 8)
+    local = np.frombuffer(data[24:]).reshape(7, 8)
     assert (local[1:6, 1:7] == whole[5 * row:5 * row + 5, 6 * column:6 * column + 6]).all()
     assert not any(data[:24]) and not local[0].any() and not local[:, 0].any()'
     # Existing members keep their lengths. A member that is too short is still reported.
     rm sub/piece2
     mount_spec s.json -o create
     [ "$(ls sub)" = $'piece0\npiece1\npiece2\npiece3' ]
-    cmp <(head -c 480 "$mnt/whole") <(py 'import numpy, sys
-sys.stdout.buffer.write(numpy.arange(60.0).tobytes())')
-    py 'import numpy
-assert (numpy.fromfile(mnt + "/whole").reshape(10, 12)[5:, :6] == 0).all()'
+    cmp <(head -c 480 "$mnt/whole") <(py 'os.write(1, np.arange(60.0).tobytes())')
+    py 'assert (np.fromfile("mnt/whole").reshape(10, 12)[5:, :6] == 0).all()'
     mpiio-umount "$mnt"
     truncate -s 100 sub/piece1
     refused "s.json:2:3: /members: member 1, $tmp/sub/piece1: too short: *" -o create
@@ -390,8 +378,7 @@ mpirun_create() {
 }
 
 @test "members: big-endian pieces, NumPy headers, several views" {
-    py 'import numpy
-whole = numpy.arange(2400.0).reshape(40, 60).astype(">f8")
+    py 'whole = np.arange(2400.0).reshape(40, 60).astype(">f8")
 for i in range(4):
     whole[i * 10:(i + 1) * 10].tofile(f"T.{i:04}.data")'
     cat >s.json <<'TEXT'
@@ -406,16 +393,15 @@ for i in range(4):
 TEXT
     mount_spec s.json -o npy
     py '
-import numpy
-whole = numpy.arange(2400.0).reshape(40, 60)
+whole = np.arange(2400.0).reshape(40, 60)
 for rank in range(3):
-    assert (numpy.load(f"{mnt}/columns/rank{rank}.npy") == whole[:, rank * 20:rank * 20 + 20]).all()
-with open(mnt + "/columns/rank1", "r+b") as out:
+    assert (np.load(f"mnt/columns/rank{rank}.npy") == whole[:, rank * 20:rank * 20 + 20]).all()
+with open("mnt/columns/rank1", "r+b") as out:
     out.write((-whole[:, 20:40]).tobytes())
 whole[:, 20:40] *= -1
-assert (numpy.fromfile(mnt + "/whole", ">f8").reshape(40, 60) == whole).all()
-assert (numpy.fromfile(mnt + "/bytes/rank0", ">f8").reshape(40, 60) == whole).all()
-assert (numpy.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).all()'
+assert (np.fromfile("mnt/whole", ">f8").reshape(40, 60) == whole).all()
+assert (np.fromfile("mnt/bytes/rank0", ">f8").reshape(40, 60) == whole).all()
+assert (np.fromfile("T.0002.data", ">f8").reshape(10, 60) == whole[20:30]).all()'
     [ "$(ls "$mnt")" = $'bytes\ncolumns\nwhole' ]
     [ "$(attribute "$mnt/whole" about)" = "all bytes of the members: 1 x byte of each 1 byte from byte 0 on" ]
 }
