@@ -43,7 +43,7 @@ END
     start_nodes 2 -o flush_interval=0
     cmp m1/whole whole.dat
     # Both nodes write all 8-byte blocks of their ranks, across four members of two blocks of 4 MiB.
-    py_both
+    python py_both
     [ "$(stat_sum .cluster.stored_bytes)" -eq 8388608 ]
     [ "$(jq .cluster.stored_bytes m0/.mpiio/stats.json)" -eq 4194304 ]
     # One call for each MiB, not one for each 8-byte block.
@@ -55,22 +55,13 @@ END
     cmp <(cat T.*) model.dat
 }
 
-# The ranks of m0 and m1 write all their bytes. model.dat is the model of the whole.
-py_both() {
-    python py_both
-}
-
 @test "assembled: members that are missing, shorter or another file on some host are named" {
     make_hosts 2
     tiles 65536
     mkdir other
-    cat >there <<'END'
-#!/bin/bash
-[ "$(hostname)" != node1 ] || eval "$trick"
-exec mpiio-fused "$@"
-END
-    chmod +x there
-    export MPIIO_FUSED=$tmp/there trick
+    export trick
+    # shellcheck disable=SC2016 # for the daemon's shell
+    daemons_first '[ "$(hostname)" != node1 ] || eval "$trick"'
     refused_hosts() {
         run -1 --separate-stderr mount_hosts s.json "${@:2}"
         echo "$stderr"
@@ -108,17 +99,13 @@ END
 @test "assembled: a member that is read-only makes the mount read-only, on all nodes or none" {
     make_hosts 2
     tiles 65536
-    cat >there <<'END'
-#!/bin/bash
-case $read_only in *$(hostname)*)
+    export read_only=node1
+    # shellcheck disable=SC2016 # for the daemon's shell
+    daemons_first 'case $read_only in *$(hostname)*)
     mount --bind "$tmp/T.0001.data" "$tmp/T.0001.data"
     mount -o remount,bind,ro "$tmp/T.0001.data"
     ;;
-esac
-exec mpiio-fused "$@"
-END
-    chmod +x there
-    export MPIIO_FUSED=$tmp/there read_only=node1
+esac'
     complains 1 "mpiio-mount: node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" \
         mount_hosts s.json
     nothing_left
@@ -158,19 +145,13 @@ END
     for round in engine node; do
         tiles 2097152
         start_nodes 3 -o flush_interval=0,peer_timeout=10
-        kill_and_sync $round
+        python kill_and_sync $round
         stop_nodes || true
         umount_all
         nothing_left
         cmp <(cat T.*) model.dat
         rm -r m[0-9]* log
     done
-}
-
-# kill_and_sync WHAT: kills an engine or a daemon while three nodes have much to store. The others
-# sync what they have written.
-kill_and_sync() {
-    python kill_and_sync "$1"
 }
 
 @test "assembled: atomic mode: no call sees a part of another one, on any node, and programs' locks stay theirs" {
@@ -214,14 +195,14 @@ END
         mount_hosts s.json -o ro,pool=64M
         settle at/*/rank0
         passed=$(pool_sum passed)
-        read_both $nodes
+        python read_both $nodes
         read=$(stores_read)
         echo "$nodes nodes, $count members: $read bytes of $size were read"
         [ "$(pool_sum storage_bytes)" -eq $size ]
         [ "$(pool_sum passed)" -eq "$passed" ]
         [ "$read" -ge $size ]
         [ "$read" -le $((size + 4 * 1048576)) ]
-        read_both $nodes
+        python read_both $nodes
         [ "$(stores_read)" -eq "$read" ]
         umount_hosts
     done
@@ -240,11 +221,6 @@ END
     mount_spec s.json -o pool=16M
     python pool_shows_what_is_closed
     [ "$(stat_of pool.served)" -gt 0 ]
-}
-
-# read_both NODES: all nodes read all of the 6 slices, past the page cache.
-read_both() {
-    python read_both "$1"
 }
 
 # The daemon does not query times for each read, but they show whether blocks of the pool are

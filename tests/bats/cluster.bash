@@ -65,6 +65,13 @@ mount_hosts() {
     at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
 }
 
+# daemons_first STEPS: every daemon that is started afterwards runs these bash steps before.
+daemons_first() {
+    printf '#!/bin/bash\n%s\nexec mpiio-fused "$@"\n' "$1" >"$tmp/first"
+    chmod +x "$tmp/first"
+    export MPIIO_FUSED=$tmp/first
+}
+
 # nothing_mounted: succeeds once all processes of the test have exited, if no host has a mount left.
 nothing_mounted() {
     nothing_left

@@ -161,13 +161,9 @@ END
 @test "cluster: a host with another spec or file is named, and nothing is left" {
     hosts_with_spec 3
     # On node1 the same path leads to another file.
-    cat >there <<'END'
-#!/bin/bash
-[ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"
-exec mpiio-fused "$@"
-END
-    chmod +x there
-    export MPIIO_FUSED=$tmp/there place=x.json
+    # shellcheck disable=SC2016 # for the daemon's shell
+    daemons_first '[ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"'
+    export place=x.json
     sed 's/: 8 /: 16 /' x.json >other
     complains 2 "mpiio-mount: node1: the spec is not the same here as on node 0" mount_hosts x.json
     nothing_left

@@ -14,6 +14,7 @@ from common import at_once, fails, main, slice_of
 
 
 def py_both():
+    """The ranks of m0 and m1 write all their bytes. model.dat is the model of the whole."""
     import numpy
     whole = numpy.fromfile("whole.dat", "<u8") * 3 + 1
     files = [os.open(f"m{rank % 2}/rank{rank}", os.O_RDWR) for rank in range(4)]
@@ -62,6 +63,8 @@ def parts_of_values_of_two_nodes():
 
 
 def kill_and_sync():
+    """Kills an engine or a daemon while three nodes have much to store. The others sync what they
+    have written. Argument: engine or node."""
     import numpy
     whole = numpy.fromfile("whole.dat", "<u8")
     lives = [0, 1] if sys.argv[1] == "node" else [0, 1, 2]
@@ -148,6 +151,7 @@ def pool_shows_what_is_closed():
 
 
 def read_both():
+    """All nodes read all of the 6 slices, past the page cache. Argument: the number of nodes."""
     import numpy
     words = numpy.fromfile("f/whole.dat", "<u8")
     nodes = int(sys.argv[1])
