@@ -15,11 +15,6 @@ sys.stdout.buffer.write(b"".join(data[i:i + 4096] for i in range(rank * 4096, le
 EOF
 }
 
-# patch OFFSET LENGTH BYTE: writes to the file, past the mount.
-patch() {
-    python patch "$@"
-}
-
 # mount_blocks [BYTES]: mounts a file that changes soon after it was made.
 mount_blocks() {
     blocks_spec "$@"
@@ -48,7 +43,7 @@ settle() {
     mount_blocks
     for i in 1 2 3 4 5 6 7 8 9 10; do
         cmp "$mnt/rank1" <(expected 1)
-        patch $((4096 + i * 16384)) 100 "$i"
+        python patch $((4096 + i * 16384)) 100 "$i"
         cmp "$mnt/rank1" <(expected 1)
     done
 }
@@ -114,7 +109,7 @@ settle() {
         truncate -s $((100000 * i + 10)) b.dat
         [ "$i" -gt 2 ] || cat "$mnt/rank1" >/dev/null
         truncate -s 1048576 b.dat
-        patch 800000 50000 "$i"
+        python patch 800000 50000 "$i"
         cmp "$mnt/rank1" <(expected 1)
         cmp /proc/self/fd/5 <(expected 1)
     done
@@ -205,7 +200,7 @@ EOF
 @test "cache: sendfile after the file has grown sends all of it" {
     mount_blocks
     cat "$mnt/rank1" >/dev/null
-    patch 1048576 500000 7
+    python patch 1048576 500000 7
     # Without a stat in between, which would give the kernel the new size.
     python sendfile_after_the_file_has_grown "$mnt/rank1"
     cmp out <(expected 1)

@@ -26,12 +26,6 @@ suspects() {
     done
 }
 
-# Makes fields of 40 x 100 values and of other sizes. They are smooth, in both byte orders and both
-# orders of the array, behind headers and between the markers of Fortran records.
-fields() {
-    /usr/bin/python3 "$topic" fields
-}
-
 @test "check: a partition, behind a header, with an incomplete etype" {
     make_file f.dat 3220
     reports mpiio-view check -f f.dat \
@@ -163,7 +157,7 @@ END
 
 @test "check: byte order" {
     local type
-    fields
+    python fields
     for type in f8:double f4:float i4:int i8:long u8:uint64_t; do
         suspects -- --view "scatter 5 on 3 of ${type#*:}" -f "${type%:*}le"
         suspects 'the byte order looks wrong: of ' -- \
@@ -177,7 +171,7 @@ END
 
 @test "check: the array's order" {
     local array='darray 40x100 block,block on 2x2 of double'
-    fields
+    python fields
     suspects -- --view "$array" -f f8le
     suspects -- --view "$array order Fortran" -f fortran
     suspects "the array's order looks wrong: values that are 40 elements apart differ less than those 100 apart (is \"order\" \"Fortran\"?)" \
@@ -192,7 +186,7 @@ END
 
 @test "check: an array that does not fit the file" {
     local array='darray 40x100 block,block on 2x2 of double'
-    fields
+    python fields
     suspects 'the file has 64 bytes more than the array of 32000 bytes (a header? then "disp" is 64)' \
         -- --view "$array" -f header
     suspects -- --view "$array at 64" -f header
@@ -207,7 +201,7 @@ END
 
 @test "check: markers of Fortran records" {
     local array='darray 40x100 block,block on 2x2 of double'
-    fields
+    python fields
     suspects 'a Fortran record seems to begin at displacement 0: 32000 bytes between two markers of 4 (is "disp" 4? mpiio-view spec --from FILE lists the records)' \
         'the file has 8 bytes more' -- --view "$array" -f record
     suspects 'the file ends inside an etype' 'the file has 4 bytes more' \

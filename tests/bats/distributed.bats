@@ -17,11 +17,6 @@ two_mounts() {
     done
 }
 
-# none_lost RUN SIZE: checks that rank r has written r + 1 to all of its bytes.
-none_lost() {
-    python none_lost "$@"
-}
-
 # write_both SIZE [COMMAND...]: both ranks write their halves of the file at once. Both clients have
 # pages of the whole file. COMMAND runs dd.
 write_both() {
@@ -49,7 +44,7 @@ write_both() {
             write_both $size
             mpiio-umount m0
             mpiio-umount m1
-            none_lost "$run" $size
+            python none_lost "$run" $size
         done
     done
 }
@@ -74,7 +69,7 @@ END
     mpiio-umount m0
     mpiio-umount m1
     cat brick/f/T.* >brick/x.dat
-    none_lost 64 49152
+    python none_lost 64 49152
 }
 
 # An open shows earlier closed writes, on the other client, too. A program that keeps reading an
@@ -146,7 +141,7 @@ reads_nothing() {
         write_both $size under
         [ "$(counted writes)" -gt 0 ]
         rm counts
-        none_lost "$run" $size
+        python none_lost "$run" $size
         mpiio-umount m0
         mpiio-umount m1
     done

@@ -38,11 +38,6 @@ none_serve() {
     done
 }
 
-# foreign RUN HALF: a client without a mount writes that half of rank 2's records.
-foreign() {
-    /usr/bin/python3 "$topic" foreign "$@"
-}
-
 # The foreign client writes half of its records after the hosts have cached their pages.
 @test "distributed nodes: two hosts and a foreign client write side by side, and no record is lost" {
     local store run foreign rank writers
@@ -53,8 +48,8 @@ foreign() {
             head -c $((run * 3 * 512)) /dev/zero >dfs2/x.dat
             mount_distributed 2 "$run" -o "store=$store"
             cat at/[01]/rank[012] >/dev/null
-            foreign "$run" 0
-            foreign "$run" 1 3>&- &
+            python foreign "$run" 0
+            python foreign "$run" 1 3>&- &
             foreign=$!
             writers=()
             for rank in 0 1; do

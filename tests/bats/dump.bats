@@ -4,13 +4,8 @@
 
 load helper
 
-# all_types: makes all.dat and all.json: rows with a value of every basic type.
-all_types() {
-    /usr/bin/python3 "$topic" all_types
-}
-
 @test "dump: every basic type as text reads back bit for bit" {
-    all_types
+    python all_types
     mpiio-view dump all.json -r 0 >all.txt
     [ "$(wc -l <all.txt)" -eq 300 ]
     /usr/bin/python3 "$topic" every_basic_type_as_text_reads >got
@@ -18,7 +13,7 @@ all_types() {
 }
 
 @test "dump: every basic type as CSV reads back bit for bit" {
-    all_types
+    python all_types
     mpiio-view dump all.json -r 0 --format csv >all.csv
     /usr/bin/python3 "$topic" every_basic_type_as_csv_reads >got
     cmp got all.native
@@ -26,7 +21,7 @@ all_types() {
 
 @test "dump: every basic type as JSON reads back bit for bit, with and without names" {
     local names
-    all_types
+    python all_types
     names=$(/usr/bin/python3 "$topic" names)
     mpiio-view dump all.json -r 0 --format json >arrays.json
     mpiio-view dump all.json -r 0 --format json --fields "$names" >objects.json

@@ -181,9 +181,7 @@ END
 # refused MESSAGE FILTER OPTION...: mounting f.json, changed by jq, fails with this line alone.
 refused() {
     jq -c "$2" f.json >s.json
-    run -2 --separate-stderr mount_spec s.json "${@:3}"
-    echo "$stderr"
-    [ "$stderr" = "mpiio-mount: s.json$1" ]
+    complains 2 "mpiio-mount: s.json$1" mount_spec s.json "${@:3}"
     run ! is_mounted
 }
 

@@ -28,11 +28,6 @@ missing() {
     sort -u "$1" | comm -23 - <(sort -u "$2") | sed "s/\$/: $3/" >>bad
 }
 
-# nothing_bad: prints the findings of the test, and fails if there are any.
-nothing_bad() {
-    empty bad
-}
-
 # section FILE TITLE: prints a section of a manual page's source, without escapes.
 section() {
     sed -n "/^# $2\$/,/^# /p" "$top/man/$1" | sed 's/\\//g'
@@ -85,7 +80,7 @@ options() {
             >values
     completed mpiio-mount -o '' >offered
     missing values offered 'not in the completion'
-    nothing_bad
+    empty bad
 }
 
 @test "manual: the manual and the completion have no unknown mount option" {
@@ -99,7 +94,7 @@ options() {
     while read -r option; do
         mpiio-fused -o "$option" 2>&1 | grep -F 'unknown mount option' || true
     done <named >bad
-    nothing_bad
+    empty bad
 }
 
 @test "manual: every subcommand of mpiio-view is in the manual and in the completion" {
@@ -110,7 +105,7 @@ options() {
     missing subcommands offered 'not in the completion'
     missing described subcommands 'no subcommand'
     missing offered subcommands 'no subcommand'
-    nothing_bad
+    empty bad
 }
 
 @test "manual: every option of a command or subcommand is in the completion" {
@@ -125,12 +120,12 @@ options() {
         completed mpiio-view "$sub" - >offered
         missing taken offered "not in the completion of mpiio-view $sub"
     done
-    nothing_bad
+    empty bad
 }
 
 @test "manual: every message of a failure is in the manual, and no others" {
     /usr/bin/python3 "$top/tests/manual/messages.py" "$top" >bad || [ -s bad ]
-    nothing_bad
+    empty bad
 }
 
 @test "manual: every statistic is in the manual, and no others" {
@@ -145,5 +140,5 @@ options() {
     find "$top/fusefs" -name stats.c -exec sed -n '/request_names\[/,/};/p' {} + |
         grep -oE '"[a-z]+"' | tr -d '"' >>names
     missing described names 'no statistic'
-    nothing_bad
+    empty bad
 }

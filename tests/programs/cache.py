@@ -16,6 +16,7 @@ def dropped():
 
 
 def patch():
+    """Writes to the file, past the mount. Arguments: offset, length, byte."""
     offset, length, byte = map(int, sys.argv[1:])
     fd = os.open("b.dat", os.O_WRONLY)
     assert os.pwrite(fd, bytes([byte]) * length, offset) == length

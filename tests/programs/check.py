@@ -6,6 +6,8 @@ from common import main
 
 
 def fields():
+    """Makes fields of 40 x 100 values and of other sizes. They are smooth, in both byte orders and
+    both orders of the array, behind headers and between the markers of Fortran records."""
     import numpy as np
 
     x = np.add.outer(3 * np.sin(np.linspace(0, 7, 40)), np.cos(np.linspace(0, 9, 100))) + 5

@@ -9,6 +9,8 @@ from common import at_once, contents, main, overwrite
 
 
 def none_lost():
+    """Checks that rank r has written r + 1 to all of its bytes. Arguments: bytes of
+    a run, and of the file."""
     import numpy
     run, size = map(int, sys.argv[1:])
     data = numpy.fromfile("brick/x.dat", numpy.uint8).reshape(-1, 2, run)

@@ -26,6 +26,8 @@ def opening_a_slice_shows_what_another():
 
 
 def foreign():
+    """A client without a mount writes a half of rank 2's records. Arguments: the bytes of a
+    record, the half."""
     run, half = map(int, sys.argv[1:])
     overwrite("dfs2/x.dat", b"\3" * run,
               ((record * 3 + 2) * run for record in range(256 * half, 256 * half + 256)))

@@ -16,6 +16,7 @@ def names():
 
 
 def all_types():
+    """Makes all.dat and all.json: rows with a value of every basic type."""
     random.seed(5)
     bits = lambda n: random.getrandbits(n)
     offsets, at = [], 0
