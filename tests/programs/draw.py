@@ -2,10 +2,8 @@
 """Programs of tests/bats/draw.bats."""
 import json
 import random
-import struct
 import sys
 import xml.etree.ElementTree as tree
-import zlib
 
 from common import main
 
@@ -28,37 +26,15 @@ RANK = [(0x00, 0x72, 0xB2), (0xF0, 0xE4, 0x42), (0xD5, 0x5E, 0x00), (0x56, 0xB4,
 
 
 def read_png(name):
-    import numpy
-    data, place, packed = open(name, "rb").read(), 8, b""
-    while place < len(data):
-        length, kind = struct.unpack(">I4s", data[place : place + 8])
-        if kind == b"IHDR":
-            width, height, depth, color = struct.unpack(">IIBB", data[place + 8 : place + 18])
-        if kind == b"IDAT":
-            packed += data[place + 8 : place + 8 + length]
-        place += length + 12
-    assert depth == 8 and color in (2, 6)
-    n = 3 if color == 2 else 4
-    raw = numpy.frombuffer(zlib.decompress(packed), "u1").reshape(height, width * n + 1)
-    image, before = [], [0] * (width * n)
-    for row in raw.tolist():
-        kind, line = row[0], row[1:]
-        if kind == 2:
-            line = [(value + b) & 255 for value, b in zip(line, before)]
-        elif kind:
-            for i, b in enumerate(before):
-                a, c = (line[i - n], before[i - n]) if i >= n else (0, 0)
-                if kind == 1:
-                    near = a
-                elif kind == 3:
-                    near = (a + b) // 2
-                else:
-                    p, q, r = abs(b - c), abs(a - c), abs(a + b - 2 * c)
-                    near = a if p <= q and p <= r else b if q <= r else c
-                line[i] = (line[i] + near) & 255
-        image.append(line)
-        before = line
-    return numpy.array(image).reshape(height, width, n)[:, :, :3]
+    """Returns the image's lines, from the top, with three colours for each pixel."""
+    from vtkmodules.util.numpy_support import vtk_to_numpy
+    from vtkmodules.vtkIOImage import vtkPNGReader
+    reader = vtkPNGReader()
+    reader.SetFileName(name)
+    reader.Update()
+    width, height, _ = reader.GetOutput().GetDimensions()
+    pixels = vtk_to_numpy(reader.GetOutput().GetPointData().GetScalars())
+    return pixels.reshape(height, width, -1)[::-1, :, :3]
 
 
 def cells_of_figure():
