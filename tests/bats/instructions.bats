@@ -5,13 +5,10 @@
 
 load helper
 
-# count WAY DATAREP RUN: prints the instructions for 1000 bytes of a slice, in calls of 1 MiB.
-count() {
-    local way=$1 datarep=$2 run=$3 count
-    count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
-        "$MPIIO_BUILD/tests/bench/bench-calls" file "$way" "$datarep" "$run" 1048576 4 2>&1 |
-        sed -n 's/.*Collected : \([0-9]*\)$/\1/p')
-    echo $((count * 1000 / (4 << 20)))
+# instructions PROGRAM [ARGUMENT...]: prints the instructions of the function counted.
+instructions() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
+        "$MPIIO_BUILD/tests/bench/$1" "${@:2}" 2>&1 | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
 }
 
 # check WAY DATAREP RUN LIMIT... The limits are 1.1 times the count (gcc 12, 64-bit). If a change
@@ -22,7 +19,8 @@ check() {
     [ -x "$MPIIO_BUILD/tests/bench/bench-calls" ] || skip "not gcc's code, or one with sanitizers"
     truncate -s 16M file
     while [ $# -gt 0 ]; do
-        counted=$(count "$1" "$2" "$3")
+        # Of four calls of 1 MiB.
+        counted=$(($(instructions bench-calls file "$1" "$2" "$3" 1048576 4) * 1000 / (4 << 20)))
         echo "$1 $2, runs of $3: $counted instructions in 1000 bytes, limit $4"
         [ "$counted" -gt 0 ]
         [ "$counted" -le "$4" ]
@@ -48,17 +46,11 @@ check() {
     fi
 }
 
-# opens one|many COUNT: prints the instructions of one open and close while COUNT others are open.
-opens() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect=counted \
-        "$MPIIO_BUILD/tests/bench/bench-opens" "$@" 2>&1 | sed -n 's/.*Collected : \([0-9]*\)$/\1/p'
-}
-
 @test "instructions: opening and closing a slice takes no more if many are open" {
     local kind few many
     for kind in one many; do
-        few=$(opens $kind 100)
-        many=$(opens $kind 4000)
+        few=$(instructions bench-opens $kind 100)
+        many=$(instructions bench-opens $kind 4000)
         echo "$kind: $few instructions beside 100 open handles, $many beside 4000"
         [ "$few" -gt 1000 ]
         [ "$many" -le $((few + few / 5)) ]
