@@ -3,6 +3,7 @@
 # Assembled files: members are mounted as one whole, and as other slices of it.
 
 load helper
+load nodes
 
 # stripes [COUNT BLOCK EACH [MORE]]: makes members T.0000.data, ..., of EACH bytes, whose blocks
 # alternate in whole.dat. s.json assembles them. MORE: keys of the spec's "members".
@@ -308,21 +309,10 @@ for member in range(4):
     refused "s.json:2:3: /members: member 1, $tmp/sub/piece1: too short: *" -o create
     # All nodes create members at once. One node makes each, and all see the whole.
     rm sub/*
-    mkdir m0 m1
-    mpirun_create
+    start_nodes 2 -o create
+    stop_nodes
     [ "$(stat -c '%s' sub/* | sort -u)" = 472 ]
     [ "$(echo sub/*)" = "sub/piece0 sub/piece1 sub/piece2 sub/piece3" ]
-}
-
-# Two nodes make the members of s.json.
-mpirun_create() {
-    timeout -s KILL 300 "$(mpich_mpiexec)" -n 2 "$MPIIO_SBIN/mpiio-engine-mpich" --name nodes -- -o create s.json \
-        "$tmp/m%n" </dev/null >out 2>err 3>&- &
-    await grep -qs -e ready -e failed out
-    cat err
-    grep -q ready out
-    mpiio-umount m0
-    wait
 }
 
 @test "members: a member that loses bytes under the mount gives EIO there" {
