@@ -15,10 +15,6 @@ refuses() {
     [ "$output" = "mpiio-mount: $message" ]
 }
 
-is_missing() {
-    [ ! -e "$1" ]
-}
-
 @test "delete_on_close: the file exists while it is mounted, and is gone when mpiio-umount returns" {
     scatter_spec
     ln -s s.dat link
@@ -41,7 +37,7 @@ is_missing() {
     echo 1234567 >"$mnt/rank0"
     [ -s new.dat ]
     as_root umount "$mnt"
-    await is_missing new.dat
+    await test ! -e new.dat
 }
 
 @test "delete_on_close: SIGTERM unmounts and removes, SIGKILL does not" {
@@ -160,7 +156,7 @@ is_missing() {
     mpiio-umount --node m1
     [ -e f.dat ]
     mpiio-umount --node m0
-    await is_missing f.dat
+    await test ! -e f.dat
     nothing_left
 }
 

@@ -35,3 +35,8 @@ make_distributed() {
 connected() {
     grep -q 'Connected, attached' "client$1.log" && mountpoint -q "dfs$1"
 }
+
+# Succeeds if no daemon and no engine is left, whatever the clients do.
+none_serve() {
+    [ -z "$(marked mpiio-fused)$(marked mpiio-engine-mpich)" ]
+}

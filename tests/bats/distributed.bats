@@ -247,7 +247,7 @@ whole_mounts() {
     [ -s "$mnt/rank0" ]
     mpiio-umount "$mnt"
     [ ! -e brick/x.dat ]
-    await eval '[ ! -e dfs1/x.dat ]'
+    await test ! -e dfs1/x.dat
 }
 
 # Runs other topics with all their files on this filesystem, where a record takes ten times as long.

@@ -22,10 +22,6 @@ umount_distributed() {
     await none_serve
 }
 
-none_serve() {
-    [ -z "$(marked mpiio-fused)$(marked mpiio-engine-mpich)" ]
-}
-
 @test "distributed nodes: opening a slice shows what another host or a foreign client has closed" {
     local options
     make_distributed 3

@@ -169,10 +169,6 @@ end_history() {
     judge --may-fail --bound 600
 }
 
-none_serve() {
-    [ -z "$(marked mpiio-fused)$(marked mpiio-engine-mpich)" ]
-}
-
 # run_by_hand SECONDS SEED COUNT LENGTH FILESYSTEM MODE: runs histories until one fails. These are
 # the options of scripts/history.
 run_by_hand() {
