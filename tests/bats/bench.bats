@@ -75,6 +75,11 @@ records_spec() {
 END
 }
 
+# bench_program: runs a program in Python from standard input with the modules of the benchmark.
+bench_program() {
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top/tests/bench TMPDIR=$tmp timeout 300 /usr/bin/python3 - 3>&-
+}
+
 # take_records COUNT: four processes take the records of f.dat through the mount.
 take_records() {
     patient timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
@@ -82,10 +87,7 @@ take_records() {
 }
 
 @test "bench: P18 takes and writes each record once, by MPI and through mounts" {
-    TMPDIR=$tmp timeout 300 /usr/bin/python3 - "$top/tests/bench" 3>&- <<'END'
-import sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1])
+    bench_program <<'END'
 from rows import RECORDS, table
 from runners import RUNNERS
 from testbed import Testbed
@@ -117,10 +119,7 @@ END
 }
 
 @test "bench: P19 writes and reads blocks, by MPI and through mounts, and checks the data" {
-    TMPDIR=$tmp timeout 300 /usr/bin/python3 - "$top/tests/bench" 3>&- <<'END'
-import sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1])
+    bench_program <<'END'
 from blocks import block_data, read_blocks
 from rows import BLOCKS, table
 from runners import RUNNERS

@@ -22,7 +22,7 @@ interleave() {
 spec_of() {
     make_file x.dat "${3:-0}"
     cp x.dat before.dat
-    printf '{ "viewspec": 1, "file": "x.dat", "ranks": %s, "view": %s }\n' "$1" "$2" >x.json
+    one_view x.dat "$1" "$2" >x.json
 }
 
 # file_is_model RANKS: the file must be before.dat with the dumped models (model0, ...) laid over it
