@@ -62,32 +62,24 @@ END
     export trick
     # shellcheck disable=SC2016 # for the daemon's shell
     daemons_first '[ "$(hostname)" != node1 ] || eval "$trick"'
-    refused_hosts() {
-        run -1 --separate-stderr mount_hosts s.json "${@:2}"
-        echo "$stderr"
-        [[ $stderr = "mpiio-mount: "$1 ]]
-        nothing_mounted
-    }
     cp T.0002.data other/same
     trick="mount --bind '$tmp/other/same' '$tmp/T.0002.data'"
-    refused_hosts "node1: member 2, $tmp/T.0002.data: not the same file here as on node 0 (node0)"
+    hosts_refuse 1 "node1: member 2, $tmp/T.0002.data: not the same file here as on node 0 (node0)" s.json
     cat T.0001.data T.0000.data >other/long
     trick="mount --bind '$tmp/other/long' '$tmp/T.0003.data'"
-    refused_hosts "node1: *s.json:*: /members: member 0, $tmp/T.0000.data: too short: *"
+    hosts_refuse 1 "node1: *s.json:*: /members: member 0, $tmp/T.0000.data: too short: *" s.json
     head -c 65000 T.0003.data >other/short
     trick="mount --bind '$tmp/other/short' '$tmp/T.0003.data'"
-    refused_hosts "node1: *s.json:*: /members: member 3, $tmp/T.0003.data: too short: *"
-    refused_hosts "node1: members have not the same amount of data here as on node 0" -o missing=zero
-    refused_hosts "node1: members have not the same amount of data here as on node 0" -o ro,missing=zero
+    hosts_refuse 1 "node1: *s.json:*: /members: member 3, $tmp/T.0003.data: too short: *" s.json
+    hosts_refuse 1 "node1: members have not the same amount of data here as on node 0" s.json -o missing=zero
+    hosts_refuse 1 "node1: members have not the same amount of data here as on node 0" s.json -o ro,missing=zero
     trick="mkdir -p '$tmp/empty' && mount -t tmpfs none '$tmp/empty' && cp '$tmp'/T.0000.data '$tmp'/empty &&
         cp s.json empty && mount --bind '$tmp/empty' '$tmp'"
-    refused_hosts "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: no such file (missing=zero reads zeros instead)"
+    hosts_refuse 1 "node1: *s.json:*: /members: member 1, $tmp/T.0001.data: no such file (missing=zero reads zeros instead)" s.json
     trick=""
     sed 's/"block"\]/"cyclic"]/' s.json >other/s.json
     trick="mount --bind '$tmp/other/s.json' '$tmp/s.json'"
-    code=2 run -2 --separate-stderr mount_hosts s.json
-    [ "$stderr" = "mpiio-mount: node1: the spec is not the same here as on node 0" ]
-    nothing_left
+    hosts_refuse 2 "node1: the spec is not the same here as on node 0" s.json
     # All nodes have the same members. Read-only members can be read by all.
     trick=""
     mount_hosts s.json -o ro
@@ -106,12 +98,8 @@ END
     mount -o remount,bind,ro "$tmp/T.0001.data"
     ;;
 esac'
-    complains 1 "mpiio-mount: node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" \
-        mount_hosts s.json
-    nothing_left
-    run -1 --separate-stderr mount_hosts s.json -o rw
-    [[ $stderr = "mpiio-mount: node1: "*"s.json:2:3: /members: member 1, $tmp/T.0001.data: Read-only file system" ]]
-    nothing_left
+    hosts_refuse 1 "node1: the file is read-only here, and not on other nodes (mount it read-only with -o ro)" s.json
+    hosts_refuse 1 "node1: *s.json:2:3: /members: member 1, $tmp/T.0001.data: Read-only file system" s.json -o rw
     read_only="node0 node1"
     mount_hosts s.json
     cmp at/1/whole whole.dat

@@ -78,6 +78,17 @@ nothing_mounted() {
     run ! grep " $tmp/at/[0-9]" /proc/self/mountinfo
 }
 
+# hosts_refuse STATUS PATTERN SPEC [OPTION]...: mounting SPEC on all hosts must exit with this status,
+# print one line that matches, and leave nothing.
+hosts_refuse() {
+    run -"$1" --separate-stderr mount_hosts "${@:3}"
+    echo "$stderr"
+    # shellcheck disable=SC2053 # a pattern
+    [[ $stderr = "mpiio-mount: "$2 ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    nothing_mounted
+}
+
 # umount_hosts [NODE]: unmounts all hosts by a command on one of them (0), and nothing is left.
 umount_hosts() {
     mpiio-umount "$tmp/at/${1:-0}"

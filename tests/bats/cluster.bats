@@ -133,23 +133,13 @@ END
 @test "cluster: a host that fails is named once, and nothing is left" {
     hosts_with_spec 3
     rmdir at/1
-    run -1 --separate-stderr mount_hosts x.json
-    [ ${#stderr_lines[@]} -eq 1 ]
-    [[ $stderr == "mpiio-mount: node1: $tmp/at/1: No such file or directory"* ]]
-    nothing_left
+    hosts_refuse 1 "node1: $tmp/at/1: No such file or directory*" x.json
     mkdir at/1
     echo '{}' >y.json
-    run -2 --separate-stderr mount_hosts y.json
-    [ ${#stderr_lines[@]} -eq 1 ]
-    [[ $stderr == "mpiio-mount: node0: $tmp/y.json:"* ]]
-    nothing_left
-    run -1 --separate-stderr mount_hosts x.json -f nowhere.dat
-    [ ${#stderr_lines[@]} -eq 1 ]
-    [[ $stderr == "mpiio-mount: node"?": "*"nowhere.dat: No such file or directory"* ]]
-    nothing_left
+    hosts_refuse 2 "node0: $tmp/y.json:*" y.json
+    hosts_refuse 1 "node?: *nowhere.dat: No such file or directory*" x.json -f nowhere.dat
     touch unreachable-node2
-    complains 1 "mpiio-mount: ssh: connect to host node2: No route" mount_hosts x.json
-    nothing_left
+    hosts_refuse 1 "ssh: connect to host node2: No route" x.json
     rm unreachable-node2
     touch silent-node2
     # On a busy machine the other hosts may not have answered yet.
@@ -165,14 +155,11 @@ END
     daemons_first '[ "$(hostname)" != node1 ] || mount --bind "$tmp/other" "$tmp/$place"'
     export place=x.json
     sed 's/: 8 /: 16 /' x.json >other
-    complains 2 "mpiio-mount: node1: the spec is not the same here as on node 0" mount_hosts x.json
-    nothing_left
-    run -2 --separate-stderr mount_hosts x.json -o ro
-    nothing_left
+    hosts_refuse 2 "node1: the spec is not the same here as on node 0" x.json
+    hosts_refuse 2 "*" x.json -o ro
     : >other
     place=x.dat
-    complains 1 "mpiio-mount: node1: $tmp/x.dat: not the same file here as on node 0 (node0)" mount_hosts x.json
-    nothing_mounted
+    hosts_refuse 1 "node1: $tmp/x.dat: not the same file here as on node 0 (node0)" x.json
 }
 
 @test "cluster: a signal at any moment of the start leaves nothing" {
