@@ -19,7 +19,7 @@ check() {
     [ -x "$MPIIO_BUILD/tests/bench/bench-calls" ] || skip "not gcc's code, or one with sanitizers"
     truncate -s 16M file
     while [ $# -gt 0 ]; do
-        # Of four calls of 1 MiB.
+        # The function makes four calls of 1 MiB.
         counted=$(($(instructions bench-calls file "$1" "$2" "$3" 1048576 4) * 1000 / (4 << 20)))
         echo "$1 $2, runs of $3: $counted instructions in 1000 bytes, limit $4"
         [ "$counted" -gt 0 ]

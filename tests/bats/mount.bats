@@ -15,7 +15,7 @@ shows_what_was_written() {
 # own_spec: goes to a directory of the user of as_user, with scatter_spec's files and a directory mnt.
 own_spec() {
     user_folder own
-    cd own
+    cd own || return
     (scatter_spec)
     user_folder mnt
 }
