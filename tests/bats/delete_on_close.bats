@@ -75,7 +75,7 @@ load nodes
     scatter_spec
     dd if=s.dat of=m0 bs=2048 count=1 status=none
     dd if=s.dat of=m1 bs=2048 skip=1 status=none
-    complains 1 "mpiio-mount: --members: delete_on_close is not possible with an assembled file" \
+    complains 2 "mpiio-mount: --members: delete_on_close is not possible with an assembled file" \
         mpiio-mount -o delete_on_close --members 'm{member:1}' --pieces 'scatter 2048 on 2' --view 'scatter 8 on 2' "$mnt"
     # A directory that this user may not write to.
     mkdir closed open
