@@ -229,8 +229,8 @@ bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer
 void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
                       const struct mpiio_peer_frame *frame);
 
-/* Sends a frame to this node and all live nodes below. Call it only once all nodes below have joined:
-   peer[] may have no empty place. */
+/* Sends a frame to this node and all live nodes below. Call it only once all nodes below have
+   joined: peer[] may have no empty place. */
 void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /* Sends a frame to the node above. Does nothing if there is none. */

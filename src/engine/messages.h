@@ -43,8 +43,8 @@ void engine_messages_wait(struct engine_messages *self);
  * Bells wake sleeping engines. MPI cannot sleep until a message arrives. So each engine of a
  * machine has a bell, a word of shared memory: a sender rings it after sending, and a waiting
  * receiver sleeps until then. This matters on a machine with more engines than processors, where a
- * polling engine would take the processor from the engines that it waits for. The functions of bells
- * are local.
+ * polling engine would take the processor from the engines that it waits for. The functions of
+ * bells are local.
  */
 struct engine_bell;
 struct engine_bells {

@@ -59,8 +59,8 @@ struct from_paths {
 /* Adds a path, a string that it takes over. Returns 0, or -ENOMEM, also if path is NULL. */
 int from_paths_add(struct from_paths *paths, char *path);
 
-/* Adds the files in the folder of path whose names is_one accepts, and sorts the whole list. base is
-   the last component of path. Returns 0 or a negative errno. */
+/* Adds the files in the folder of path whose names is_one accepts, and sorts the whole list. base
+   is the last component of path. Returns 0 or a negative errno. */
 int from_paths_find(struct from_paths *paths, const char *path,
                     bool (*is_one)(const char *entry, const char *base));
 

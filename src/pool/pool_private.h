@@ -14,7 +14,8 @@
 
 /* The parts of a pool other than its memory: plans of reads, messages, reading ahead, answers. */
 
-/* plan.c: a plan, the positions of a request as parts of pool blocks. Each block has its own home. */
+/* plan.c: a plan, the positions of a request as parts of pool blocks. Each block has its own home.
+ */
 
 /* count runs of length bytes, at offset + i * stride in their block. */
 struct mpiio_pool_part {

@@ -39,8 +39,8 @@
  * - A section that opens and closes files blocks signals (run_hold). Reads and writes cannot afford
  *   the two system calls: each records what it does, so that it can be abandoned (transfer.h).
  *
- * run_hold and run_unhold keep errno and act on the calling thread (src/DESIGN.md, "A library inside
- * a program").
+ * run_hold and run_unhold keep errno and act on the calling thread (src/DESIGN.md, "A library
+ * inside a program").
  */
 
 /*

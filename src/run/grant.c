@@ -53,8 +53,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * The files that the program locks. A thread holds locked_lock while it opens or closes a shared
- * file, so that no lock comes between the check and the open or close. Such a thread is in a section
- * (run_hold).
+ * file, so that no lock comes between the check and the open or close. Such a thread is in a
+ * section (run_hold).
  */
 static struct locked_file {
     uint64_t device, inode;

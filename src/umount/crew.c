@@ -255,9 +255,10 @@ static int find_mounts(const struct unmount *all, struct mounts *mounts)
 }
 
 /*
- * Unmounts in batches. The newest 1024 mounts are asked at once, and have 10 s to answer. Mounts that answer are unmounted one after the other, the newest first, because the
- * shared file of one may be on an older mount. After 20 s, the rest is unmounted at once. With
- * force this may take 60 s. Then come the next 1024 mounts, if there are more.
+ * Unmounts in batches. The newest 1024 mounts are asked at once, and have 10 s to answer. Mounts
+ * that answer are unmounted one after the other, the newest first, because the shared file of one
+ * may be on an older mount. After 20 s, the rest is unmounted at once. With force this may take 60
+ * s. Then come the next 1024 mounts, if there are more.
  *
  * Without force there is no limit for storing: it waits for a mount that has answered until its
  * fsync finishes.

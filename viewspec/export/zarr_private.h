@@ -48,8 +48,8 @@ int vs_zarr_make(struct vs_zarr *zarr, const struct vs_global *const *globals, s
 int64_t vs_zarr_node(const struct vs_zarr *zarr, int64_t up, const char *name);
 
 /*
- * chunks.c: the chunks of an array. A chunk is a block of the ranks if these own blocks of a regular
- * grid, else a number of rows, planes or records. All functions are local and thread-safe.
+ * chunks.c: the chunks of an array. A chunk is a block of the ranks if these own blocks of a
+ * regular grid, else a number of rows, planes or records. All functions are local and thread-safe.
  *
  * Chunks are numbered from 0 in the order of the file, so that those of records keep their numbers
  * when the file grows. The shape of a chunk does not depend on the present number of records.

@@ -51,8 +51,8 @@ const struct vs_node *vs_node_shift(struct vs_arena *arena, const struct vs_node
     return moved;
 }
 
-/* Sets the facts of node to those of `count` >= 2 instances of child, stride apart, the first one at
-   the child's place. */
+/* Sets the facts of node to those of `count` >= 2 instances of child, stride apart, the first one
+   at the child's place. */
 static void loop_facts(struct vs_arena *arena, struct vs_node *node, int64_t count, int64_t stride,
                        const struct vs_node *child)
 {
