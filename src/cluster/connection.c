@@ -9,7 +9,7 @@
 
 /* Connections to peers, over sockets that net has made. */
 
-void mpiio_connection_open(struct mpiio_connection *link, int fd)
+void mpiio_peer_connection_open(struct mpiio_peer_connection *link, int fd)
 {
     link->fd = fd;
     link->error = 0;
@@ -17,7 +17,7 @@ void mpiio_connection_open(struct mpiio_connection *link, int fd)
     atomic_store(&link->heard, mpiio_clock());
 }
 
-void mpiio_connection_close(struct mpiio_connection *link)
+void mpiio_peer_connection_close(struct mpiio_peer_connection *link)
 {
     if (link->fd >= 0)
         close(link->fd);
@@ -26,13 +26,13 @@ void mpiio_connection_close(struct mpiio_connection *link)
     mpiio_queue_free(&link->out);
 }
 
-static void fail_connection(struct mpiio_connection *link, int error)
+static void fail_connection(struct mpiio_peer_connection *link, int error)
 {
     if (link->error == 0)
         link->error = error;
 }
 
-void mpiio_connection_flush(struct mpiio_connection *link)
+void mpiio_peer_connection_flush(struct mpiio_peer_connection *link)
 {
     ssize_t sent;
 
@@ -56,7 +56,7 @@ void mpiio_connection_flush(struct mpiio_connection *link)
     }
 }
 
-void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size)
+void mpiio_peer_connection_put(struct mpiio_peer_connection *link, const void *bytes, size_t size)
 {
     int error;
 
@@ -65,10 +65,10 @@ void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size
     error = mpiio_queue_put(&link->out, bytes, size);
     if (error != 0)
         fail_connection(link, error);
-    mpiio_connection_flush(link);
+    mpiio_peer_connection_flush(link);
 }
 
-bool mpiio_connection_fill(struct mpiio_connection *link)
+bool mpiio_peer_connection_fill(struct mpiio_peer_connection *link)
 {
     uint8_t bytes[16384];
     ssize_t got;

@@ -123,7 +123,7 @@ static void answer(struct mpiio_peers *peers, struct mpiio_arrival *arrival)
     if (error == 0)
         error = welcome.status;
     if (error == 0) {
-        mpiio_connection_open(&peer->link, arrival->fd);
+        mpiio_peer_connection_open(&peer->link, arrival->fd);
         adopt(peers, peer, &arrival->join);
     } else {
         close(arrival->fd);
@@ -169,7 +169,7 @@ static int join(struct mpiio_peers *peers, int64_t end)
         free(peer);
         return error;
     }
-    mpiio_connection_open(&peer->link, fd);
+    mpiio_peer_connection_open(&peer->link, fd);
     mpiio_roster_set_timeout(peers, welcome.time);
     mpiio_roster_adopt(peers, peer, above, welcome.host);
     return 0;

@@ -17,7 +17,7 @@ bool mpiio_branch_lives(const struct mpiio_peers *peers, const struct mpiio_peer
 static void send(struct mpiio_peers *peers, struct mpiio_peer *peer,
                  const struct mpiio_peer_frame *frame)
 {
-    mpiio_connection_send(&peer->link, frame);
+    mpiio_peer_connection_send(&peer->link, frame);
     if (peer->link.error != 0)
         peers->broken = true;
 }

@@ -137,7 +137,7 @@ static inline size_t mpiio_queue_size(const struct mpiio_queue *queue)
  * A TCP connection to a peer. Sending never blocks: bytes that the peer does not receive yet wait
  * in a bounded queue. For one thread, except the counters.
  */
-struct mpiio_connection {
+struct mpiio_peer_connection {
     int fd;     /* owned; -1: closed */
     int error;  /* a negative errno once the connection has failed; -ENOTCONN: its end was read */
     bool reset; /* send(2) has reported that the peer reset the connection */
@@ -147,34 +147,34 @@ struct mpiio_connection {
 };
 
 /* Takes ownership of a connected TCP socket. */
-void mpiio_connection_open(struct mpiio_connection *link, int fd);
+void mpiio_peer_connection_open(struct mpiio_peer_connection *link, int fd);
 
 /* Closes the connection, and drops queued bytes. May be called repeatedly. The counters stay. */
-void mpiio_connection_close(struct mpiio_connection *link);
+void mpiio_peer_connection_close(struct mpiio_peer_connection *link);
 
 /*
  * Sends bytes, or queues them. Stores a failure in link->error; after a failure nothing is sent. It
- * is no failure here if the peer has closed the connection: mpiio_connection_fill detects that
+ * is no failure here if the peer has closed the connection: mpiio_peer_connection_fill detects that
  * after it has read the peer's last bytes.
  */
-void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size);
+void mpiio_peer_connection_put(struct mpiio_peer_connection *link, const void *bytes, size_t size);
 
-static inline void mpiio_connection_send(struct mpiio_connection *link,
-                                         const struct mpiio_peer_frame *frame)
+static inline void mpiio_peer_connection_send(struct mpiio_peer_connection *link,
+                                              const struct mpiio_peer_frame *frame)
 {
     uint8_t bytes[MPIIO_PEER_FRAME_MAX];
 
-    mpiio_connection_put(link, bytes, mpiio_peer_frame_encode(frame, bytes));
+    mpiio_peer_connection_put(link, bytes, mpiio_peer_frame_encode(frame, bytes));
 }
 
 /* Sends as much of the queue as the peer receives. Stores a failure in link->error. */
-void mpiio_connection_flush(struct mpiio_connection *link);
+void mpiio_peer_connection_flush(struct mpiio_peer_connection *link);
 
 /*
  * Reads the available bytes into link->in. Stores a failure, or the end of the stream, in
  * link->error. Returns true if link->in is half full and more bytes may be available: remove
  * frames, then call again.
  */
-bool mpiio_connection_fill(struct mpiio_connection *link);
+bool mpiio_peer_connection_fill(struct mpiio_peer_connection *link);
 
 #endif

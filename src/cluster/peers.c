@@ -23,9 +23,9 @@ static void serve(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     bool more = peer->link.fd >= 0;
 
-    mpiio_connection_flush(&peer->link);
+    mpiio_peer_connection_flush(&peer->link);
     while (more) {
-        more = mpiio_connection_fill(&peer->link);
+        more = mpiio_peer_connection_fill(&peer->link);
         mpiio_turn_hear(peers, peer);
         more = more && peer->link.error == 0 && peers->leaving == MPIIO_PEERS_JOINING;
     }
@@ -58,7 +58,7 @@ static bool outlast(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     if (peer == NULL || peer->link.fd < 0)
         return false;
-    mpiio_connection_fill(&peer->link);
+    mpiio_peer_connection_fill(&peer->link);
     mpiio_queue_free(&peer->link.in);
     if (peer->link.error == 0)
         return true;

@@ -70,7 +70,7 @@ static void beat(struct mpiio_peers *peers, struct mpiio_peer *peer, const struc
 
     if (until > peer->given)
         peer->given = until;
-    mpiio_connection_send(&peer->link, &frame);
+    mpiio_peer_connection_send(&peer->link, &frame);
     peers->broken = peers->broken || peer->link.error != 0;
 }
 

@@ -104,7 +104,7 @@ void mpiio_roster_adopt(struct mpiio_peers *peers, struct mpiio_peer *peer, int 
 
 void mpiio_roster_close(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
-    mpiio_connection_close(&peer->link);
+    mpiio_peer_connection_close(&peer->link);
     peers->beats_awaited -= peer->beat_awaited ? 1 : 0;
     peer->beat_awaited = false;
     pthread_mutex_lock(&peers->lock);
@@ -122,7 +122,7 @@ void mpiio_roster_bury(struct mpiio_peers *peers, struct mpiio_peer *peer)
 static void free_peer(struct mpiio_peer *peer)
 {
     if (peer != NULL)
-        mpiio_connection_close(&peer->link);
+        mpiio_peer_connection_close(&peer->link);
     free(peer);
 }
 

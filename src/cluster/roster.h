@@ -23,7 +23,7 @@ enum mpiio_awaited {
 
 /* The node itself, the one above it, or one below it. */
 struct mpiio_peer {
-    struct mpiio_connection link; /* fd -1: closed, or the node itself */
+    struct mpiio_peer_connection link; /* fd -1: closed, or the node itself */
     int node;
     char host[MPIIO_HOST_MAX + 1]; /* guarded by lock */
     bool connected;                /* has joined, and its connection is open; guarded by lock */

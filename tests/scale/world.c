@@ -103,7 +103,7 @@ static void count(struct world_node *node, const uint8_t *bytes, size_t size)
     traffic->bytes += size;
 }
 
-void mpiio_connection_put(struct mpiio_connection *link, const void *bytes, size_t size)
+void mpiio_peer_connection_put(struct mpiio_peer_connection *link, const void *bytes, size_t size)
 {
     struct world_node *node = &world.node[world.current];
     struct world_end *other;
@@ -152,7 +152,7 @@ static void tell_end(int end, int error)
                                       .node = node_of(end ^ 1)});
 }
 
-void mpiio_connection_close(struct mpiio_connection *link)
+void mpiio_peer_connection_close(struct mpiio_peer_connection *link)
 {
     if (link->fd >= 0)
         tell_end(link->fd, -ENOTCONN);
@@ -163,15 +163,15 @@ void mpiio_connection_close(struct mpiio_connection *link)
 
 /* These must not be called: nodes are connected already, and messages are delivered directly. */
 
-void mpiio_connection_open(struct mpiio_connection *link, int fd)
+void mpiio_peer_connection_open(struct mpiio_peer_connection *link, int fd)
 {
 }
 
-void mpiio_connection_flush(struct mpiio_connection *link)
+void mpiio_peer_connection_flush(struct mpiio_peer_connection *link)
 {
 }
 
-bool mpiio_connection_fill(struct mpiio_connection *link)
+bool mpiio_peer_connection_fill(struct mpiio_peer_connection *link)
 {
     return false;
 }

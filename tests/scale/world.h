@@ -43,7 +43,7 @@ struct world_node {
 
 /* One end of a connection. */
 struct world_end {
-    struct mpiio_connection *link; /* NULL: closed */
+    struct mpiio_peer_connection *link; /* NULL: closed */
     struct mpiio_peer *peer;
     double arrives; /* when the last message sent to it arrives */
     bool deaf;      /* messages sent to it are lost */

@@ -75,20 +75,20 @@ TEST(test_what_is_no_frame_is_refused)
         assert_int_equal(mpiio_peer_frame_decode(wrong[i].bytes, wrong[i].size, &frame), -EPROTO);
 }
 
-static void open_pair(struct mpiio_connection *left, struct mpiio_connection *right)
+static void open_pair(struct mpiio_peer_connection *left, struct mpiio_peer_connection *right)
 {
     int dialled, accepted;
 
     free(connect_pair(&any, &dialled, &accepted));
-    *left = *right = (struct mpiio_connection){.fd = -1};
-    mpiio_connection_open(left, dialled);
-    mpiio_connection_open(right, accepted);
+    *left = *right = (struct mpiio_peer_connection){.fd = -1};
+    mpiio_peer_connection_open(left, dialled);
+    mpiio_peer_connection_open(right, accepted);
 }
 
 /* If a peer is stopped, sends do not block, and the queue for it is bounded. */
 TEST(test_links_do_not_block)
 {
-    struct mpiio_connection left, right;
+    struct mpiio_peer_connection left, right;
     struct mpiio_peer_frame frame = make_frame(MPIIO_LOST), got;
     uint64_t sent = 0, received = 0;
     int rc;
@@ -97,15 +97,15 @@ TEST(test_links_do_not_block)
     frame.text_size = MPIIO_PEER_TEXT_MAX;
     open_pair(&left, &right);
     while (left.error == 0) {
-        mpiio_connection_send(&left, &frame);
+        mpiio_peer_connection_send(&left, &frame);
         sent++;
     }
     assert_int_equal(left.error, -ENOBUFS);
     assert_true(mpiio_queue_size(&left.out) <= MPIIO_QUEUE_MAX);
     /* Everything that was received is complete and in order, up to a last partial frame. */
-    mpiio_connection_close(&left);
+    mpiio_peer_connection_close(&left);
     do {
-        mpiio_connection_fill(&right);
+        mpiio_peer_connection_fill(&right);
         while ((rc = mpiio_queue_next(&right.in, &got)) == 1)
             received++;
         assert_int_equal(rc, 0);
@@ -113,7 +113,7 @@ TEST(test_links_do_not_block)
     assert_int_equal(right.error, -ENOTCONN);
     assert_in_range(received, 1, sent);
     assert_true(atomic_load(&right.received) <= atomic_load(&left.sent));
-    mpiio_connection_close(&right);
+    mpiio_peer_connection_close(&right);
 }
 
 /* A reset does not count as an orderly end, also if it was a send that failed by it. */
@@ -122,18 +122,18 @@ TEST(test_a_reset_is_no_end)
     const struct linger now = {.l_onoff = 1};
 
     for (int sends = 0; sends < 2; sends++) {
-        struct mpiio_connection left, right;
+        struct mpiio_peer_connection left, right;
 
         open_pair(&left, &right);
         assert_int_equal(setsockopt(right.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now)), 0);
-        mpiio_connection_close(&right);
+        mpiio_peer_connection_close(&right);
         assert_int_equal(mpiio_address_wait(left.fd, POLLIN, 10000), 0);
         if (sends == 1)
-            mpiio_connection_put(&left, "word", 4);
+            mpiio_peer_connection_put(&left, "word", 4);
         assert_int_equal(left.error, 0);
-        mpiio_connection_fill(&left);
+        mpiio_peer_connection_fill(&left);
         assert_int_equal(left.error, -ECONNRESET);
-        mpiio_connection_close(&left);
+        mpiio_peer_connection_close(&left);
     }
 }
 

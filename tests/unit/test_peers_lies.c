@@ -30,7 +30,7 @@ static uint32_t below(unsigned int *seed, uint32_t bound)
     return (uint32_t)rand_r(seed) % bound;
 }
 
-static void lie(struct mpiio_connection *link, unsigned int *seed, int first, int last)
+static void lie(struct mpiio_peer_connection *link, unsigned int *seed, int first, int last)
 {
     struct mpiio_peer_frame frame = {.type = (enum mpiio_peer_frame_type)(
                                          first + (int)below(seed, (uint32_t)(last - first + 1))),
@@ -45,16 +45,16 @@ static void lie(struct mpiio_connection *link, unsigned int *seed, int first, in
     uint8_t noise[16];
 
     if (below(seed, 100) != 0) {
-        mpiio_connection_send(link, &frame);
+        mpiio_peer_connection_send(link, &frame);
         return;
     }
     for (size_t i = 0; i < sizeof(noise); i++)
         noise[i] = (uint8_t)below(seed, 256);
-    mpiio_connection_put(link, noise, sizeof(noise));
+    mpiio_peer_connection_put(link, noise, sizeof(noise));
 }
 
 /* Waits for a frame of this type. Heartbeats may come before it. */
-static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
+static void hear(struct mpiio_peer_connection *link, enum mpiio_peer_frame_type type,
                  struct mpiio_peer_frame *frame)
 {
     int rc;
@@ -63,7 +63,7 @@ static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
         while ((rc = mpiio_queue_next(&link->in, frame)) == 0) {
             assert_int_equal(link->error, 0);
             assert_int_equal(mpiio_address_wait(link->fd, POLLIN, PATIENCE), 0);
-            mpiio_connection_fill(link);
+            mpiio_peer_connection_fill(link);
         }
         assert_int_equal(rc, 1);
     } while (frame->type == MPIIO_BEAT && type != MPIIO_BEAT);
@@ -71,7 +71,7 @@ static void hear(struct mpiio_connection *link, enum mpiio_peer_frame_type type,
 }
 
 /* Waits for the answer to a heartbeat. */
-static void hear_echo(struct mpiio_connection *link, uint64_t number,
+static void hear_echo(struct mpiio_peer_connection *link, uint64_t number,
                       struct mpiio_peer_frame *frame)
 {
     do {
@@ -80,28 +80,29 @@ static void hear_echo(struct mpiio_connection *link, uint64_t number,
 }
 
 /* Starts node 0, and joins it as node 1. */
-static void join_as_liar(struct mpiio_connection *link, int timeout)
+static void join_as_liar(struct mpiio_peer_connection *link, int timeout)
 {
     const struct mpiio_join join = {
         .purpose = MPIIO_PURPOSE_TREE, .node = 1, .nodes = 2, .host = "liar"};
     int fd;
 
     assert_int_equal(start_node(&cluster, 0, timeout), 0);
-    *link = (struct mpiio_connection){.fd = -1};
+    *link = (struct mpiio_peer_connection){.fd = -1};
     assert_int_equal(join_node(cluster.node[0].net->own, &join, &fd), 0);
-    mpiio_connection_open(link, fd);
-    mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
+    mpiio_peer_connection_open(link, fd);
+    mpiio_peer_connection_send(link,
+                               &(struct mpiio_peer_frame){.type = MPIIO_JOINED, .flag = true});
 }
 
 /* Checks that all frames are read, that nothing crashes, and that the cluster ends. */
-static void end_lies(struct mpiio_connection *link, struct node *node, bool together)
+static void end_lies(struct mpiio_peer_connection *link, struct node *node, bool together)
 {
     shutdown(link->fd, SHUT_WR);
     if (together)
         AWAIT(&cluster, node->alone || node->ended);
     else
         assert_int_equal(mpiio_peers_wait(node->peers, PATIENCE), -ENOTCONN);
-    mpiio_connection_close(link);
+    mpiio_peer_connection_close(link);
     cluster.nodes = 0;
     free_node(node);
     cluster.wrong = false;
@@ -115,7 +116,7 @@ static void end_lies(struct mpiio_connection *link, struct node *node, bool toge
 static void lie_as_member(unsigned int number)
 {
     unsigned int seed = number;
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     uint64_t after;
 
     cluster_init(&cluster, 2);
@@ -150,12 +151,12 @@ TEST(test_a_member_that_lies)
 
 /* Sends a heartbeat. Returns the lease that node 0 grants in return: the time in ms for which it
    declares no node failed. */
-static int64_t get_promise(struct mpiio_connection *link)
+static int64_t get_promise(struct mpiio_peer_connection *link)
 {
     struct mpiio_peer_frame frame;
 
     hear(link, MPIIO_READY, &frame);
-    mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = 1});
+    mpiio_peer_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT, .number = 1});
     hear_echo(link, 1, &frame);
     return frame.time;
 }
@@ -166,7 +167,7 @@ static int64_t get_promise(struct mpiio_connection *link)
  */
 static int64_t leave(int timeout, struct linger linger, int64_t *promise)
 {
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     int64_t begun;
 
     cluster_init(&cluster, 2);
@@ -174,7 +175,7 @@ static int64_t leave(int timeout, struct linger linger, int64_t *promise)
     begun = mpiio_clock();
     *promise = get_promise(&link);
     assert_int_equal(setsockopt(link.fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)), 0);
-    mpiio_connection_close(&link);
+    mpiio_peer_connection_close(&link);
     AWAIT(&cluster, cluster.node[0].alone);
     begun = mpiio_clock() - begun;
     cluster.nodes = 1;
@@ -202,7 +203,7 @@ TEST(test_a_member_whose_connection_is_reset)
 
 struct liar {
     struct mpiio_net *net;
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     _Atomic bool joined;
 };
 
@@ -216,7 +217,7 @@ static void welcome_as_liar(void *argument, int fd, const struct mpiio_handshake
     struct liar *liar = argument;
 
     mpiio_handshake_answer(fd, &handshake, net_token, &welcome);
-    mpiio_connection_open(&liar->link, fd);
+    mpiio_peer_connection_open(&liar->link, fd);
     atomic_store(&liar->joined, true);
 }
 
@@ -245,7 +246,7 @@ TEST(test_a_coordinator_that_lies)
             usleep(1000);
         cluster.nodes = 0;
         if (i % 4 != 0)
-            mpiio_connection_send(&liar.link, &(struct mpiio_peer_frame){.type = MPIIO_READY});
+            mpiio_peer_connection_send(&liar.link, &(struct mpiio_peer_frame){.type = MPIIO_READY});
         for (int k = 0; k < 200 && liar.link.error == 0; k++)
             lie(&liar.link, &seed, i % 2 == 0 ? MPIIO_EPOCH : MPIIO_BEAT,
                 i % 3 == 0 ? MPIIO_UNMOUNT : MPIIO_GO);
@@ -255,21 +256,21 @@ TEST(test_a_coordinator_that_lies)
 
 /* Sets node 0's clock forward. Node 0 wakes up, and has acted on the new time after two
    heartbeats. */
-static void set_clock_forward(struct mpiio_connection *link, int64_t ms)
+static void set_clock_forward(struct mpiio_peer_connection *link, int64_t ms)
 {
     struct mpiio_peer_frame frame = {.type = MPIIO_BEAT};
 
     for (int i = 0; i < 2; i++) {
         atomic_fetch_add(&clock_ahead, i == 0 ? ms - BEAT_TIME : BEAT_TIME);
-        mpiio_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+        mpiio_peer_connection_send(link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
         hear(link, MPIIO_BEAT, &frame);
     }
 }
 
 /* Leaves node 0 alone, and frees the cluster. */
-static void end_liar(struct mpiio_connection *link)
+static void end_liar(struct mpiio_peer_connection *link)
 {
-    mpiio_connection_close(link);
+    mpiio_peer_connection_close(link);
     AWAIT(&cluster, cluster.node[0].alone);
     cluster.nodes = 1;
     free_cluster(&cluster);
@@ -279,26 +280,26 @@ static void end_liar(struct mpiio_connection *link)
    the end. */
 TEST(test_a_member_that_is_never_fenced)
 {
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     struct mpiio_peer_frame frame;
 
     cluster_init(&cluster, 2);
     join_as_liar(&link, LONG_TIMEOUT);
     hear(&link, MPIIO_READY, &frame);
-    mpiio_connection_send(
+    mpiio_peer_connection_send(
         &link, &(struct mpiio_peer_frame){.type = MPIIO_LOST, .node = 1, .host = "liar"});
     hear(&link, MPIIO_DEGRADED, &frame);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     set_clock_forward(&link, LONG_TIMEOUT / 4);
     atomic_fetch_add(&clock_ahead, LONG_TIMEOUT / 2);
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
     end_liar(&link);
 }
 
 /* Reports that its engine has made count steps of the first epoch. */
-static void say_progress(struct mpiio_connection *link, uint64_t count, bool waiting)
+static void say_progress(struct mpiio_peer_connection *link, uint64_t count, bool waiting)
 {
     struct mpiio_stall stall = {
         .count = waiting,
@@ -311,11 +312,11 @@ static void say_progress(struct mpiio_connection *link, uint64_t count, bool wai
                                      .text = (const char *)bytes,
                                      .text_size = (uint32_t)mpiio_stall_encode(&stall, bytes)};
 
-    mpiio_connection_send(link, &frame);
+    mpiio_peer_connection_send(link, &frame);
 }
 
 /* Begins an epoch in which node 0's engine waits for node 1's. */
-static void begin_stall(struct mpiio_connection *link)
+static void begin_stall(struct mpiio_peer_connection *link)
 {
     struct node *node = &cluster.node[0];
     struct mpiio_peer_frame frame;
@@ -337,7 +338,7 @@ static void begin_stall(struct mpiio_connection *link)
    hear each other. */
 TEST(test_an_epoch_that_does_not_end)
 {
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     struct mpiio_peer_frame frame;
 
     begin_stall(&link);
@@ -348,11 +349,11 @@ TEST(test_an_epoch_that_does_not_end)
     set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
     assert_int_equal(state_of(&cluster.node[0]), MPIIO_PEERS_TOGETHER);
     atomic_fetch_add(&clock_ahead, 4 * BEAT_TIME);
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_DEGRADED, &frame);
     assert_int_equal(frame.node, 0);
     assert_non_null(strstr(frame.text, "node 0 (host0) and node 1 (liar) do not reach each other"));
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_FENCED});
     hear(&link, MPIIO_GO, &frame);
     AWAIT(&cluster, cluster.node[0].alone);
     assert_non_null(strstr(cluster.node[0].why, "do not reach each other"));
@@ -362,13 +363,13 @@ TEST(test_an_epoch_that_does_not_end)
 /* A node that has finished the epoch does not wait, so only the other one counts. */
 TEST(test_an_epoch_that_ends_for_some)
 {
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     struct mpiio_peer_frame frame;
     int64_t begun;
 
     begin_stall(&link);
     begun = mpiio_clock();
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
     /* node 0 learns that, and which node its own engine waits for */
     set_clock_forward(&link, 2 * BEAT_TIME);
     for (int i = 0; i < 3; i++) {
@@ -378,7 +379,7 @@ TEST(test_an_epoch_that_ends_for_some)
     set_clock_forward(&link, LONG_TIMEOUT / 4 - 2 * BEAT_TIME);
     say_progress(&link, 9, false);
     atomic_fetch_add(&clock_ahead, 4 * BEAT_TIME);
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_BEAT});
     hear(&link, MPIIO_DEGRADED, &frame);
     assert_non_null(strstr(frame.text, "node 0 (host0) does not hear node 1 (liar)"));
     assert_in_range(mpiio_clock() - begun, LONG_TIMEOUT, LONG_TIMEOUT / 4 * 5);
@@ -389,7 +390,7 @@ TEST(test_an_epoch_that_ends_for_some)
    declared failed. */
 TEST(test_an_epoch_that_takes_long)
 {
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     struct mpiio_peer_frame frame;
 
     begin_stall(&link);
@@ -405,16 +406,16 @@ TEST(test_an_epoch_that_takes_long)
     pthread_mutex_lock(&cluster.lock);
     cluster.done[1]++;
     pthread_mutex_unlock(&cluster.lock);
-    mpiio_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
+    mpiio_peer_connection_send(&link, &(struct mpiio_peer_frame){.type = MPIIO_DONE, .number = 1});
     SET(&cluster.node[0], hold_epochs, false);
     finish_part(&cluster.node[0], 1);
     hear(&link, MPIIO_FINISHED, &frame);
     end_liar(&link);
 }
 
-static void echo(struct mpiio_connection *link, uint64_t number, uint64_t echo)
+static void echo(struct mpiio_peer_connection *link, uint64_t number, uint64_t echo)
 {
-    mpiio_connection_send(
+    mpiio_peer_connection_send(
         link, &(struct mpiio_peer_frame){
                   .type = MPIIO_BEAT, .number = number, .echo = echo, .time = LONG_TIMEOUT});
 }
@@ -434,7 +435,7 @@ static bool lease_is(int64_t until)
 TEST(test_a_lease_counts_from_what_is_echoed)
 {
     struct mpiio_peer_frame frame;
-    struct mpiio_connection link;
+    struct mpiio_peer_connection link;
     int64_t until;
 
     cluster_init(&cluster, 2);

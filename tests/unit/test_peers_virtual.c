@@ -348,7 +348,7 @@ static void send_frames(struct mpiio_peer *to, const struct mpiio_peer_frame *fr
 
     for (int i = 0; i < count; i++)
         assert_int_equal(mpiio_queue_frame(&queue, &frames[i]), 0);
-    mpiio_connection_put(&to->link, mpiio_queue_first(&queue), mpiio_queue_size(&queue));
+    mpiio_peer_connection_put(&to->link, mpiio_queue_first(&queue), mpiio_queue_size(&queue));
     mpiio_queue_free(&queue);
 }
 
