@@ -15,12 +15,6 @@ sys.stdout.buffer.write(b"".join(data[i:i + 4096] for i in range(rank * 4096, le
 EOF
 }
 
-# mount_blocks [BYTES]: mounts a file that changes soon after it was made.
-mount_blocks() {
-    blocks_spec "$@"
-    mount_spec b.json
-}
-
 # Waits until the file's times count as settled.
 settle() {
     sleep 0.1
@@ -40,7 +34,7 @@ settle() {
 
 @test "cache: a file rewritten in place is seen by the next open" {
     local i
-    mount_blocks
+    mount_new blocks
     for i in 1 2 3 4 5 6 7 8 9 10; do
         cmp "$mnt/rank1" <(expected 1)
         python patch $((4096 + i * 16384)) 100 "$i"
@@ -49,13 +43,13 @@ settle() {
 }
 
 @test "cache: changes just after an open are seen by the next one, too" {
-    mount_blocks
+    mount_new blocks
     # Two changes within one tick of the filesystem's clock leave the same times.
     python changes_a_moment_after_an_open "$mnt/rank1"
 }
 
 @test "cache: a file that grows shows its new end at once" {
-    mount_blocks 1050000
+    mount_new blocks 1050000
     cmp "$mnt/rank0" <(expected 0)
     exec 5<"$mnt/rank0" # stays open
     make_file more 300001
@@ -69,12 +63,12 @@ settle() {
 }
 
 @test "cache: a slice opened before the file grows can be read to the new end" {
-    mount_blocks 1050000
+    mount_new blocks 1050000
     python a_slice_opened_before_the_file "$mnt/rank0"
 }
 
 @test "cache: no stale zeros behind the old end of a file that grows" {
-    mount_blocks 1050000
+    mount_new blocks 1050000
     # Puts the slice's last page into the cache, with zeros behind its end.
     tail -c 100 "$mnt/rank0" >/dev/null
     exec 5<"$mnt/rank0"
@@ -87,7 +81,7 @@ settle() {
 }
 
 @test "cache: a truncated file ends at its new end, for new and for open readers" {
-    mount_blocks
+    mount_new blocks
     exec 5<"$mnt/rank1"
     cmp "$mnt/rank1" <(expected 1)
     truncate -s 300000 b.dat
@@ -102,7 +96,7 @@ settle() {
 
 @test "cache: a file truncated and grown again never shows its earlier bytes" {
     local i
-    mount_blocks
+    mount_new blocks
     exec 5<"$mnt/rank1"
     for i in 1 2 3 4 5; do
         cmp "$mnt/rank1" <(expected 1)
@@ -117,7 +111,7 @@ settle() {
 }
 
 @test "cache: open readers see at once what a direct writer has written" {
-    mount_blocks 1050000
+    mount_new blocks 1050000
     python what_a_writer_past_the_page "$mnt"
 }
 
@@ -165,7 +159,7 @@ EOF
 }
 
 @test "cache: fsync shows a mapping of the slice what others have written" {
-    mount_blocks
+    mount_new blocks
     python fsync_shows_a_mapping "$mnt/rank1"
 }
 
@@ -179,7 +173,7 @@ EOF
 
 @test "cache: readers of a file that is repeatedly truncated and grown survive" {
     local pid
-    mount_blocks
+    mount_new blocks
     pid=$(daemon_pid)
     # A read never returns more bytes than the file had. Bytes that are cut off and written again
     # during a read may read as zeros, as with a read(2) of the file. The kernel cannot detect that.
@@ -189,7 +183,7 @@ EOF
 
 @test "cache: a mapping of a slice whose file is truncated does not hurt the daemon" {
     local pid
-    mount_blocks
+    mount_new blocks
     pid=$(daemon_pid)
     # Past the end the reader itself may get SIGBUS, as on any file. Here it stays before the end.
     python a_mapping_of_a_slice_whose "$mnt/rank1"
@@ -198,7 +192,7 @@ EOF
 }
 
 @test "cache: sendfile after the file has grown sends all of it" {
-    mount_blocks
+    mount_new blocks
     cat "$mnt/rank1" >/dev/null
     python patch 1048576 500000 7
     # Without a stat in between, which would give the kernel the new size.

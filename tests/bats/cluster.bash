@@ -65,7 +65,8 @@ mount_hosts() {
     at switch mpiio-mount --hosts="$hosts" "${@:2}" "$1" "$tmp/at/%n"
 }
 
-# daemons_first STEPS: every daemon that is started afterwards runs these bash steps before.
+# daemons_first STEPS: every daemon that is started afterwards runs these bash steps before it executes
+# mpiio-fused.
 daemons_first() {
     printf '#!/bin/bash\n%s\nexec mpiio-fused "$@"\n' "$1" >"$tmp/first"
     chmod +x "$tmp/first"

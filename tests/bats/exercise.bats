@@ -50,8 +50,8 @@ matches_model() {
     file_is_model "$1"
 }
 
-# matches_through_two RANKS BLOCK [OPTION]...: the same for programs that each write a slice through
-# two mounts in turn.
+# matches_through_two RANKS BLOCK [OPTION]...: checks the file after programs have each written a slice
+# through two mounts in turn.
 matches_through_two() {
     local rank both slices=()
     spec_of "$1" "{ \"filetype\": { \"type\": \"scatter\", \"blocklength\": $2 } }" 50000

@@ -108,19 +108,20 @@ mount_spec() {
     mpiio-mount "$@" "$spec" "$mnt"
 }
 
-# has_mounts: succeeds if there are mounts below $tmp.
+# has_mounts [FOLDER]: succeeds if there are mounts below the folder, or $tmp.
 has_mounts() {
-    [[ $(</proc/self/mountinfo) == *" $tmp/"* ]]
+    [[ $(</proc/self/mountinfo) == *" ${1:-$tmp}/"* ]]
 }
 
-# Unmounts every mount below $tmp, in use or not, the newest first.
+# umount_all [FOLDER]: unmounts every mount below the folder, or $tmp, in use or not, the newest
+# first.
 umount_all() {
     local place
-    has_mounts || return 0 # most tests have unmounted their mounts
+    has_mounts "$@" || return 0 # most tests have unmounted their mounts
     while read -r place; do
         printf -v place %b "$place"
         as_root umount -l -- "$place" || true
-    done < <(awk -v dir="$tmp/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
+    done < <(awk -v dir="${1:-$tmp}/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo | tac)
 }
 
 # Ends every process that the test has left: jobs of its shell, and processes with its mark, by
@@ -355,6 +356,30 @@ except OSError as error:
 END
 }
 
+# errors_are: reads lines of an error's name and of Python code, which can use os, fcntl, mmap and m
+# (the mount). The code must end with that error, or with "none". Each has a process of its own.
+errors_are() {
+    /usr/bin/python3 -c '
+import errno, fcntl, mmap, os, sys
+m, wrong, rows = sys.argv[1], 0, 0
+def result(code):
+    try:
+        exec(code, globals())
+    except OSError as error:
+        return errno.errorcode[error.errno]
+    return "none"
+for line in sys.stdin:
+    want, code = line.split(maxsplit=1)
+    rows += 1
+    if (child := os.fork()) == 0:
+        got = result(code)
+        if got != want:
+            sys.exit(f"{got} instead of {want}: {code.strip()}")
+        os._exit(0)
+    wrong |= os.waitpid(child, 0)[1]
+sys.exit(wrong != 0 or rows == 0)' "$mnt"
+}
+
 # python FUNCTION [ARGUMENT...]: runs a function of $topic, for at most $limit seconds.
 python() {
     timeout -s KILL "${limit:-300}" /usr/bin/python3 "$topic" "$@"
@@ -489,27 +514,4 @@ hardened() {
     run ! grep -qE 'GNU_STACK.*E ' elf
     grep -q __stack_chk_fail symbols
     [[ $2 == [0gp]* ]] || grep -qE '__[a-z]+_chk' symbols
-}
-
-# errors_are: reads lines of an error's name and of Python code, which can use os, fcntl, mmap and m
-# (the mount). The code must end with that error, or with "none". Each has a process of its own.
-errors_are() {
-    /usr/bin/python3 -c '
-import errno, fcntl, mmap, os, sys
-m, wrong = sys.argv[1], 0
-def result(code):
-    try:
-        exec(code, globals())
-    except OSError as error:
-        return errno.errorcode[error.errno]
-    return "none"
-for line in sys.stdin:
-    want, code = line.split(maxsplit=1)
-    if (child := os.fork()) == 0:
-        got = result(code)
-        if got != want:
-            sys.exit(f"{got} instead of {want}: {code.strip()}")
-        os._exit(0)
-    wrong |= os.waitpid(child, 0)[1]
-sys.exit(wrong != 0)' "$mnt"
 }

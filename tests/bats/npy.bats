@@ -304,7 +304,7 @@ for step in range(20):
 }
 
 @test "npy: a file in external32 is a native array, read and written" {
-    /usr/bin/python3 -c 'import numpy; numpy.arange(24).astype(">i4").tofile("e.dat")'
+    np 'np.arange(24).astype(">i4").tofile("e.dat")'
     mpiio-mount -o npy --view 'darray 4x6 block,block on 2x2 of long order Fortran as external32' e.dat "$mnt"
     np '
 whole = np.arange(24).reshape((4, 6), order="F")
@@ -347,7 +347,7 @@ os.close(f)'
 }
 
 @test "npy: slices with gaps are arrays of their type if the gaps are multiples of it" {
-    /usr/bin/python3 -c 'import numpy; numpy.arange(24.0).tofile("d.dat")'
+    np 'np.arange(24.0).tofile("d.dat")'
     # A row of 6 in two parts between ghost cells, and types that no subarray can express.
     cat >d.json <<'END'
 { "viewspec": 1, "file": "d.dat", "ranks": 2,

@@ -55,7 +55,7 @@ cut_all() {
     done
 }
 
-heal() {
+heal_all() {
     local i j
     for ((i = 0; i < count; i++)); do
         for ((j = 0; j < count; j++)); do
@@ -106,7 +106,7 @@ check_log() {
     done
 }
 
-# Prints the log. run_case calls this function when a cell has failed.
+# Replaces pointers.bash's give_up: prints the log of a cell that has failed.
 give_up() {
     cat log
 }
@@ -144,7 +144,7 @@ run_cell() {
         fi
     done
     nothing_left
-    heal
+    heal_all
     [ "$moment" = after ] || check_log
     "$top/tests/cluster/writer.py" check x.dat "${logs[@]}"
 }

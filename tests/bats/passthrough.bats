@@ -12,7 +12,7 @@ identity() {
     echo '{ "viewspec": 1, "file": "i.dat", "ranks": 2, "view": { "etype": "int" } }' >i.json
 }
 
-# mount_identity: mounts that.
+# mount_identity: makes i.json by identity, and mounts it.
 mount_identity() {
     identity
     mount_spec i.json

@@ -84,7 +84,7 @@ read_slices() {
         at switch ip link set port2 up
         # A neighbour that was not found is not requested again for a while.
         for host in node0 node1 node2; do at $host ip neighbour flush dev eth0; done
-        tmp=$tmp/at umount_all
+        umount_all "$tmp/at"
         reap
     done
 }

@@ -377,11 +377,12 @@ END
 
 # unknown_options OPTION=VALUE...: prints the options that meson would not accept.
 unknown_options() {
+    meson introspect "$MPIIO_BUILD" --buildoptions >options.json
     # shellcheck disable=SC2016 # variables of jq
-    meson introspect "$MPIIO_BUILD" --buildoptions | jq -r --args '(map({(.name): .}) | add) as $known |
+    jq -r '(map({(.name): .}) | add) as $known |
         $ARGS.positional | unique[] | . as $given | capture("(?<name>[^=]*)=(?<value>.*)") as {$name, $value} |
         $known[$name] | select(. == null or .type == "combo" and (.choices | index($value) | not)) |
-        "\($given): not known to meson"' "$@"
+        "\($given): not known to meson"' options.json --args "$@"
 }
 
 # libraries: prints the libraries that the build finds by pkg-config.

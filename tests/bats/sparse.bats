@@ -100,7 +100,7 @@ model() {
 }
 
 # Past the page cache, and while the daemon or the kernel holds back writes.
-@test "sparse: the same with each cache" {
+@test "sparse: tools that skip holes leave zeros, with each cache" {
     local option writeback
     for option in rw direct cache=back unique; do
         echo "$option:"

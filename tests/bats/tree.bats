@@ -14,7 +14,7 @@ spec() {
 EOF
 }
 
-# mount_ranks RANKS [OPTION...]: mounts that.
+# mount_ranks RANKS [OPTION...]: makes t.json by spec, and mounts it with options.
 mount_ranks() {
     spec "$1"
     mount_spec t.json "${@:2}"

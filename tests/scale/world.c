@@ -165,6 +165,7 @@ void mpiio_peer_connection_close(struct mpiio_peer_connection *link)
 
 void mpiio_peer_connection_open(struct mpiio_peer_connection *link, int fd)
 {
+    abort();
 }
 
 void mpiio_peer_connection_flush(struct mpiio_peer_connection *link)

@@ -27,15 +27,4 @@ static inline struct vs_spec *spec_of_view(const json_t *view, size_t ranks)
     return spec;
 }
 
-/* Returns a rank's view of the spec. */
-static inline struct vs_view *view_of_rank(const struct vs_spec *spec, int64_t rank)
-{
-    struct vs_error error = {0};
-    struct vs_view *view = NULL;
-
-    if (vs_spec_view(spec, 0, rank, &view, &error) != 0)
-        fail_msg("%s: %s", error.pointer, error.reason);
-    return view;
-}
-
 #endif

@@ -201,6 +201,7 @@ static inline void on_end(void *data)
 {
     struct node *node = data;
 
+    report(node, "end\n");
     pthread_mutex_lock(&node->cluster->lock);
     node->cluster->wrong |= node->ended || node->alone;
     node->ended = true;

@@ -46,7 +46,7 @@ __attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(co
     return spec;
 }
 
-/* The same, with overrides. */
+/* Makes a spec from text, with overrides. */
 __attribute__((format(printf, 2, 3))) static inline struct vs_spec *
 spec_with(const struct vs_overrides *overrides, const char *format, ...)
 {

@@ -167,7 +167,6 @@ TEST(test_parts_of_two_nodes)
 /* A partial write shows in a dirty value that would otherwise overwrite it when it is stored. */
 TEST(test_part_of_a_dirty_value)
 {
-
     start_nodes(0, 64 << 20);
     put_long(&one, 0, 0x01020304);
     put_part(&one, 0, 1, "\x77");
@@ -350,7 +349,6 @@ TEST(test_no_locks_while_waiting_for_room)
 /* A write-through discards older bytes of the value in any generation. */
 TEST(test_part_written_through)
 {
-
     for (int is_frozen = 0; is_frozen < 2; is_frozen++) {
         start_nodes(MPIIO_BLOCK_SIZE - 2, 64 << 20);
         put_long(&one, 0, 0x01020304);
@@ -375,7 +373,6 @@ static int end_failed(void **state)
 /* The writer gets the error immediately. Dirty data is not affected. */
 TEST(test_errors_are_told, NULL, end_failed)
 {
-
     start_nodes(0, 64 << 20);
     put_long(&one, 100, 0x01020304);
     limit_file(400);
@@ -486,6 +483,7 @@ static void run_round(int round)
 {
     struct worker *first = &workers[round % 2], *second = &workers[1 - round % 2];
     pthread_t writers[2], flushers[2];
+    void *wrong[2] = {NULL, NULL};
 
     write_wholes(first, round % 4 < 2);
     /* They are stored before the other node writes parts. This node's parts may come earlier. */
@@ -494,9 +492,13 @@ static void run_round(int round)
     written = false;
     start_threads(&writers[1], 1, write_parts, second, 0);
     start_threads(flushers, 2, keep_flushing, workers, sizeof(*workers));
-    join_threads(writers, 2);
+    /* The flushers end only after this, so nothing is asserted before. */
+    for (int i = 0; i < 2; i++)
+        pthread_join(writers[i], &wrong[i]);
     written = true;
     join_threads(flushers, 2);
+    assert_null(wrong[0]);
+    assert_null(wrong[1]);
 }
 
 TEST(test_two_nodes_at_once)

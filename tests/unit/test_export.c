@@ -49,7 +49,7 @@ static struct fixture set_up_file(const char *text, int fd)
     return fixture;
 }
 
-/* The same for a file of some records. */
+/* Makes a file of some records, and its exports. */
 static struct fixture set_up(const char *text, int64_t records)
 {
     int fd = make_file();

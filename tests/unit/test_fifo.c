@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "unit.h"
+#include "threads.h"
 #include "fusefs/base/fifo.h"
 
 #define PUTTERS 4
@@ -83,7 +84,7 @@ TEST(keeps_order, setup, teardown)
     assert_int_equal(fs_fifo_start(&fixture.fifo), 0);
     for (int i = 0; i < PUTTERS; i++)
         putters[i] = (struct putter){.number = i};
-    unit_run_threads(put_each, PUTTERS, putters, sizeof(*putters));
+    run_threads(PUTTERS, put_each, putters, sizeof(*putters));
     fs_fifo_stop(&fixture.fifo);
     assert_false(fixture.mixed);
     for (int i = 0; i < PUTTERS; i++) {

@@ -4,6 +4,7 @@
  * whoever comes first. Threads that wait are counted, not timed.
  */
 #include "ordered_fixture.h"
+#include "threads.h"
 
 #define RANKS_MAX 9
 #define SHARE_MAX 3000
@@ -348,7 +349,7 @@ static void run_rounds(int ranks, int rounds, int64_t etype, int64_t memory)
     for (int i = 0; i < ranks; i++)
         all[i] =
             (struct rank){.ordered = ordered, .rank = i, .rounds = rounds, .seed = (unsigned)i};
-    unit_run_threads(write_rounds, (size_t)ranks, all, sizeof(*all));
+    run_threads(ranks, write_rounds, all, sizeof(*all));
     for (int round = 0; round < rounds; round++) {
         for (int rank = 0; rank < ranks; rank++) {
             size_t length = length_of(rank, round);

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "leaks.h"
+#include "threads.h"
 
 /* Tests several daemons in one process. */
 
@@ -291,7 +292,7 @@ TEST_TREES(test_every_request_is_covered)
     start_cluster(&cluster, 4, LONG_TIMEOUT);
     for (int i = 0; i < 4 * THREADS; i++)
         writers[i] = (struct writer){.node = &cluster.node[i % 4], .seed = (unsigned int)i};
-    unit_run_threads(write_and_flush, 4 * THREADS, writers, sizeof(*writers));
+    run_threads(4 * THREADS, write_and_flush, writers, sizeof(*writers));
     for (int i = 0; i < 4 * THREADS; i++)
         assert_false(writers[i].wrong);
     for (int i = 0; i < 4; i++) {

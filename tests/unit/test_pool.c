@@ -2,6 +2,7 @@
 #include "pool_fixture.h"
 
 #include "random_views.h"
+#include "threads.h"
 
 /*
  * Tests pools of several nodes in one process against the file itself: what they read, how often
@@ -70,7 +71,7 @@ static void read_together(struct nodes *nodes, struct vs_view **views)
 
     for (int i = 0; i < nodes->count; i++)
         readers[i] = (struct reader){.nodes = nodes, .node = i, .view = views[i]};
-    unit_run_threads(read_all, (size_t)nodes->count, readers, sizeof(*readers));
+    run_threads(nodes->count, read_all, readers, sizeof(*readers));
     for (int i = 0; i < nodes->count; i++)
         assert_int_equal(readers[i].passed, 0);
 }
@@ -405,7 +406,7 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
 
     for (int i = 0; i < 12; i++)
         callers[i] = (struct caller){nodes, view, i % 2 * MIB, 0};
-    unit_run_threads(read_again, 12, callers, sizeof(*callers));
+    run_threads(12, read_again, callers, sizeof(*callers));
     for (int i = 0; i < 12; i++)
         assert_int_equal(callers[i].refused, 0);
     vs_view_unref(view);

@@ -11,7 +11,7 @@
 static void assert_selects(const json_t *json, const bool *bytes)
 {
     struct vs_spec *spec = spec_of_view(json, 1);
-    struct vs_view *view = view_of_rank(spec, 0);
+    struct vs_view *view = view_at(spec, 0, 0);
     const struct vs_map *map = vs_view_map(view);
     int64_t position = 0;
 

@@ -2,6 +2,7 @@
 /* Tests the daemon's table of slices: one for each node, kept for a while, and its inode
    numbers. */
 #include "slice_fixture.h"
+#include "threads.h"
 
 #include "fusefs/names/handle.h"
 
@@ -202,7 +203,7 @@ TEST(threads, setup, teardown)
 {
     size_t count = 0;
 
-    unit_run_threads(use_all, 4, &model, 0);
+    run_threads(4, use_all, &model, 0);
     for (size_t i = 0; i < MPIIO_LRU_BUCKETS; i++)
         for (struct mpiio_lru_entry *entry = model.slices.table.buckets[i]; entry != NULL;
              entry = entry->next) {

@@ -147,8 +147,7 @@ TEST(a_drop_that_is_not_repeated_leaves_it_unsure, setup, teardown)
 
 static void *end_drop_later(void *unused)
 {
-    end_drop();
-    return NULL;
+    return fs_stale_drop_end(&stale, &drop, false) ? &drop : NULL;
 }
 
 /* Waits for a drop in progress. A page that it has dropped, and that the kernel has copied bytes
@@ -156,13 +155,15 @@ static void *end_drop_later(void *unused)
 TEST(a_drop_under_way_is_waited_for, setup, teardown)
 {
     pthread_t thread;
+    void *repeats;
 
     drop_all();
     read_page(3);
     begin_drop(0, ALL);
     assert_int_equal(pthread_create(&thread, NULL, end_drop_later, NULL), 0);
     assert_int_equal(fs_stale_find(&stale, 3 * page, 8, LATE, INT64_MAX / 1000000, list, &sure), 0);
-    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_join(thread, &repeats), 0);
+    assert_null(repeats);
     assert_int_equal(stale.running, 0);
 }
 

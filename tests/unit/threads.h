@@ -32,6 +32,7 @@ static inline void run_threads(int count, void *(*work)(void *element), void *el
 {
     pthread_t threads[64];
 
+    assert_in_range(count, 1, 64);
     start_threads(threads, count, work, elements, size);
     join_threads(threads, count);
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
-#include <pthread.h>
-
 static struct CMUnitTest tests[64];
 static int lines[sizeof(tests) / sizeof(*tests)];
 static size_t count;
@@ -25,16 +23,6 @@ void unit_add(struct CMUnitTest test, int line)
     }
     tests[i] = test;
     lines[i] = line;
-}
-
-void unit_run_threads(void *(*work)(void *item), size_t number, void *items, size_t size)
-{
-    pthread_t threads[16];
-
-    for (size_t i = 0; i < number; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, work, (char *)items + i * size), 0);
-    for (size_t i = 0; i < number; i++)
-        pthread_join(threads[i], NULL);
 }
 
 int main(void)

@@ -62,8 +62,4 @@ void unit_add(struct CMUnitTest test, int line);
 extern CMFixtureFunction unit_setup, unit_teardown;
 void unit_before(void);
 
-/* Calls work in count threads at the same time, up to 16, each with one of the items of size bytes.
-   Returns when all have returned. */
-void unit_run_threads(void *(*work)(void *item), size_t count, void *items, size_t size);
-
 #endif
