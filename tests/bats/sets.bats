@@ -7,6 +7,7 @@ load nodes
 
 # sets WHAT ARGUMENT...: makes and compares sets. Prints the number of slices compared.
 sets() {
+    use_module
     /usr/bin/python3 "$top/tests/from/sets.py" "$@" 3>&-
 }
 
