@@ -11,24 +11,6 @@ bricks() {
     /usr/bin/python3 "$top/tests/from/bricks.py" "$@" </dev/null 3>&-
 }
 
-# Columns: format, number of files, and more than so many slices.
-@test "bricks: random files of each format are what its library, or a plain writer, reads or has written" {
-    local format count least
-    while read -r format count least; do
-        run -0 bricks "$format" 7 "$count"
-        echo "$format: $output slices in $count files"
-        [ "$output" -gt "$least" ]
-    done <<'END'
-envi 25 300
-nrrd 30 120
-meta 30 100
-bov 20 100
-fits 20 150
-legacy 20 300
-xml 20 300
-END
-}
-
 # envi: makes scene.hdr and scene.bil: 3 bands of 4 x 5 big-endian shorts, interleaved by line,
 # behind a header of 10 bytes.
 envi() {
@@ -74,6 +56,24 @@ assert len(before) == len(now)'
     run -0 mpiio-view spec --from scene.hdr
     [[ $output == *"blue	-	4x5	not a view: scene.bip is truncated: 128 bytes of at least 130 "* ]]
     [[ $output == *"near infrared	int16_t	4x5"* ]]
+}
+
+# Columns: format, number of files, and more than so many slices.
+@test "bricks: random files of each format are what its library, or a plain writer, reads or has written" {
+    local format count least
+    while read -r format count least; do
+        run -0 bricks "$format" 7 "$count"
+        echo "$format: $output slices in $count files"
+        [ "$output" -gt "$least" ]
+    done <<'END'
+envi 25 300
+nrrd 30 120
+meta 30 100
+bov 20 100
+fits 20 150
+legacy 20 300
+xml 20 300
+END
 }
 
 @test "bricks: a spec is refused if the header's text has changed, even between the data" {
