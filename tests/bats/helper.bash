@@ -34,8 +34,9 @@ begin_test() {
     chmod 755 "$tmp"
     mkdir "$mnt"
     PATH=$MPIIO_BIN:$MPIIO_SBIN:$PATH:/usr/sbin:/sbin
+    PYTHONPATH=$top/tests/shared
     # Every process that the test starts has this mark, and so do daemons.
-    export MPIIO_TEST=$tmp top tmp mnt topic PATH
+    export MPIIO_TEST=$tmp top tmp mnt topic PATH PYTHONPATH
     # With MPIIO_TEST_RUN=1 the test starts its programs under mpiio-run.
     if [ -n "${MPIIO_TEST_RUN:-}" ]; then
         export LD_PRELOAD=$MPIIO_RUN_LIBRARY
@@ -399,7 +400,7 @@ py() {
 # np CODE: runs Python code with numpy as np, the mount as m, and fails of common.py. If an assert
 # fails, it prints the line.
 np() {
-    PYTHONPATH=$top/tests/programs /usr/bin/python3 -W error - "$mnt" 3>&- <<END
+    PYTHONPATH+=:$top/tests/programs /usr/bin/python3 -W error - "$mnt" 3>&- <<END
 import mmap, os, sys, time, numpy as np
 from common import fails
 m = sys.argv[1]
@@ -412,7 +413,8 @@ use_module() {
     local module library
     module=$(find "$MPIIO_STAGE" -path '*/mpiio/__init__.py')
     library=$(find "$MPIIO_STAGE" -name libmpiio.so.0)
-    export PYTHONPATH=${module%/mpiio/*} PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=${library%/*}
+    PYTHONPATH=${module%/mpiio/*}:$top/tests/shared
+    export PYTHONDONTWRITEBYTECODE=1 LD_LIBRARY_PATH=${library%/*}
 }
 
 # stat_of KEY [MOUNTPOINT]: prints a value of stats.json. KEY may be any expression of jq.

@@ -18,18 +18,20 @@ import os
 import random
 import sys
 
+from slices import Runs
+
 # Around the borders of blocks (1 MiB) and of the groups that nodes are home of (4 MiB).
 START = (4 << 20) - 700
-# For each rank: displacement from START, bytes of a run, bytes from run to run. Most ranks share
-# bytes.
-RANKS = [(0, 8, 16), (8, 8, 16), (0, 24, 40), (3, 1, 3), (0, 1, 1), (16, 512, 1000)]
+# For each rank, from START. Most ranks share bytes.
+RANKS = [Runs(*runs) for runs in
+         ((0, 8, 16), (8, 8, 16), (0, 24, 40), (3, 1, 3), (0, 1, 1), (16, 512, 1000))]
 
 
 def spec(file, atomic):
-    views = [{"disp": START + disp,
-              "filetype": {"type": "resized", "lb": 0, "extent": step,
-                           "oldtype": {"type": "contiguous", "count": run, "oldtype": "byte"}}}
-             for disp, run, step in RANKS]
+    views = [{"disp": START + runs.disp,
+              "filetype": {"type": "resized", "lb": 0, "extent": runs.step,
+                           "oldtype": {"type": "contiguous", "count": runs.run, "oldtype": "byte"}}}
+             for runs in RANKS]
     return {"viewspec": 1, "file": file, "ranks": len(RANKS), "atomic": atomic,
             "view": {"per_rank": views}}
 
@@ -93,15 +95,6 @@ class Program:
         self.dirty = [set() for _ in range(self.nodes + 1)]  # places where a node has pending bytes
         self.said = []
 
-    def places(self, rank, offset, length):
-        """Returns the bytes of the model that the bytes of a slice are."""
-        disp, run, step = RANKS[rank]
-        return [disp + (i // run) * step + i % run for i in range(offset, offset + length)]
-
-    def slice_bytes(self, rank):
-        disp, run, step = RANKS[rank]
-        return (self.size - disp) // step * run
-
     def publish(self, node):
         for place in self.dirty[node]:
             self.bytes[place].publish(node, self.now)
@@ -114,7 +107,7 @@ class Program:
         self.handles.append([os.open(path, os.O_RDWR), node, rank, self.now])
 
     def span(self, rank):
-        whole = self.slice_bytes(rank)
+        whole = RANKS[rank].size(self.size)
         length = min(whole, self.random.choice((1, 3, 8, 17, 64, 300)))
         return self.random.randrange(whole - length + 1), length
 
@@ -125,7 +118,7 @@ class Program:
         self.said[-1] += f" node {node} rank {rank} at {offset}, {length} bytes"
         if os.pwrite(fd, data, offset) != length:
             raise AssertionError("a short write")
-        for place, value in zip(self.places(rank, offset, length), data):
+        for place, value in zip(RANKS[rank].places(offset, offset + length), data):
             self.bytes[place].write(node, rank, value, self.now)
             self.dirty[node].add(place)
         if self.options.atomic:
@@ -152,7 +145,7 @@ class Program:
         if self.options.atomic:
             since = self.now
         # Bytes past the file's end do not exist yet, unlike zeros.
-        for i, place in enumerate(self.places(rank, offset, length)):
+        for i, place in enumerate(RANKS[rank].places(offset, offset + length)):
             value = data[i] if i < len(data) else 0
             allowed = self.bytes[place].allowed(node, rank, since)
             if value not in allowed:

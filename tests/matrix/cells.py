@@ -8,6 +8,7 @@ import select
 import signal
 
 from mounts import BLOCK, DATA, LIMIT, RANKS, REGION, REGIONS, Mount, Wrong
+from slices import dealt, merged
 
 OPERATIONS = ("read", "write", "store", "fsync", "close", "unmount", "mount")
 
@@ -27,17 +28,7 @@ def contents():
     """Returns the file before the fault: data, then a hole of the same length."""
     slices = [b"".join(pattern(region, 10 * rank + 1) for region in range(REGIONS))
               for rank in range(RANKS)]
-    return b"".join(part[at:at + BLOCK] for at in range(0, REGION * REGIONS, BLOCK)
-                    for part in slices) + bytes(DATA)
-
-
-def slice_of(data, rank, start, length):
-    """Returns the bytes of a slice, cut from the file's."""
-    got = bytearray()
-    for at in range(start, start + length, BLOCK):
-        displacement = (at // BLOCK * RANKS + rank) * BLOCK
-        got += data[displacement:displacement + BLOCK]
-    return bytes(got)
+    return merged(slices, BLOCK) + bytes(DATA)
 
 
 class Cell:
@@ -185,12 +176,14 @@ class Cell:
         data = self.file.read()
         before = self.fault.cut(contents())
         data += bytes(max(0, len(before) - len(data)))
-        for rank in range(1, RANKS):
-            if slice_of(data, rank, 0, 2 * REGION * REGIONS) != slice_of(before.ljust(len(data), b"\0"), rank, 0, 2 * REGION * REGIONS):
+        mine, *others = dealt(data, RANKS, BLOCK)
+        old, *old_others = dealt(before.ljust(len(data), b"\0"), RANKS, BLOCK)
+        for rank, (now, then) in enumerate(zip(others, old_others), 1):
+            if now != then:
                 raise Wrong(f"rank {rank} was changed")
-        if slice_of(data, 0, 0, REGION * REGIONS) != slice_of(before, 0, 0, REGION * REGIONS):
+        if mine[:REGION * REGIONS] != old[:REGION * REGIONS]:
             raise Wrong("data beside it was changed")
-        got = slice_of(data, 0, self.hole, REGION)
+        got = mine[self.hole:self.hole + REGION]
         if self.stored or answer in DONE and self.fault.keeps(self):
             wanted = self.new if self.operation != "read" else bytes(REGION)
             if got != wanted:

@@ -17,35 +17,7 @@ import threading
 
 import numpy
 
-
-def deal(length, parts, kind):
-    """Returns which of parts has each of length places, by a darray's distribution."""
-    if kind == "block":
-        return numpy.arange(length) // -(-length // parts)
-    return numpy.arange(length) % parts
-
-
-def darray(shape, grid, kinds, order):
-    return {
-        "type": "darray",
-        "gsizes": list(shape),
-        "psizes": list(grid),
-        "distribs": kinds,
-        "dargs": [None, None],
-        "order": order,
-    }
-
-
-def places(shape, grid, kinds, order):
-    """Returns the numbers of each rank's elements in the file, in the slice's order."""
-    numbers = numpy.arange(shape[0] * shape[1]).reshape(shape, order=order)
-    rows = deal(shape[0], grid[0], kinds[0])
-    columns = deal(shape[1], grid[1], kinds[1])
-    return [
-        numpy.sort(numbers[numpy.ix_(rows == row, columns == column)].ravel())
-        for row in range(grid[0])
-        for column in range(grid[1])
-    ]
+from slices import Darray
 
 
 def bytes_of(elements, size):
@@ -54,21 +26,20 @@ def bytes_of(elements, size):
 
 def make(seed):
     random.seed(seed)
-    shape = random.randint(40, 900), random.randint(40, 900)
-    kinds = [[random.choice(["block", "cyclic"]) for _ in range(2)] for _ in range(2)]
-    grids = [(random.randint(1, 4), random.randint(1, 3)), (random.randint(2, 4), random.randint(1, 3))]
-    orders = [random.choice("CF") for _ in range(2)]
+    shape = [random.randint(40, 900), random.randint(40, 900)]
+    members, ranks = (Darray(random, shape, grid, random.choice(("C", "Fortran"))) for grid in
+                      ([random.randint(1, 4), random.randint(1, 3)],
+                       [random.randint(2, 4), random.randint(1, 3)]))
     size = random.choice([1, 2, 4, 8])
     head, data, ghost = random.choice([0, 3, 512]), random.choice([1, 64, 700]) * size, random.choice([0, 5])
     whole = numpy.random.default_rng(seed).integers(0, 256, shape[0] * shape[1] * size, dtype=numpy.uint8)
     etype = {"type": "contiguous", "count": size, "oldtype": "byte"}
-    names = {"C": "C", "F": "Fortran"}
     spec = {
         "viewspec": 1,
         "members": {
-            "count": grids[0][0] * grids[0][1],
+            "count": len(members.owned),
             "file": "piece{member}",
-            "view": {"etype": etype, "filetype": darray(shape, grids[0], kinds[0], names[orders[0]])},
+            "view": {"etype": etype, "filetype": members.filetype},
             "local": {
                 "disp": head,
                 "filetype": {
@@ -79,22 +50,21 @@ def make(seed):
                 },
             },
         },
-        "ranks": grids[1][0] * grids[1][1],
-        "view": {"etype": etype, "filetype": darray(shape, grids[1], kinds[1], names[orders[1]])},
+        "ranks": len(ranks.owned),
+        "view": {"etype": etype, "filetype": ranks.filetype},
     }
     for oldtype in spec["members"]["view"], spec["view"]:
         oldtype["filetype"]["oldtype"] = etype
     spec["members"]["local"]["filetype"]["oldtype"]["oldtype"] = "byte"
     json.dump(spec, open("s.json", "w"))
     state = {"whole": whole, "layout": [head, data, ghost]}
-    for i, part in enumerate(places(shape, grids[0], kinds[0], orders[0])):
-        state[f"member{i}"] = bytes_of(part, size)
-    for i, part in enumerate(places(shape, grids[1], kinds[1], orders[1])):
-        state[f"rank{i}"] = bytes_of(part, size)
+    for name, parts in ("member", members), ("rank", ranks):
+        for i in range(len(parts.owned)):
+            state[f"{name}{i}"] = bytes_of(parts.numbers(i), size)
     numpy.savez("model.npz", **state)
     for i in range(spec["members"]["count"]):
         write_piece(i, whole[state[f"member{i}"]].tobytes(), head, data, ghost)
-    print(f"{seed}: {shape} x {size} by {grids} {kinds} {orders}, {head} + {data} + {ghost}")
+    print(f"{seed}: {shape} x {size} by {members.filetype} {ranks.filetype}, {head} + {data} + {ghost}")
 
 
 def piece(content, head, data, ghost):

@@ -4,17 +4,13 @@ import json
 
 import numpy
 
+from slices import dealt
+
 BYTES = 60000  # of a file
 MEMBERS = 3
 
 # All daemons are killed; the machines lose power; one daemon of several is killed.
 KILLED, POWER, NODE = "killed", "power", "node"
-
-
-def dealt(data, ranks, block):
-    """Returns the slices of a file whose blocks are distributed over the ranks."""
-    blocks = [data[at:at + block] for at in range(0, len(data), block)]
-    return [b"".join(blocks[rank::ranks]) for rank in range(ranks)]
 
 
 class Configuration:

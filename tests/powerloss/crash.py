@@ -15,7 +15,7 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "matrix"))
+sys.path.insert(0, os.path.join(HERE, "..", "shared"))
 
 from configurations import CONFIGURATIONS, KILLED, NODE, POWER, write_spec
 from model import LEVELS, judge, judge_records, read_log, unmounted

@@ -1,26 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Random views, and the arrays that their ranks own: by NumPy and index arithmetic alone."""
-import itertools
 from typing import NamedTuple
 
 import numpy as np
 
-# name: NumPy's type in memory, and in external32 if its size differs. "V" types have no order.
-BASICS = {
-    "packed": "u1", "byte": "u1", "char": "S1", "unsigned_char": "u1", "signed_char": "i1",
-    "wchar": ("u4", "u2"), "short": "i2", "unsigned_short": "u2", "int": "i4", "unsigned": "u4",
-    "long": ("i8", "i4"), "unsigned_long": ("u8", "u4"), "long_long_int": "i8",
-    "unsigned_long_long": "u8", "float": "f4", "double": "f8", "long_double": "f16",
-    "c_bool": "b1", "int8_t": "i1", "int16_t": "i2", "int32_t": "i4", "int64_t": "i8",
-    "uint8_t": "u1", "uint16_t": "u2", "uint32_t": "u4", "uint64_t": "u8", "aint": "i8",
-    "count": "i8", "offset": "i8", "c_complex": "c8", "c_double_complex": "c16",
-    "c_long_double_complex": "c32", "character": "S1", "logical": "i4", "integer": "i4",
-    "real": "f4", "double_precision": "f8", "complex": "c8", "double_complex": "c16",
-    "integer1": "i1", "integer2": "i2", "integer4": "i4", "integer8": "i8", "integer16": "V16",
-    "real2": "f2", "real4": "f4", "real8": "f8", "real16": "V16", "complex4": "V4",
-    "complex8": "c8", "complex16": "c16", "complex32": "V32", "cxx_bool": "b1",
-    "cxx_float_complex": "c8", "cxx_double_complex": "c16", "cxx_long_double_complex": "c32",
-}
+from slices import BASICS, Darray, dealt_indices, formats
+
 PARTS = {name: 2 if "complex" in name else 1 for name in BASICS}
 # Conversion of these is tested elsewhere (tests/bats/datarep.bats); NumPy does not have binary128.
 NOT_EXTERNAL = [name for name, kind in BASICS.items() if kind in ("f16", "c32")]
@@ -30,8 +15,7 @@ class Basic:
     """A basic type in a data representation."""
 
     def __init__(self, name, datarep):
-        kinds = BASICS[name]
-        memory, external = kinds if isinstance(kinds, tuple) else (kinds, kinds)
+        memory, external = formats(name)
         self.name, self.datarep, self.parts = name, datarep, PARTS[name]
         big = datarep in ("big-endian", "external32")
         order = ">" if big else "<"
@@ -190,21 +174,8 @@ class View:
                 rest //= prime
         self.sizes = [rng.randint(1, 4) * (p if rng.random() < 0.5 else 1) +
                       rng.randint(0, p) for p in psizes]
-        distribs, dargs, places = [], [], []
-        for size, p in zip(self.sizes, psizes):
-            how = rng.choice(["block", "block", "block", "cyclic"] + (["none"] if p == 1 else []))
-            least = -(-size // p)
-            given = rng.random() < 0.3 and how != "none"
-            length = {"block": rng.randint(least, least + 2) if given else least,
-                      "cyclic": rng.randint(1, 3) if given else 1, "none": size}[how]
-            distribs.append(how)
-            dargs.append(length if given else None)
-            places.append([[i for i in range(size) if i // length % p == c] for c in range(p)])
-        self.json["filetype"] = self.oldtype({
-            "type": "darray", "gsizes": self.sizes, "psizes": psizes, "distribs": distribs,
-            "dargs": dargs, "order": self.order()})
-        coordinates = itertools.product(*map(range, psizes))
-        self.owned = [[place[c] for place, c in zip(places, at)] for at in coordinates]
+        darray = Darray(rng, self.sizes, psizes, self.order())
+        self.json["filetype"], self.owned = self.oldtype(darray.filetype), darray.owned
 
     def choose_subarray(self):
         rng, ranks = self.rng, self.ranks
@@ -244,8 +215,7 @@ class View:
         elif length > 1:
             filetype["blocklength"] = length
         self.sizes, self.json["filetype"] = [size], self.oldtype(filetype)
-        self.owned = [[[i for i in range(size) if i // length % ranks == rank]]
-                      for rank in range(ranks)]
+        self.owned = [[part.tolist()] for part in dealt_indices(size, ranks, length)]
 
     def choose_scatter(self):
         self.block, self.sizes = self.rng.randint(1, 3), []
@@ -350,7 +320,7 @@ class View:
     def part(self, array, rank):
         """Returns the rank's part of a field's array."""
         if self.kind == "scatter":
-            return array[[i for i in range(self.records) if i // self.block % self.ranks == rank]]
+            return array[dealt_indices(self.records, self.ranks, self.block)[rank]]
         skip = array.ndim - len(self.sizes) - self.has_records
         owned = [list(indices) for indices in self.owned[rank]]
         for d, indices in enumerate(owned):

@@ -85,8 +85,3 @@ def slice_of(rank, length, seed):
     """Returns the bytes that a rank writes. They differ by rank and seed."""
     pattern = bytes((rank * 37 + seed * 101 + i * 7 + i // 251) % 255 + 1 for i in range(4096))
     return (pattern * (length // 4096 + 1))[:length]
-
-
-def merged(parts, block):
-    """Returns the file whose blocks were dealt to these slices."""
-    return b"".join(part[i:i + block] for i in range(0, len(parts[0]), block) for part in parts)

@@ -2,7 +2,8 @@
 """Programs of tests/bats/fanout.bats."""
 import os
 
-from common import main, merged, slice_of
+from common import main, slice_of
+from slices import merged
 
 
 def nodes_in_a_tree():

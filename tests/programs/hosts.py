@@ -3,7 +3,8 @@
 import os
 import sys
 
-from common import main, merged, slice_of
+from common import main, slice_of
+from slices import merged
 
 
 def write_together():

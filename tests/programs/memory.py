@@ -2,7 +2,8 @@
 """Programs of tests/bats/memory.bats."""
 import os
 
-from common import fails, main, merged, slice_of
+from common import fails, main, slice_of
+from slices import merged
 
 
 def an_epoch_needs_none():

@@ -7,7 +7,8 @@ import sys
 import threading
 import time
 
-from common import await_true, fails, main, merged, slice_of, stats
+from common import await_true, fails, main, slice_of, stats
+from slices import merged
 
 
 def interleaved_slices_of_8_byte_blocks():

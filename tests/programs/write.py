@@ -6,27 +6,21 @@ import random
 import sys
 
 from common import main
+from slices import Runs
 
 
 def random_writes():
     m, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     random.seed(seed)
     model = bytearray(open("g.dat", "rb").read())
-    def place(rank, offset):
-        return 100 + offset // 24 * 96 + rank * 24 + offset % 24
+    slices = [Runs(100 + rank * 24, 24, 96, etype=8) for rank in range(3)]
     def size(rank):
-        tiles, rest = divmod(max(len(model) - place(rank, 0), 0), 96)
-        return tiles * 24 + min(rest // 8, 3) * 8
+        return slices[rank].size(len(model))
     def put(rank, offset, data):
-        end = offset + len(data)
         if data:
-            need = place(rank, (end - 1) // 8 * 8) + 8
-            if need > len(model):
-                model.extend(bytes(need - len(model)))
-        while data:
-            part, at = 24 - offset % 24, place(rank, offset)
-            model[at:at + len(data[:part])] = data[:part]
-            offset, data = offset + part, data[part:]
+            model.extend(bytes(max(slices[rank].needed(offset + len(data)) - len(model), 0)))
+        for place, byte in zip(slices[rank].places(offset, offset + len(data)), data):
+            model[place] = byte
     def open_all():
         return [os.open("%s/rank%d" % (m, rank), os.O_RDWR) for rank in range(3)]
     fds = open_all()
@@ -65,7 +59,7 @@ def random_writes():
             # at any time.
             if len(sys.argv) <= 4 and not (
                     "MPIIO_TEST_RUN" in os.environ
-                    and os.pread(fds[rank], gap, 0) == bytes(model[place(rank, i)] for i in range(gap))):
+                    and os.pread(fds[rank], gap, 0) == bytes(model[i] for i in slices[rank].places(0, gap))):
                 put(rank, 0, bytes(gap))
         else:
             assert os.pwrite(fds[rank], data, offset) == len(data)

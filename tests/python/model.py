@@ -3,19 +3,13 @@
 of its own."""
 import json
 import warnings
-from itertools import product
 
 import numpy as np
 
-# Basic types and the types of NumPy that have the same values.
-BASIC = {
-    "byte": "u1", "unsigned_char": "u1", "signed_char": "i1", "short": "i2", "unsigned_short": "u2",
-    "int": "i4", "unsigned": "u4", "long": "i8", "unsigned_long": "u8", "float": "f4",
-    "double": "f8", "long_double": "g", "c_bool": "?", "int8_t": "i1", "int16_t": "i2",
-    "int32_t": "i4", "int64_t": "i8", "uint8_t": "u1", "uint16_t": "u2", "uint32_t": "u4",
-    "uint64_t": "u8", "c_complex": "c8", "c_double_complex": "c16", "c_long_double_complex": "G",
-    "char": "S1", "wchar": "u4", "logical": "i4", "integer2": "i2", "real2": "f2", "complex8": "c8",
-}
+from slices import BASICS, Darray, formats
+
+# Basic types that NumPy has, and its types.
+BASIC = {name: formats(name)[0] for name in BASICS if not formats(name)[0].startswith("V")}
 
 
 class Case:
@@ -49,26 +43,9 @@ class Case:
         return name, np.dtype(BASIC[name])
 
     def make_darray(self):
-        distribs, dargs, grid, owners = [], [], [], []
-        for size in self.sizes:
-            ranks = self.random.randint(1, 3)
-            how = self.random.choice(("block", "cyclic", "none")) if ranks > 1 else "none"
-            ranks = 1 if how == "none" else ranks
-            least = -(-size // ranks)
-            block = self.random.randint(least, least + 2) if how == "block" else \
-                self.random.randint(1, 3)
-            default = self.random.random() < 0.5
-            if default:
-                block = least if how == "block" else 1
-            distribs.append(how)
-            dargs.append(None if default or how == "none" else block)
-            grid.append(ranks)
-            owners.append([[i for i in range(size) if how == "none" or i // block % ranks == rank]
-                           for rank in range(ranks)])
         order = {"C": "C", "F": "Fortran"}[self.order]
-        filetype = {"type": "darray", "gsizes": self.sizes, "distribs": distribs, "dargs": dargs,
-                    "psizes": grid, "order": order}
-        return filetype, int(np.prod(grid)), list(product(*owners))
+        darray = Darray(self.random, self.sizes, [self.random.randint(1, 3) for _ in self.sizes], order)
+        return darray.filetype, len(darray.owned), darray.owned
 
     def make_subarray(self):
         """Gives each rank an equal part of one dimension, and the same part of the others."""
@@ -136,7 +113,7 @@ class Struct(Case):
         names, formats, offsets, at = [], [], [], 0
         etype = {"type": "struct", "blocklengths": [], "displacements": [], "types": []}
         kinds = [name for name, code in BASIC.items()
-                 if np.dtype(code).kind in "iuf" and code != "g"]
+                 if np.dtype(code).kind in "iuf" and code != "f16"]
         for number in range(self.random.randint(2, 4)):
             # Equal neighbours would be one field.
             name = self.random.choice([kind for kind in kinds if kind not in etype["types"][-1:]])
@@ -175,6 +152,10 @@ def random_key(random, shape):
             key.append(slice(None))
         else:
             key.append(slice(None))
+    lists = [entry for entry in key if isinstance(entry, list)]
+    for mask in lists if len(lists) > 1 else ():
+        if mask and isinstance(mask[0], bool) and not any(mask):
+            mask[0] = True  # beside an empty index, NumPy does not check others
     if random.random() < 0.3:
         key.insert(random.randint(0, len(key)), Ellipsis)
     return tuple(key)

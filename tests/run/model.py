@@ -11,6 +11,8 @@ import subprocess
 import sys
 import time
 
+from slices import Runs
+
 PROGRAM = r"""
 import mmap, os, sys
 def say(data):
@@ -48,7 +50,7 @@ for line in sys.stdin:
         maps[key].flush()
         say(b"")
 """
-BLOCK = 24
+SLICES = Runs(0, 24, 48), Runs(24, 24, 48), Runs(0, 1, 1)
 PAGE = 4096
 
 
@@ -75,23 +77,10 @@ class Process:
             sys.exit("a process failed")
 
 
-def places(slice, start, end):
-    """Returns the displacements of a slice's bytes."""
-    if slice == 2:
-        return range(start, end)
-    return [i // BLOCK * 2 * BLOCK + slice * BLOCK + i % BLOCK for i in range(start, end)]
-
-
-def sizes(size):
-    """Returns the lengths of the slices. The etypes of whole are bytes."""
-    whole, rest = divmod(size, 2 * BLOCK)
-    return [whole * BLOCK + min(rest, BLOCK), whole * BLOCK + max(rest - BLOCK, 0), size]
-
-
 def read(process, model, words, slice, start, end):
     """If the writer's slice is also open for reading elsewhere, its bytes may show a moment
     later."""
-    want = bytes(model[i] for i in places(slice, start, end))
+    want = bytes(model[i] for i in SLICES[slice].places(start, end))
     for _ in range(400):
         if process.ask(*words) == want:
             return
@@ -109,7 +98,7 @@ def step(number, process, paths, model):
         return
     key = random.choice(list(process.open))
     slice, flags = process.open[key]
-    size = sizes(len(model))[slice]
+    size = SLICES[slice].size(len(model))
     start = random.randrange(size)
     end = min(size, start + random.choice((1, 8, 100, 5000)))
     if choice < 0.15:
@@ -131,7 +120,7 @@ def step(number, process, paths, model):
         put = process.ask(way, key, data.hex(), start)
         if put not in (b"", b"%d" % len(data)):
             sys.exit(f"{put} bytes written of {len(data)}")
-        for i, byte in zip(places(slice, start, end), data):
+        for i, byte in zip(SLICES[slice].places(start, end), data):
             model[i] = byte
 
 

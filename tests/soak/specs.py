@@ -9,9 +9,12 @@ import json
 
 import numpy
 
-BASIC = {"byte": 1, "char": 1, "short": 2, "int": 4, "float": 4, "double": 8, "uint16_t": 2,
-         "int64_t": 8, "long": 8, "unsigned_long": 8, "wchar": 4, "long_double": 16}
-EXTERNAL = {"long": 4, "unsigned_long": 4, "wchar": 2}  # bytes in external32, if they differ
+from slices import Darray, dealt_indices, formats
+
+BASIC, EXTERNAL = ({name: numpy.dtype(formats(name)[kind]).itemsize for name in (
+    "byte", "char", "short", "int", "float", "double", "uint16_t", "int64_t", "long",
+    "unsigned_long", "wchar", "long_double")} for kind in range(2))
+EXTERNAL = {name: size for name, size in EXTERNAL.items() if size != BASIC[name]}
 LEADING = numpy.uint64(1 << 63)  # the bit of an x87 mantissa that binary128 implies
 LIMIT = 4 << 20  # bytes of the file that a model covers
 RANKS = (1, 2, 3, 4, 6)
@@ -100,38 +103,14 @@ def scatter(rng):
     return {"filetype": {"type": "scatter", "blocklength": block}}, ranks, owned, ranks * block
 
 
-def distribute(rng, size, parts):
-    """Returns (distribution, argument, the owner of each index) of a dimension."""
-    if parts == 1 and rng.random() < 0.5:
-        return "none", None, [0] * size
-    if rng.random() < 0.5:
-        block = -(-size // parts)
-        if rng.random() < 0.3:
-            block += 1
-            return "block", block, [i // block for i in range(size)]
-        return "block", None, [i // block for i in range(size)]
-    block = rng.choice((None, 1, 2, 3, 5))
-    return "cyclic", block, [i // (block or 1) % parts for i in range(size)]
-
-
 def darray(rng):
     sizes = [rng.randint(1, 40) for _ in range(rng.choice((1, 2, 2, 3)))]
     grid = [rng.choice((1, 2, 3)) for _ in sizes]
     while numpy.prod(grid) > 6:
         grid[grid.index(max(grid))] -= 1
-    dimensions = [distribute(rng, size, parts) for size, parts in zip(sizes, grid)]
-    order = rng.choice(("C", "Fortran"))
-    ranks, owned = int(numpy.prod(grid)), []
-    numbers = numpy.arange(int(numpy.prod(sizes))).reshape(sizes, order=order[0])
-    for rank in range(ranks):
-        place = numpy.unravel_index(rank, grid)
-        mine = [[i for i, owner in enumerate(dimension[2]) if owner == at]
-                for dimension, at in zip(dimensions, place)]
-        owned.append(sorted(int(number) for number in numbers[numpy.ix_(*mine)].flat))
-    filetype = {"type": "darray", "gsizes": sizes, "psizes": grid, "order": order,
-                "distribs": [name for name, _, _ in dimensions],
-                "dargs": [argument for _, argument, _ in dimensions]}
-    return {"filetype": filetype}, ranks, owned, int(numpy.prod(sizes))
+    made = Darray(rng, sizes, grid, rng.choice(("C", "Fortran")))
+    owned = [made.numbers(rank).tolist() for rank in range(len(made.owned))]
+    return {"filetype": made.filetype}, len(owned), owned, int(numpy.prod(sizes))
 
 
 def vector(rng):
@@ -218,8 +197,7 @@ class Members:
         self.length = length
         self.count, block = rng.choice((1, 2, 3, 16)), rng.choice((1, 7, 512, 4096, 100000))
         self.header, self.name = rng.choice((0, 24)), name
-        owner = numpy.arange(length) // block % self.count
-        self.places = [numpy.flatnonzero(owner == member) for member in range(self.count)]
+        self.places = dealt_indices(length, self.count, block)
         self.json = {"count": self.count, "file": name + ".{member}", "local": {"disp": self.header},
                      "view": {"filetype": {"type": "scatter", "blocklength": block}}}
 

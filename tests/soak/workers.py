@@ -11,7 +11,7 @@ import sys
 import time
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.join(os.path.dirname(sys.path[0]), "matrix"))
+    sys.path.insert(0, os.path.join(os.path.dirname(sys.path[0]), "shared"))
 
 from mounts import Wrong  # noqa: E402
 
