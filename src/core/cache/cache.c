@@ -313,39 +313,6 @@ bool mpiio_cache_is_empty(struct mpiio_cache *cache)
     return empty;
 }
 
-/* Generations. */
-
-uint64_t mpiio_cache_generation(struct mpiio_cache *cache)
-{
-    uint64_t generation;
-    bool any;
-
-    pthread_rwlock_rdlock(&cache->gate);
-    any = MPIIO_LOCKED(&cache->table, cache->active->count > 0);
-    generation = MPIIO_LOCKED(&cache->state, any ? cache->number : cache->number - 1);
-    pthread_rwlock_unlock(&cache->gate);
-    return generation;
-}
-
-static bool is_resolved(const struct mpiio_cache *cache, uint64_t generation)
-{
-    assert(mpiio_is_held(&cache->state));
-    return generation + (cache->busy ? 1 : 0) < cache->number;
-}
-
-int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end)
-{
-    int error;
-
-    pthread_mutex_lock(&cache->state);
-    while (!is_resolved(cache, generation) && !cache->stopped &&
-           mpiio_wait_until(&cache->changed, &cache->state, end))
-        continue;
-    error = is_resolved(cache, generation) ? 0 : cache->stopped ? -ECANCELED : -ETIMEDOUT;
-    pthread_mutex_unlock(&cache->state);
-    return error;
-}
-
 int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id)
 {
     struct mpiio_writer *writer;

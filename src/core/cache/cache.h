@@ -73,18 +73,6 @@ int64_t mpiio_cache_seek(struct mpiio_source *source, int64_t displacement, int 
 bool mpiio_cache_is_empty(struct mpiio_cache *cache);
 
 /*
- * Returns the generation to wait for. It or an earlier one has all bytes written before the call.
- * Once it is resolved, each of these bytes is stored or has an error.
- */
-uint64_t mpiio_cache_generation(struct mpiio_cache *cache);
-
-/*
- * Waits until that generation is resolved, without requesting a flush. Returns 0; -ETIMEDOUT if
- * mpiio_clock reaches end first (INT64_MAX: never); -ECANCELED after mpiio_cache_stop.
- */
-int mpiio_cache_wait(struct mpiio_cache *cache, uint64_t generation, int64_t end);
-
-/*
  * Returns the negative errno with which storing data of a slice failed, while that data is still
  * dirty; else 0. Dirty data is retried and never dropped. So an error disappears once a later flush
  * succeeds.

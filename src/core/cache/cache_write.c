@@ -62,13 +62,16 @@ static bool wait_for_room(struct mpiio_cache *cache)
    ended. */
 static bool wait_for_flush(struct mpiio_cache *cache)
 {
-    uint64_t generation = MPIIO_LOCKED(&cache->state, cache->number - 1);
-    int error;
+    uint64_t number = MPIIO_LOCKED(&cache->state, cache->number);
+    bool waits;
 
     tell_wait(cache, true);
-    error = mpiio_cache_wait(cache, generation, INT64_MAX);
+    pthread_mutex_lock(&cache->state);
+    while ((waits = cache->busy && cache->number == number) && !cache->stopped)
+        pthread_cond_wait(&cache->changed, &cache->state);
+    pthread_mutex_unlock(&cache->state);
     tell_wait(cache, false);
-    return error == 0;
+    return !waits;
 }
 
 int mpiio_cache_await(struct mpiio_source *source, int error)
