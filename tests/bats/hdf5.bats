@@ -250,6 +250,7 @@ with h5py.File("part.h5", "w") as f:
     py '
 with h5py.File("b.h5", "w") as f:
     f.create_dataset("cut", data=np.zeros((4, 6)), external=[("c.bin", 0, 50), ("d.bin", 0, 500)])
+    f.create_dataset("latin", data=np.zeros(6), external=[(b"\xe9.bin", 0, 48)])
     properties, unlimited = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5s.UNLIMITED
     to, part = h5py.h5s.create_simple((0,), (unlimited,)), h5py.h5s.create_simple((4,))
     to.select_hyperslab((0,), (unlimited,), (4,), (4,))
@@ -257,6 +258,7 @@ with h5py.File("b.h5", "w") as f:
     h5py.h5d.create(f.id, b"numbered", h5py.h5t.NATIVE_DOUBLE, to, properties)'
     diff <(mpiio-view spec --from b.h5) - <<'LIST'
 cut	-	4x6	not a view: its values lie in several files, which end inside of a row
+latin	-	6	not a view: ?.bin: Invalid or incomplete multibyte or wide character
 numbered	-	0	not a view: it is virtual, with numbered sources
 LIST
 }

@@ -206,12 +206,9 @@ H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_
 int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t bytes,
                        struct from_variable *variable);
 
-/*
- * Sets size to the size of a file. If wanted, adds the file to the whole and sets at to its
- * displacement there; otherwise sets at to 0. Returns false if the variable was refused, or if out
- * of memory.
- */
-bool from_hdf5_place(const struct from_listing *listing, const char *path, bool wanted, int64_t *at,
+/* Adds a file to the whole. Sets at to its displacement there, and size to its size. Returns false
+   if the variable was refused, or if out of memory. */
+bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
                      int64_t *size, struct from_variable *variable);
 
 /* Fills the listing's error with ENOMEM, unless it is set. Returns its code. */

@@ -76,22 +76,10 @@ int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t by
     return !variable->reason && is_taken(listing, at, variable, variable->name) ? at : -1;
 }
 
-bool from_hdf5_place(const struct from_listing *listing, const char *path, bool wanted, int64_t *at,
+bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
                      int64_t *size, struct from_variable *variable)
 {
-    struct stat st;
-    int code = 0;
-
-    *at = 0;
-    if (wanted)
-        code = from_whole_add(listing->whole, path, at, size);
-    else if (stat(path, &st) != 0)
-        code = -errno;
-    else if (!S_ISREG(st.st_mode))
-        code = -EINVAL;
-    else
-        *size = st.st_size;
-    return is_taken(listing, code, variable, path);
+    return is_taken(listing, from_whole_add(listing->whole, path, at, size), variable, path);
 }
 
 /* Marks the variable as assembled. If the listing has no whole, refuses it and returns false. */
@@ -329,8 +317,7 @@ static bool find_segment(const struct reader *r, unsigned number, int64_t left,
     segment->path = from_hdf5_beside(r->in->path, name, false);
     if (segment->path == NULL)
         from_hdf5_no_memory(r->listing);
-    else if (from_hdf5_place(r->listing, segment->path, r->wanted, &segment->at, &size,
-                             r->variable) &&
+    else if (from_hdf5_place(r->listing, segment->path, &segment->at, &size, r->variable) &&
              segment->bytes > size - offset)
         from_refuse(r->variable, "%s is truncated: %lld bytes of at least %lld", segment->path,
                     (long long)size, (long long)vs_add_capped(offset, segment->bytes));

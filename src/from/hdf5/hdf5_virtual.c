@@ -132,7 +132,7 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
     else if (code)
         from_refuse(self->variable, "%s: %s", source->path,
                     code == -EINVAL ? "libhdf5 cannot open it" : strerror(-code));
-    else if (from_hdf5_place(self->listing, source->path, true, &source->file.place, &size,
+    else if (from_hdf5_place(self->listing, source->path, &source->file.place, &size,
                              self->variable))
         return &source->file;
     return NULL;
