@@ -50,9 +50,6 @@ long capture_find_steps(const struct capture_file *file, struct capture_step **s
 void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
                            int64_t unit);
 
-/* Returns the larger of two values of capture_view_call.reach; -1 if one is unknown. */
-int64_t capture_tiles_farther(int64_t left, int64_t right);
-
 /*
  * Returns new text of this rank's view in a step, as in struct capture_known, with its end. Omits
  * the view on ranks that have the same one as rank 0. NULL if memory is exhausted.

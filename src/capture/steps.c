@@ -16,6 +16,14 @@
 
 enum { TILES, BEHIND };
 
+/* Returns the larger of two values of capture_view_call.reach; -1 if one is unknown. */
+static int64_t farther(int64_t left, int64_t right)
+{
+    if (left < 0 || right < 0)
+        return -1;
+    return left > right ? left : right;
+}
+
 void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t count, int64_t size,
                            int64_t unit)
 {
@@ -27,14 +35,7 @@ void capture_tiles_reached(struct capture_file *file, int64_t offset, int64_t co
         __builtin_mul_overflow(count, size, &bytes) || __builtin_add_overflow(start, bytes, &reach))
         reach = -1;
     old = &file->steps[file->step_count - 1].reach;
-    *old = capture_tiles_farther(*old, reach);
-}
-
-int64_t capture_tiles_farther(int64_t left, int64_t right)
-{
-    if (left < 0 || right < 0)
-        return -1;
-    return left > right ? left : right;
+    *old = farther(*old, reach);
 }
 
 /* Returns the view that was set by a call. */
@@ -237,7 +238,7 @@ static long pick_steps(const struct capture_file *file, const struct hashes *has
     for (size_t i = 0; i < count; i++) {
         struct capture_step *last = different ? &steps[different - 1] : NULL;
         if (last && last->hash == steps[i].hash)
-            last->reach = capture_tiles_farther(last->reach, steps[i].reach);
+            last->reach = farther(last->reach, steps[i].reach);
         else
             steps[different++] = steps[i];
     }
