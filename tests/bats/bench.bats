@@ -19,24 +19,12 @@ write_results() {
            .rows[3].target_is = "at most" | .rows[5].why = "no peer here"' >results.json
 }
 
-# Prints the marks of ratios in a chart: the kind of each, and its position from left to right.
-marks() {
-    /usr/bin/python3 - "$1" <<'END'
-import sys
-import xml.etree.ElementTree as tree
-for circle in tree.parse(sys.argv[1]).iter("{http://www.w3.org/2000/svg}circle"):
-    kind = circle.get("class").split()
-    if kind[0] == "mark":
-        print(kind[1], circle.get("cx"))
-END
-}
-
 @test "bench: --svg draws a mark for each ratio" {
     write_results
     run -0 --separate-stderr "$top/scripts/bench" --from results.json --svg chart.svg
     [[ $output == *"P12  library 8 of 32: <peer> "*" 9600 "* ]]
     [[ $output == *"P4   cat     8 of 32: <peer> "*"not measured: no peer here" ]]
-    run -0 marks chart.svg
+    run -0 python marks chart.svg
     [ "${#lines[@]}" -eq 4 ]
     [[ ${lines[0]} == "yes "* && ${lines[1]} == "no "* && ${lines[2]} == "none "* &&
         ${lines[3]} == "yes "* ]]
@@ -51,7 +39,7 @@ END
     jq '.rows = [.rows[0] * {ratio: 0.25}, .rows[0] * {ratio: 1}, .rows[0] * {ratio: 4},
                  .rows[0] * {ratio: 20}, .rows[0] * {ratio: 9600}]' results.json >powers.json
     run -0 --separate-stderr "$top/scripts/bench" --from powers.json --svg chart.svg
-    run -0 marks chart.svg
+    run -0 python marks chart.svg
     awk '{ x[NR] = $2 }
         END { d = (x[2] - x[1]) - (x[3] - x[2])
               exit !(x[1] < x[2] && x[3] < x[4] && x[4] == x[5] && d < 0.1 && d > -0.1) }' \
@@ -75,11 +63,6 @@ records_spec() {
 END
 }
 
-# bench_program: runs a program in Python from standard input with the modules of the benchmark.
-bench_program() {
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$top/tests/bench TMPDIR=$tmp timeout 300 /usr/bin/python3 - 3>&-
-}
-
 # take_records COUNT: four processes take the records of f.dat through the mount.
 take_records() {
     patient timeout 300 "$(mpich_mpiexec)" -n 4 "$MPIIO_BUILD/tests/bench/bench-records" take "$1" 1 f.dat "$mnt" \
@@ -87,22 +70,7 @@ take_records() {
 }
 
 @test "bench: P18 takes and writes each record once, by MPI and through mounts" {
-    bench_program <<'END'
-from rows import RECORDS, table
-from runners import RUNNERS
-from testbed import Testbed
-
-bench = Testbed(True)
-bench.records = 800
-try:
-    values = {value for row in table() if row.id == "P18" for value in row.values()}
-    for value in sorted(values):
-        runner, name = value.split(".")
-        assert RUNNERS[runner](bench, RECORDS)[name] > 0, value
-finally:
-    bench.close()
-assert {"take_nodes.rate", "put_mount.rate", "ordered_nodes.rate", "ordered_romio.rate"} < values
-END
+    TMPDIR=$tmp python takes_and_writes_records 3>&-
 }
 
 @test "bench: a missing or wrong record makes the measurement fail" {
@@ -119,39 +87,7 @@ END
 }
 
 @test "bench: P19 writes and reads blocks, by MPI and through mounts, and checks the data" {
-    bench_program <<'END'
-from blocks import block_data, read_blocks
-from rows import BLOCKS, table
-from runners import RUNNERS
-from testbed import MIB, Failure, Testbed
-
-bench = Testbed(True)
-bench.write = 8 * MIB
-
-
-def fails(work, *arguments):
-    try:
-        work(*arguments)
-    except Failure as error:
-        return str(error)
-    raise AssertionError("wrong data was not detected")
-
-
-try:
-    for setting in BLOCKS:
-        names = {value.split(".")[0] for row in table() if row.setting == setting
-                 for value in row.values()}
-        assert names == {"array_nodes", "array_romio"}
-        for name in sorted(names):
-            rates = RUNNERS[name](bench, setting)
-            assert rates["write_rate"] > 0 and rates["read_rate"] > 0, name
-    data = block_data(bench, setting)
-    data[3] = data[3][:-8] + bytes(8)
-    assert fails(read_blocks, bench, setting).endswith("read wrong data")
-    assert fails(RUNNERS["array_nodes"], bench, setting).endswith("wrong data in the file")
-finally:
-    bench.close()
-END
+    TMPDIR=$tmp python writes_and_reads_blocks 3>&-
 }
 
 # read_blocks: four processes read f.dat as the blocks of an array of 4 x 4 x 2 x 4 words.
