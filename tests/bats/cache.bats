@@ -219,29 +219,7 @@ EOF
     blocks_spec
     settle
     mount_spec b.json
-    cat >meanwhile.py <<'END'
-import json, os, sys, threading
-mnt, wait = sys.argv[1], threading.Event().wait
-def writes():
-    return json.load(open(mnt + "/.mpiio/stats.json"))["requests"]["write"]
-fd = os.open(mnt + "/rank1", os.O_RDWR)
-old = os.pread(fd, 8, 0)
-before = writes()
-thread = threading.Thread(target=os.pwrite, args=(fd, b"new data", 0))
-thread.start()
-while writes() == before: # until the daemon has the write, which is delayed
-    wait(0.02)
-file = os.open("b.dat", os.O_WRONLY)
-os.pwrite(file, b"x", 0) # a write to rank 0, so that the file changes
-other = os.open(mnt + "/rank1", os.O_RDONLY)
-got = os.pread(other, 8, 0)
-early = thread.is_alive()
-thread.join()
-assert os.pread(other, 8, 0) == b"new data", "another reader"
-assert os.pread(fd, 8, 0) == b"new data", "the writer"
-print("read before it was stored" if early and got == old else "read too late")
-END
-    run -0 inject pwrite64 delay_enter=3000000 /usr/bin/python3 meanwhile.py "$mnt"
+    run -0 inject pwrite64 delay_enter=3000000 python a_writer_reads_what_it_wrote "$mnt"
     echo "$output"
 }
 

@@ -213,6 +213,26 @@ def who_has_a_slice_open_whose():
     assert not got, (len(got), any(got))
 
 
+def a_writer_reads_what_it_wrote():
+    mnt = sys.argv[1]
+    fd = os.open(mnt + "/rank1", os.O_RDWR)
+    old = os.pread(fd, 8, 0)
+    before = stats(mnt)["requests"]["write"]
+    thread = threading.Thread(target=os.pwrite, args=(fd, b"new data", 0))
+    thread.start()
+    while stats(mnt)["requests"]["write"] == before: # until the daemon has the write, which is delayed
+        time.sleep(0.02)
+    file = os.open("b.dat", os.O_WRONLY)
+    os.pwrite(file, b"x", 0) # a write to rank 0, so that the file changes
+    other = os.open(mnt + "/rank1", os.O_RDONLY)
+    got = os.pread(other, 8, 0)
+    early = thread.is_alive()
+    thread.join()
+    assert os.pread(other, 8, 0) == b"new data", "another reader"
+    assert os.pread(fd, 8, 0) == b"new data", "the writer"
+    print("read before it was stored" if early and got == old else "read too late")
+
+
 def grows_over_bytes_of_the_file():
     path, how = sys.argv[1:]
     fd = os.open(path, os.O_RDWR)
