@@ -114,7 +114,7 @@ static int admit_write(struct mpiio_slice *slice, struct mpiio_transfer *transfe
 }
 
 /* Writes a transfer whose positions are packed offsets (vs_view_gaps). */
-static ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
+static inline ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     int64_t offset = transfer->position;
 
