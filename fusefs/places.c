@@ -5,19 +5,17 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/complain.h"
 #include "fusefs/base/options.h"
+#include "mounts/look.h"
 #include "viewspec/members/members.h"
 
 /*
@@ -273,89 +271,12 @@ int fs_places_check(const struct fs_options *options, const struct vs_spec *spec
 /* The limit for a daemon to report its state, in ms. */
 #define STATE_WAIT 2000
 
-/* Returns the kernel's ID of the mount whose root the folder is, or 0. Does not ask the daemon. */
-static unsigned long long mount_of(int folder)
-{
-    struct statx st;
-
-    if (statx(folder, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC, STATX_MNT_ID,
-              &st) != 0 ||
-        !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))
-        return 0;
-    return st.stx_mnt_id;
-}
-
-/*
- * Returns true if the mount with this ID is one of this program's. Sets *owner to the user who
- * mounted.
- */
-static bool find_ours(unsigned long long mount, uid_t *owner)
-{
-    FILE *table = fopen("/proc/self/mountinfo", "re");
-    char *line = NULL, *type = NULL, *user;
-    size_t size = 0;
-    bool found;
-
-    while (table != NULL && type == NULL && getline(&line, &size, table) > 0)
-        if (strtoull(line, NULL, 10) == mount)
-            type = strstr(line, " - fuse.mpiio ");
-    found = type != NULL;
-    user = found ? strstr(type, "user_id=") : NULL;
-    *owner = user != NULL ? (uid_t)strtoul(user + strlen("user_id="), NULL, 10) : 0;
-    free(line);
-    if (table != NULL)
-        fclose(table);
-    return found;
-}
-
 /* The kind of mount that a mount point has. */
 enum mounted {
     MOUNTED_NOT, /* no mount, a mount of another program, or one whose daemon has exited */
     MOUNTED,
     MOUNTED_DEGRADED, /* one node of a degraded cluster */
 };
-
-/* Runs in the child: asks the daemon for its state, and writes it to the pipe as a byte. */
-static void ask_daemon(int folder, int pipe)
-{
-    static const char wanted[] = "\"state\": \"degraded\",\n";
-    char state = MOUNTED;
-    char stats[65536];
-    int file = openat(folder, ".mpiio/stats.json", O_RDONLY | O_NONBLOCK | O_NOCTTY);
-    ssize_t length = file >= 0 ? read(file, stats, sizeof(stats) - 1) : -1;
-
-    if (file < 0 && errno == ENOTCONN)
-        state = MOUNTED_NOT;
-    stats[length > 0 ? length : 0] = '\0';
-    if (strstr(stats, wanted) != NULL)
-        state = MOUNTED_DEGRADED;
-    _exit(write(pipe, &state, 1) == 1 ? 0 : 1);
-}
-
-/* Asks the daemon from a child process, which can be killed if the daemon does not answer. */
-static enum mounted ask_by_child(int folder)
-{
-    struct pollfd answered = {.events = POLLIN};
-    char state = MOUNTED;
-    int ends[2];
-    pid_t child;
-
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        return MOUNTED;
-    child = fork();
-    if (child == 0)
-        ask_daemon(folder, ends[1]);
-    close(ends[1]);
-    answered.fd = ends[0];
-    if (child > 0 && (poll(&answered, 1, STATE_WAIT) != 1 || read(ends[0], &state, 1) != 1))
-        state = MOUNTED;
-    close(ends[0]);
-    if (child > 0) {
-        kill(child, SIGKILL);
-        waitpid(child, NULL, WNOHANG);
-    }
-    return (enum mounted)state;
-}
 
 /*
  * Returns the state of this program's mount at the place. Takes at most 2 seconds, even if its
@@ -364,16 +285,20 @@ static enum mounted ask_by_child(int folder)
  */
 static enum mounted mounted_at(const char *place)
 {
-    int folder = open(place, O_PATH | O_CLOEXEC);
-    enum mounted state = MOUNTED_NOT;
-    uid_t owner;
+    char stats[MOUNTS_TEXT_MAX] = "";
+    struct mounts_mount mount;
+    int error = mounts_find(place, &mount);
 
-    if (folder < 0)
+    if (error != 0)
         return MOUNTED_NOT;
-    if (find_ours(mount_of(folder), &owner))
-        state = owner == geteuid() ? ask_by_child(folder) : MOUNTED;
-    close(folder);
-    return state;
+    if (strcmp(mount.entry.type, "fuse.mpiio") != 0)
+        error = -ENOTCONN;
+    else if (mount.entry.owner == geteuid())
+        error = mounts_look_stats(&mount, STATE_WAIT, stats);
+    close(mount.parent);
+    if (error == -ENOTCONN)
+        return MOUNTED_NOT;
+    return strstr(stats, "\"state\": \"degraded\",\n") != NULL ? MOUNTED_DEGRADED : MOUNTED;
 }
 
 /* Refuses to mount over another mount, which would hide it and its daemon. */
