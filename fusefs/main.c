@@ -107,6 +107,7 @@ int main(int argc, char **argv)
     /* Calls then fail with EPIPE and EFBIG instead of ending the daemon. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* the caller may ignore it, but waitpid(2) needs it */
     /* libfuse 3.18 would take requests by io_uring (src/DESIGN.md, "Who waits for whom in the
        kernel"). */
     unsetenv("FUSE_URING_ENABLE");

@@ -249,6 +249,7 @@ int main(int argc, char **argv)
     if (options.help || options.version)
         return 0;
     mpiio_capability_drop_fsetid(); /* as in mpiio-fused, whose data the engine stores */
+    signal(SIGCHLD, SIG_DFL);       /* the caller may ignore it, but engine_stay waits for it */
     if (options.stay)
         engine_stay();
     engine_environment_prepare();

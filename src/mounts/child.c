@@ -81,6 +81,8 @@ int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int o
     int ends[2];
     int error;
 
+    /* The caller may ignore it. Then the kernel discards the child's status. */
+    signal(SIGCHLD, SIG_DFL);
     mounts_child_reap();
     if (pipe2(ends, O_CLOEXEC) != 0)
         return -errno;

@@ -23,7 +23,8 @@ struct mounts_child {
 
 /*
  * Starts a child that calls work(data, out) and exits with its result (0-255). It inherits only the
- * descriptor keep (or none, if -1). Returns 0 or a negative errno.
+ * descriptor keep (or none, if -1). Sets SIGCHLD to its default action. Returns 0 or a negative
+ * errno.
  */
 int mounts_child_start(struct mounts_child *child, int (*work)(void *data, int out), void *data,
                        int keep);

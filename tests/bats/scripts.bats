@@ -219,6 +219,26 @@ has_open() {
     mpiio-umount disk
 }
 
+# ignoring_children COMMAND...: runs a command that inherits an ignored SIGCHLD.
+ignoring_children() {
+    # shellcheck disable=SC2016 # variables of perl
+    perl -e '$SIG{CHLD} = "IGNORE"; exec @ARGV' "$@"
+}
+
+@test "mpiio-mount and mpiio-umount: of callers that ignore SIGCHLD" {
+    local pid
+    mount_new scatter
+    pid=$(daemon_pid)
+    kill -KILL "$pid"
+    gone "$pid"
+    complains 1 "mpiio-mount: mnt: the daemon of this mount has exited (unmount it first with mpiio-umount)" \
+        ignoring_children mpiio-mount s.json mnt
+    ignoring_children mpiio-umount mnt
+    ignoring_children mpiio-mount -o store=mpiio s.json mnt
+    ignoring_children mpiio-umount mnt
+    within=60 await none_marked # mpiexec has ended, too
+}
+
 @test "mpiio-mount: lists of hosts that are invalid, or too long, are refused immediately" {
     local list
     scatter_spec
