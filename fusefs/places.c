@@ -280,23 +280,23 @@ enum mounted {
 
 /*
  * Returns the state of this program's mount at the place. Takes at most 2 seconds, even if its
- * daemon does not answer. Does not ask the daemon of another user's mount. Call it before the
- * process holds a lock that a forked child would need.
+ * daemon does not answer. Does not ask the daemon of another user's mount. Not thread-safe. Call it
+ * before the process holds a lock that a forked child would need.
  */
 static enum mounted mounted_at(const char *place)
 {
     char stats[MOUNTS_TEXT_MAX] = "";
     struct mounts_mount mount;
-    int error = mounts_find(place, &mount);
+    int error = 0;
+    bool ours;
 
-    if (error != 0)
+    if (mounts_find(place, &mount) != 0)
         return MOUNTED_NOT;
-    if (strcmp(mount.entry.type, "fuse.mpiio") != 0)
-        error = -ENOTCONN;
-    else if (mount.entry.owner == geteuid())
+    ours = strcmp(mount.entry.type, "fuse.mpiio") == 0;
+    if (ours && mount.entry.owner == geteuid())
         error = mounts_look_stats(&mount, STATE_WAIT, stats);
     close(mount.parent);
-    if (error == -ENOTCONN)
+    if (!ours || error == -ENOTCONN || error == -ESTALE)
         return MOUNTED_NOT;
     return strstr(stats, "\"state\": \"degraded\",\n") != NULL ? MOUNTED_DEGRADED : MOUNTED;
 }

@@ -197,10 +197,8 @@ int mounts_find(const char *path, struct mounts_mount *mount)
     if (error != 0)
         return error;
     fd = mounts_open(mount);
-    if (fd < 0)
-        return fd;
-    close(fd);
-    return 0;
+    close(fd < 0 ? mount->parent : fd);
+    return fd < 0 ? fd : 0;
 }
 
 bool mounts_is_there(const struct mounts_mount *mount)

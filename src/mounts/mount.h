@@ -35,8 +35,8 @@ bool mounts_entry_parse(char *line, struct mounts_entry *entry);
 bool mounts_entry_next(FILE *table, struct mounts_entry *entry);
 
 /*
- * The mount to be removed. It is found once; after that it is the same mount or none. The kernel
- * identifies it: by its parent folder, held open, its name there, its id and its device number.
+ * A mount. It is found once; after that it is the same mount or none. The kernel identifies it: by
+ * its parent folder, held open, its name there, its id and its device number.
  */
 
 struct mounts_mount {
@@ -47,7 +47,7 @@ struct mounts_mount {
 
 /*
  * Finds the topmost mount at a path without a request to its daemon. Returns 0, -EINVAL if nothing
- * is mounted there, or another negative errno.
+ * is mounted there, or another negative errno. On success the caller closes mount->parent.
  */
 int mounts_find(const char *path, struct mounts_mount *mount);
 
