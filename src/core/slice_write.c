@@ -113,7 +113,8 @@ static int admit_write(struct mpiio_slice *slice, struct mpiio_transfer *transfe
     return transfer->length > 0 ? 0 : places.error;
 }
 
-/* Writes a transfer whose positions are packed offsets (vs_view_gaps). */
+/* Writes a transfer whose positions are packed offsets (vs_view_gaps). Inline, because each call
+   between a request and the copy takes time. */
 static inline ssize_t write_packed(struct mpiio_slice *slice, struct mpiio_transfer *transfer)
 {
     int64_t offset = transfer->position;

@@ -11,6 +11,8 @@ another node has stored. With --atomic that value is always the last one written
 program without a mount also writes to the file at PATH and closes it; PATH may belong to another
 client of a distributed filesystem. The views are those of spec(), which is left in programs.json
 beside FILE by --spec.
+
+Needs tests/shared in PYTHONPATH.
 """
 import argparse
 import json
@@ -22,7 +24,7 @@ from slices import Runs
 
 # Around the borders of blocks (1 MiB) and of the groups that nodes are home of (4 MiB).
 START = (4 << 20) - 700
-# For each rank, from START. Most ranks share bytes.
+# The runs of each rank. Displacements count from START. Most ranks share bytes.
 RANKS = [Runs(*runs) for runs in
          ((0, 8, 16), (8, 8, 16), (0, 24, 40), (3, 1, 3), (0, 1, 1), (16, 512, 1000))]
 

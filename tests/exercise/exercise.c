@@ -142,14 +142,14 @@ static void start_file(struct run *run, int number, char *paths)
     }
 }
 
-/* Closes all paths, so that the kernel sends what it delays. That may make other slices longer. */
+/* Closes all paths. The kernel then sends delayed writes, which may make other slices longer. */
 static void close_file(struct file *file)
 {
     for (int i = 0; i < file->path_count; i++)
         exercise_check(file, file->fds[i] >= 0 ? close(file->fds[i]) : 0, "close");
 }
 
-/* Opens each path again and compares the whole file. All files must have been closed. */
+/* Opens each path again and compares the whole file. Call it after all files are closed. */
 static void end_file(struct file *file)
 {
     for (int i = 0; i < file->path_count; i++) {

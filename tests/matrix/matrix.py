@@ -7,7 +7,8 @@ the data. tests/matrix/faults.txt has the expected results.
     matrix.py find FAULT...     prints the rows as they are
     matrix.py page              prints the table as mpiio-fused(8) shows it
 
-Run it as root in an empty folder, with the commands on the PATH and MPIIO_SBIN in the environment.
+Run it as root in an empty folder, with the commands on the PATH, tests/shared in PYTHONPATH and
+MPIIO_SBIN in the environment.
 
 Each cell works on its own 8 KiB of rank 0 (on several nodes: at node 0). The operations define what
 is prepared before the fault, and done during it. After each cell, the fault is removed and the file

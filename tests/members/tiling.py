@@ -7,6 +7,8 @@ tiling.py run SEED ROUNDS MOUNT...
                              a thread for each mount writes its ranks' slices again and again;
                              after each round all mounts agree with the model
 tiling.py check              the members agree with the model, and their other bytes are unchanged
+
+Needs tests/shared in PYTHONPATH.
 """
 
 import json

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Cuts the power below mounts, or kills daemons, at random. Then compares the files with the writes
 that were acknowledged. Prints the table of mpiio-fused(8). Run it as root, in an empty folder, with
-the commands on the PATH, and with MPIIO_SBIN and MPIIO_BUILD in the environment.
+the commands on the PATH, tests/shared in PYTHONPATH, and MPIIO_SBIN and MPIIO_BUILD in the
+environment.
 """
 import argparse
 import os
@@ -14,13 +15,11 @@ import subprocess
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "shared"))
-
 from configurations import CONFIGURATIONS, KILLED, NODE, POWER, write_spec
 from model import LEVELS, judge, judge_records, read_log, unmounted
 from mounts import LIMIT, Mount, Wrong, await_true, device
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 STEPS = 60
 NAMES = ("mpiio-fused", "mpiio-engine-mp", "hydra_pmi_proxy")
 

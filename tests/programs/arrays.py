@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from slices import BASICS, Darray, dealt_indices, formats
+from slices import BASICS, Darray, dealt_indices, numpy_types
 
 PARTS = {name: 2 if "complex" in name else 1 for name in BASICS}
 # Conversion of these is tested elsewhere (tests/bats/datarep.bats); NumPy does not have binary128.
@@ -15,7 +15,7 @@ class Basic:
     """A basic type in a data representation."""
 
     def __init__(self, name, datarep):
-        memory, external = formats(name)
+        memory, external = numpy_types(name)
         self.name, self.datarep, self.parts = name, datarep, PARTS[name]
         big = datarep in ("big-endian", "external32")
         order = ">" if big else "<"

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as tree
 from common import main
 
 sys.dont_write_bytecode = True
-# Before this folder, which has other modules of the same names.
+# First, because this folder has other modules of the same names.
 sys.path.insert(0, sys.path[0] + "/../bench")
 from blocks import block_data, read_blocks  # noqa: E402
 from rows import BLOCKS, RECORDS, table  # noqa: E402

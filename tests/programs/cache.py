@@ -220,7 +220,8 @@ def a_writer_reads_what_it_wrote():
     before = stats(mnt)["requests"]["write"]
     thread = threading.Thread(target=os.pwrite, args=(fd, b"new data", 0))
     thread.start()
-    while stats(mnt)["requests"]["write"] == before: # until the daemon has the write, which is delayed
+    # Until the daemon has the write, which is delayed.
+    while stats(mnt)["requests"]["write"] == before:
         time.sleep(0.02)
     file = os.open("b.dat", os.O_WRONLY)
     os.pwrite(file, b"x", 0) # a write to rank 0, so that the file changes

@@ -19,6 +19,7 @@ def answer_to(path, flags, number):
 
 
 def ask():
+    """ask FLAGS PATH: asks for a grant, and prints the answer."""
     sys.stdout.buffer.write(answer_to(sys.argv[2], getattr(os, sys.argv[1]), 1234))
 
 
@@ -30,7 +31,7 @@ def grants_nothing_to_mallory():
 
 
 def forged():
-    """Has a grant of root's mount, and opens mallory's file with forged answers."""
+    """Gets grants of root's mount, and opens mallory's file with forged answers."""
     real = [struct.unpack(FORM, answer_to(f"mnt/rank{rank}", os.O_RDWR, random.getrandbits(63)))
             for rank in range(2)]
     answers = [struct.pack(FORM, *answer) for answer in real]

@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 
-from slices import BASICS, Darray, formats
+from slices import BASICS, Darray, numpy_types
 
-# Basic types that NumPy has, and its types.
-BASIC = {name: formats(name)[0] for name in BASICS if not formats(name)[0].startswith("V")}
+# The basic types that NumPy has, too, and their types there.
+BASIC = {name: numpy_types(name)[0] for name in BASICS if not numpy_types(name)[0].startswith("V")}
 
 
 class Case:
@@ -44,7 +44,8 @@ class Case:
 
     def make_darray(self):
         order = {"C": "C", "F": "Fortran"}[self.order]
-        darray = Darray(self.random, self.sizes, [self.random.randint(1, 3) for _ in self.sizes], order)
+        grid = [self.random.randint(1, 3) for _ in self.sizes]
+        darray = Darray(self.random, self.sizes, grid, order)
         return darray.filetype, len(darray.owned), darray.owned
 
     def make_subarray(self):
@@ -153,9 +154,9 @@ def random_key(random, shape):
         else:
             key.append(slice(None))
     lists = [entry for entry in key if isinstance(entry, list)]
-    for mask in lists if len(lists) > 1 else ():
-        if mask and isinstance(mask[0], bool) and not any(mask):
-            mask[0] = True  # beside an empty index, NumPy does not check others
+    for entry in lists if len(lists) > 1 else ():
+        if entry and isinstance(entry[0], bool) and not any(entry):
+            entry[0] = True  # NumPy checks no positions beside an empty list; mpiio does
     if random.random() < 0.3:
         key.insert(random.randint(0, len(key)), Ellipsis)
     return tuple(key)

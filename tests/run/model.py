@@ -4,6 +4,8 @@
 by one. Each result must agree with a model of the file.
 
     model.py SEED OPERATIONS FILE DEALT0 DEALT1 WHOLE     writes the expected file: model
+
+Needs tests/shared in PYTHONPATH.
 """
 import os
 import random

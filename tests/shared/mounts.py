@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Mounts of the matrix and of the soak: on one node by mpiio-mount, on several by mpiio-engine; and
-their processes."""
+"""Mounts of the matrix, the soak and the crashes: on one node by mpiio-mount, on several by
+mpiio-engine; and their processes."""
 import errno
 import os
 import shutil

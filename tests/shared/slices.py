@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where the bytes of slices are in a file, by index arithmetic alone: what the tests' models in
-Python have in common. It loads numpy only when needed."""
+"""The positions of slices in a file, by index arithmetic alone, for all models in Python. Loads
+numpy only when needed."""
 import itertools
 
 # name: NumPy's type in memory, and in external32 if its size differs. "V" types have no order.
@@ -21,15 +21,15 @@ BASICS = {
 }
 
 
-def formats(name):
-    """Returns NumPy's types of a basic type, in memory and in external32."""
+def numpy_types(name):
+    """Returns the NumPy types of a basic type: in memory, and in external32."""
     kinds = BASICS[name]
     return kinds if isinstance(kinds, tuple) else (kinds, kinds)
 
 
 class Runs:
-    """A slice of runs: run bytes at displacement disp, and again after every step bytes. Its size
-    is whole etypes."""
+    """A slice that consists of runs. A run has run bytes, a multiple of etype. The first begins at
+    disp, and the others follow at every step bytes. The slice has whole etypes only."""
 
     def __init__(self, disp, run, step, etype=1):
         self.disp, self.run, self.step, self.etype = disp, run, step, etype
@@ -39,11 +39,12 @@ class Runs:
         return self.disp + at // self.run * self.step + at % self.run
 
     def places(self, start, end):
+        """Returns the displacements of the slice's bytes from start to end."""
         return [self.place(at) for at in range(start, end)]
 
-    def size(self, bytes_of_file):
-        """Returns the slice's size."""
-        tiles, rest = divmod(max(bytes_of_file - self.disp, 0), self.step)
+    def size(self, file_size):
+        """Returns the slice's size while the file has that many bytes."""
+        tiles, rest = divmod(max(file_size - self.disp, 0), self.step)
         return tiles * self.run + min(rest, self.run) // self.etype * self.etype
 
     def needed(self, end):
@@ -52,18 +53,18 @@ class Runs:
 
 
 def dealt(data, ranks, block):
-    """Returns the slices of a file whose blocks are dealt to the ranks in turn."""
+    """Returns the slices of a file whose blocks are distributed round-robin over the ranks."""
     blocks = [data[at:at + block] for at in range(0, len(data), block)]
     return [b"".join(blocks[rank::ranks]) for rank in range(ranks)]
 
 
 def merged(parts, block):
-    """Returns the file whose blocks were dealt to these slices."""
+    """Returns the file whose blocks were distributed round-robin over these slices."""
     return b"".join(part[at:at + block] for at in range(0, len(parts[0]), block) for part in parts)
 
 
 def dealt_indices(size, parts, block):
-    """Returns the indices of each part, if blocks of them are dealt to the parts in turn."""
+    """Returns the indices of each part, if blocks of them are distributed round-robin."""
     import numpy
     owner = numpy.arange(size) // block % parts
     return [numpy.flatnonzero(owner == part) for part in range(parts)]
@@ -72,8 +73,7 @@ def dealt_indices(size, parts, block):
 class Darray:
     """An array of these sizes that is distributed over a grid of ranks.
 
-    filetype: as JSON, without oldtype; owned: for each rank, the list of its indices in each
-    dimension.
+    filetype: its JSON, without oldtype; owned: for each rank, its indices in each dimension.
     """
 
     def __init__(self, rng, sizes, grid, order):
@@ -92,11 +92,11 @@ class Darray:
 
 
 def distribute(rng, size, parts):
-    """Chooses the distribution of a dimension. Returns it, its argument, and each part's
-    indices."""
+    """Chooses the distribution of a dimension at random. Returns its name, its argument, and the
+    indices of each part."""
     kind = rng.choice(["block", "block", "cyclic"] + ["none"] * (parts == 1))
     least, given = -(-size // parts), rng.random() < 0.4
-    block = {"block": least + rng.randint(0, 2) * given, "none": max(size, 1),
+    block = {"block": least + rng.randint(0, 2) * given, "none": size,
              "cyclic": rng.choice((1, 2, 3, 5)) if given else 1}[kind]
     argument = block if given and kind != "none" else None
     return kind, argument, [part.tolist() for part in dealt_indices(size, parts, block)]

@@ -7,9 +7,7 @@ import random
 import sys
 import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "shared"))
 
 import mounts  # noqa: E402
 from batch import Batch  # noqa: E402

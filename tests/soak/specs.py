@@ -9,12 +9,14 @@ import json
 
 import numpy
 
-from slices import Darray, dealt_indices, formats
+from slices import Darray, dealt_indices, numpy_types
 
-BASIC, EXTERNAL = ({name: numpy.dtype(formats(name)[kind]).itemsize for name in (
-    "byte", "char", "short", "int", "float", "double", "uint16_t", "int64_t", "long",
-    "unsigned_long", "wchar", "long_double")} for kind in range(2))
-EXTERNAL = {name: size for name, size in EXTERNAL.items() if size != BASIC[name]}
+NAMES = ("byte", "char", "short", "int", "float", "double", "uint16_t", "int64_t", "long",
+         "unsigned_long", "wchar", "long_double")
+SIZES = {name: [numpy.dtype(kind).itemsize for kind in numpy_types(name)] for name in NAMES}
+BASIC = {name: memory for name, (memory, _) in SIZES.items()}
+# Bytes in external32, if they differ.
+EXTERNAL = {name: size for name, (memory, size) in SIZES.items() if size != memory}
 LEADING = numpy.uint64(1 << 63)  # the bit of an x87 mantissa that binary128 implies
 LIMIT = 4 << 20  # bytes of the file that a model covers
 RANKS = (1, 2, 3, 4, 6)

@@ -10,10 +10,7 @@ import subprocess
 import sys
 import time
 
-if __name__ == "__main__":
-    sys.path.insert(0, os.path.join(os.path.dirname(sys.path[0]), "shared"))
-
-from mounts import Wrong  # noqa: E402
+from mounts import Wrong
 
 HANGS = 120  # seconds after which a call counts as hung
 

@@ -168,6 +168,8 @@ static int end_bytes(void **state)
     return 0;
 }
 
+/* Only one generation is frozen at a time. Errors last until the data is stored. mpiio_cache_stop
+   ends the wait for a flush. */
 TEST(test_generations, start_bytes, end_bytes)
 {
     struct mpiio_source *source = (struct mpiio_source *)model.cache;

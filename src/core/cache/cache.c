@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "core/base/process.h"
 #include "viewspec/base/integer.h"

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "core/file/file.h"
 #include "slots.h"
@@ -84,7 +83,7 @@ int mpiio_cache_error(struct mpiio_cache *cache, uint64_t id);
    replaces them. Nobody else may store frozen bytes after this call. */
 void mpiio_cache_write_through(struct mpiio_cache *cache);
 
-/* Ends all current and future waiting, for room and for generations. */
+/* Ends all current and future waiting, for room and for flushes. */
 void mpiio_cache_stop(struct mpiio_cache *cache);
 
 struct mpiio_cache_stats {

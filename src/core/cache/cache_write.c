@@ -58,15 +58,16 @@ static bool wait_for_room(struct mpiio_cache *cache)
     return !waits;
 }
 
-/* Waits until a frozen generation, if there is one, is resolved. Returns false if waiting has
-   ended. */
+/* Waits until the frozen generation, if there is one, is resolved; then another may be frozen, with
+   another number. Returns false if mpiio_cache_stop has ended the wait. */
 static bool wait_for_flush(struct mpiio_cache *cache)
 {
-    uint64_t number = MPIIO_LOCKED(&cache->state, cache->number);
+    uint64_t number;
     bool waits;
 
     tell_wait(cache, true);
     pthread_mutex_lock(&cache->state);
+    number = cache->number;
     while ((waits = cache->busy && cache->number == number) && !cache->stopped)
         pthread_cond_wait(&cache->changed, &cache->state);
     pthread_mutex_unlock(&cache->state);

@@ -206,8 +206,8 @@ H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_
 int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t bytes,
                        struct from_variable *variable);
 
-/* Adds a file to the whole. Sets at to its displacement there, and size to its size. Returns false
-   if the variable was refused, or if out of memory. */
+/* Adds a file to the whole. Sets *at to its displacement there and *size to its size. Returns false
+   if it refuses the variable, or if out of memory. */
 bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
                      int64_t *size, struct from_variable *variable);
 
