@@ -185,25 +185,19 @@ int mounts_look_sync(const struct mounts_mount *mount, int limit)
     return run_look(&wanted, limit, NULL);
 }
 
-int mounts_look_start(struct mounts_look *started, const char *place)
+int mounts_look_start(struct mounts_child *child, const char *place)
 {
     const struct look wanted = {.place = place, .look = read_stats};
 
-    return mounts_child_start(&started->child, look_at_mount, (void *)&wanted, -1);
+    return mounts_child_start(child, look_at_mount, (void *)&wanted, -1);
 }
 
-int mounts_look_take(struct mounts_look *started, char *text)
+int mounts_look_take(struct mounts_child *child, char *text)
 {
     /*
      * Once the child has exited, the complete answer is in the pipe and can be read without
      * waiting. Before that, the user may have stopped the child half-way.
      */
     *text = '\0';
-    return mounts_child_ends_within(&started->child, 0) ? finish_look(&started->child, 0, text)
-                                                        : -EINPROGRESS;
-}
-
-void mounts_look_abandon(struct mounts_look *started)
-{
-    mounts_child_abandon(&started->child);
+    return mounts_child_ends_within(child, 0) ? finish_look(child, 0, text) : -EINPROGRESS;
 }

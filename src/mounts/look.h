@@ -13,23 +13,15 @@
 /* Less than the capacity of a pipe, so that a child can write its answer and exit. */
 #define MOUNTS_TEXT_MAX (60 << 10)
 
-/* A read from a mount that is in progress. */
-struct mounts_look {
-    struct mounts_child child;
-};
-
 /*
- * Starts to read .mpiio/stats.json of the mount of type fuse.mpiio at a path of
+ * Starts a child that reads .mpiio/stats.json of the mount of type fuse.mpiio at a path of
  * /proc/self/mountinfo. Returns 0 or a negative errno. Ends with a call of mounts_look_take that
- * does not return -EINPROGRESS, or with mounts_look_abandon.
+ * does not return -EINPROGRESS, or with mounts_child_abandon.
  */
-int mounts_look_start(struct mounts_look *look, const char *place);
+int mounts_look_start(struct mounts_child *child, const char *place);
 
 /* Returns -EINPROGRESS, or the result, as mounts_look_stats does. Does not wait. */
-int mounts_look_take(struct mounts_look *look, char *text);
-
-/* Abandons the read. A child that is blocked in the mount is left behind. */
-void mounts_look_abandon(struct mounts_look *look);
+int mounts_look_take(struct mounts_child *child, char *text);
 
 /*
  * Each of the following functions returns 0 or a negative errno, which may be any that the mount

@@ -3,29 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static int64_t now_ns(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-static void start_look(struct view_mount *mount)
-{
-    mount->look = malloc(sizeof(*mount->look));
-    mount->error = mount->look != NULL ? mounts_look_start(mount->look, mount->place) : -ENOMEM;
-    if (mount->error == 0)
-        return;
-    free(mount->look);
-    mount->look = NULL;
-}
 
 /* Makes the new text the newest statistics. */
 static void keep_stats(struct view_mount *mount, const char *text)
@@ -40,7 +20,7 @@ static void keep_stats(struct view_mount *mount, const char *text)
     mount->before = mount->stats;
     mount->time_before = mount->time;
     mount->stats = stats;
-    mount->time = now_ns();
+    mount->time = mounts_now();
 }
 
 /* Returns true once the read has succeeded or failed. */
@@ -49,13 +29,12 @@ static bool take_look(struct view_mount *mount)
     char text[MOUNTS_TEXT_MAX];
     int error;
 
-    if (mount->look == NULL)
+    if (!mount->looking)
         return true;
-    error = mounts_look_take(mount->look, text);
+    error = mounts_look_take(&mount->child, text);
     if (error == -EINPROGRESS)
         return false;
-    free(mount->look);
-    mount->look = NULL;
+    mount->looking = false;
     mount->error = error;
     if (error == 0)
         keep_stats(mount, text);
@@ -64,44 +43,51 @@ static bool take_look(struct view_mount *mount)
 
 void view_mounts_read(struct view_mounts *mounts, int limit)
 {
-    int64_t end = now_ns() + (int64_t)limit * 1000000;
+    long long end = mounts_now() + limit;
     size_t left = mounts->count;
 
     mounts_child_reap(); /* there may be no mount left that starts a child, which would also reap */
     mounts_child_make_room(mounts->count);
-    for (size_t i = 0; i < mounts->count; i++)
-        if (!mounts->list[i].look)
-            start_look(&mounts->list[i]);
+    for (size_t i = 0; i < mounts->count; i++) {
+        struct view_mount *mount = &mounts->list[i];
+
+        if (mount->looking)
+            continue;
+        mount->error = mounts_look_start(&mount->child, mount->place);
+        mount->looking = mount->error == 0;
+    }
     while (left) {
         left = 0;
         for (size_t i = 0; i < mounts->count; i++)
             left += !take_look(&mounts->list[i]);
-        if (left && now_ns() > end)
+        if (left && mounts_now() > end)
             break;
         if (left)
             usleep(1000);
     }
     for (size_t i = 0; i < mounts->count; i++)
-        if (mounts->list[i].look)
+        if (mounts->list[i].looking)
             mounts->list[i].error = -ETIMEDOUT;
 }
 
 static void release_mount(struct view_mount *mount)
 {
-    if (mount->look) {
-        mounts_look_abandon(mount->look);
-        free(mount->look);
-    }
+    if (mount->looking)
+        mounts_child_abandon(&mount->child);
     free(mount->place);
     json_decref(mount->stats);
     json_decref(mount->before);
 }
 
-/* Adds a mount, and moves its state from old if it is known. */
+/* Adds a mount, and moves its state from old if it is known. A place is listed once. */
 static int add_mount(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
-    struct view_mount *list = realloc(mounts->list, (mounts->count + 1) * sizeof(*list));
+    struct view_mount *list;
 
+    for (size_t i = 0; i < mounts->count; i++)
+        if (!strcmp(mounts->list[i].place, place))
+            return 0;
+    list = realloc(mounts->list, (mounts->count + 1) * sizeof(*list));
     if (list == NULL)
         return -ENOMEM;
     mounts->list = list;
@@ -116,64 +102,31 @@ static int add_mount(struct view_mounts *mounts, struct view_mounts *old, const 
     return list[mounts->count].place ? (mounts->count++, 0) : -ENOMEM;
 }
 
-static bool is_known(const struct view_mounts *mounts, const char *place)
+/* Adds all mounts of the kernel's table. */
+static int add_all(struct view_mounts *mounts, struct view_mounts *old)
 {
-    for (size_t i = 0; i < mounts->count; i++)
-        if (!strcmp(mounts->list[i].place, place))
-            return true;
-    return false;
-}
-
-/*
- * Returns the mount point as in the kernel's table, as a new string, or NULL if there is no such
- * folder. Sends no request to a mount, which may hang.
- */
-static char *whole_path(const char *place)
-{
-    char *copy = strdup(place), *slash, *folder, *whole = NULL;
-
-    for (size_t length = copy ? strlen(copy) : 0; length > 1 && copy[length - 1] == '/';)
-        copy[--length] = '\0';
-    slash = copy ? strrchr(copy, '/') : NULL;
-    if (slash)
-        *slash = '\0';
-    folder = copy ? realpath(slash ? (*copy ? copy : "/") : ".", NULL) : NULL;
-    if (folder &&
-        asprintf(&whole, "%s/%s", strcmp(folder, "/") ? folder : "", slash ? slash + 1 : copy) < 0)
-        whole = NULL;
-    free(folder);
-    free(copy);
-    return whole;
-}
-
-/* Adds the mount of a table entry if its type is fuse.mpiio and it is wanted (NULL: any). */
-static int take_entry(struct view_mounts *mounts, struct view_mounts *old,
-                      const struct mntent *entry, const char *wanted)
-{
-    if (strcmp(entry->mnt_type, "fuse.mpiio") != 0 || is_known(mounts, entry->mnt_dir) ||
-        (wanted && strcmp(entry->mnt_dir, wanted) != 0))
-        return 0;
-    return add_mount(mounts, old, entry->mnt_dir);
-}
-
-/* Adds the mounts of the table, or the one at a place. Returns -ENOENT if that is missing. */
-static int search_mounts(struct view_mounts *mounts, struct view_mounts *old, const char *place)
-{
-    char *wanted = place ? whole_path(place) : NULL;
-    FILE *table = setmntent("/proc/self/mounts", "re");
-    struct mntent *entry;
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    struct mounts_entry entry;
     int error = table ? 0 : -errno;
 
-    if (place && wanted == NULL)
-        error = -ENOENT;
-    while (!error && (entry = getmntent(table)))
-        error = take_entry(mounts, old, entry, wanted);
-    if (!error && wanted && !is_known(mounts, wanted))
-        error = -ENOENT;
+    while (!error && mounts_entry_next(table, &entry))
+        if (!strcmp(entry.type, "fuse.mpiio"))
+            error = add_mount(mounts, old, entry.place);
     if (table)
-        endmntent(table);
-    free(wanted);
+        fclose(table);
     return error;
+}
+
+/* Adds the mount at a place, without a request to it: it may hang. -ENOENT: there is none. */
+static int add_place(struct view_mounts *mounts, struct view_mounts *old, const char *place)
+{
+    struct mounts_mount mount;
+
+    if (mounts_find(place, &mount))
+        return -ENOENT;
+    close(mount.parent);
+    return strcmp(mount.entry.type, "fuse.mpiio") ? -ENOENT
+                                                  : add_mount(mounts, old, mount.entry.place);
 }
 
 int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t count,
@@ -184,9 +137,9 @@ int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t cou
 
     *mounts = (struct view_mounts){0};
     if (!count)
-        error = search_mounts(mounts, &old, NULL);
+        error = add_all(mounts, &old);
     for (size_t i = 0; i < count && !error; i++) {
-        error = search_mounts(mounts, &old, places[i]);
+        error = add_place(mounts, &old, places[i]);
         if (error == -ENOENT)
             *missing = places[i];
     }
@@ -217,7 +170,7 @@ int64_t view_stat(const json_t *stats, const char *path)
 double view_stat_rate(const struct view_mount *mount, const char *path)
 {
     int64_t more = view_stat(mount->stats, path) - view_stat(mount->before, path);
-    double seconds = (double)(mount->time - mount->time_before) / 1e9;
+    double seconds = (double)(mount->time - mount->time_before) / 1e3;
 
     return mount->before && seconds > 0 && more > 0 ? (double)more / seconds : 0;
 }

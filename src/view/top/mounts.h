@@ -13,13 +13,13 @@
 /* The mounts of this host and their statistics, .mpiio/stats.json. Not thread-safe. */
 
 struct view_mount {
-    char *place; /* the mount point; owned */
-    struct mounts_look
-        *look;      /* in progress, while the mount has not answered yet; else NULL; owned */
-    json_t *stats;  /* the newest; owned; NULL: none yet */
-    json_t *before; /* the previous ones; owned; NULL: none yet */
-    int64_t time;   /* of stats, in ns of the monotonic clock */
-    int64_t time_before;
+    char *place;               /* the mount point; owned */
+    struct mounts_child child; /* reads the statistics */
+    bool looking;              /* the child has not answered yet */
+    json_t *stats;             /* the newest; owned; NULL: none yet */
+    json_t *before;            /* the previous ones; owned; NULL: none yet */
+    long long time;            /* of stats, as mounts_now */
+    long long time_before;
     int error; /* why there are no newer ones: a negative errno; -ETIMEDOUT: no answer */
 };
 
