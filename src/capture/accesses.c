@@ -9,6 +9,7 @@
 
 #include "viewspec/base/hash.h"
 #include "datatype.h"
+#include "hooks.h"
 #include "views.h"
 #include "gather.h"
 
@@ -91,13 +92,14 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
     struct capture_file *file = capture_find(handle);
     struct capture_accesses *accesses = file ? &file->accesses : NULL;
     MPI_Count size = 0;
+    bool shared = offset == CAPTURE_SHARED;
     int64_t start, length;
 
-    if (file == NULL || PMPI_Type_size_x(type, &size) || count <= 0 || size <= 0)
+    if (file == NULL || PMPI_Type_size_x(type, &size) || (!shared && (count <= 0 || size <= 0)))
         return;
     pthread_mutex_lock(&lock);
     capture_tiles_reached(file, offset, count, size, accesses->unit);
-    if (accesses->counted) {
+    if (accesses->counted && !shared) {
         meet_type(accesses, type);
         if (offset < 0 || __builtin_mul_overflow(offset, accesses->unit, &start) ||
             __builtin_add_overflow(start, accesses->origin, &start) ||
@@ -106,17 +108,6 @@ void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t
         else
             capture_extents_add(&accesses->extents[writing], start, length);
     }
-    pthread_mutex_unlock(&lock);
-}
-
-void capture_accesses_lose(MPI_File handle)
-{
-    struct capture_file *file = capture_find(handle);
-
-    if (file == NULL)
-        return;
-    pthread_mutex_lock(&lock);
-    capture_tiles_reached(file, -1, 1, 1, 1);
     pthread_mutex_unlock(&lock);
 }
 

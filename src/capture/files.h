@@ -137,13 +137,11 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype);
 
 /*
  * Records that count elements of a type, which is borrowed, are read or written at an offset of the
- * view, in etypes; -1: unknown offset. Local.
+ * view, in etypes; -1: unknown offset; CAPTURE_SHARED (hooks.h): only the reach of the view is
+ * affected. Local.
  */
 void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
                           MPI_Datatype type);
-
-/* Records an access at the shared file pointer, whose position is unknown. Local. */
-void capture_accesses_lose(MPI_File handle);
 
 /*
  * Makes this rank's view of what was written, or of what was read if no rank has written anything.

@@ -248,11 +248,6 @@ static void hook_accessed(void *file, bool writing, int64_t offset, int64_t coun
     capture_accesses_add((MPI_File)file, writing, offset, count, (MPI_Datatype)type);
 }
 
-static void hook_accessed_shared(void *file)
-{
-    capture_accesses_lose((MPI_File)file);
-}
-
 static void hook_finalize(void)
 {
     struct capture_file *file;
@@ -270,6 +265,5 @@ __attribute__((visibility("default"))) const struct capture_hooks mpiio_capture_
     .closed = hook_closed,
     .position = hook_position,
     .accessed = hook_accessed,
-    .accessed_shared = hook_accessed_shared,
     .finalize = hook_finalize,
 };

@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The offset of an access at the shared file pointer, whose position is unknown. */
+#define CAPTURE_SHARED (-2)
+
 /*
  * Functions that the intercepted calls invoke. They take machine words instead of MPI's types: an
  * MPI handle is the lower half of a word, or a pointer. None of them fails, so that the program is
@@ -28,11 +31,8 @@ struct capture_hooks {
     int64_t (*position)(void *file);
 
     /* Records an access of count elements of that memory type at an offset of the view, in
-       etypes. */
+       etypes. -1: unknown; CAPTURE_SHARED: at the shared file pointer. */
     void (*accessed)(void *file, bool writing, int64_t offset, int64_t count, intptr_t type);
-
-    /* Records an access at the shared file pointer. */
-    void (*accessed_shared)(void *file);
 
     /* Call it before MPI_Finalize; collective like that call. */
     void (*finalize)(void);

@@ -175,55 +175,31 @@ static int close_file(close_call *next, void **file)
     return code;
 }
 
+/* The offset of an access at the individual file pointer. */
+#define INDIVIDUAL INT64_MIN
+
 struct access {
     bool writing;
     void *file;
-    int64_t offset; /* in etypes */
+    int64_t offset; /* in etypes; or INDIVIDUAL, or CAPTURE_SHARED */
     word buffer, count, type, last;
 };
 
-static int access_at(at_call *next, struct access access)
+/* Accesses the file by a call with an offset, or by one at a file pointer. */
+static int access_file(at_call *at, next_call *next, struct access access)
 {
     const struct capture_hooks *hooks;
     int code;
 
     inside++;
-    code = next(access.file, access.offset, access.buffer, access.count, access.type, access.last);
     hooks = own_call();
+    if (next && access.offset == INDIVIDUAL) /* before the call moves the pointer */
+        access.offset = hooks ? hooks->position(access.file) : -1;
+    code =
+        at ? at(access.file, access.offset, access.buffer, access.count, access.type, access.last)
+           : next(access.file, access.buffer, access.count, access.type, access.last);
     if (hooks && !code)
         hooks->accessed(access.file, access.writing, access.offset, access.count, access.type);
-    inside--;
-    return code;
-}
-
-/* An access at the individual file pointer, which the call moves. */
-static int access_next(next_call *next, struct access access)
-{
-    const struct capture_hooks *hooks;
-    int64_t offset;
-    int code;
-
-    inside++;
-    hooks = own_call();
-    offset = hooks ? hooks->position(access.file) : -1;
-    code = next(access.file, access.buffer, access.count, access.type, access.last);
-    if (hooks && !code)
-        hooks->accessed(access.file, access.writing, offset, access.count, access.type);
-    inside--;
-    return code;
-}
-
-/* An access at the shared file pointer, whose position is unknown. */
-static int access_shared(next_call *next, void *file, word buffer, word count, word type, word last)
-{
-    const struct capture_hooks *hooks;
-    int code;
-
-    inside++;
-    code = next(file, buffer, count, type, last);
-    hooks = own_call();
-    if (hooks && !code)
-        hooks->accessed_shared(file);
     inside--;
     return code;
 }
@@ -274,25 +250,18 @@ CATCH(Finalize, finalize_call, (void), call_finalize(found))
 
 /* These calls differ in their last argument, which some do not have, and in their count: an int
    uses the lower half. */
-#define CATCH_AT(name, is_writing, count_type)                                                     \
+#define CATCH_AT(name, writing, count_type)                                                        \
     CATCH(name, at_call,                                                                           \
           (void *file, int64_t offset, word buffer, word count, word type, word last),             \
-          access_at(found, (struct access){.writing = is_writing,                                  \
-                                           .file = file,                                           \
-                                           .offset = offset,                                       \
-                                           .buffer = buffer,                                       \
-                                           .count = (count_type)count,                             \
-                                           .type = type,                                           \
-                                           .last = last}))
+          access_file(                                                                             \
+              found, NULL,                                                                         \
+              (struct access){writing, file, offset, buffer, (count_type)count, type, last}))
 
-#define CATCH_NEXT(name, is_writing, count_type)                                                   \
+#define CATCH_NEXT(name, pointer, writing, count_type)                                             \
     CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
-          access_next(found, (struct access){.writing = is_writing,                                \
-                                             .file = file,                                         \
-                                             .buffer = buffer,                                     \
-                                             .count = (count_type)count,                           \
-                                             .type = type,                                         \
-                                             .last = last}))
+          access_file(                                                                             \
+              NULL, found,                                                                         \
+              (struct access){writing, file, pointer, buffer, (count_type)count, type, last}))
 
 #define CATCH_ACCESSES(direction, writing, suffix, count)                                          \
     CATCH_AT(File_##direction##_at##suffix, writing, count)                                        \
@@ -300,27 +269,17 @@ CATCH(Finalize, finalize_call, (void), call_finalize(found))
     CATCH_AT(File_##direction##_at_all_begin##suffix, writing, count)                              \
     CATCH_AT(File_i##direction##_at##suffix, writing, count)                                       \
     CATCH_AT(File_i##direction##_at_all##suffix, writing, count)                                   \
-    CATCH_NEXT(File_##direction##suffix, writing, count)                                           \
-    CATCH_NEXT(File_##direction##_all##suffix, writing, count)                                     \
-    CATCH_NEXT(File_##direction##_all_begin##suffix, writing, count)                               \
-    CATCH_NEXT(File_i##direction##suffix, writing, count)                                          \
-    CATCH_NEXT(File_i##direction##_all##suffix, writing, count)
-
-#define CATCH_SHARED(name)                                                                         \
-    CATCH(name, next_call, (void *file, word buffer, word count, word type, word last),            \
-          access_shared(found, file, buffer, count, type, last))
-
-#define CATCH_ALL_SHARED(direction, suffix)                                                        \
-    CATCH_SHARED(File_##direction##_shared##suffix)                                                \
-    CATCH_SHARED(File_i##direction##_shared##suffix)                                               \
-    CATCH_SHARED(File_##direction##_ordered##suffix)                                               \
-    CATCH_SHARED(File_##direction##_ordered_begin##suffix)
+    CATCH_NEXT(File_##direction##suffix, INDIVIDUAL, writing, count)                               \
+    CATCH_NEXT(File_##direction##_all##suffix, INDIVIDUAL, writing, count)                         \
+    CATCH_NEXT(File_##direction##_all_begin##suffix, INDIVIDUAL, writing, count)                   \
+    CATCH_NEXT(File_i##direction##suffix, INDIVIDUAL, writing, count)                              \
+    CATCH_NEXT(File_i##direction##_all##suffix, INDIVIDUAL, writing, count)                        \
+    CATCH_NEXT(File_##direction##_shared##suffix, CAPTURE_SHARED, writing, count)                  \
+    CATCH_NEXT(File_i##direction##_shared##suffix, CAPTURE_SHARED, writing, count)                 \
+    CATCH_NEXT(File_##direction##_ordered##suffix, CAPTURE_SHARED, writing, count)                 \
+    CATCH_NEXT(File_##direction##_ordered_begin##suffix, CAPTURE_SHARED, writing, count)
 
 CATCH_ACCESSES(read, false, , int)
 CATCH_ACCESSES(read, false, _c, word)
 CATCH_ACCESSES(write, true, , int)
 CATCH_ACCESSES(write, true, _c, word)
-CATCH_ALL_SHARED(read, )
-CATCH_ALL_SHARED(read, _c)
-CATCH_ALL_SHARED(write, )
-CATCH_ALL_SHARED(write, _c)
