@@ -57,16 +57,16 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype)
     pthread_mutex_unlock(&lock);
 }
 
-/* Returns the only basic type of a datatype; MPI_DATATYPE_NULL if it has several, or if MPI does
-   not report it. */
-static MPI_Datatype find_leaf(MPI_Datatype type, int depth)
+/* Returns the only basic type of a datatype; NULL if it has several, or if MPI does not report
+   it. */
+static const struct vs_basic *find_leaf(MPI_Datatype type, int depth)
 {
     struct capture_contents contents;
-    MPI_Datatype leaf = MPI_DATATYPE_NULL;
+    const struct vs_basic *leaf = NULL;
     int error = capture_contents_get(type, &contents);
 
-    if (!error && contents.combiner == MPI_COMBINER_NAMED && capture_basic_name(type))
-        leaf = type;
+    if (!error && contents.combiner == MPI_COMBINER_NAMED)
+        leaf = capture_basic(type);
     else if (!error && contents.type_count == 1 && depth < CAPTURE_MAX_DEPTH)
         leaf = find_leaf(contents.types[0], depth + 1);
     capture_contents_free(&contents);
@@ -77,12 +77,12 @@ static MPI_Datatype find_leaf(MPI_Datatype type, int depth)
 static void meet_type(struct capture_accesses *accesses, MPI_Datatype type)
 {
     bool first = accesses->type == MPI_DATATYPE_NULL;
-    MPI_Datatype leaf;
+    const struct vs_basic *leaf;
 
     if (type == accesses->type)
         return;
     leaf = find_leaf(type, 0);
-    accesses->leaf = first || leaf == accesses->leaf ? leaf : MPI_DATATYPE_NULL;
+    accesses->leaf = first || leaf == accesses->leaf ? leaf : NULL;
     accesses->type = type;
 }
 
@@ -172,36 +172,32 @@ static int64_t find_end(const struct capture_file *file)
 }
 
 /* Collective. Returns the basic type of all accesses of all ranks if their bounds are multiples
-   of it; else MPI_BYTE. */
-static MPI_Datatype choose_etype(const struct capture_file *file,
-                                 const struct capture_extents *extents)
+   of it; else byte. */
+static const struct vs_basic *choose_etype(const struct capture_file *file,
+                                           const struct capture_extents *extents)
 {
-    MPI_Datatype leaf = file->accesses.leaf;
-    bool untouched = !extents->count;
-    MPI_Count size = 1;
-    int64_t own[3], all[3];
+    const struct vs_basic *leaf = file->accesses.leaf;
+    int64_t own[3] = {INT64_MAX, INT64_MAX, true}, all[3];
 
-    PMPI_Type_size_x(leaf == MPI_DATATYPE_NULL ? MPI_BYTE : leaf, &size);
-    own[0] = untouched ? INT64_MAX : capture_basic_number(leaf);
-    own[1] = untouched ? INT64_MAX : -own[0];
-    own[2] = leaf != MPI_DATATYPE_NULL && capture_shape_fits(extents->list, extents->count, size);
-    own[2] = own[2] || untouched;
+    if (extents->count) {
+        own[0] = leaf ? (int64_t)vs_basic_number(leaf) : -1;
+        own[1] = -own[0];
+        own[2] = leaf && capture_shape_fits(extents->list, extents->count, leaf->size);
+    }
     if (!least_of(file, own, all, 3) || all[0] != -all[1] || !all[2])
-        return MPI_BYTE;
-    return capture_basic_type((int)all[0]);
+        return vs_basic_find("byte");
+    return vs_basic_at((size_t)all[0]);
 }
 
 /* Returns the view of this rank's accesses as new text, or why there is none; NULL if memory is
    exhausted. */
-static char *view_text(const struct capture_extents *extents, MPI_Datatype etype)
+static char *view_text(const struct capture_extents *extents, const struct vs_basic *etype)
 {
-    MPI_Count size = 1;
     json_t *view = NULL;
     char *text;
 
-    PMPI_Type_size_x(etype, &size);
     if (!extents->given_up)
-        view = capture_shape(extents->list, extents->count, capture_basic_name(etype), size);
+        view = capture_shape(extents->list, extents->count, etype->name, etype->size);
     if (view == NULL)
         return capture_because("what it reads or writes is too irregular for a filetype");
     text = json_dumps(view, JSON_COMPACT);
@@ -213,13 +209,11 @@ bool capture_accesses_view(struct capture_file *file, char **text)
 {
     struct capture_extents *extents = choose_kind(file);
     bool reads = extents == &file->accesses.extents[0];
-    MPI_Datatype etype;
 
     *text = NULL;
     if (extents == NULL)
         return false;
     capture_extents_finish(extents, reads ? find_end(file) : INT64_MAX);
-    etype = choose_etype(file, extents);
-    *text = view_text(extents, etype);
+    *text = view_text(extents, choose_etype(file, extents));
     return true;
 }

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "viewspec/basic.h"
+
 /*
  * The MPI library of the captured program, and what differs between MPI libraries. The sources that
  * include this are built once for each of them, and linked with none: intercept.c makes the
@@ -91,19 +93,8 @@ int64_t capture_take_int(struct capture_contents *contents);
 int64_t capture_take_count(struct capture_contents *contents);
 int64_t capture_take_address(struct capture_contents *contents);
 
-/*
- * Basic types (viewspec(5)) have numbers, which are the same in all processes. All functions are
- * thread-safe.
- */
-
-/* Returns the number of a predefined datatype; -1 if viewspec(5) has no such basic type. */
-int capture_basic_number(MPI_Datatype type);
-
-/* Returns the predefined datatype of that number. */
-MPI_Datatype capture_basic_type(int number);
-
-/* Returns the viewspec name of a predefined datatype, or NULL. Static. */
-const char *capture_basic_name(MPI_Datatype type);
+/* Returns the basic type (viewspec(5)) of a predefined datatype, or NULL. Thread-safe. */
+const struct vs_basic *capture_basic(MPI_Datatype type);
 
 /*
  * Converts a datatype to the JSON of viewspec(5), with all keys, and its components in "oldtype".

@@ -8,68 +8,25 @@
 
 /* Converting datatypes to viewspec(5). */
 
-/* Names of predefined types. */
-
-/* A type that the library lacks is MPI_DATATYPE_NULL, which no view has. */
-static const struct {
-    MPI_Datatype type;
-    const char *name;
-} basic_names[] = {
-    {MPI_PACKED, "packed"},
-    {MPI_BYTE, "byte"},
-    {MPI_CHAR, "char"},
-    {MPI_UNSIGNED_CHAR, "unsigned_char"},
-    {MPI_SIGNED_CHAR, "signed_char"},
-    {MPI_WCHAR, "wchar"},
-    {MPI_SHORT, "short"},
-    {MPI_UNSIGNED_SHORT, "unsigned_short"},
-    {MPI_INT, "int"},
-    {MPI_UNSIGNED, "unsigned"},
-    {MPI_LONG, "long"},
-    {MPI_UNSIGNED_LONG, "unsigned_long"},
-    {MPI_LONG_LONG_INT, "long_long_int"},
-    {MPI_UNSIGNED_LONG_LONG, "unsigned_long_long"},
-    {MPI_FLOAT, "float"},
-    {MPI_DOUBLE, "double"},
-    {MPI_LONG_DOUBLE, "long_double"},
-    {MPI_C_BOOL, "c_bool"},
-    {MPI_INT8_T, "int8_t"},
-    {MPI_INT16_T, "int16_t"},
-    {MPI_INT32_T, "int32_t"},
-    {MPI_INT64_T, "int64_t"},
-    {MPI_UINT8_T, "uint8_t"},
-    {MPI_UINT16_T, "uint16_t"},
-    {MPI_UINT32_T, "uint32_t"},
-    {MPI_UINT64_T, "uint64_t"},
-    {MPI_AINT, "aint"},
-    {MPI_COUNT, "count"},
-    {MPI_OFFSET, "offset"},
-    {MPI_C_COMPLEX, "c_complex"},
-    {MPI_C_DOUBLE_COMPLEX, "c_double_complex"},
-    {MPI_C_LONG_DOUBLE_COMPLEX, "c_long_double_complex"},
-    {MPI_CHARACTER, "character"},
-    {MPI_LOGICAL, "logical"},
-    {MPI_INTEGER, "integer"},
-    {MPI_REAL, "real"},
-    {MPI_DOUBLE_PRECISION, "double_precision"},
-    {MPI_COMPLEX, "complex"},
-    {MPI_DOUBLE_COMPLEX, "double_complex"},
-    {MPI_INTEGER1, "integer1"},
-    {MPI_INTEGER2, "integer2"},
-    {MPI_INTEGER4, "integer4"},
-    {MPI_INTEGER8, "integer8"},
-    {MPI_INTEGER16, "integer16"},
-    {MPI_REAL4, "real4"},
-    {MPI_REAL8, "real8"},
-    {MPI_REAL16, "real16"},
-    {MPI_COMPLEX8, "complex8"},
-    {MPI_COMPLEX16, "complex16"},
-    {MPI_COMPLEX32, "complex32"},
-    {MPI_CXX_BOOL, "cxx_bool"},
-    {MPI_CXX_FLOAT_COMPLEX, "cxx_float_complex"},
-    {MPI_CXX_DOUBLE_COMPLEX, "cxx_double_complex"},
-    {MPI_CXX_LONG_DOUBLE_COMPLEX, "cxx_long_double_complex"},
+/* The predefined types, in the order of viewspec/basic.h. A type that MPI libraries lack is
+   MPI_DATATYPE_NULL. */
+/* clang-format off */
+static const MPI_Datatype basics[] = {
+    MPI_PACKED, MPI_BYTE, MPI_CHAR, MPI_UNSIGNED_CHAR, MPI_SIGNED_CHAR, MPI_WCHAR,
+    MPI_SHORT, MPI_UNSIGNED_SHORT, MPI_INT, MPI_UNSIGNED, MPI_LONG, MPI_UNSIGNED_LONG,
+    MPI_LONG_LONG_INT, MPI_UNSIGNED_LONG_LONG, MPI_FLOAT, MPI_DOUBLE, MPI_LONG_DOUBLE,
+    MPI_C_BOOL, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T,
+    MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_AINT, MPI_COUNT, MPI_OFFSET,
+    MPI_C_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_C_LONG_DOUBLE_COMPLEX,
+    MPI_CHARACTER, MPI_LOGICAL, MPI_INTEGER, MPI_REAL, MPI_DOUBLE_PRECISION,
+    MPI_COMPLEX, MPI_DOUBLE_COMPLEX,
+    MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8, MPI_INTEGER16,
+    MPI_DATATYPE_NULL, MPI_REAL4, MPI_REAL8, MPI_REAL16,
+    MPI_DATATYPE_NULL, MPI_COMPLEX8, MPI_COMPLEX16, MPI_COMPLEX32,
+    MPI_CXX_BOOL, MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_CXX_LONG_DOUBLE_COMPLEX,
 };
+/* clang-format on */
+_Static_assert(sizeof(basics) / sizeof(*basics) == VS_BASICS, "a datatype for each basic type");
 
 /* Predefined types of two values, for MPI_MINLOC, as structs. */
 static const struct pair {
@@ -88,26 +45,13 @@ static const struct pair {
     {MPI_2DOUBLE_PRECISION, "double_precision", "double_precision", 8},
 };
 
-int capture_basic_number(MPI_Datatype type)
+const struct vs_basic *capture_basic(MPI_Datatype type)
 {
-    int count = sizeof(basic_names) / sizeof(*basic_names);
+    size_t i = 0;
 
-    for (int i = 0; i < count && type != MPI_DATATYPE_NULL; i++)
-        if (basic_names[i].type == type)
-            return i;
-    return -1;
-}
-
-MPI_Datatype capture_basic_type(int number)
-{
-    return basic_names[number].type;
-}
-
-const char *capture_basic_name(MPI_Datatype type)
-{
-    int number = capture_basic_number(type);
-
-    return number < 0 ? NULL : basic_names[number].name;
+    while (i < VS_BASICS && (type == MPI_DATATYPE_NULL || basics[i] != type))
+        i++;
+    return vs_basic_at(i);
 }
 
 /* Returns the description of a predefined pair type, or NULL. */
@@ -179,14 +123,14 @@ static json_t *pair_type(struct capture_decoder *decoder, MPI_Datatype type,
 static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 {
     const struct pair *two = find_pair(type);
-    const char *name = capture_basic_name(type);
+    const struct vs_basic *basic = capture_basic(type);
     char unknown[MPI_MAX_OBJECT_NAME] = "";
     int length;
 
     if (two)
         return pair_type(decoder, type, two);
-    if (name)
-        return basic_type(decoder, name, size_of(type));
+    if (basic)
+        return basic_type(decoder, basic->name, size_of(type));
     if (PMPI_Type_get_name(type, unknown, &length) || !unknown[0])
         snprintf(unknown, sizeof(unknown), "0x%llx", (unsigned long long)(uintptr_t)type);
     return refuse(decoder, "viewspec(5) has no basic type for MPI's %s", unknown);
@@ -195,22 +139,17 @@ static json_t *named_type(struct capture_decoder *decoder, MPI_Datatype type)
 /* Converts a parametrized type of Fortran 90 to the basic type of its size. */
 static json_t *parametrised_type(struct capture_decoder *decoder, int combiner, MPI_Datatype type)
 {
-    static const struct {
-        int combiner, size;
-        const char *name;
-    } types[] = {
-        {MPI_COMBINER_F90_INTEGER, 1, "integer1"},   {MPI_COMBINER_F90_INTEGER, 2, "integer2"},
-        {MPI_COMBINER_F90_INTEGER, 4, "integer4"},   {MPI_COMBINER_F90_INTEGER, 8, "integer8"},
-        {MPI_COMBINER_F90_REAL, 4, "real4"},         {MPI_COMBINER_F90_REAL, 8, "real8"},
-        {MPI_COMBINER_F90_REAL, 16, "real16"},       {MPI_COMBINER_F90_COMPLEX, 8, "complex8"},
-        {MPI_COMBINER_F90_COMPLEX, 16, "complex16"}, {MPI_COMBINER_F90_COMPLEX, 32, "complex32"},
-    };
+    const char *kind = combiner == MPI_COMBINER_F90_INTEGER ? "integer"
+                       : combiner == MPI_COMBINER_F90_REAL  ? "real"
+                                                            : "complex";
     int64_t size = size_of(type);
+    const struct vs_basic *basic;
+    char name[32];
 
-    for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
-        if (types[i].combiner == combiner && types[i].size == size)
-            return basic_type(decoder, types[i].name, size);
-    return refuse(decoder, "a Fortran 90 type of %lld bytes", (long long)size);
+    snprintf(name, sizeof(name), "%s%lld", kind, (long long)size);
+    basic = vs_basic_find(name);
+    return basic ? basic_type(decoder, basic->name, size)
+                 : refuse(decoder, "a Fortran 90 type of %lld bytes", (long long)size);
 }
 
 static void put_key(json_t *json, const char *key, int64_t value)

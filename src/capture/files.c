@@ -87,8 +87,8 @@ static struct capture_file *new_file(MPI_Comm comm, const char *name, int mode, 
     }
     file->handle = handle;
     file->temporary = mode & MPI_MODE_DELETE_ON_CLOSE;
-    file->accesses = (struct capture_accesses){
-        .counted = true, .unit = 1, .type = MPI_DATATYPE_NULL, .leaf = MPI_DATATYPE_NULL};
+    file->accesses =
+        (struct capture_accesses){.counted = true, .unit = 1, .type = MPI_DATATYPE_NULL};
     return file;
 }
 

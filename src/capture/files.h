@@ -85,11 +85,10 @@ struct capture_file {
     struct capture_view_call *steps;
     size_t step_count, step_room;
     struct capture_accesses {
-        bool counted;         /* the view has all bytes from origin on */
-        int64_t origin, unit; /* bytes; offsets are in units */
-        MPI_Datatype type;    /* of the last access */
-        /* the basic type that all accesses have; MPI_DATATYPE_NULL: none, or several */
-        MPI_Datatype leaf;
+        bool counted;                      /* the view has all bytes from origin on */
+        int64_t origin, unit;              /* bytes; offsets are in units */
+        MPI_Datatype type;                 /* of the last access */
+        const struct vs_basic *leaf;       /* that all accesses have; NULL: none, or several */
         struct capture_extents extents[2]; /* read, written */
     } accesses;                            /* under accesses.c's lock until the file is closed */
 };
