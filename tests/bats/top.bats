@@ -11,6 +11,10 @@ load helper
         "READ/s WRITE/s IN/s OUT/s CALLS/s DIRTY POOL NODES STATE MOUNT POINT" ]
     read -r -a row <<<"${lines[1]}"
     [ "${row[7]} ${row[8]} ${row[9]}" = "1 ok $mnt" ]
+    ln -s "$mnt" link
+    run -0 mpiio-view top -d 0.2 -c 1 link mnt
+    [ "${#lines[@]}" -eq 2 ] # one mount
+    [[ ${lines[1]} == *" ok "*" $mnt" ]]
     # Reads and writes while top looks. The first four columns are checked.
     while :; do
         dd if="$mnt/rank1" of=/dev/null bs=4k iflag=direct status=none
