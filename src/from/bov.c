@@ -139,8 +139,8 @@ static void add_parts(struct reader *r)
     }
     from_brick_add_numbered(&r->brick, r->file, 0, files - 1, 1,
                             "DATA_FILE is not a pattern with one %d, or names too many files");
-    if (!r->brick.lines.error->code && files > 1 && !(r->brick.view = view_of(r, counts)))
-        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
+    if (!r->brick.lines.file->error->code && files > 1 && !(r->brick.view = view_of(r, counts)))
+        from_no_memory(r->brick.lines.file);
 }
 
 static void add_variable(struct reader *r)
@@ -170,16 +170,16 @@ static bool is_bov(const struct from_bytes *head)
     return has_key(head, "DATA_FILE:") && has_key(head, "DATA_SIZE:");
 }
 
-static int parse_bov(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_bov(const struct from_bytes *head, struct from_file *file)
 {
     const char own_order = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? '>' : '<';
-    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "BOV", error)},
+    struct reader r = {.brick.lines = from_lines_of(head, file),
                        .values = {.dimensions = 3, .components = 1, .order = own_order}};
 
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
     read_lines(&r);
-    if (!error->code)
+    if (!file->error->code)
         add_variable(&r);
     return from_brick_finish(&r.brick, head->size, head->size);
 }

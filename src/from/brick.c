@@ -20,17 +20,12 @@
 /* The maximum number of digits in the numbers of a pattern. */
 #define WIDTH_MAX 64
 
-static void fail_memory(struct from_brick *brick)
-{
-    from_fail_code(brick->lines.error, -ENOMEM, brick->lines.path);
-}
-
 void from_brick_add(struct from_brick *brick, struct from_span name)
 {
     char *text = strndup(name.at, name.length);
 
-    if (text == NULL || from_paths_add(&brick->names, from_beside(brick->lines.path, text)))
-        fail_memory(brick);
+    if (text == NULL || from_paths_add(&brick->names, from_beside(brick->lines.file->path, text)))
+        from_no_memory(brick->lines.file);
     free(text);
 }
 
@@ -83,8 +78,8 @@ void from_brick_add_numbered(struct from_brick *brick, struct from_span pattern,
     }
     char *text = malloc(size);
     if (text == NULL)
-        fail_memory(brick);
-    for (int64_t i = 0; !brick->lines.error->code && i <= span / step; i++)
+        from_no_memory(brick->lines.file);
+    for (int64_t i = 0; !brick->lines.file->error->code && i <= span / step; i++)
         if (expand_pattern(pattern, min + i * step, text, size))
             from_brick_add(brick, from_span_of(text));
         else
@@ -187,87 +182,81 @@ static void make_members(struct from_brick *brick, char **reason)
     for (size_t i = 0; i < brick->names.count && !*reason; i++) {
         int64_t at = find_in(brick, brick->names.list[i], bytes, reason);
         if (at < 0 && *reason == NULL)
-            fail_memory(brick);
+            from_no_memory(brick->lines.file);
         if (varies)
             json_array_append_new(disps, json_pack("{s:I}", "disp", (json_int_t)at));
     }
-    brick->file->members = members_of(brick, bytes, disps);
+    brick->lines.file->members = members_of(brick, bytes, disps);
     json_decref(disps);
-    if (!brick->file->members)
-        fail_memory(brick);
+    if (!brick->lines.file->members)
+        from_no_memory(brick->lines.file);
 }
 
 /* Adds the block's displacement to the variables' displacements, or refuses the variables. */
-static int move_variables(struct from_brick *brick, int64_t at, const char *reason)
+static void move_variables(struct from_file *file, int64_t at, const char *reason)
 {
-    for (size_t i = 0; i < brick->file->count; i++) {
-        struct from_variable *variable = &brick->file->variables[i];
+    for (size_t i = 0; i < file->count; i++) {
+        struct from_variable *variable = &file->variables[i];
         if (reason)
             from_refuse(variable, "%s", reason);
         else if (__builtin_add_overflow(variable->at, at, &variable->at) || from_end(variable) < 0)
-            return -EOVERFLOW;
+            from_wrong(file, "damaged header: more than 2^63-1 bytes");
     }
-    return 0;
 }
 
 static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
 {
-    const char *path = brick->lines.path;
+    struct from_file *file = brick->lines.file;
     char *reason = NULL;
     int64_t at = 0;
 
-    if (from_add_part_of(brick->file, brick->names.count > 1 ? path : NULL, 0, header))
-        fail_memory(brick);
+    from_add_part(file, brick->names.count > 1 ? file->path : NULL, 0, header);
     if (brick->names.count > 1) {
         make_members(brick, &reason);
     } else if (!brick->names.count) {
-        at = find_block(brick, path, brick->bytes, size, &reason);
+        at = find_block(brick, file->path, brick->bytes, size, &reason);
     } else {
         /* from_open checks later that the file exists and is long enough. */
-        brick->file->data = brick->names.list[0];
+        file->data = brick->names.list[0];
         brick->names.count = 0;
         at = brick->skipped || brick->disp == FROM_AT_END
-                 ? find_in(brick, brick->file->data, brick->bytes, &reason)
+                 ? find_in(brick, file->data, brick->bytes, &reason)
                  : brick->disp;
     }
     if (at < 0 && reason == NULL)
-        fail_memory(brick);
-    if (move_variables(brick, at, reason))
-        from_fail(brick->lines.error, -EINVAL, path, "damaged header: more than 2^63-1 bytes");
+        from_no_memory(file);
+    move_variables(file, at, reason);
     free(reason);
 }
 
 int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size)
 {
-    if (!brick->lines.error->code)
+    if (!brick->lines.file->error->code)
         place_brick(brick, header, size);
     from_paths_free(&brick->names);
     json_decref(brick->view);
-    return brick->lines.error->code;
+    return brick->lines.file->error->code;
 }
 
 struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
                                           const struct from_values *values)
 {
     if (!name.length) {
-        const char *slash = strrchr(brick->lines.path, '/'), *dot;
-        name = from_span_of(slash ? slash + 1 : brick->lines.path);
+        const char *path = brick->lines.file->path, *slash = strrchr(path, '/'), *dot;
+        name = from_span_of(slash ? slash + 1 : path);
         dot = strrchr(name.at, '.');
         name.length = dot > name.at ? (size_t)(dot - name.at) : name.length;
     }
-    struct from_variable *variable = from_add(brick->file, name.at, name.length);
-    if (variable == NULL) {
-        fail_memory(brick);
+    struct from_variable *variable = from_add(brick->lines.file, name.at, name.length);
+    if (variable == NULL)
         return NULL;
-    }
     variable->size = values->size;
     variable->datarep = values->size == 1 ? NULL : from_datarep(values->order);
     for (int d = values->dimensions - 1; d >= 0; d--)
         variable->shape[variable->dimensions++] = values->shape[d];
     if (values->components > 1)
         variable->shape[variable->dimensions++] = values->components;
-    if (values->kind != 'V' && !(variable->etype = from_number(values->kind, values->size)))
-        fail_memory(brick);
+    variable->etype = values->kind == 'V' ? NULL : from_number(values->kind, values->size);
     int64_t elements = from_elements(variable);
     if (elements < 0)
         from_lines_fail(&brick->lines, "more than 2^63-1 bytes");

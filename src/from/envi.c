@@ -106,7 +106,8 @@ static void read_lines(struct reader *r)
 static void find_data(struct reader *r)
 {
     static const char *const suffixes[] = {"", ".img", ".dat", ".raw", ".bsq", ".bil", ".bip"};
-    const char *path = r->brick.lines.path;
+    struct from_file *file = r->brick.lines.file;
+    const char *path = file->path;
     int length = (int)strlen(path);
     bool has_suffix =
         length > 4 && path[length - 5] != '/' && !strcasecmp(path + length - 4, ".hdr");
@@ -123,7 +124,7 @@ static void find_data(struct reader *r)
             continue;
         }
         if (from_paths_add(&r->brick.names, text))
-            from_fail_code(r->brick.lines.error, -ENOMEM, path);
+            from_no_memory(file);
         return;
     }
     r->reason = "there is no data file beside it (of the same name, alone or with .img, .dat, "
@@ -149,13 +150,11 @@ static void add_whole(struct reader *r, char kind, int size)
 /* Adds a band, whose values may be interleaved with other bands. */
 static void add_band(struct reader *r, char kind, int size, int64_t band, struct from_span name)
 {
-    struct from_variable *variable = from_add(r->brick.file, name.at, name.length);
+    struct from_variable *variable = from_add(r->brick.lines.file, name.at, name.length);
     int64_t bands = r->bands;
 
-    if (variable == NULL) {
-        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
+    if (variable == NULL)
         return;
-    }
     variable->etype = from_number(kind, size);
     variable->datarep = size == 1 ? NULL : from_datarep(r->order ? '>' : '<');
     variable->size = size;
@@ -176,8 +175,6 @@ static void add_band(struct reader *r, char kind, int size, int64_t band, struct
     }
     if (r->reason)
         from_refuse(variable, "%s", r->reason);
-    if (!variable->etype)
-        from_fail_code(r->brick.lines.error, -ENOMEM, r->brick.lines.path);
 }
 
 static bool is_taken(const struct from_file *file, struct from_span name)
@@ -200,10 +197,10 @@ static void add_bands(struct reader *r, char kind, int size)
             r->names = rest;
         else
             r->names.length = 0;
-        if (!name.length || is_taken(r->brick.file, name)) {
+        if (!name.length || is_taken(r->brick.lines.file, name)) {
             snprintf(number, sizeof(number), "band%lld", (long long)band + 1);
             name = from_span_of(number);
-            for (int more = 2; is_taken(r->brick.file, name); more++) {
+            for (int more = 2; is_taken(r->brick.lines.file, name); more++) {
                 snprintf(number, sizeof(number), "band%lld-%d", (long long)band + 1, more);
                 name = from_span_of(number);
             }
@@ -217,7 +214,7 @@ static void add_variables(struct reader *r)
     for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
         if (types[i].code == r->type) {
             add_whole(r, types[i].kind, types[i].size);
-            if (!r->brick.lines.error->code)
+            if (!r->brick.lines.file->error->code)
                 add_bands(r, types[i].kind, types[i].size);
             return;
         }
@@ -230,10 +227,10 @@ static bool is_envi(const struct from_bytes *head)
            strchr("\r\n \t", head->bytes[4]) && head->bytes[4];
 }
 
-static int parse_envi(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_envi(const struct from_bytes *head, struct from_file *file)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "ENVI", error)},
+    struct reader r = {.brick.lines = from_lines_of(head, file),
                        .samples = -1,
                        .line_count = -1,
                        .bands = -1,
@@ -244,9 +241,9 @@ static int parse_envi(const struct from_bytes *head, struct from_file *file, str
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
     read_lines(&r);
-    if (!error->code)
+    if (!file->error->code)
         find_data(&r);
-    if (!error->code)
+    if (!file->error->code)
         add_variables(&r);
     return from_brick_finish(&r.brick, head->size, head->size);
 }

@@ -28,9 +28,7 @@
 /* A unit, as its header describes it. */
 struct reader {
     const struct from_source *source;
-    const char *path;
     struct from_file *file;
-    struct vs_error *error;
     int64_t at;   /* of the next card */
     int64_t unit; /* its number, from 0 */
     bool ended;   /* the file ended at the beginning of a unit */
@@ -46,8 +44,7 @@ struct reader {
 
 static void fail_fits(struct reader *r, const char *what)
 {
-    from_fail(r->error, -EINVAL, r->path, "damaged FITS header at byte %lld: %s",
-              (long long)r->at - CARD, what);
+    from_wrong(r->file, "damaged FITS header at byte %lld: %s", (long long)r->at - CARD, what);
 }
 
 static void start_unit(struct reader *r)
@@ -160,17 +157,16 @@ static void read_value(struct reader *r, struct from_span key, struct from_span 
 static bool read_card(struct reader *r, bool is_first)
 {
     char text[CARD];
-    int64_t got = r->error->code ? 0 : r->source->read(r->source->self, text, CARD, r->at);
+    int64_t got = r->file->error->code ? 0 : r->source->read(r->source->self, text, CARD, r->at);
     struct from_span key = {text, 8}, value = {text + 10, CARD - 10};
 
     if (got != CARD || (is_first && memcmp(text, r->unit ? "XTENSION" : "SIMPLE  ", 8) != 0)) {
         /* After the last unit there may be other data. */
         r->ended = is_first;
         if (got < 0)
-            from_fail_code(r->error, (int)got, r->path);
+            from_fail_code(r->file->error, (int)got, r->file->path);
         if (!is_first)
-            from_fail(r->error, -EINVAL, r->path,
-                      "damaged FITS header: the file ends in the header");
+            from_wrong(r->file, "damaged FITS header: the file ends in the header");
         return false;
     }
     r->at += CARD;
@@ -305,10 +301,8 @@ static void add_variable(struct reader *r)
 {
     struct from_variable *variable = add_unit(r);
 
-    if (variable == NULL) {
-        from_fail_code(r->error, -ENOMEM, r->path);
+    if (variable == NULL)
         return;
-    }
     variable->at = r->at;
     if (r->is_compressed)
         from_refuse(variable, "it is compressed (%s)", r->compression);
@@ -320,8 +314,6 @@ static void add_variable(struct reader *r)
         from_refuse(variable, "values are text");
     else
         from_refuse(variable, "an extension of the kind %s", r->kind);
-    if (!variable->reason && !variable->etype)
-        from_fail_code(r->error, -ENOMEM, r->path);
     if (!variable->reason && from_end(variable) < 0)
         fail_fits(r, "more than 2^63-1 bytes");
 }
@@ -336,13 +328,13 @@ static void read_unit(struct reader *r)
     for (bool is_first = true; read_card(r, is_first); is_first = false)
         if (r->at - begin > HEADER_MAX)
             fail_fits(r, "the header is too long");
-    if (r->ended || r->error->code || (bytes = check_unit(r)) < 0)
+    if (r->ended || r->file->error->code || (bytes = check_unit(r)) < 0)
         return;
     r->at += (BLOCK - r->at % BLOCK) % BLOCK;
     if (r->at > r->source->size)
-        from_fail(r->error, -EINVAL, r->path, "damaged FITS header: the file ends in the header");
-    else if (from_add_part(r->file, begin, r->at - begin))
-        from_fail_code(r->error, -ENOMEM, r->path);
+        from_wrong(r->file, "damaged FITS header: the file ends in the header");
+    else
+        from_add_part(r->file, NULL, begin, r->at - begin);
     if (r->axes > 0 || r->has_groups)
         add_variable(r);
     bytes += (BLOCK - bytes % BLOCK) % BLOCK;
@@ -356,21 +348,17 @@ static bool is_fits(const struct from_bytes *head)
     return head->length >= 9 && !memcmp(head->bytes, "SIMPLE  =", 9);
 }
 
-static int scan_fits(const struct from_source *source, const char *path, struct from_file *file,
-                     struct vs_error *error)
+static int scan_fits(const struct from_source *source, struct from_file *file)
 {
-    struct reader r = {.source = source,
-                       .path = path,
-                       .file = file,
-                       .error = error,
-                       .forms = calloc(FIELDS_MAX, FORM_MAX)};
+    struct reader r = {
+        .source = source, .file = file, .forms = calloc(FIELDS_MAX, sizeof(*r.forms))};
 
     if (!r.forms)
-        return from_fail_code(error, -ENOMEM, path);
-    while (!r.ended && !error->code && r.at < source->size)
+        return from_no_memory(file);
+    while (!r.ended && !file->error->code && r.at < source->size)
         read_unit(&r);
     free(r.forms);
-    return error->code;
+    return file->error->code;
 }
 
 const struct from_format from_fits = {

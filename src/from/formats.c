@@ -100,7 +100,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-int from_paths_find(struct from_paths *paths, const char *path,
+int from_paths_find(struct from_paths *paths, struct from_file *file, const char *path,
                     bool (*is_one)(const char *entry, const char *base))
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -117,6 +117,8 @@ int from_paths_find(struct from_paths *paths, const char *path,
     free(name);
     if (paths->count)
         qsort(paths->list, paths->count, sizeof(*paths->list), compare_paths);
+    if (code && file)
+        from_fail(file->error, code, file->path, "its folder: %s", strerror(-code));
     return code;
 }
 
@@ -140,11 +142,10 @@ void from_paths_free(struct from_paths *paths)
 }
 
 /* Calls parse with ever more of an open file's beginning. */
-static int read_head(const struct from_source *source, struct from_bytes *head,
-                     int (*parse)(void *argument, const struct from_source *source,
-                                  const struct from_bytes *head, struct vs_error *error),
-                     void *argument, const char *const *what, struct vs_error *error)
+static int read_head(struct from_file *file, const struct from_source *source, from_parser *parse,
+                     void *argument)
 {
+    struct from_bytes head = {.size = source->size, .path = file->path};
     unsigned char *bytes = NULL;
     int code = -EAGAIN;
 
@@ -153,38 +154,34 @@ static int read_head(const struct from_source *source, struct from_bytes *head,
         int64_t length = larger ? source->read(source->self, larger, room, 0) : -ENOMEM;
         bytes = larger ? larger : bytes;
         if (length < 0) {
-            code = from_fail_code(error, (int)length, head->path);
+            code = from_fail_code(file->error, (int)length, file->path);
             break;
         }
-        head->bytes = bytes;
-        head->length = (size_t)length;
-        code = parse(argument, source, head, error);
+        head.bytes = bytes;
+        head.length = (size_t)length;
+        code = parse(file, source, &head, argument);
         if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
-            code = from_fail(error, -EINVAL, head->path, "damaged %s header: %s", *what,
-                             (size_t)length < room ? "the file ends in the header"
-                                                   : "the header is too long");
+            code = from_wrong(file, "damaged %s header: %s", file->format,
+                              (size_t)length < room ? "the file ends in the header"
+                                                    : "the header is too long");
     }
     free(bytes);
     return code;
 }
 
-int from_head(const char *path,
-              int (*parse)(void *argument, const struct from_source *source,
-                           const struct from_bytes *head, struct vs_error *error),
-              void *argument, const char *const *what, struct vs_error *error)
+int from_head(struct from_file *file, from_parser *parse, void *argument)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), code;
     struct from_source source = {from_read, &fd, 0};
-    struct from_bytes head = {.path = path};
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) != 0) {
-        code = from_fail_code(error, -errno, path);
+        code = from_fail_code(file->error, -errno, file->path);
     } else if (!S_ISREG(st.st_mode)) {
-        code = from_fail(error, -EINVAL, path, "not a regular file");
+        code = from_wrong(file, "not a regular file");
     } else {
-        head.size = source.size = st.st_size;
-        code = read_head(&source, &head, parse, argument, what, error);
+        source.size = st.st_size;
+        code = read_head(file, &source, parse, argument);
     }
     if (fd >= 0)
         close(fd);
@@ -232,32 +229,40 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
-/* Finds the format of the header, and lists the contents of the file with it. */
-static int list_contents(void *argument, const struct from_source *source,
-                         const struct from_bytes *head, struct vs_error *error)
+/* Fails if a variable lacks a type for want of memory. */
+static void check_types(struct from_file *file)
 {
-    struct from_file *file = argument;
+    for (size_t i = 0; i < file->count; i++)
+        if (!file->variables[i].etype && !file->variables[i].reason)
+            from_no_memory(file);
+}
+
+/* Finds the format of the header, and lists the contents of the file with it. */
+static int list_contents(struct from_file *file, const struct from_source *source,
+                         const struct from_bytes *head, void *argument)
+{
     const struct from_format *format = from_format_of(head);
     int code;
 
+    (void)argument;
     if (format == NULL)
-        return from_fail(error, -EINVAL, head->path,
-                         "not a file that describes itself (netCDF classic, HDF5 and its "
-                         "subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, BOV, "
-                         "Fortran records)");
+        return from_wrong(file, "not a file that describes itself (netCDF classic, HDF5 and its "
+                                "subfiles, .npy, MITgcm's .meta, FITS, VTK, NRRD, MetaImage, ENVI, "
+                                "BOV, Fortran records)");
     from_clear(file);
     file->format = format->name;
     if (format->list)
-        code = format->list(head->path, file, error);
+        code = format->list(file);
     else if (format->scan)
-        code = format->scan(source, head->path, file, error);
+        code = format->scan(source, file);
     else
-        code = format->parse(head, file, error);
-    if (!code) {
-        refuse_disorder(file);
-        refuse_cut(file, head->size);
-    }
-    return code;
+        code = format->parse(head, file);
+    if (code)
+        return code;
+    check_types(file);
+    refuse_disorder(file);
+    refuse_cut(file, head->size);
+    return file->error->code;
 }
 
 /* Returns the path itself, or the path of a file that describes this name. A new string. */
@@ -276,10 +281,10 @@ int from_open(const char *name, struct from_wanted wanted, struct from_file **re
 
     if (file == NULL)
         return from_fail_code(error, -ENOMEM, name);
+    file->error = error;
     file->path = path_of(name);
     file->wanted = wanted;
-    code = file->path ? from_head(file->path, list_contents, file, &file->format, error)
-                      : from_fail_code(error, -ENOMEM, name);
+    code = file->path ? from_head(file, list_contents, NULL) : from_fail_code(error, -ENOMEM, name);
     if (code)
         from_free(file);
     else

@@ -24,8 +24,8 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* The function that the module for HDF5 exports. It works like list of struct from_format, but the
-   file's bytes come from source unless that is NULL. */
+/* The function that the module for HDF5 exports. It works like scan of struct from_format, but if
+   source is NULL, the bytes are those of the file at its path. */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
 
 /*
@@ -60,8 +60,9 @@ struct from_paths {
 int from_paths_add(struct from_paths *paths, char *path);
 
 /* Adds the files in the folder of path whose names is_one accepts, and sorts the whole list. base
-   is the last component of path. Returns 0 or a negative errno. */
-int from_paths_find(struct from_paths *paths, const char *path,
+   is the last component of path. Returns 0, or a negative errno with the error of file, unless that
+   is NULL, filled. */
+int from_paths_find(struct from_paths *paths, struct from_file *file, const char *path,
                     bool (*is_one)(const char *entry, const char *base));
 
 /* Returns the paths as JSON: a new reference, or NULL if memory is exhausted or one is not UTF-8,
@@ -70,16 +71,16 @@ json_t *from_paths_json(const struct from_paths *paths);
 
 void from_paths_free(struct from_paths *paths);
 
+/* Parses the beginning of a file. head is valid only during the call. */
+typedef int from_parser(struct from_file *file, const struct from_source *source,
+                        const struct from_bytes *head, void *argument);
+
 /*
- * Calls parse with the beginning of the file at path, and again with more of it as long as parse
- * returns -EAGAIN. head is valid only during the calls. Returns the value of parse, or a negative
- * errno with error filled if the file is not a regular one, cannot be read or ends too early. what
- * is the name of the format for that message.
+ * Calls parse with the beginning of the file at its path, and again with more of it as long as
+ * parse returns -EAGAIN. Returns the value of parse, or a negative errno with the file's error
+ * filled if the file is not a regular one, cannot be read or ends too early.
  */
-int from_head(const char *path,
-              int (*parse)(void *argument, const struct from_source *source,
-                           const struct from_bytes *head, struct vs_error *error),
-              void *argument, const char *const *what, struct vs_error *error);
+int from_head(struct from_file *file, from_parser *parse, void *argument);
 
 /* Records of sequential unformatted Fortran files, each a variable of bytes. */
 
@@ -107,9 +108,10 @@ int from_find_markers(const struct from_source *source, int64_t at, bool strict,
 
 /*
  * Adds the variable "recordA-B", whose rows are records A to B of the same length. Returns its
- * number, -ENOENT if the name does not have this form, or a negative errno with error filled.
+ * number, -ENOENT if the name does not have this form, or a negative errno with the file's error
+ * filled.
  */
-long from_fortran_rows(struct from_file *file, const char *name, struct vs_error *error);
+long from_fortran_rows(struct from_file *file, const char *name);
 
 /* Arrays of VTK's formats. */
 

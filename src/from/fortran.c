@@ -195,16 +195,16 @@ struct scan {
     bool divided; /* a record has subrecords: displacements count in the joined pieces */
 };
 
-/* Adds record number `number`, whose first marker is at `at`. Returns 0 or -ENOMEM. */
-static int add_record(struct scan *scan, size_t number, int64_t at,
-                      const struct from_record *record)
+/* Adds record number `number`, whose first marker is at `at`. */
+static void add_record(struct scan *scan, size_t number, int64_t at,
+                       const struct from_record *record)
 {
     char name[32];
 
     snprintf(name, sizeof(name), "record%zu", number);
     struct from_variable *variable = from_add(scan->file, name, strlen(name));
     if (variable == NULL)
-        return -ENOMEM;
+        return;
     variable->etype = json_string("byte");
     variable->size = variable->dimensions = 1;
     variable->shape[0] = record->bytes;
@@ -213,7 +213,6 @@ static int add_record(struct scan *scan, size_t number, int64_t at,
     scan->divided = scan->divided || record->subrecords > 1;
     if (record->why[0])
         from_refuse(variable, "damaged at byte %" PRId64 ": %s", record->wrong, record->why);
-    return variable->etype ? 0 : -ENOMEM;
 }
 
 /* Adds all records up to the first damaged one. */
@@ -231,7 +230,8 @@ static int add_records(struct scan *scan)
             return code;
         if (code)
             scan->pieces.count = whole;
-        if (add_record(scan, number, at, &record))
+        add_record(scan, number, at, &record);
+        if (scan->file->error->code)
             return -ENOMEM;
         if (number++ == RECORDS_MAX)
             return -E2BIG;
@@ -274,8 +274,7 @@ static int join_rows(struct scan *scan)
     return file->members ? 0 : -ENOMEM;
 }
 
-static int scan_records(const struct from_source *source, const char *path, struct from_file *file,
-                        struct vs_error *error)
+static int scan_records(const struct from_source *source, struct from_file *file)
 {
     struct scan scan = {.source = source, .file = file};
     struct from_record first;
@@ -288,34 +287,32 @@ static int scan_records(const struct from_source *source, const char *path, stru
         code = scan.pieces.count > PIECES_MAX ? -E2BIG : join_rows(&scan);
     free(scan.pieces.list);
     if (code == -E2BIG)
-        return from_fail(error, code, path,
+        return from_fail(file->error, code, file->path,
                          "more than %d records, or more than %d parts of records", RECORDS_MAX,
                          PIECES_MAX);
-    return code ? from_fail_code(error, code, path) : 0;
+    return code ? from_fail_code(file->error, code, file->path) : 0;
 }
 
 /* Returns the distance in bytes from one record to the next. Records first to last must have the
-   same length, else it returns -1 with error filled. */
-static int64_t stride_of(const struct from_file *file, size_t first, size_t last,
-                         struct vs_error *error)
+   same length, else it returns a negative errno with the file's error filled. */
+static int64_t stride_of(struct from_file *file, size_t first, size_t last)
 {
     const struct from_variable *one = &file->variables[first];
 
     for (size_t i = first; i <= last; i++) {
         const struct from_variable *next = &file->variables[i];
         if (next->reason)
-            return from_fail(error, -EINVAL, file->path, "%s: not a view: %s", next->name,
-                             next->reason);
+            return from_wrong(file, "%s: not a view: %s", next->name, next->reason);
         if (next->shape[0] != one->shape[0])
-            return from_fail(error, -EINVAL, file->path,
-                             "%s has %" PRId64 " bytes, %s has %" PRId64
-                             ": rows must have the same length",
-                             one->name, one->shape[0], next->name, next->shape[0]);
+            return from_wrong(file,
+                              "%s has %" PRId64 " bytes, %s has %" PRId64
+                              ": rows must have the same length",
+                              one->name, one->shape[0], next->name, next->shape[0]);
     }
     return one[1].at - one->at;
 }
 
-long from_fortran_rows(struct from_file *file, const char *name, struct vs_error *error)
+long from_fortran_rows(struct from_file *file, const char *name)
 {
     size_t first, last;
     int end = 0;
@@ -323,12 +320,10 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
     if (file->format != format_name || sscanf(name, "record%zu-%zu%n", &first, &last, &end) != 2 ||
         name[end] || first < 1 || last <= first || last > file->count)
         return -ENOENT;
-    int64_t stride = stride_of(file, first - 1, last - 1, error);
-    if (stride < 0)
-        return error->code;
-    struct from_variable *rows = from_add(file, name, strlen(name));
+    int64_t stride = stride_of(file, first - 1, last - 1);
+    struct from_variable *rows = stride < 0 ? NULL : from_add(file, name, strlen(name));
     if (rows == NULL)
-        return from_fail_code(error, -ENOMEM, file->path);
+        return file->error->code;
     const struct from_variable *one = &file->variables[first - 1];
     rows->etype = json_incref(one->etype);
     rows->size = 1;
@@ -341,9 +336,8 @@ long from_fortran_rows(struct from_file *file, const char *name, struct vs_error
     rows->part.path = one->part.path ? strdup(one->part.path) : NULL;
     /* The marker of the last record fixes where all of them lie. */
     const struct from_part *mark = &file->variables[last - 1].part;
-    if (from_add_part_of(file, mark->path, mark->at, mark->bytes))
-        return from_fail_code(error, -ENOMEM, file->path);
-    return (long)file->count - 1;
+    from_add_part(file, mark->path, mark->at, mark->bytes);
+    return file->error->code ? file->error->code : (long)file->count - 1;
 }
 
 const struct from_format from_fortran = {

@@ -44,54 +44,61 @@ void from_refuse(struct from_variable *variable, const char *format, ...)
     va_end(args);
 }
 
+int from_no_memory(const struct from_file *file)
+{
+    return from_fail_code(file->error, -ENOMEM, file->path);
+}
+
+int from_wrong(const struct from_file *file, const char *format, ...)
+{
+    char what[sizeof(file->error->reason)];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(what, sizeof(what), format, args);
+    va_end(args);
+    return from_fail(file->error, -EINVAL, file->path, "%s", what);
+}
+
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length)
 {
     struct from_variable *more =
         vs_list_grow(file->variables, file->count, &file->room, sizeof(*more));
-    if (more == NULL)
+    struct from_variable variable = {.name = more ? strndup(name, length) : NULL};
+
+    file->variables = more ? more : file->variables;
+    if (!variable.name) {
+        from_no_memory(file);
         return NULL;
-    file->variables = more;
-    struct from_variable *variable = &file->variables[file->count];
-    *variable = (struct from_variable){.name = strndup(name, length)};
-    if (!variable->name)
-        return NULL;
-    file->count++;
-    return variable;
+    }
+    more[file->count] = variable;
+    return &more[file->count++];
 }
 
-int from_add_part(struct from_file *file, int64_t at, int64_t bytes)
+void from_add_part(struct from_file *file, const char *path, int64_t at, int64_t bytes)
 {
     struct from_part *more =
         vs_list_grow(file->parts, file->part_count, &file->part_room, sizeof(*more));
-    if (more == NULL)
-        return -ENOMEM;
-    file->parts = more;
-    file->parts[file->part_count++] = (struct from_part){at, bytes, NULL};
-    return 0;
+    struct from_part part = {at, bytes, more && path ? strdup(path) : NULL};
+
+    file->parts = more ? more : file->parts;
+    if (more && (part.path || path == NULL))
+        more[file->part_count++] = part;
+    else
+        from_no_memory(file);
 }
 
-int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes)
-{
-    char *copy = path ? strdup(path) : NULL;
-
-    if ((path && copy == NULL) || from_add_part(file, at, bytes)) {
-        free(copy);
-        return -ENOMEM;
-    }
-    file->parts[file->part_count - 1].path = copy;
-    return 0;
-}
-
-int from_add_link(struct from_file *file, const char *name, const char *target)
+void from_add_link(struct from_file *file, const char *name, const char *target)
 {
     struct from_link *more =
         vs_list_grow(file->links, file->link_count, &file->link_room, sizeof(*more));
-    if (more == NULL)
-        return -ENOMEM;
-    file->links = more;
-    struct from_link *link = &file->links[file->link_count++];
-    *link = (struct from_link){strdup(name), strdup(target)};
-    return link->name && link->target ? 0 : -ENOMEM;
+    struct from_link link = {more ? strdup(name) : NULL, more ? strdup(target) : NULL};
+
+    file->links = more ? more : file->links;
+    if (more)
+        more[file->link_count++] = link;
+    if (!link.name || !link.target)
+        from_no_memory(file);
 }
 
 /* Returns the rest of path after the link's name, or NULL if the path does not begin with it. */
@@ -236,7 +243,8 @@ void from_clear(struct from_file *file)
     free(file->note);
     json_decref(file->members);
     json_decref(file->assembly);
-    *file = (struct from_file){.wanted = file->wanted, .format = file->format, .path = file->path};
+    *file = (struct from_file){
+        .error = file->error, .wanted = file->wanted, .format = file->format, .path = file->path};
 }
 
 void from_free(struct from_file *file)

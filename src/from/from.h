@@ -71,7 +71,9 @@ struct from_wanted {
     bool all; /* every variable, regardless of names */
 };
 
+/* The contents of a file. Functions that read it record the first error in it. */
 struct from_file {
+    struct vs_error *error; /* borrowed */
     struct from_wanted wanted;
     const char *format;  /* its name in messages */
     char *path;          /* of the file with the header, as the user typed it; owned */
@@ -106,18 +108,17 @@ struct from_source {
 
 /*
  * A format. parse adds the variables that it finds to file. It returns 0, -EAGAIN if it needs more
- * of the file's beginning, or a negative errno with error filled. Two optional functions replace
- * parse: list, which reads the file itself, and scan, for headers that lie between data. If a name
- * is not that of a file, the optional find returns the path of the file that describes it, a new
- * string, or NULL.
+ * of the file's beginning, or a negative errno with the file's error filled. Two optional functions
+ * replace parse: list, which reads the file itself, and scan, for headers that lie between data. If
+ * a name is not that of a file, the optional find returns the path of the file that describes it, a
+ * new string, or NULL.
  */
 struct from_format {
     const char *name;
     bool (*is_it)(const struct from_bytes *head);
-    int (*parse)(const struct from_bytes *head, struct from_file *file, struct vs_error *error);
-    int (*scan)(const struct from_source *source, const char *path, struct from_file *file,
-                struct vs_error *error);
-    int (*list)(const char *path, struct from_file *file, struct vs_error *error);
+    int (*parse)(const struct from_bytes *head, struct from_file *file);
+    int (*scan)(const struct from_source *source, struct from_file *file);
+    int (*list)(struct from_file *file);
     char *(*find)(const char *name);
 };
 
@@ -135,18 +136,23 @@ void from_free(struct from_file *file); /* NULL is allowed */
 /* Removes everything that was found in the file, to start again. */
 void from_clear(struct from_file *file);
 
-/* For formats: adds a variable of that name (length bytes, copied). Returns NULL if memory is
-   exhausted. */
+/* The next five functions are for formats, and record an error in the file. */
+
+/* Records that memory is exhausted. Returns the code of the file's error. */
+int from_no_memory(const struct from_file *file);
+
+/* Records that the file is wrong. Returns the code of the file's error. */
+int from_wrong(const struct from_file *file, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Adds a variable of that name (length bytes, copied). Returns NULL if memory is exhausted. */
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length);
 
-/* For formats: adds a part of the header. Returns 0 or -ENOMEM. */
-int from_add_part(struct from_file *file, int64_t at, int64_t bytes);
+/* Adds a part of the header: bytes of the file at path (copied); NULL: of the file itself. */
+void from_add_part(struct from_file *file, const char *path, int64_t at, int64_t bytes);
 
-/* Does the same for a part of the file at path (copied); NULL: of the file itself. */
-int from_add_part_of(struct from_file *file, const char *path, int64_t at, int64_t bytes);
-
-/* For formats: adds another name (both are copied). Returns 0 or -ENOMEM. */
-int from_add_link(struct from_file *file, const char *name, const char *target);
+/* Adds another name (both are copied). */
+void from_add_link(struct from_file *file, const char *name, const char *target);
 
 /* Returns the index of the variable with that name, following links; -1 if there is none. */
 long from_find(const struct from_file *file, const char *name);

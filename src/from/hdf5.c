@@ -60,13 +60,11 @@ static void *open_module(void)
 /* Seconds of processor time for libhdf5 to list a file; intact files need a few seconds at most. */
 #define CHILD_SECONDS 600
 
-typedef int (*lister)(const char *path, const struct from_source *source, struct from_file *file,
-                      struct vs_error *error);
+typedef int (*lister)(const struct from_source *source, struct from_file *file);
 
 /* Lists the file in a child process first, because libhdf5 crashes on some damaged files. Fails if
    the child crashes. */
-static int try_out(lister list_file, const char *path, const struct from_source *source,
-                   struct from_file *file, struct vs_error *error)
+static int try_out(lister list_file, const struct from_source *source, struct from_file *file)
 {
     static const struct rlimit none;
     const struct rlimit time = {CHILD_SECONDS, CHILD_SECONDS};
@@ -76,7 +74,7 @@ static int try_out(lister list_file, const char *path, const struct from_source 
     int status = 0, got;
 
     if (child < 0)
-        return from_fail_code(error, -errno, path);
+        return from_fail_code(file->error, -errno, file->path);
     if (child == 0) {
         int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
         setrlimit(RLIMIT_CORE, &none);
@@ -84,7 +82,7 @@ static int try_out(lister list_file, const char *path, const struct from_source 
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         setenv("LIBC_FATAL_STDERR_", "1", 1); /* keeps glibc from writing to the terminal */
         if (null >= 0 && dup2(null, STDERR_FILENO) >= 0)
-            _exit((list_file(path, source, file, error), 0));
+            _exit((list_file(source, file), 0));
         _exit(1);
     }
     while ((got = waitpid(child, &status, 0)) < 0 && errno == EINTR)
@@ -93,39 +91,37 @@ static int try_out(lister list_file, const char *path, const struct from_source 
     if (got == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (got != child || !WIFSIGNALED(status))
-        return from_fail(error, -EIO, path, "the process that reads HDF5 files first has failed");
-    return from_fail(error, -EINVAL, path, "damaged HDF5 file: libhdf5 crashes on it (%s)",
-                     strsignal(WTERMSIG(status)));
+        return from_fail(file->error, -EIO, file->path,
+                         "the process that reads HDF5 files first has failed");
+    return from_wrong(file, "damaged HDF5 file: libhdf5 crashes on it (%s)",
+                      strsignal(WTERMSIG(status)));
 }
 
-/*
- * Lists the contents of an HDF5 file whose bytes come from source, or if that is NULL from the file
- * at path. Like list of struct from_format.
- */
-static int list_by_module(const char *path, const struct from_source *source,
-                          struct from_file *file, struct vs_error *error)
+/* Lists the contents of an HDF5 file whose bytes come from source, or if that is NULL from the file
+   at its path. */
+static int list_by_module(const struct from_source *source, struct from_file *file)
 {
     lister module_list;
     void *module = open_module();
     const char *why = module ? NULL : dlerror();
 
     if (module == NULL)
-        return from_fail(error, -ENOTSUP, path, "an HDF5 file: %s",
+        return from_fail(file->error, -ENOTSUP, file->path, "an HDF5 file: %s",
                          why ? why
                              : "this program was built without libhdf5 (install libhdf5-dev and "
                                "build it again)");
     *(void **)&module_list = dlsym(module, FROM_HDF5_LIST);
     /* The module is never unloaded: libhdf5 has an exit handler. */
     if (module_list == NULL)
-        return from_fail(error, -ENOTSUP, path, "%s", dlerror());
-    if (try_out(module_list, path, source, file, error))
-        return error->code;
-    return module_list(path, source, file, error);
+        return from_fail(file->error, -ENOTSUP, file->path, "%s", dlerror());
+    if (try_out(module_list, source, file))
+        return file->error->code;
+    return module_list(source, file);
 }
 
-static int list_hdf5(const char *path, struct from_file *file, struct vs_error *error)
+static int list_hdf5(struct from_file *file)
 {
-    return list_by_module(path, NULL, file, error);
+    return list_by_module(NULL, file);
 }
 
 const struct from_format from_hdf5 = {
@@ -348,90 +344,84 @@ static int measure_subfile(struct stripes *stripes, struct vs_error *error)
     return 0;
 }
 
-static int make_members(const struct stripes *stripes, struct from_file *file)
+static void make_members(const struct stripes *stripes, struct from_file *file)
 {
     file->members =
         json_pack("{s:o, s:{s:o, s:o}}", "files", from_paths_json(&stripes->paths), "view", "disp",
                   json_sprintf("rank * %" PRId64, stripes->stripe), "filetype",
                   from_spaced(from_contiguous(stripes->stripe), stripes->count * stripes->stripe));
-    return file->members ? 0 : -ENOMEM;
+    if (!file->members)
+        from_no_memory(file);
 }
 
 /* Parts of the header. */
 
 /* Moves a part of the whole to its subfile. Bytes in other subfiles become new parts. */
-static int place_part(const struct stripes *stripes, struct from_file *file, struct from_part *part)
+static void place_part(const struct stripes *stripes, struct from_file *file,
+                       struct from_part *part)
 {
     int64_t bytes = part->bytes, at = part->at, local, room;
     int64_t number = find_byte(stripes, at, &local, &room);
 
     if (!bytes)
-        return 0;
+        return;
     part->path = strdup(stripes->paths.list[number]);
     part->at = local;
     part->bytes = vs_min(bytes, room);
     if (part->path == NULL)
-        return -ENOMEM;
+        from_no_memory(file);
     while (bytes > room) {
         bytes -= room;
         at += room;
         number = find_byte(stripes, at, &local, &room);
-        if (from_add_part_of(file, stripes->paths.list[number], local, vs_min(bytes, room)))
-            return -ENOMEM;
+        from_add_part(file, stripes->paths.list[number], local, vs_min(bytes, room));
     }
-    return 0;
 }
 
-static int place_parts(const struct stripes *stripes, struct from_file *file)
+static void place_parts(const struct stripes *stripes, struct from_file *file)
 {
     struct from_part super = file->part_count ? file->parts[0] : (struct from_part){0};
-    int code = 0;
 
     /* The superblock is the only part of the file itself. */
     file->part_count = 0;
-    code = from_add_part_of(file, stripes->config, 0, stripes->bytes);
-    if (!code)
-        code = place_part(stripes, file, &super);
-    if (!code && super.path)
-        code = from_add_part_of(file, super.path, super.at, super.bytes);
+    from_add_part(file, stripes->config, 0, stripes->bytes);
+    place_part(stripes, file, &super);
+    if (super.path)
+        from_add_part(file, super.path, super.at, super.bytes);
     free(super.path);
-    for (size_t i = 0; i < file->count && !code; i++)
-        code = place_part(stripes, file, &file->variables[i].part);
-    return code;
+    for (size_t i = 0; i < file->count; i++)
+        place_part(stripes, file, &file->variables[i].part);
 }
 
-static int list_stripes(struct stripes *stripes, const char *path, struct from_file *file,
-                        struct vs_error *error)
+static void list_stripes(struct stripes *stripes, struct from_file *file)
 {
     struct from_source source = {.read = read_stripes, .self = stripes};
-    int code = read_config(stripes, error);
 
-    if (!code)
-        code = measure_subfile(stripes, error);
+    if (read_config(stripes, file->error) || measure_subfile(stripes, file->error))
+        return;
     source.size = stripes->size;
-    if (!code)
-        code = list_by_module(path, &source, file, error);
-    if (!code && (make_members(stripes, file) || place_parts(stripes, file)))
-        code = from_fail_code(error, -ENOMEM, path);
-    return code;
+    if (list_by_module(&source, file))
+        return;
+    make_members(stripes, file);
+    place_parts(stripes, file);
 }
 
-static int list_subfiling(const char *path, struct from_file *file, struct vs_error *error)
+static int list_subfiling(struct from_file *file)
 {
     struct stripes stripes = {.stripe = -1, .count = -1, .fd = -1};
-    int code = -ENOMEM;
 
-    stripes.config = from_has_suffix(path, SUFFIX) ? strdup(path) : find_config(path);
+    stripes.config =
+        from_has_suffix(file->path, SUFFIX) ? strdup(file->path) : find_config(file->path);
     if (stripes.config)
-        code = list_stripes(&stripes, path, file, error);
+        list_stripes(&stripes, file);
     else
-        from_fail_code(error, code, path);
+        from_no_memory(file);
     if (stripes.fd >= 0)
         close(stripes.fd);
     from_paths_free(&stripes.paths);
     free(stripes.folder);
     free(stripes.config);
-    return code;
+    return file->error->code;
 }
 
 const struct from_format from_subfiling = {

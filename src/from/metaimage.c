@@ -184,22 +184,20 @@ static bool is_enough(const struct from_bytes *head)
            (line && memchr(line, '\n', head->length - (size_t)(line - head->bytes)));
 }
 
-static int parse_metaimage(const struct from_bytes *head, struct from_file *file,
-                           struct vs_error *error)
+static int parse_metaimage(const struct from_bytes *head, struct from_file *file)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "MetaImage", error)},
-                       .values = {.components = 1},
-                       .is_binary = true};
+    struct reader r = {
+        .brick.lines = from_lines_of(head, file), .values = {.components = 1}, .is_binary = true};
 
     if (!is_enough(head))
         return -EAGAIN;
     read_lines(&r);
-    if (!error->code && !r.is_local && (int64_t)head->length < head->size) {
+    if (!file->error->code && !r.is_local && (int64_t)head->length < head->size) {
         from_paths_free(&r.brick.names);
         return -EAGAIN;
     }
-    if (!error->code) {
+    if (!file->error->code) {
         r.brick.disp = r.header;
         r.brick.start = r.is_local && !r.header ? r.brick.lines.at - text : 0;
         add_variable(&r);

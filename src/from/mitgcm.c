@@ -212,6 +212,8 @@ struct piece {
 };
 
 struct pieces {
+    struct from_file *file;  /* with the path of the piece that was opened, */
+    const struct meta *meta; /* and the contents of its .meta file */
     /* all records of the array; values in the representation of the files */
     struct from_variable whole;
     struct from_paths paths; /* of the .meta files */
@@ -281,15 +283,15 @@ static bool is_same_array(const struct meta *one, const struct meta *other)
 }
 
 /* Describes the array with all records. */
-static int make_whole(struct pieces *pieces, const struct meta *meta, const char *path,
-                      struct vs_error *error)
+static int make_whole(struct pieces *pieces)
 {
     struct from_variable *whole = &pieces->whole;
+    const char *path = pieces->file->path;
 
-    if (!describe_array(whole, meta, meta->records))
-        return from_fail(error, -EINVAL, path, "more than %d dimensions", FROM_DIMENSIONS_MAX);
+    if (!describe_array(whole, pieces->meta, pieces->meta->records))
+        return from_wrong(pieces->file, "more than %d dimensions", FROM_DIMENSIONS_MAX);
     whole->name = strndup(path, piece_name(path));
-    return whole->name && whole->etype ? 0 : from_fail_code(error, -ENOMEM, path);
+    return whole->name && whole->etype ? 0 : from_no_memory(pieces->file);
 }
 
 /* Sets the position of the piece from its .meta file. */
@@ -305,9 +307,9 @@ static void place_piece(struct piece *piece, const struct meta *meta)
     }
 }
 
-static int read_piece(struct piece *piece, const struct meta *meta, const char *path,
-                      struct vs_error *error)
+static void read_piece(const struct pieces *pieces, struct piece *piece)
 {
+    struct vs_error *error = pieces->file->error;
     struct meta own = {0};
     size_t length = 0;
     char *text = read_text(piece->path, &length, error);
@@ -315,31 +317,30 @@ static int read_piece(struct piece *piece, const struct meta *meta, const char *
     if (text && !read_meta(text, length, piece->path, &own, error)) {
         piece->bytes = (int64_t)length;
         place_piece(piece, &own);
-        if (!is_same_array(&own, meta))
-            from_fail(error, -EINVAL, piece->path, "its array is not that of %s", path);
+        if (!is_same_array(&own, pieces->meta))
+            from_fail(error, -EINVAL, piece->path, "its array is not that of %s",
+                      pieces->file->path);
     }
     free(own.fields);
     free(text);
-    return error->code;
 }
 
 /* Reads the .meta files of all pieces. */
-static int read_all(struct pieces *pieces, const struct meta *meta, const char *path,
-                    struct vs_error *error)
+static int read_all(struct pieces *pieces)
 {
+    struct from_file *file = pieces->file;
     struct from_paths *paths = &pieces->paths;
-    int code = from_paths_find(paths, pieces->whole.name, is_piece);
 
-    if (code)
-        return from_fail(error, code, path, "its folder: %s", strerror(-code));
+    if (from_paths_find(paths, file, pieces->whole.name, is_piece))
+        return file->error->code;
     pieces->all = calloc(paths->count + 1, sizeof(*pieces->all));
     if (!pieces->all)
-        return from_fail_code(error, -ENOMEM, path);
-    for (; !error->code && pieces->count < paths->count; pieces->count++) {
+        return from_no_memory(file);
+    for (; !file->error->code && pieces->count < paths->count; pieces->count++) {
         pieces->all[pieces->count].path = paths->list[pieces->count];
-        read_piece(&pieces->all[pieces->count], meta, path, error);
+        read_piece(pieces, &pieces->all[pieces->count]);
     }
-    return error->code;
+    return file->error->code;
 }
 
 /* Compares pieces by their positions in the whole, then by their names. */
@@ -404,8 +405,9 @@ static bool pieces_overlap(const struct piece *one, const struct piece *other, i
 }
 
 /* Checks that each value of the whole is in exactly one piece. */
-static int check_cover(const struct pieces *pieces, struct vs_error *error)
+static int check_cover(const struct pieces *pieces)
 {
+    struct vs_error *error = pieces->file->error;
     int64_t found = 0, wanted = from_elements(&pieces->whole);
 
     for (size_t i = 0; i < pieces->count; i++) {
@@ -444,9 +446,9 @@ static json_t *make_subarrays(const struct pieces *pieces)
 }
 
 /* Fills in the members, and the .meta files as parts of the header. */
-static int fill_file(const struct pieces *pieces, json_t *view, struct from_file *file,
-                     struct vs_error *error)
+static int fill_file(const struct pieces *pieces, json_t *view)
 {
+    struct from_file *file = pieces->file;
     json_t *names = json_array();
     int failed = 0;
 
@@ -454,38 +456,38 @@ static int fill_file(const struct pieces *pieces, json_t *view, struct from_file
         const struct piece *piece = &pieces->all[i];
         int length = (int)(strlen(piece->path) - strlen(SUFFIX));
         failed |= json_array_append_new(names, json_sprintf("%.*s.data", length, piece->path));
-        failed |= from_add_part_of(file, piece->path, 0, piece->bytes);
+        from_add_part(file, piece->path, 0, piece->bytes);
     }
     file->members = json_pack("{s:o, s:o}", "files", names, "view", view);
     if (failed || !file->members)
-        return from_fail_code(error, -ENOMEM, pieces->whole.name);
-    return 0;
+        from_fail_code(file->error, -ENOMEM, pieces->whole.name);
+    return file->error->code;
 }
 
 /*
- * Finds the pieces beside the one at path, which has a numbered name, and whose .meta file has the
- * contents meta. Fills members and parts of file. Returns 0, or a negative errno with error filled
- * if one is damaged or of another array, two have the same values, or values are missing.
+ * Finds the pieces beside the file, which has a numbered name, and whose .meta file has the
+ * contents meta. Fills members and parts of file. Returns 0, or a negative errno with the file's
+ * error filled if one is damaged or of another array, two have the same values, or values are
+ * missing.
  */
-static int find_pieces(const char *path, const struct meta *meta, struct from_file *file,
-                       struct vs_error *error)
+static int find_pieces(struct from_file *file, const struct meta *meta)
 {
-    struct pieces pieces = {0};
+    struct pieces pieces = {.file = file, .meta = meta};
     struct from_grid grid;
     json_t *view = NULL;
-    int code = make_whole(&pieces, meta, path, error);
+    int code = make_whole(&pieces);
 
     if (!code)
-        code = read_all(&pieces, meta, path, error);
+        code = read_all(&pieces);
     if (!code && pieces.count == 0) /* they have been removed since meta was read */
-        code = from_fail_code(error, -ENOENT, path);
+        code = from_fail_code(file->error, -ENOENT, file->path);
     if (!code) {
         qsort(pieces.all, pieces.count, sizeof(*pieces.all), compare_starts);
         if (find_grid(&pieces, &grid))
-            view = from_view(&pieces.whole, &grid, error);
-        else if (!check_cover(&pieces, error))
+            view = from_view(&pieces.whole, &grid, file->error);
+        else if (!check_cover(&pieces))
             view = make_subarrays(&pieces);
-        code = error->code ? error->code : fill_file(&pieces, view, file, error);
+        code = file->error->code ? file->error->code : fill_file(&pieces, view);
     }
     from_paths_free(&pieces.paths);
     free(pieces.all);
@@ -497,14 +499,14 @@ static int find_pieces(const char *path, const struct meta *meta, struct from_fi
 /* The format. */
 
 /* Adds a variable with some records, beginning with number first. */
-static int add_records(const struct meta *meta, struct from_file *file, const char *name,
-                       size_t length, int64_t first, int64_t records)
+static void add_records(const struct meta *meta, struct from_file *file, const char *name,
+                        size_t length, int64_t first, int64_t records)
 {
     struct from_variable *variable = from_add(file, name, length);
     int64_t values = 1;
 
     if (variable == NULL)
-        return -ENOMEM;
+        return;
     if (!describe_array(variable, meta, records))
         from_refuse(variable, "more than %d dimensions", FROM_DIMENSIONS_MAX);
     variable->datarep = "big-endian";
@@ -514,19 +516,17 @@ static int add_records(const struct meta *meta, struct from_file *file, const ch
     if (!is_whole(meta) && !file->members)
         from_refuse(variable, "the file has a part of the array only, and is not named as a tile "
                               "is (NAME.001.001.meta)");
-    return variable->etype ? 0 : -ENOMEM;
 }
 
 /* Adds a variable for each field if they have names; else one with that name. */
-static int add_variables(const struct meta *meta, struct from_file *file, const char *name,
-                         size_t length)
+static void add_variables(const struct meta *meta, struct from_file *file, const char *name,
+                          size_t length)
 {
     if (meta->field_count != meta->records)
-        return add_records(meta, file, name, length, 0, meta->records);
-    for (int64_t i = 0; i < meta->records; i++)
-        if (add_records(meta, file, meta->fields[i], strlen(meta->fields[i]), i, 1))
-            return -ENOMEM;
-    return 0;
+        add_records(meta, file, name, length, 0, meta->records);
+    else
+        for (int64_t i = 0; i < meta->records; i++)
+            add_records(meta, file, meta->fields[i], strlen(meta->fields[i]), i, 1);
 }
 
 static bool is_mitgcm(const struct from_bytes *head)
@@ -545,46 +545,43 @@ static char *find_meta(const char *name)
     if (!access(path, F_OK))
         return path;
     free(path);
-    from_paths_find(&paths, name, is_piece);
+    from_paths_find(&paths, NULL, name, is_piece);
     path = paths.count ? strdup(paths.list[0]) : NULL;
     from_paths_free(&paths);
     return path;
 }
 
 /* Describes the .data file beside the .meta file, or the pieces that belong together. */
-static int describe_data(const struct from_bytes *head, const struct meta *meta,
-                         struct from_file *file, struct vs_error *error)
+static int describe_data(struct from_file *file, int64_t bytes, const struct meta *meta)
 {
-    size_t length = strlen(head->path) - strlen(SUFFIX), piece = piece_name(head->path);
-    const char *slash = strrchr(head->path, '/'), *name = slash ? slash + 1 : head->path;
-    int code = 0;
+    size_t length = strlen(file->path) - strlen(SUFFIX), piece = piece_name(file->path);
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
 
     if (piece && !is_whole(meta)) {
-        if (find_pieces(head->path, meta, file, error))
-            return error->code;
+        if (find_pieces(file, meta))
+            return file->error->code;
         length = piece;
     } else {
-        code = from_add_part(file, 0, head->size);
-        if (asprintf(&file->data, "%.*s.data", (int)length, head->path) < 0)
+        from_add_part(file, NULL, 0, bytes);
+        if (asprintf(&file->data, "%.*s.data", (int)length, file->path) < 0) {
             file->data = NULL;
+            from_no_memory(file);
+        }
     }
-    code |= add_variables(meta, file, name, (size_t)(head->path + length - name));
-    if (code || (!file->data && !file->members))
-        return from_fail_code(error, -ENOMEM, head->path);
-    return 0;
+    add_variables(meta, file, name, (size_t)(file->path + length - name));
+    return file->error->code;
 }
 
-static int parse_mitgcm(const struct from_bytes *head, struct from_file *file,
-                        struct vs_error *error)
+static int parse_mitgcm(const struct from_bytes *head, struct from_file *file)
 {
     struct meta meta;
     int code;
 
     if ((int64_t)head->length < head->size)
         return -EAGAIN;
-    code = read_meta((const char *)head->bytes, head->length, head->path, &meta, error);
+    code = read_meta((const char *)head->bytes, head->length, file->path, &meta, file->error);
     if (!code)
-        code = describe_data(head, &meta, file, error);
+        code = describe_data(file, head->size, &meta);
     free(meta.fields);
     return code;
 }

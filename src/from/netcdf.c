@@ -47,37 +47,36 @@ static bool is_of_set(const char *entry, const char *base)
            own.length == name.length && own.end == name.end && !strncmp(entry, base, own.number);
 }
 
-static int read_header(void *argument, const struct from_source *source,
-                       const struct from_bytes *head, struct vs_error *error)
+static int read_header(struct from_file *file, const struct from_source *source,
+                       const struct from_bytes *head, void *argument)
 {
-    struct from_nc_member *tile = argument;
+    struct from_nc_header *header = argument;
 
     (void)source;
-    from_clear(&tile->file);
-    from_nc_free(&tile->header);
-    tile->header = (struct from_nc_header){0};
+    from_clear(file);
+    from_nc_free(header);
+    *header = (struct from_nc_header){0};
     if (!from_nc_is_it(head))
-        return from_fail(error, -EINVAL, head->path, "not a file of netCDF's classic formats");
-    return from_nc_read(head, &tile->file, &tile->header, error);
+        return from_wrong(file, "not a file of netCDF's classic formats");
+    return from_nc_read(head, file, header);
 }
 
 /* Reads a tile's header and its position in the whole. */
 static int read_tile(struct from_nc_member *tile, struct vs_error *error)
 {
-    static const char *const what = "netCDF";
     const char *wrong = NULL;
-    int code = from_head(tile->path, read_header, tile, &what, error);
 
-    if (code)
-        return code;
+    tile->file.error = error;
+    tile->file.format = "netCDF";
+    if (from_head(&tile->file, read_header, &tile->header))
+        return error->code;
     tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
     if (tile->ranges == NULL)
-        return from_fail_code(error, -ENOMEM, tile->path);
+        return from_no_memory(&tile->file);
     tile->model = from_nc_tile(&tile->file, &tile->header, tile->ranges, &wrong);
     if (wrong)
-        return from_fail(error, -EINVAL, tile->path,
-                         "its position in the whole contradicts its dimension %s", wrong);
-    return 0;
+        from_wrong(&tile->file, "its position in the whole contradicts its dimension %s", wrong);
+    return error->code;
 }
 
 static void free_tile(struct from_nc_member *tile)
@@ -85,36 +84,34 @@ static void free_tile(struct from_nc_member *tile)
     from_clear(&tile->file);
     from_nc_free(&tile->header);
     free(tile->ranges);
-    free(tile->path);
+    free(tile->file.path);
 }
 
-/* Returns true if the file at path is a tile of a set: it has a model's attributes, and a number at
-   the end of its name or before .nc. */
-static bool is_set_tile(const char *path, const struct from_file *file,
-                        const struct from_nc_header *header)
+/* Returns true if the file is a tile of a set: it has a model's attributes, and a number at the end
+   of its name or before .nc. */
+static bool is_set_tile(const struct from_file *file, const struct from_nc_header *header)
 {
     struct from_nc_range *ranges = calloc(header->dimension_count + 1, sizeof(*ranges));
     const char *wrong;
     struct name name;
-    bool is_tile = ranges && split_name(path, &name) && from_nc_tile(file, header, ranges, &wrong);
+    bool is_tile =
+        ranges && split_name(file->path, &name) && from_nc_tile(file, header, ranges, &wrong);
 
     free(ranges);
     return is_tile;
 }
 
-/* Finds the tiles of path's set, ordered by number. */
-static int find_tiles(struct from_nc_members *set, const char *path, struct vs_error *error)
+/* Finds the tiles of the file's set, ordered by number. */
+static int find_tiles(struct from_nc_members *set, struct from_file *file)
 {
     struct from_paths paths = {0};
-    int code = from_paths_find(&paths, path, is_of_set);
+    int code = from_paths_find(&paths, file, file->path, is_of_set);
 
-    if (code)
-        from_fail(error, code, path, "its folder: %s", strerror(-code));
     set->tiles = calloc(paths.count + 1, sizeof(*set->tiles));
     if (set->tiles == NULL)
-        code = from_fail_code(error, -ENOMEM, path);
+        code = from_no_memory(file);
     for (; !code && set->count < paths.count; set->count++) {
-        set->tiles[set->count].path = paths.list[set->count];
+        set->tiles[set->count].file.path = paths.list[set->count];
         paths.list[set->count] = NULL;
     }
     from_paths_free(&paths);
@@ -122,21 +119,21 @@ static int find_tiles(struct from_nc_members *set, const char *path, struct vs_e
 }
 
 /*
- * Reads the set that the tile at path belongs to, and fills file with the whole variables and the
- * members. Returns 0, or a negative errno with error filled if a file is damaged or of another set,
- * or if tiles overlap.
+ * Reads the set that the file, a tile, belongs to, and fills file with the whole variables and the
+ * members. Returns 0, or a negative errno with the file's error filled if a tile is damaged or of
+ * another set, or if tiles overlap.
  */
-static int set_read(const char *path, struct from_file *file, struct vs_error *error)
+static int set_read(struct from_file *file)
 {
     struct from_nc_members set = {0};
-    int code = find_tiles(&set, path, error);
+    int code = find_tiles(&set, file);
 
     for (size_t i = 0; i < set.count && !code; i++)
-        code = read_tile(&set.tiles[i], error);
+        code = read_tile(&set.tiles[i], file->error);
     if (!code && set.count == 0) /* the tile was removed in the meantime */
-        code = from_fail_code(error, -ENOENT, path);
+        code = from_fail_code(file->error, -ENOENT, file->path);
     if (!code)
-        code = from_nc_merge(&set, file, error);
+        code = from_nc_merge(&set, file);
     for (size_t i = 0; i < set.count; i++)
         free_tile(&set.tiles[i]);
     free(set.tiles);
@@ -166,9 +163,9 @@ static bool goes_by(const char *entry, const char *name)
 /* Returns true if the file's attributes declare it a tile. */
 static bool is_tile(const char *path)
 {
-    struct from_nc_member tile = {.path = strdup(path)};
+    struct from_nc_member tile = {.file.path = strdup(path)};
     struct vs_error error = {0};
-    bool is_one = tile.path && !read_tile(&tile, &error) && tile.model;
+    bool is_one = tile.file.path && !read_tile(&tile, &error) && tile.model;
 
     free_tile(&tile);
     return is_one;
@@ -183,7 +180,7 @@ static char *set_find(const char *name)
     struct from_paths paths = {0};
     char *first = NULL;
 
-    from_paths_find(&paths, name, goes_by);
+    from_paths_find(&paths, NULL, name, goes_by);
     for (size_t i = 0; i < paths.count && first == NULL; i++)
         if (is_tile(paths.list[i]))
             first = strdup(paths.list[i]);
@@ -199,35 +196,32 @@ static char *set_find(const char *name)
  * Makes the file the member of a whole of the length that the header requires. Files are too short
  * if programs have not written all values. The netCDF library reads zeros there.
  */
-static int lengthen_file(const struct from_bytes *head, struct from_file *file, int64_t end,
-                         struct vs_error *error)
+static void lengthen_file(struct from_file *file, int64_t size, int64_t end)
 {
-    file->members = json_pack("{s:[s], s:{s:I}, s:s}", "files", head->path, "view", "tiles",
+    file->members = json_pack("{s:[s], s:{s:I}, s:s}", "files", file->path, "view", "tiles",
                               (json_int_t)end, "missing", "zero");
     if (asprintf(&file->note,
                  "the file is truncated: bytes %" PRId64 " to %" PRId64
                  " read as zeros (truncate -s %" PRId64 " lets them be written)",
-                 head->size, end - 1, end) < 0)
+                 size, end - 1, end) < 0)
         file->note = NULL;
     if (!file->members)
-        return from_fail(error, -EINVAL, head->path,
-                         "it is truncated, and its name is not UTF-8, as a spec must be");
-    return file->note ? 0 : -ENOMEM;
+        from_wrong(file, "it is truncated, and its name is not UTF-8, as a spec must be");
+    else if (!file->note)
+        from_no_memory(file);
 }
 
 /* Completes a file that is not a tile. */
-static int complete_file(const struct from_bytes *head, struct from_file *file,
-                         int64_t header_bytes, struct vs_error *error)
+static void complete_file(struct from_file *file, int64_t size, int64_t header_bytes)
 {
     int64_t end = 0;
-    int code = 0;
 
     for (size_t i = 0; i < file->count; i++)
         if (!file->variables[i].reason)
             end = vs_max(end, from_end(&file->variables[i]));
-    if (end > head->size)
-        code = lengthen_file(head, file, end, error);
-    return code ? code : from_add_part_of(file, file->members ? head->path : NULL, 0, header_bytes);
+    if (end > size)
+        lengthen_file(file, size, end);
+    from_add_part(file, file->members ? file->path : NULL, 0, header_bytes);
 }
 
 /* Names the dimensions of the variables, which a set has in the order of each of its tiles. */
@@ -243,20 +237,19 @@ static void name_dimensions(struct from_file *file, const struct from_nc_header 
     }
 }
 
-static int parse_netcdf(const struct from_bytes *head, struct from_file *file,
-                        struct vs_error *error)
+static int parse_netcdf(const struct from_bytes *head, struct from_file *file)
 {
     struct from_nc_header header;
-    int code = from_nc_read(head, file, &header, error);
+    int code = from_nc_read(head, file, &header);
 
-    if (!code && is_set_tile(head->path, file, &header))
-        code = set_read(head->path, file, error);
-    else if (!code && complete_file(head, file, header.bytes, error))
-        code = from_fail_code(error, -ENOMEM, head->path);
+    if (!code && is_set_tile(file, &header))
+        code = set_read(file);
+    else if (!code)
+        complete_file(file, head->size, header.bytes);
     if (!code)
         name_dimensions(file, &header);
     from_nc_free(&header);
-    return code;
+    return code ? code : file->error->code;
 }
 
 const struct from_format from_netcdf = {

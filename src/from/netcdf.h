@@ -39,10 +39,10 @@ struct from_nc_header {
 /*
  * Reads the header from head, the beginning of a file. Adds its variables to file and fills header,
  * which the caller frees in any case. Returns 0, -EAGAIN if it needs more of the beginning, or a
- * negative errno with error filled.
+ * negative errno with the file's error filled.
  */
 int from_nc_read(const struct from_bytes *head, struct from_file *file,
-                 struct from_nc_header *header, struct vs_error *error);
+                 struct from_nc_header *header);
 
 void from_nc_free(struct from_nc_header *header);
 
@@ -93,7 +93,6 @@ bool from_nc_is_part(const struct from_nc_range *range);
 /* Merges a set of tiles into whole variables, and makes the tiles members that hold their parts. */
 
 struct from_nc_member {
-    char *path; /* owned */
     struct from_file file;
     struct from_nc_header header;
     struct from_nc_range *ranges; /* one for each dimension, owned */
@@ -108,8 +107,8 @@ struct from_nc_members {
 /*
  * Fills file from the tiles, at least one: the whole variables, the members, the parts of the
  * header, and a note if the tiles do not cover the whole. Completes the tiles' ranges. Returns 0,
- * or a negative errno with error filled.
+ * or a negative errno with the file's error filled.
  */
-int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs_error *error);
+int from_nc_merge(struct from_nc_members *set, struct from_file *file);
 
 #endif

@@ -58,7 +58,6 @@ static const int type_sizes[TYPES] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
 struct reader {
     const struct from_bytes *head;
     struct from_file *file;
-    struct vs_error *error;
     size_t at;
     int version;     /* 1, 2 or 5 */
     bool ended;      /* more of the file is needed */
@@ -68,13 +67,12 @@ struct reader {
 
 static int fail_damaged(struct reader *r, const char *what)
 {
-    return from_fail(r->error, -EINVAL, r->head->path, "damaged netCDF header at byte %zu: %s",
-                     r->at, what);
+    return from_wrong(r->file, "damaged netCDF header at byte %zu: %s", r->at, what);
 }
 
 static bool has_stopped(const struct reader *r)
 {
-    return r->ended || r->error->code;
+    return r->ended || r->file->error->code;
 }
 
 /* Takes the next length bytes. Returns NULL if there are fewer. */
@@ -155,11 +153,6 @@ static int read_type(struct reader *r)
     return has_stopped(r) ? BYTE : (int)type;
 }
 
-static void fail_memory(struct reader *r)
-{
-    from_fail_code(r->error, -ENOMEM, r->head->path);
-}
-
 static const char *find_kept(const unsigned char *bytes, int64_t length)
 {
     for (size_t i = 0; bytes && i < sizeof(kept) / sizeof(*kept); i++)
@@ -176,7 +169,7 @@ static void keep_attribute(struct reader *r, const struct from_nc_attribute *att
                                                   &header->attribute_room, sizeof(*more));
 
     if (more == NULL) {
-        fail_memory(r);
+        from_no_memory(r->file);
         return;
     }
     header->attributes = more;
@@ -220,7 +213,7 @@ static void read_dimensions(struct reader *r)
         header->dimensions = more ? more : header->dimensions;
         char *text = more ? strndup((const char *)bytes, (size_t)length) : NULL;
         if (text == NULL) {
-            fail_memory(r);
+            from_no_memory(r->file);
             return;
         }
         header->dimensions[header->dimension_count++] =
@@ -236,7 +229,7 @@ static int64_t *add_shape(struct reader *r)
         vs_list_grow(header->shapes, header->shape_count, &header->shape_room, sizeof(*more));
 
     if (more == NULL) {
-        fail_memory(r);
+        from_no_memory(r->file);
         return NULL;
     }
     header->shapes = more;
@@ -288,10 +281,8 @@ static void read_variable(struct reader *r)
     if (bytes == NULL)
         return;
     struct from_variable *variable = from_add(r->file, (const char *)bytes, (size_t)length);
-    if (variable == NULL) {
-        fail_memory(r);
+    if (variable == NULL)
         return;
-    }
     read_shape(r, variable);
     read_attributes(r, (long)r->file->count - 1);
     int kind = read_type(r);
@@ -301,8 +292,6 @@ static void read_variable(struct reader *r)
     variable->size = type_sizes[kind];
     variable->etype = element_of(kind);
     variable->datarep = variable->size > 1 ? "big-endian" : NULL;
-    if (!variable->etype)
-        fail_memory(r);
 }
 
 /* Returns the bytes of one record of a variable, or of a variable without records; -1: too many. */
@@ -409,9 +398,9 @@ bool from_nc_is_it(const struct from_bytes *head)
 }
 
 int from_nc_read(const struct from_bytes *head, struct from_file *file,
-                 struct from_nc_header *header, struct vs_error *error)
+                 struct from_nc_header *header)
 {
-    struct reader r = {.head = head, .file = file, .header = header, .error = error};
+    struct reader r = {.head = head, .file = file, .header = header};
 
     *header = (struct from_nc_header){0};
     read_header(&r);
@@ -420,7 +409,7 @@ int from_nc_read(const struct from_bytes *head, struct from_file *file,
     if (!has_stopped(&r))
         check_places(&r);
     header->bytes = (int64_t)r.at;
-    return error->code ? error->code : r.ended ? -EAGAIN : 0;
+    return file->error->code ? file->error->code : r.ended ? -EAGAIN : 0;
 }
 
 void from_nc_free(struct from_nc_header *header)

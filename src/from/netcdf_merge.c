@@ -33,18 +33,12 @@ struct merge {
     const struct from_nc_members *set;
     const struct from_nc_member *first;
     struct from_file *file;
-    struct vs_error *error;
     struct slot *slots; /* in the order of the files */
     size_t count;
     int64_t records_at, record; /* of the whole: where records begin, bytes of one */
     bool *is_split;             /* for each dimension */
     bool *counts;               /* for each tile and slot: the tile's part belongs to the member */
 };
-
-static int fail_memory(struct merge *merge)
-{
-    return from_fail_code(merge->error, -ENOMEM, merge->first->path);
-}
 
 /* Returns true if both tiles have the same variables with the same dimensions. Else sets *what to
    the difference. */
@@ -81,7 +75,7 @@ static bool is_alike(const struct from_nc_member *one, const struct from_nc_memb
 }
 
 /* Places tiles one after the other along a dimension, if only their numbers are known. */
-static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error *error)
+static int place_in_grid(struct from_nc_members *set, size_t d)
 {
     const struct from_nc_member *first = &set->tiles[0];
     int64_t at = 0;
@@ -93,17 +87,16 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
             if (range->place != place)
                 continue;
             if (count >= 0 && range->count != count)
-                return from_fail(error, -EINVAL, set->tiles[i].path,
-                                 "it has %" PRId64
-                                 " points of %s, but tiles beside it have %" PRId64,
-                                 range->count, first->header.dimensions[d].name, count);
+                return from_wrong(&set->tiles[i].file,
+                                  "it has %" PRId64
+                                  " points of %s, but tiles beside it have %" PRId64,
+                                  range->count, first->header.dimensions[d].name, count);
             count = range->count;
             range->start = at;
         }
         if (count < 0)
-            return from_fail(error, -EINVAL, first->path,
-                             "there is no tile number %" PRId64 " along %s", place,
-                             first->header.dimensions[d].name);
+            return from_wrong(&first->file, "there is no tile number %" PRId64 " along %s", place,
+                              first->header.dimensions[d].name);
         at += count;
     }
     for (size_t i = 0; i < set->count; i++)
@@ -112,17 +105,17 @@ static int place_in_grid(struct from_nc_members *set, size_t d, struct vs_error 
 }
 
 /* Completes the ranges of a dimension, and assigns each shared point to one tile, the later one. */
-static int complete_ranges(struct from_nc_members *set, size_t d, struct vs_error *error)
+static int complete_ranges(struct from_nc_members *set, size_t d)
 {
     int64_t reach = 0, places = set->tiles[0].ranges[d].places;
 
     for (size_t i = 1; i < set->count; i++)
         if (set->tiles[i].ranges[d].places != places)
-            return from_fail(error, -EINVAL, set->tiles[i].path,
-                             "not of the set of %s: it is a tile of another grid",
-                             set->tiles[0].path);
-    if (places && place_in_grid(set, d, error))
-        return error->code;
+            return from_wrong(&set->tiles[i].file,
+                              "not of the set of %s: it is a tile of another grid",
+                              set->tiles[0].file.path);
+    if (places && place_in_grid(set, d))
+        return -EINVAL;
     for (size_t i = 0; i < set->count; i++)
         reach = vs_max(reach, set->tiles[i].ranges[d].start + set->tiles[i].ranges[d].count);
     for (size_t i = 0; i < set->count; i++) {
@@ -145,7 +138,7 @@ static bool is_same_place(const struct from_nc_member *one, const struct from_nc
 }
 
 /* Checks that the tiles belong together, and completes their ranges. */
-static int check_tiles(struct from_nc_members *set, struct vs_error *error)
+static int check_tiles(struct from_nc_members *set)
 {
     const struct from_nc_member *first = &set->tiles[0];
     const char *what = "it is not a tile";
@@ -153,20 +146,20 @@ static int check_tiles(struct from_nc_members *set, struct vs_error *error)
     for (size_t i = 0; i < set->count; i++)
         if (!set->tiles[i].model ||
             set->tiles[i].header.dimension_count != first->header.dimension_count)
-            return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
-                             first->path, set->tiles[i].model ? "its dimensions differ" : what);
+            return from_wrong(&set->tiles[i].file, "not of the set of %s: %s", first->file.path,
+                              set->tiles[i].model ? "its dimensions differ" : what);
     for (size_t d = 0; d < first->header.dimension_count; d++)
-        if (complete_ranges(set, d, error))
-            return error->code;
+        if (complete_ranges(set, d))
+            return -EINVAL;
     for (size_t i = 1; i < set->count; i++)
         for (size_t k = 0; k < i; k++)
             if (is_same_place(&set->tiles[i], &set->tiles[k]))
-                return from_fail(error, -EINVAL, set->tiles[i].path,
-                                 "it has the same position as %s", set->tiles[k].path);
+                return from_wrong(&set->tiles[i].file, "it has the same position as %s",
+                                  set->tiles[k].file.path);
     for (size_t i = 1; i < set->count; i++)
         if (!is_alike(first, &set->tiles[i], &what))
-            return from_fail(error, -EINVAL, set->tiles[i].path, "not of the set of %s: %s",
-                             first->path, what);
+            return from_wrong(&set->tiles[i].file, "not of the set of %s: %s", first->file.path,
+                              what);
     return 0;
 }
 
@@ -206,9 +199,8 @@ static int choose_parts(struct merge *merge, size_t number)
                               variable->dimensions - slot->has_records);
             *counts = found == DISJOINT;
             if (found == OVERLAPPING)
-                return from_fail(merge->error, -EINVAL, set->tiles[i].path,
-                                 "its values of %s overlap those of %s", variable->name,
-                                 set->tiles[k].path);
+                return from_wrong(&set->tiles[i].file, "its values of %s overlap those of %s",
+                                  variable->name, set->tiles[k].file.path);
         }
     }
     return 0;
@@ -220,10 +212,10 @@ static int choose_all_parts(struct merge *merge)
 
     if (__builtin_mul_overflow(merge->set->count, merge->count, &places) ||
         !(merge->counts = calloc(places + 1, sizeof(*merge->counts))))
-        return fail_memory(merge);
-    for (size_t i = 0; i < merge->count && !merge->error->code; i++)
+        return from_no_memory(merge->file);
+    for (size_t i = 0; i < merge->count && !merge->file->error->code; i++)
         choose_parts(merge, i);
-    return merge->error->code;
+    return merge->file->error->code;
 }
 
 /* Adds a variable of the whole. lay_out sets its displacement. */
@@ -234,7 +226,7 @@ static int add_variable(struct merge *merge, size_t v)
     struct from_variable *variable = from_add(merge->file, part->name, strlen(part->name));
 
     if (variable == NULL)
-        return fail_memory(merge);
+        return merge->file->error->code;
     variable->etype = json_incref(part->etype);
     variable->datarep = part->datarep;
     variable->size = part->size;
@@ -268,10 +260,10 @@ static int make_slots(struct merge *merge)
 
     merge->slots = calloc(first->file.count + 1, sizeof(*merge->slots));
     if (!merge->slots)
-        return fail_memory(merge);
+        return from_no_memory(merge->file);
     for (size_t v = 0; v < first->file.count; v++) {
         if (add_variable(merge, v))
-            return merge->error->code;
+            return merge->file->error->code;
         const struct from_variable *variable = &merge->file->variables[v];
         struct slot slot = {.variable = v,
                             .has_records = from_nc_has_records(&first->header, &first->file, v)};
@@ -303,8 +295,7 @@ static int lay_out(struct merge *merge)
     }
     if (over || __builtin_mul_overflow(merge->record, records, &all) ||
         __builtin_add_overflow(all, merge->records_at, &all))
-        return from_fail(merge->error, -EINVAL, merge->first->path,
-                         "the whole has more than 2^63-1 bytes");
+        return from_wrong(&merge->first->file, "the whole has more than 2^63-1 bytes");
     for (size_t i = 0; i < merge->count; i++) {
         const struct slot *slot = &merge->slots[i];
         struct from_variable *variable = &merge->file->variables[slot->variable];
@@ -411,8 +402,8 @@ static json_t *type_of(struct merge *merge, const struct from_nc_member *tile, b
                               (json_int_t)stride, "oldtype", record));
     json_decref(record);
     if (fixed < 0 || varying < 0 || end > at || record_end > stride) {
-        from_fail(merge->error, -EINVAL, tile->path,
-                  "its variables overlap, or lie in another order than in %s", merge->first->path);
+        from_wrong(&tile->file, "its variables overlap, or lie in another order than in %s",
+                   merge->first->file.path);
         json_decref(type);
         return NULL;
     }
@@ -506,37 +497,36 @@ static int make_members(struct merge *merge)
 {
     json_t *names = json_array(), *views = json_array(), *locals = json_array(), *filled;
 
-    for (size_t i = 0; i < merge->set->count && !merge->error->code; i++) {
+    for (size_t i = 0; i < merge->set->count && !merge->file->error->code; i++) {
         const struct from_nc_member *tile = &merge->set->tiles[i];
-        json_array_append_new(names, json_string(tile->path));
+        json_array_append_new(names, json_string(tile->file.path));
         json_array_append_new(views, json_pack("{s:o}", "filetype", type_of(merge, tile, true)));
         json_array_append_new(locals, json_pack("{s:o}", "filetype", type_of(merge, tile, false)));
-        if (from_add_part_of(merge->file, tile->path, 0, tile->header.bytes))
-            fail_memory(merge);
+        from_add_part(merge->file, tile->file.path, 0, tile->header.bytes);
     }
     merge->file->members =
         json_pack("{s:o, s:{s:i, s:o}, s:{s:i, s:o}}", "files", names, "view", "tiles", 1,
                   "per_rank", views, "local", "tiles", 1, "per_rank", locals);
-    if (!merge->error->code && !merge->file->members)
-        return fail_memory(merge);
+    if (!merge->file->error->code && !merge->file->members)
+        return from_no_memory(merge->file);
     filled = make_fills(merge);
     if (json_array_size(filled))
         json_object_set(merge->file->members, "fill", filled);
     json_decref(filled);
-    return merge->error->code;
+    return merge->file->error->code;
 }
 
-int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs_error *error)
+int from_nc_merge(struct from_nc_members *set, struct from_file *file)
 {
-    struct merge merge = {.set = set, .first = &set->tiles[0], .file = file, .error = error};
+    struct merge merge = {.set = set, .first = &set->tiles[0], .file = file};
     size_t dimensions = merge.first->header.dimension_count;
 
-    if (check_tiles(set, error))
-        return error->code;
+    if (check_tiles(set))
+        return file->error->code;
     from_clear(file); /* which has the variables of the tile that was opened */
     merge.is_split = calloc(dimensions + 1, sizeof(*merge.is_split));
     if (!merge.is_split)
-        return fail_memory(&merge);
+        return from_no_memory(file);
     for (size_t d = 0; d < dimensions; d++)
         for (size_t i = 0; i < set->count; i++)
             if (from_nc_is_part(&set->tiles[i].ranges[d]))
@@ -546,5 +536,5 @@ int from_nc_merge(struct from_nc_members *set, struct from_file *file, struct vs
     free(merge.counts);
     free(merge.slots);
     free(merge.is_split);
-    return error->code;
+    return file->error->code;
 }

@@ -209,9 +209,9 @@ static bool is_npy(const struct from_bytes *head)
 }
 
 /* Adds a variable named after the file, without its folder and ".npy". */
-static struct from_variable *add_variable(const char *path, struct from_file *file)
+static struct from_variable *add_variable(struct from_file *file)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
     size_t length = strlen(name);
 
     if (from_has_suffix(name, ".npy"))
@@ -219,7 +219,7 @@ static struct from_variable *add_variable(const char *path, struct from_file *fi
     return from_add(file, name, length);
 }
 
-static int parse_npy(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_npy(const struct from_bytes *head, struct from_file *file)
 {
     const unsigned char *bytes = head->bytes;
     size_t start = MAGIC_LENGTH + 4;
@@ -231,13 +231,14 @@ static int parse_npy(const struct from_bytes *head, struct from_file *file, stru
         length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
         start += 2;
     } else if (bytes[6] != 1) {
-        return from_fail(error, -EINVAL, head->path, "version %d of .npy is not known", bytes[6]);
+        return from_wrong(file, "version %d of .npy is not known", bytes[6]);
     }
     if (length > head->length - start)
         return -EAGAIN;
-    struct from_variable *variable = add_variable(head->path, file);
-    if (variable == NULL || from_add_part(file, 0, (int64_t)(start + length)))
-        return from_fail_code(error, -ENOMEM, head->path);
+    struct from_variable *variable = add_variable(file);
+    if (variable == NULL)
+        return file->error->code;
+    from_add_part(file, NULL, 0, (int64_t)(start + length));
     struct reader r = {
         .variable = variable,
         .words = {.at = (const char *)bytes + start, .end = (const char *)bytes + start + length}};
@@ -246,11 +247,11 @@ static int parse_npy(const struct from_bytes *head, struct from_file *file, stru
         from_words_fail(&r.words, "something follows it");
     variable->at = (int64_t)(start + length);
     if (r.words.wrong)
-        return from_fail(error, -EINVAL, head->path, "damaged .npy header at byte %zu: %s",
-                         (size_t)((const unsigned char *)r.words.at - bytes), r.words.wrong);
+        return from_wrong(file, "damaged .npy header at byte %zu: %s",
+                          (size_t)((const unsigned char *)r.words.at - bytes), r.words.wrong);
     if (from_elements(variable) < 0)
-        return from_fail(error, -EINVAL, head->path, "damaged .npy header: more than 2^63-1 bytes");
-    return 0;
+        return from_wrong(file, "damaged .npy header: more than 2^63-1 bytes");
+    return file->error->code;
 }
 
 const struct from_format from_npy = {

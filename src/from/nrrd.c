@@ -218,23 +218,22 @@ static bool has_end(const struct from_bytes *head)
            memmem(head->bytes, head->length, "\n\r\n", 3);
 }
 
-static int parse_nrrd(const struct from_bytes *head, struct from_file *file, struct vs_error *error)
+static int parse_nrrd(const struct from_bytes *head, struct from_file *file)
 {
     const char *text = (const char *)head->bytes;
-    struct reader r = {.brick = {.file = file, .lines = from_lines_of(head, "NRRD", error)},
-                       .files_at = -1};
+    struct reader r = {.brick.lines = from_lines_of(head, file), .files_at = -1};
     struct from_span line;
 
     if (!has_end(head) && (int64_t)head->length < head->size)
         return -EAGAIN;
     from_lines_next(&r.brick.lines, &line); /* skip NRRD000N */
     read_lines(&r);
-    if (!error->code)
+    if (!file->error->code)
         check_nrrd(&r);
     if (!r.is_detached && !has_end(head))
         from_lines_fail(&r.brick.lines, "the file ends in the header");
     r.brick.start = r.is_detached ? 0 : r.brick.lines.at - text;
-    if (!error->code)
+    if (!file->error->code)
         add_variable(&r);
     return from_brick_finish(&r.brick, r.brick.lines.at - text, head->size);
 }

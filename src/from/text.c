@@ -2,7 +2,6 @@
 #include "text.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,21 +19,16 @@ static struct from_span trim_span(const char *at, const char *end)
     return (struct from_span){at, (size_t)(end - at)};
 }
 
-struct from_lines from_lines_of(const struct from_bytes *head, const char *format,
-                                struct vs_error *error)
+struct from_lines from_lines_of(const struct from_bytes *head, struct from_file *file)
 {
     const char *text = (const char *)head->bytes;
 
-    return (struct from_lines){.at = text,
-                               .end = text + head->length,
-                               .path = head->path,
-                               .format = format,
-                               .error = error};
+    return (struct from_lines){.file = file, .at = text, .end = text + head->length};
 }
 
 bool from_lines_next(struct from_lines *lines, struct from_span *line)
 {
-    if (lines->at == lines->end || lines->error->code)
+    if (lines->at == lines->end || lines->file->error->code)
         return false;
     const char *newline = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
     const char *end = newline ? newline : lines->end;
@@ -62,14 +56,14 @@ void from_lines_braces(struct from_lines *lines, struct from_span *value)
 
 void from_lines_fail(struct from_lines *lines, const char *format, ...)
 {
-    char what[sizeof(lines->error->reason) / 2];
+    char what[sizeof(lines->file->error->reason) / 2];
     va_list args;
 
     va_start(args, format);
     vsnprintf(what, sizeof(what), format, args);
     va_end(args);
-    from_fail(lines->error, -EINVAL, lines->path, "damaged %s header at line %" PRId64 ": %s",
-              lines->format, lines->number, what);
+    from_wrong(lines->file, "damaged %s header at line %" PRId64 ": %s", lines->file->format,
+               lines->number, what);
 }
 
 bool from_span_is(struct from_span span, const char *word)

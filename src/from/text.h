@@ -12,17 +12,15 @@ struct from_span {
     size_t length;
 };
 
-/* Text that has not been read yet, and its description in errors. */
+/* Text of a file that has not been read yet. */
 struct from_lines {
+    struct from_file *file;
     const char *at, *end;
     int64_t number; /* of the line that was read last, from 1 */
-    const char *path, *format;
-    struct vs_error *error;
 };
 
-/* Starts at the beginning of head, with errors for its path. */
-struct from_lines from_lines_of(const struct from_bytes *head, const char *format,
-                                struct vs_error *error);
+/* Starts at the beginning of head. */
+struct from_lines from_lines_of(const struct from_bytes *head, struct from_file *file);
 
 /* Takes the next line, without blanks at its ends. Returns false at the end of the text. */
 bool from_lines_next(struct from_lines *lines, struct from_span *line);
@@ -31,7 +29,7 @@ bool from_lines_next(struct from_lines *lines, struct from_span *line);
    removes both. Fills the error if there is no "}". */
 void from_lines_braces(struct from_lines *lines, struct from_span *value);
 
-/* Fills error for the line that was read last, unless it already has an error. */
+/* Records an error in the line that was read last. */
 void from_lines_fail(struct from_lines *lines, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -96,9 +94,8 @@ bool from_words_string(struct from_words *words, char *text, size_t size);
 /* The value of disp if the block is at the end of its file. */
 #define FROM_AT_END (-1)
 
-/* Starts with file and lines set, and everything else zero. from_brick_finish releases it. */
+/* Starts with lines set, and everything else zero. from_brick_finish releases it. */
 struct from_brick {
-    struct from_file *file;
     struct from_lines lines; /* of the header */
     struct from_paths names; /* of the data files, in the order of the values; none: the header's */
     int64_t bytes;           /* of all values */
@@ -108,7 +105,7 @@ struct from_brick {
     json_t *view;            /* of the members; NULL: the blocks follow each other */
 };
 
-/* The functions below report errors through lines.error. */
+/* The functions below record errors in the file. */
 
 /* Adds a data file. A relative name is resolved against the header's folder. */
 void from_brick_add(struct from_brick *brick, struct from_span name);
@@ -134,7 +131,7 @@ struct from_values {
 /*
  * Adds a variable of that name with all values of the brick, and sets the brick's bytes. Without a
  * name, it is named after the header, without its suffix. Returns NULL if memory is exhausted. The
- * caller also checks the error of the lines: a variable may be too large, or have no type.
+ * caller also checks the file's error: a variable may be too large.
  */
 struct from_variable *from_brick_variable(struct from_brick *brick, struct from_span name,
                                           const struct from_values *values);
@@ -143,8 +140,7 @@ struct from_variable *from_brick_variable(struct from_brick *brick, struct from_
  * Ends the reading of a header, and releases the brick. Without an error, moves the file's
  * variables, whose displacements count from the first value, to the data files. Adds the first
  * header bytes of the header's file, which has size bytes, to the parts that the spec checks.
- * Refuses the variables if the block cannot be found. Returns 0, or a negative errno with error
- * filled.
+ * Refuses the variables if the block cannot be found. Returns the code of the file's error.
  */
 int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size);
 

@@ -33,9 +33,7 @@ struct keyword {
 
 struct reader {
     const struct from_source *source;
-    const char *path;
     struct from_file *file;
-    struct vs_error *error;
     int64_t at;    /* of the next byte */
     int64_t text;  /* the beginning of the text before it */
     int64_t start; /* of the line that was read last */
@@ -51,8 +49,7 @@ struct reader {
 
 static void fail_vtk(struct reader *r, const char *what)
 {
-    from_fail(r->error, -EINVAL, r->path, "damaged VTK file at byte %lld: %s", (long long)r->start,
-              what);
+    from_wrong(r->file, "damaged VTK file at byte %lld: %s", (long long)r->start, what);
 }
 
 /* Reads the next line. Returns false at the end of the file, or with error filled. */
@@ -61,10 +58,10 @@ static bool next_line(struct reader *r)
     int64_t length = -1;
 
     r->start = r->at;
-    if (!r->error->code && r->at < r->source->size)
+    if (!r->file->error->code && r->at < r->source->size)
         length = r->source->read(r->source->self, r->line, sizeof(r->line), r->at);
     if (length < 0 && r->at < r->source->size)
-        from_fail_code(r->error, (int)length, r->path);
+        from_fail_code(r->file->error, (int)length, r->file->path);
     if (length <= 0)
         return false;
     char *end = memchr(r->line, '\n', (size_t)length);
@@ -157,18 +154,14 @@ static struct from_variable *add_named(struct reader *r, const char *section, co
     char text[LINE_MAX_BYTES + 32];
     int length = name ? snprintf(text, sizeof(text), "%s/%s", section, name)
                       : snprintf(text, sizeof(text), "%s", section);
-    struct from_variable *variable = from_add(r->file, text, (size_t)length);
 
-    if (variable == NULL)
-        from_fail_code(r->error, -ENOMEM, r->path);
-    return variable;
+    return from_add(r->file, text, (size_t)length);
 }
 
 /* Ends a part of the header, and skips the values that follow. */
 static void skip_values(struct reader *r, int64_t bytes)
 {
-    if (from_add_part(r->file, r->text, r->at - r->text))
-        from_fail_code(r->error, -ENOMEM, r->path);
+    from_add_part(r->file, NULL, r->text, r->at - r->text);
     if (__builtin_add_overflow(r->at, bytes, &r->at))
         fail_vtk(r, "more than 2^63-1 bytes");
     r->text = r->at;
@@ -181,7 +174,7 @@ static void skip_values(struct reader *r, int64_t bytes)
 static void skip_strings(struct reader *r, int64_t count)
 {
     skip_values(r, 0);
-    for (; count > 0 && !r->error->code; count--) {
+    for (; count > 0 && !r->file->error->code; count--) {
         unsigned char text[8] = {0};
         int64_t got = r->source->read(r->source->self, text, sizeof(text), r->at);
         int width = 8 >> (text[0] >> 6);
@@ -203,14 +196,14 @@ static void skip_strings(struct reader *r, int64_t count)
 static void add_array(struct reader *r, const char *section, const char *name, const char *type,
                       int64_t tuples, int64_t components)
 {
-    struct from_variable *variable = r->error->code ? NULL : add_named(r, section, name);
+    struct from_variable *variable = r->file->error->code ? NULL : add_named(r, section, name);
     size_t kind = 0, count = sizeof(types) / sizeof(*types);
 
     while (kind < count && strcasecmp(types[kind].name, type) != 0)
         kind++;
     if (kind == count)
         fail_vtk(r, "unknown type");
-    if (variable == NULL || r->error->code)
+    if (variable == NULL || r->file->error->code)
         return;
     from_vtk_shape(variable, section, r->dimensions, tuples, components);
     variable->at = r->at;
@@ -231,8 +224,6 @@ static void add_array(struct reader *r, const char *section, const char *name, c
         else
             skip_values(r, values / 8 + (values % 8 > 0));
     }
-    if (types[kind].kind && !variable->etype)
-        from_fail_code(r->error, -ENOMEM, r->path);
 }
 
 static const char *read_word(struct reader *r, int i)
@@ -314,7 +305,7 @@ static void read_scalars(struct reader *r)
 
     decode_name(strcpy(name, read_word(r, 1)));
     strcpy(type, read_word(r, 2));
-    if (r->error->code)
+    if (r->file->error->code)
         return;
     if (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0)
         fail_vtk(r, "expected LOOKUP_TABLE");
@@ -433,7 +424,7 @@ static void read_start(struct reader *r)
         return;
     }
     if (!strcasecmp(r->words[0], "ASCII"))
-        from_fail(r->error, -EINVAL, r->path, "a VTK file whose values are text (ASCII)");
+        from_wrong(r->file, "a VTK file whose values are text (ASCII)");
     else if (strcasecmp(r->words[0], "BINARY") != 0)
         fail_vtk(r, "expected BINARY");
     if (!next_words(r)) {
@@ -450,7 +441,7 @@ static void read_start(struct reader *r)
     for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
         is_known = is_known || !strcasecmp(kind, known[i]);
     if (!is_known)
-        from_fail(r->error, -EINVAL, r->path, "a VTK file of an unknown kind (%s)", kind);
+        from_wrong(r->file, "a VTK file of an unknown kind (%s)", kind);
 }
 
 static bool is_vtk(const struct from_bytes *head)
@@ -460,24 +451,22 @@ static bool is_vtk(const struct from_bytes *head)
     return head->length >= strlen(magic) && !memcmp(head->bytes, magic, strlen(magic));
 }
 
-static int scan_file(const struct from_source *source, const char *path, struct from_file *file,
-                     struct vs_error *error)
+static int scan_file(const struct from_source *source, struct from_file *file)
 {
-    struct reader r = {
-        .source = source, .path = path, .file = file, .error = error, .section = "FieldData"};
+    struct reader r = {.source = source, .file = file, .section = "FieldData"};
     char version[32] = "";
     int64_t length = source->read(source->self, version, sizeof(version) - 1, 0);
 
     r.has_offsets = length > 23 && strtod(version + 23, NULL) > 5.05;
     read_start(&r);
-    while (!error->code && next_words(&r))
+    while (!file->error->code && next_words(&r))
         if (r.fields > 0 && strcasecmp(r.words[0], "METADATA") != 0)
             read_array(&r);
         else
             read_keyword(&r);
-    if (!error->code && r.text < source->size && from_add_part(file, r.text, source->size - r.text))
-        from_fail_code(error, -ENOMEM, path);
-    return error->code;
+    if (!file->error->code && r.text < source->size)
+        from_add_part(file, NULL, r.text, source->size - r.text);
+    return file->error->code;
 }
 
 const struct from_format from_vtk_legacy = {

@@ -57,9 +57,7 @@ struct array {
 
 struct reader {
     const struct from_source *source;
-    const char *path;
     struct from_file *file;
-    struct vs_error *error;
     XML_Parser parser;
     char order;
     int header; /* bytes of the number in front of a block */
@@ -75,8 +73,8 @@ struct reader {
 
 static void fail_xml(struct reader *r, const char *what)
 {
-    from_fail(r->error, -EINVAL, r->path, "damaged VTK file at line %lu: %s",
-              (unsigned long)XML_GetCurrentLineNumber(r->parser), what);
+    from_wrong(r->file, "damaged VTK file at line %lu: %s",
+               (unsigned long)XML_GetCurrentLineNumber(r->parser), what);
     XML_StopParser(r->parser, XML_FALSE);
 }
 
@@ -189,7 +187,7 @@ static void read_array(struct reader *r, const char **attributes)
     struct from_variable *variable = add_named(r, attributes);
 
     if (variable == NULL) {
-        from_fail_code(r->error, -ENOMEM, r->path);
+        from_no_memory(r->file);
         XML_StopParser(r->parser, XML_FALSE);
         return;
     }
@@ -251,11 +249,11 @@ static void read_xml(struct reader *r)
     int64_t at = 0, length = 1;
     enum XML_Status status = XML_STATUS_OK;
 
-    while (!r->error->code && !r->xml && length > 0 && status == XML_STATUS_OK) {
+    while (!r->file->error->code && !r->xml && length > 0 && status == XML_STATUS_OK) {
         void *chunk = XML_GetBuffer(r->parser, CHUNK);
         length = chunk ? r->source->read(r->source->self, chunk, CHUNK, at) : -ENOMEM;
         if (length < 0) {
-            from_fail_code(r->error, (int)length, r->path);
+            from_fail_code(r->file->error, (int)length, r->file->path);
             return;
         }
         at += length;
@@ -265,8 +263,8 @@ static void read_xml(struct reader *r)
     }
     if (status != XML_STATUS_OK && !r->xml)
         fail_xml(r, XML_ErrorString(XML_GetErrorCode(r->parser)));
-    if (!r->error->code && !r->file->count)
-        from_fail(r->error, -EINVAL, r->path, "a VTK file without arrays of its own");
+    if (!r->file->error->code && !r->file->count)
+        from_wrong(r->file, "a VTK file without arrays of its own");
 }
 
 /* Returns the displacement of the first block, after a "_", or -1 with error filled. */
@@ -280,7 +278,7 @@ static int64_t find_blocks(struct reader *r)
             return r->xml + i + 1;
         else if (!strchr(" \t\r\n", text[i]) || !text[i])
             break;
-    from_fail(r->error, -EINVAL, r->path, "damaged VTK file: AppendedData does not begin with _");
+    from_wrong(r->file, "damaged VTK file: AppendedData does not begin with _");
     return -1;
 }
 
@@ -342,32 +340,29 @@ static bool is_vtk_xml(const struct from_bytes *head)
            memmem(head->bytes, head->length, "<VTKFile", 8);
 }
 
-static int scan_file(const struct from_source *source, const char *path, struct from_file *file,
-                     struct vs_error *error)
+static int scan_file(const struct from_source *source, struct from_file *file)
 {
     struct reader r = {.source = source,
-                       .path = path,
                        .file = file,
-                       .error = error,
                        .piece = {.section = "FieldData"},
                        .parser = XML_ParserCreate(NULL)};
     int64_t blocks = 0;
 
     if (r.parser == NULL)
-        return from_fail_code(error, -ENOMEM, path);
+        return from_no_memory(file);
     XML_SetUserData(r.parser, &r);
     XML_SetStartElementHandler(r.parser, start_element);
     XML_SetStartDoctypeDeclHandler(r.parser, refuse_doctype);
     read_xml(&r);
-    if (!error->code && r.xml)
+    if (!file->error->code && r.xml)
         blocks = r.is_raw ? find_blocks(&r) : r.xml;
-    for (size_t i = 0; i < file->count && !error->code; i++)
+    for (size_t i = 0; i < file->count && !file->error->code; i++)
         place_array(&r, &file->variables[i], &r.arrays[i], blocks);
-    if (!error->code && from_add_part(file, 0, blocks ? blocks : source->size))
-        from_fail_code(error, -ENOMEM, path);
+    if (!file->error->code)
+        from_add_part(file, NULL, 0, blocks ? blocks : source->size);
     free(r.arrays);
     XML_ParserFree(r.parser);
-    return error->code;
+    return file->error->code;
 }
 
 const struct from_format from_vtk_xml = {

@@ -55,13 +55,12 @@ static void print_variable(const struct from_variable *variable)
    prints a message and returns -1. */
 static long find_variable(struct from_file *file, const char *name)
 {
-    struct vs_error error = {0};
     long found = from_find(file, name);
 
     if (found < 0)
-        found = from_fortran_rows(file, name, &error);
-    if (error.code)
-        view_spec_failed(&error);
+        found = from_fortran_rows(file, name);
+    if (file->error->code)
+        view_spec_failed(file->error);
     else if (found < 0)
         view_message("%s: no variable %s (mpiio-view spec --from lists them)", file->path, name);
     else if (file->variables[found].reason)

@@ -85,8 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(from_grid(decompositions[data[0] % DECOMPOSITIONS], 0, &grid, &none) == 0);
     file = calloc(1, sizeof(*file));
     CHECK(file != NULL);
-    int code = format->scan ? format->scan(&source, head.path, file, &error)
-                            : format->parse(&head, file, &error);
+    file->error = &error;
+    file->format = format->name;
+    file->path = strdup(head.path);
+    int code = format->scan ? format->scan(&source, file) : format->parse(&head, file);
     CHECK(code == 0 || code == -EAGAIN || (code == error.code && error.reason[0]));
     for (size_t i = 0; !code && i < file->count && i < LOOKED_AT; i++)
         if (!file->variables[i].reason)

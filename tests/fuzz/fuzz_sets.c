@@ -16,15 +16,15 @@
 
 /* Reads a tile's header. Returns false if it is damaged or not a tile. */
 static bool read_tile(struct from_nc_member *tile, const char *path, const uint8_t *data,
-                      size_t length)
+                      size_t length, struct vs_error *error)
 {
     struct from_bytes head = {data, length, INT64_C(1) << 50, path};
-    struct vs_error error = {0};
     const char *wrong;
 
-    tile->path = strdup(path);
-    CHECK(tile->path != NULL);
-    if (!from_nc_is_it(&head) || from_nc_read(&head, &tile->file, &tile->header, &error) != 0)
+    tile->file.error = error;
+    tile->file.path = strdup(path);
+    CHECK(tile->file.path != NULL);
+    if (!from_nc_is_it(&head) || from_nc_read(&head, &tile->file, &tile->header) != 0)
         return false;
     tile->ranges = calloc(tile->header.dimension_count + 1, sizeof(*tile->ranges));
     CHECK(tile->ranges != NULL);
@@ -39,7 +39,7 @@ static void free_tile(struct from_nc_member *tile)
     free(tile->file.parts);
     from_nc_free(&tile->header);
     free(tile->ranges);
-    free(tile->path);
+    free(tile->file.path);
 }
 
 /* Checks the views of a member: the one in the whole, and the one in its file. */
@@ -80,15 +80,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct from_nc_member tiles[2] = {0};
     struct from_nc_members set = {.tiles = tiles, .count = 2};
-    struct from_file file = {0};
     struct vs_error error = {0};
+    char path[] = "/a";
+    struct from_file file = {.error = &error, .path = path};
     size_t first = size < 2 ? 0 : (size_t)data[0] << 8 | data[1];
 
     if (size < 2 || first > size - 2)
         return 0;
-    if (read_tile(&tiles[0], "/a", data + 2, first) &&
-        read_tile(&tiles[1], "/b", data + 2 + first, size - 2 - first)) {
-        int code = from_nc_merge(&set, &file, &error);
+    if (read_tile(&tiles[0], "/a", data + 2, first, &error) &&
+        read_tile(&tiles[1], "/b", data + 2 + first, size - 2 - first, &error)) {
+        int code = from_nc_merge(&set, &file);
         CHECK(code == 0 || (code == error.code && error.reason[0]));
         for (size_t i = 0; !code && i < file.count && i < LOOKED_AT; i++)
             if (!file.variables[i].reason)

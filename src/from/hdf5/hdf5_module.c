@@ -10,56 +10,52 @@
 /* Listing a file. First its soft and external links. */
 
 /* Adds a soft link. Its path is relative to the link's own group unless it begins with a /. */
-static int add_soft(struct from_file *file, const char *name, const char *path)
+static void add_soft(struct from_file *file, const char *name, const char *path)
 {
     const char *slash = strrchr(name, '/');
     char *target = NULL;
-    int code;
 
-    if (path[0] == '/')
-        return from_add_link(file, name, path + 1);
-    if (asprintf(&target, "%.*s%s", slash ? (int)(slash - name) + 1 : 0, name, path) < 0)
-        return -ENOMEM;
-    code = from_add_link(file, name, target);
-    free(target);
-    return code;
+    if (path[0] == '/') {
+        from_add_link(file, name, path + 1);
+    } else if (asprintf(&target, "%.*s%s", slash ? (int)(slash - name) + 1 : 0, name, path) < 0) {
+        from_no_memory(file);
+    } else {
+        from_add_link(file, name, target);
+        free(target);
+    }
 }
 
-static int add_external(struct from_file *file, const char *name, const char *value, size_t size)
+static void add_external(struct from_file *file, const char *name, const char *value, size_t size)
 {
     const char *other = "another file", *path = "";
     struct from_variable *variable = from_add(file, name, strlen(name));
     unsigned flags;
 
-    if (variable == NULL)
-        return -ENOMEM;
     H5Lunpack_elink_val(value, size, &flags, &other, &path);
-    from_refuse(variable, "an external link to %s in %s (give that file to --from)", path, other);
-    return 0;
+    if (variable)
+        from_refuse(variable, "an external link to %s in %s (give that file to --from)", path,
+                    other);
 }
 
 /*
  * Adds a soft link of a group to file. name is the path of the link in the HDF5 file. An external
- * link becomes a variable that cannot be a view. Ignores links of other types. Returns 0 or
- * -ENOMEM.
+ * link becomes a variable that cannot be a view. Ignores links of other types.
  */
-static int add_link(hid_t group, const char *link, const char *name, const H5L_info_t *info,
-                    struct from_file *file)
+static void add_link(hid_t group, const char *link, const char *name, const H5L_info_t *info,
+                     struct from_file *file)
 {
     size_t size = info->u.val_size;
-    char *value;
-    int code = 0;
+    char *value = calloc(1, size + 1);
+    bool found = value && (info->type == H5L_TYPE_SOFT || info->type == H5L_TYPE_EXTERNAL) &&
+                 H5Lget_val(group, link, value, size, H5P_DEFAULT) >= 0;
 
-    if (info->type != H5L_TYPE_SOFT && info->type != H5L_TYPE_EXTERNAL)
-        return 0;
-    value = calloc(1, size + 1);
     if (value == NULL)
-        return -ENOMEM;
-    if (H5Lget_val(group, link, value, size, H5P_DEFAULT) >= 0)
-        code = info->type == H5L_TYPE_SOFT ? add_soft(file, name, value)
-                                           : add_external(file, name, value, size);
+        from_no_memory(file);
+    else if (found && info->type == H5L_TYPE_SOFT)
+        add_soft(file, name, value);
+    else if (found)
+        add_external(file, name, value, size);
     free(value);
-    return code;
 }
 
 /* The maximum depth of nested groups. */
@@ -69,17 +65,11 @@ static int add_link(hid_t group, const char *link, const char *name, const H5L_i
 
 struct visit {
     struct from_file *file;
-    struct vs_error *error;
     struct from_hdf5_file in;
     struct from_whole whole;
     bool is_plain; /* all bytes are in one file, so specs can have members */
     void *seen;    /* visited objects: a tsearch(3) tree of struct object */
 };
-
-static int no_memory(struct visit *visit)
-{
-    return from_fail_code(visit->error, -ENOMEM, visit->file->path);
-}
 
 /*
  * Returns true if a dataset represents a netCDF-4 dimension without values. netCDF-4 stores such a
@@ -98,16 +88,14 @@ static void read_set(struct visit *visit, const char *name, hid_t set, const H5O
     bool wanted = from_is_wanted(visit->file, name);
     struct from_whole scratch = {0};
     int64_t at, size;
-    struct from_listing listing = {visit->file, visit->error, wanted ? &visit->whole : &scratch};
+    struct from_listing listing = {visit->file, wanted ? &visit->whole : &scratch};
 
     if (!visit->is_plain)
         listing.whole = NULL;
     else if (!wanted && from_whole_add(&scratch, visit->in.path, &at, &size) != 0)
-        from_fail(visit->error, -EIO, visit->in.path, "it is no longer there");
-    if (variable == NULL)
-        no_memory(visit);
-    else if (from_hdf5_set(&listing, &visit->in, set, visit->in.base + (int64_t)info->addr, wanted,
-                           variable) == H5D_VIRTUAL)
+        from_fail(visit->file->error, -EIO, visit->in.path, "it is no longer there");
+    if (variable && from_hdf5_set(&listing, &visit->in, set, visit->in.base + (int64_t)info->addr,
+                                  wanted, variable) == H5D_VIRTUAL)
         from_hdf5_virtual(&listing, &visit->in, set, wanted, variable);
     from_whole_clear(&scratch);
 }
@@ -130,9 +118,7 @@ static void add_broken(struct visit *visit, const char *name)
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_first, reason);
     for (char *at = reason; *at; at++)
         *at = (unsigned char)*at < ' ' ? ' ' : *at;
-    if (variable == NULL)
-        no_memory(visit);
-    else
+    if (variable)
         from_refuse(variable, "libhdf5 cannot open it%s%s", reason[0] ? ": " : "", reason);
 }
 
@@ -161,8 +147,10 @@ static bool is_new(struct visit *visit, const char *name, haddr_t address)
         found = tsearch(key, &visit->seen, compare_addresses);
     }
     first = found && *found == key;
-    if (found == NULL || (!first && from_add_link(visit->file, name, (*found)->name)))
-        no_memory(visit);
+    if (found == NULL)
+        from_no_memory(visit->file);
+    else if (!first)
+        from_add_link(visit->file, name, (*found)->name);
     if (!first)
         free(key);
     return first;
@@ -196,12 +184,12 @@ static void visit_group(const struct group *up, const char *name)
     char *prefix = NULL;
 
     if (asprintf(&prefix, "%s/", name) < 0) {
-        no_memory(visit);
+        from_no_memory(visit->file);
     } else {
         struct group group = {visit, prefix, up->depth + 1};
         if (self < 0 ||
             (H5Literate(self, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &group) < 0 &&
-             !visit->error->code))
+             !visit->file->error->code))
             add_broken(visit, name);
         free(prefix);
     }
@@ -227,20 +215,18 @@ static herr_t visit_link(hid_t from, const char *link, const H5L_info_t *info, v
     H5O_info_t object;
 
     if (asprintf(&name, "%s%s", group->name, link) < 0)
-        return no_memory(visit);
-    if (info->type != H5L_TYPE_HARD) {
-        if (add_link(from, link, name, info, visit->file))
-            no_memory(visit);
-    } else if (H5Oget_info_by_name2(from, link, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0) {
+        return from_no_memory(visit->file);
+    if (info->type != H5L_TYPE_HARD)
+        add_link(from, link, name, info, visit->file);
+    else if (H5Oget_info_by_name2(from, link, &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
         add_broken(visit, name);
-    } else if (is_new(visit, name, object.addr)) {
+    else if (is_new(visit, name, object.addr))
         visit_object(group, name, &object);
-    }
     free(name);
-    return visit->error->code ? -1 : 0;
+    return visit->file->error->code ? -1 : 0;
 }
 
-static int list_datasets(struct visit *visit)
+static void list_datasets(struct visit *visit)
 {
     struct group group = {.visit = visit, .name = ""};
     H5O_info_t object;
@@ -248,8 +234,9 @@ static int list_datasets(struct visit *visit)
     if (H5Oget_info2(visit->in.root, &object, H5O_INFO_BASIC) < 0 ||
         (is_new(visit, "", object.addr) &&
          H5Literate(visit->in.root, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &group) < 0))
-        return from_fail(visit->error, -EINVAL, visit->file->path, "damaged HDF5 file");
-    return from_add_part(visit->file, visit->in.base, visit->in.super) ? no_memory(visit) : 0;
+        from_wrong(visit->file, "damaged HDF5 file");
+    else
+        from_add_part(visit->file, NULL, visit->in.base, visit->in.super);
 }
 
 /* Lists an open file. Sets its assembly if any variable needs bytes that are not in the file. */
@@ -260,33 +247,32 @@ static void list_all(struct visit *visit)
     int code = visit->is_plain ? from_whole_add(&visit->whole, visit->in.path, &at, &size) : 0;
 
     if (code)
-        from_fail_code(visit->error, code, visit->in.path);
+        from_fail_code(file->error, code, visit->in.path);
     else
         list_datasets(visit);
-    for (size_t i = 0; i < file->count && !visit->error->code && !file->assembly; i++)
+    for (size_t i = 0; i < file->count && !file->error->code && !file->assembly; i++)
         if (file->variables[i].is_assembled &&
             !(file->assembly = from_whole_members(&visit->whole)))
-            no_memory(visit);
+            from_no_memory(file);
     tdestroy(visit->seen, free);
     from_whole_clear(&visit->whole);
 }
 
-int mpiio_hdf5_list(const char *path, const struct from_source *source, struct from_file *file,
-                    struct vs_error *error)
+int mpiio_hdf5_list(const struct from_source *source, struct from_file *file)
 {
-    struct visit visit = {.file = file, .error = error, .is_plain = source == NULL};
+    struct visit visit = {.file = file, .is_plain = source == NULL};
     int code;
 
     H5dont_atexit(); /* its exit handler crashes if a damaged file is still open */
     setenv("HDF5_USE_FILE_LOCKING", "BEST_EFFORT", 0);
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    code = from_hdf5_file_open(&visit.in, path, source);
+    code = from_hdf5_file_open(&visit.in, file->path, source);
     if (code)
-        from_fail(error, code, path, "%s",
+        from_fail(file->error, code, file->path, "%s",
                   code == -EINVAL ? "damaged HDF5 file, or one that is being written"
                                   : strerror(-code));
     else
         list_all(&visit);
     from_hdf5_file_close(&visit.in);
-    return error->code;
+    return file->error->code;
 }

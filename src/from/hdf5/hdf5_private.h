@@ -14,10 +14,8 @@
  * The module mpiio-hdf5.so. It contains the code for HDF5 that needs libhdf5; nothing else is
  * linked with that. It exports FROM_HDF5_LIST (from/formats.h).
  */
-__attribute__((visibility("default"))) int mpiio_hdf5_list(const char *path,
-                                                           const struct from_source *source,
-                                                           struct from_file *file,
-                                                           struct vs_error *error);
+__attribute__((visibility("default"))) int mpiio_hdf5_list(const struct from_source *source,
+                                                           struct from_file *file);
 
 /*
  * A record of where libhdf5 reads raw data. While is_on, such a read leaves the buffer as it is,
@@ -186,15 +184,14 @@ void from_pairing_box(const struct from_pairing *pairing, bool in_from, int64_t 
 /* The arguments that all functions of a listing share. */
 struct from_listing {
     struct from_file *file;
-    struct vs_error *error;
     struct from_whole *whole; /* NULL: specs cannot have bytes of other files, or holes */
 };
 
 /*
  * Fills a variable, which has a name, from a dataset. If the layout is virtual, leaves the
  * positions of the values to from_hdf5_virtual(). If the variable is not wanted, omits positions
- * that do not decide whether it can be a view. Fills the listing's error if out of memory. Returns
- * the layout, or H5D_LAYOUT_ERROR if the variable was refused before the layout was read.
+ * that do not decide whether it can be a view. Records an error if out of memory. Returns the
+ * layout, or H5D_LAYOUT_ERROR if the variable was refused before the layout was read.
  */
 H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
                            int64_t header, bool wanted, struct from_variable *variable);
@@ -210,9 +207,6 @@ int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t by
    if it refuses the variable, or if out of memory. */
 bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
                      int64_t *size, struct from_variable *variable);
-
-/* Fills the listing's error with ENOMEM, unless it is set. Returns its code. */
-int from_hdf5_no_memory(const struct from_listing *listing);
 
 /* Names. */
 
@@ -233,7 +227,7 @@ void from_hdf5_element(struct from_variable *variable, hid_t type);
 /*
  * Finds the positions of a virtual dataset's values, or refuses the variable. from_hdf5_set() must
  * have filled it. Finds all positions even if it is not wanted, but then adds no parts of sources
- * to the header. Fills the listing's error if out of memory.
+ * to the header. Records an error if out of memory.
  */
 void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
                        bool wanted, struct from_variable *variable);

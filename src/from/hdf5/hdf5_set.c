@@ -24,11 +24,6 @@ struct reader {
     struct from_variable *variable;
 };
 
-int from_hdf5_no_memory(const struct from_listing *listing)
-{
-    return from_fail_code(listing->error, -ENOMEM, listing->file->path);
-}
-
 /* Returns true if a file can have that many bytes at the address. Sums must not overflow. */
 static bool is_place(haddr_t at, int64_t bytes)
 {
@@ -36,14 +31,14 @@ static bool is_place(haddr_t at, int64_t bytes)
 }
 
 /*
- * Handles a result of hdf5_private.h. On an error, fills the listing's error if out of memory, or
- * else refuses the variable. Returns true on success.
+ * Handles a result of hdf5_private.h. On an error, records it if out of memory, or else refuses the
+ * variable. Returns true on success.
  */
 static bool is_taken(const struct from_listing *listing, int64_t code,
                      struct from_variable *variable, const char *subject)
 {
     if (code == -ENOMEM)
-        from_hdf5_no_memory(listing);
+        from_no_memory(listing->file);
     else if (code == -EFBIG)
         from_refuse(variable, "a whole of more than 2^62 bytes");
     else if (code < 0)
@@ -161,7 +156,7 @@ static bool is_hole(const struct reader *r, const hsize_t *offset)
 
     *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
     if (element == NULL)
-        from_hdf5_no_memory(r->listing);
+        from_no_memory(r->listing->file);
     else if (H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, ones, NULL) >= 0)
         is_read = H5Dread(r->set, type, one, space, H5P_DEFAULT, element) >= 0;
     watch->is_on = false;
@@ -212,7 +207,7 @@ static int64_t find_chunks(const struct reader *r, int64_t count, struct from_bo
         if (!find_chunk(r, start, &at))
             return -1;
         if (from_boxes_add(boxes, at, start, NULL, NULL)) {
-            from_hdf5_no_memory(r->listing);
+            from_no_memory(r->listing->file);
             return -1;
         }
         unwritten += at < 0;
@@ -248,7 +243,7 @@ static void look_up_chunks(const struct reader *r, int64_t count)
         read_hole(r);
     else if (unwritten == 0 || (unwritten > 0 && fill_chunks(r, unwritten, &boxes)))
         if (from_boxes_keep(&boxes, r->variable))
-            from_hdf5_no_memory(r->listing);
+            from_no_memory(r->listing->file);
     free(boxes.records);
 }
 
@@ -315,13 +310,13 @@ static bool find_segment(const struct reader *r, unsigned number, int64_t left,
     segment->bytes = bytes < (hsize_t)left ? (int64_t)bytes : left;
     segment->path = from_hdf5_beside(r->in->path, name, false);
     if (segment->path == NULL)
-        from_hdf5_no_memory(r->listing);
+        from_no_memory(r->listing->file);
     else if (from_hdf5_place(r->listing, segment->path, &segment->at, &size, r->variable) &&
              segment->bytes > size - offset)
         from_refuse(r->variable, "%s is truncated: %lld bytes of at least %lld", segment->path,
                     (long long)size, (long long)vs_add_capped(offset, segment->bytes));
     segment->at += offset;
-    return !r->variable->reason && !r->listing->error->code;
+    return !r->variable->reason && !r->listing->file->error->code;
 }
 
 /*
@@ -341,7 +336,7 @@ static void add_segment(const struct reader *r, const struct segment *segment, i
     if (before % row || segment->bytes % row)
         from_refuse(variable, "its values lie in several files, which end inside of a row");
     else if (from_boxes_add(boxes, segment->at, start, length, length))
-        from_hdf5_no_memory(r->listing);
+        from_no_memory(r->listing->file);
 }
 
 static void read_external(const struct reader *r, unsigned count)
@@ -352,7 +347,8 @@ static void read_external(const struct reader *r, unsigned count)
 
     if (!is_assembled(r, "its values lie in other files"))
         return;
-    for (unsigned i = 0; i < count && left && !variable->reason && !r->listing->error->code; i++) {
+    for (unsigned i = 0; i < count && left && !variable->reason && !r->listing->file->error->code;
+         i++) {
         struct segment segment = {0};
         if (find_segment(r, i, left, &segment) && !before && segment.bytes == left)
             variable->at = segment.at;
@@ -365,7 +361,7 @@ static void read_external(const struct reader *r, unsigned count)
     if (left)
         from_refuse(variable, "its values lie in other files, which are too small");
     if (boxes.count && r->wanted && !variable->reason && from_boxes_keep(&boxes, variable))
-        from_hdf5_no_memory(r->listing);
+        from_no_memory(r->listing->file);
     free(boxes.records);
 }
 
@@ -408,7 +404,7 @@ static void read_compact(const struct reader *r)
     type = H5Dget_type(r->set);
     values = calloc((size_t)bytes, 1);
     if (values == NULL)
-        from_hdf5_no_memory(r->listing);
+        from_no_memory(r->listing->file);
     else if (H5Dread(r->set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         from_refuse(variable, "a damaged header");
     else

@@ -35,7 +35,7 @@ struct virtual_set {
 
 static bool has_failed(const struct virtual_set *self)
 {
-    return self->variable->reason || self->listing->error->code;
+    return self->variable->reason || self->listing->file->error->code;
 }
 
 /* Sources. */
@@ -70,9 +70,9 @@ static void add_parts(struct virtual_set *self)
     struct from_file *file = self->listing->file;
     const struct from_hdf5_file *in = &self->source.file;
 
-    if ((self->source.path && from_add_part_of(file, self->source.path, in->base, in->super)) ||
-        from_add_part_of(file, self->source.path, part->at, part->bytes))
-        from_hdf5_no_memory(self->listing);
+    if (self->source.path)
+        from_add_part(file, self->source.path, in->base, in->super);
+    from_add_part(file, self->source.path, part->at, part->bytes);
 }
 
 /* Returns true if a contiguous dataset extends beyond its file, where other files begin in the
@@ -123,7 +123,7 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
         return self->in;
     source->path = from_hdf5_beside(self->in->path, source->name, true);
     if (source->path == NULL) {
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
         return NULL;
     }
     int code = from_hdf5_file_open(&source->file, source->path, NULL);
@@ -246,7 +246,7 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
     free(self->gaps.records);
     self->gaps = rest;
     if (failed)
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
 }
 
 /* A part of the source: a box at the beginning of an array of that shape in the file. */
@@ -315,7 +315,7 @@ static void add_part(struct virtual_set *self, const struct from_pairing *pairin
         stride *= part->shape[d];
     }
     if (from_boxes_add(&self->boxes, at, start, length, shape))
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
 }
 
 /* Adds the values that the current source has for the virtual dataset, box by box. */
@@ -349,7 +349,7 @@ static void map_part(struct virtual_set *self, size_t number)
 
     find_source(self, number);
     if (pairing == NULL)
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
     else if (!has_failed(self) && !self->source.is_missing) {
         if (!from_selection_read(to, self->variable, &pairing->to) ||
             !from_selection_read(from, &self->source.variable, &pairing->from) ||
@@ -385,7 +385,7 @@ static void fill_gaps(struct virtual_set *self)
     for (size_t i = 0; i < self->gaps.count && at >= 0; i++) {
         const int64_t *record = from_boxes_record(&self->gaps, i), *length = record + 1 + n;
         if (from_boxes_add(&self->boxes, at + record[0], record + 1, length, length))
-            from_hdf5_no_memory(self->listing);
+            from_no_memory(self->listing->file);
     }
 }
 
@@ -395,13 +395,13 @@ static void map_all(struct virtual_set *self, size_t count)
 
     if (from_elements(self->variable) > 0 &&
         from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
     for (size_t i = 0; i < count && !has_failed(self); i++)
         map_part(self, i);
     if (!has_failed(self))
         fill_gaps(self);
     if (!has_failed(self) && from_boxes_keep(&self->boxes, self->variable))
-        from_hdf5_no_memory(self->listing);
+        from_no_memory(self->listing->file);
 }
 
 void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
