@@ -196,7 +196,7 @@ static void refuse_disorder(struct from_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
         struct from_variable *variable = &file->variables[i];
-        if (variable->has_gaps && variable->chunks.count && !from_chunks_in_order(variable))
+        if (variable->has_gaps && variable->boxes.count && !from_chunks_in_order(variable))
             from_refuse(variable, "structures with gaps, in chunks that do not lie in the order "
                                   "of the array");
     }
@@ -220,7 +220,7 @@ static void refuse_cut(struct from_file *file, int64_t size)
         struct from_variable *variable = &file->variables[i];
         if (why)
             from_refuse(variable, "%s: %s", file->data, why);
-        else if (!variable->reason && !variable->chunks.sizes[0] && !variable->is_assembled &&
+        else if (!variable->reason && !variable->chunk[0] && !variable->is_assembled &&
                  (from_end(variable) < 0 || from_end(variable) > size))
             from_refuse(variable,
                         "%s is truncated: %lld bytes of at least %lld (truncate -s adds zeros)",

@@ -213,14 +213,19 @@ uint64_t from_load(const unsigned char *bytes, int64_t size, bool big)
     return value;
 }
 
+struct from_box from_box(const struct from_boxes *boxes, size_t number)
+{
+    size_t n = (size_t)boxes->dimensions;
+    int64_t *record = boxes->records + number * (1 + 3 * n);
+
+    return (struct from_box){record, record + 1, record + 1 + n, record + 1 + 2 * n};
+}
+
 void from_drop(struct from_variable *variable)
 {
     free(variable->name);
     free(variable->reason);
-    free(variable->chunks.at);
-    free(variable->chunks.starts);
-    free(variable->chunks.lengths);
-    free(variable->chunks.shapes);
+    free(variable->boxes.records);
     free(variable->part.path);
     json_decref(variable->etype);
     json_decref(variable->dims);

@@ -24,18 +24,19 @@ struct from_part {
     char *path; /* of the file, owned; NULL: path of struct from_file */
 };
 
-/*
- * The positions of a variable's chunks, which all have the same size, even at the edges. Or the
- * boxes of any size that a variable consists of.
- */
-struct from_chunks {
-    int64_t sizes[FROM_DIMENSIONS_MAX]; /* of a chunk, in elements; 0: no chunks */
-    size_t count;                       /* 0: no chunks, or not looked up */
-    int64_t *at;                        /* count displacements, ascending; owned */
-    int64_t *starts; /* for each, the index of its first element in each dimension; owned */
-    /* For each box, its length in each dimension, and the shape of the array in the file that
-       begins with the box; owned. NULL for chunks: both are sizes. */
-    int64_t *lengths, *shapes;
+/* The boxes that an array consists of: chunks, or parts of any size. A zeroed struct has none. */
+struct from_boxes {
+    int dimensions;
+    size_t count, room;
+    int64_t *records; /* the integers of struct from_box for each; owned */
+};
+
+/* A box, which begins an array in the file: a chunk, even at the edges, or another array. */
+struct from_box {
+    int64_t *at;     /* the displacement of the first element */
+    int64_t *start;  /* for each dimension: the index of the first element, */
+    int64_t *length; /* the length of the box, */
+    int64_t *shape;  /* and the length of the array in the file */
 };
 
 /* An array of elements of one type. */
@@ -53,10 +54,12 @@ struct from_variable {
     int64_t stride; /* bytes from one index of the first dimension to the next; 0: without gaps */
     int64_t gap;    /* bytes at the end of an element without any of its values; the file may end
                        before the gap of the last element */
-    struct from_chunks chunks; /* instead of at and stride */
-    bool is_assembled;         /* displacements are in struct from_file's assembly */
-    struct from_part part;     /* describes this variable, in addition to the file's parts */
-    char *reason;              /* why it cannot be a view, owned; NULL: it can */
+    int64_t chunk[FROM_DIMENSIONS_MAX]; /* the shape of the chunks; 0: no chunks */
+    struct from_boxes boxes; /* instead of at and stride, by ascending displacements; none: there
+                                are no chunks, or they were not looked up */
+    bool is_assembled;       /* displacements are in struct from_file's assembly */
+    struct from_part part;   /* describes this variable, in addition to the file's parts */
+    char *reason;            /* why it cannot be a view, owned; NULL: it can */
 };
 
 /* Another name of a variable, or of a group of them. */
@@ -127,6 +130,9 @@ int64_t from_read(void *self, void *buffer, size_t length, int64_t at);
 
 /* Returns the unsigned number of up to 8 bytes in that byte order. */
 uint64_t from_load(const unsigned char *bytes, int64_t size, bool big);
+
+/* Returns a box of a list. Valid until another one is added. */
+struct from_box from_box(const struct from_boxes *boxes, size_t number);
 
 /* Frees the contents of a variable. */
 void from_drop(struct from_variable *variable);

@@ -81,7 +81,7 @@ int from_retype(const struct from_file *file, struct from_variable *variable, co
                          "\"%s\": expected a basic type, such as double, and a "
                          "shape, such as 100x3 or *x3",
                          text);
-    if (type == NULL || strcmp(type, "byte") != 0 || !dimensions || variable->chunks.count)
+    if (type == NULL || strcmp(type, "byte") != 0 || !dimensions || variable->boxes.count)
         return from_fail(error, -EINVAL, type_source,
                          "%s already has a type (only variables of bytes can be given one)",
                          variable->name);

@@ -12,33 +12,20 @@
 
 /* Variables in chunks. */
 
-/* Returns the size of box number i in dimension d. sizes lists the sizes of all boxes; NULL: all
-   have the size of a chunk. */
-static int64_t box_size(const struct from_variable *variable, const int64_t *sizes, size_t i, int d)
-{
-    return sizes ? sizes[i * (size_t)variable->dimensions + (size_t)d] : variable->chunks.sizes[d];
-}
-
-/* Returns the length of box number i in dimension d. */
-static int64_t length_of(const struct from_variable *variable, size_t i, int d)
-{
-    return box_size(variable, variable->chunks.lengths, i, d);
-}
-
 /* Returns true if the elements of a box are consecutive in the variable's array. */
-static bool is_range(const struct from_variable *variable, size_t i)
+static bool is_range(const struct from_variable *variable, const int64_t *length)
 {
     int n = variable->dimensions, d = 0;
 
-    while (d < n && (length_of(variable, i, d) == 1 || variable->shape[d] == 1))
+    while (d < n && (length[d] == 1 || variable->shape[d] == 1))
         d++;
     for (d++; d < n; d++)
-        if (length_of(variable, i, d) < variable->shape[d])
+        if (length[d] < variable->shape[d])
             return false;
     return true;
 }
 
-/* Returns true if chunk a begins before chunk b in the array. */
+/* Returns true if a box that starts at a begins before one that starts at b in the array. */
 static bool is_before(const int64_t *a, const int64_t *b, int dimensions)
 {
     for (int d = 0; d < dimensions; d++)
@@ -49,15 +36,15 @@ static bool is_before(const int64_t *a, const int64_t *b, int dimensions)
 
 bool from_chunks_in_order(const struct from_variable *variable)
 {
-    const struct from_chunks *chunks = &variable->chunks;
-    int n = variable->dimensions;
+    const int64_t *previous = NULL;
 
-    for (size_t i = 0; i < (chunks->lengths ? chunks->count : 1); i++)
-        if (!is_range(variable, i))
+    for (size_t i = 0; i < variable->boxes.count; i++) {
+        struct from_box box = from_box(&variable->boxes, i);
+        if (!is_range(variable, box.length) ||
+            (previous && !is_before(previous, box.start, variable->dimensions)))
             return false;
-    for (size_t i = 1; i < chunks->count; i++)
-        if (!is_before(chunks->starts + (i - 1) * (size_t)n, chunks->starts + i * (size_t)n, n))
-            return false;
+        previous = box.start;
+    }
     return true;
 }
 
@@ -82,10 +69,9 @@ struct part {
     struct from_term first, count;
 };
 
-static struct part part_of(const struct from_axis *axis, int64_t start, int64_t size)
+static struct part part_of(const struct from_axis *axis, int64_t start, int64_t length)
 {
     struct part part = {axis->start, axis->count};
-    int64_t length = vs_min(size, axis->length - start);
 
     if (length == axis->length)
         return part;
@@ -117,21 +103,18 @@ static json_t *size_of(const struct from_axis *axis)
     return from_term_json(from_expression("max(1, %s)", axis->count.text));
 }
 
-/* Returns the datatype of a rank's part of box number i, in the file or in the rank's array. */
-static json_t *make_part(const struct from_variable *variable, const struct from_axis *axes,
-                         size_t i, bool in_memory, json_t *leaf)
+/* Returns the datatype of a rank's part of a box, in the file or in the rank's array. */
+static json_t *make_part(const struct from_box *box, const struct from_axis *axes, int dimensions,
+                         bool in_memory, json_t *leaf)
 {
-    const int64_t *start = variable->chunks.starts + i * (size_t)variable->dimensions;
     json_t *sizes = json_array(), *subsizes = json_array(), *starts = json_array();
 
-    for (int d = 0; d < variable->dimensions; d++) {
+    for (int d = 0; d < dimensions; d++) {
         const struct from_axis *axis = &axes[d];
-        struct part part = part_of(axis, start[d], length_of(variable, i, d));
-        struct from_term place = in_memory ? place_of(&part, axis, start[d]) : part.first;
+        struct part part = part_of(axis, box->start[d], box->length[d]);
+        struct from_term place = in_memory ? place_of(&part, axis, box->start[d]) : part.first;
 
-        json_array_append_new(
-            sizes, in_memory ? size_of(axis)
-                             : json_integer(box_size(variable, variable->chunks.shapes, i, d)));
+        json_array_append_new(sizes, in_memory ? size_of(axis) : json_integer(box->shape[d]));
         json_array_append_new(subsizes, from_term_json(part.count));
         json_array_append_new(starts, from_term_json(place));
     }
@@ -147,12 +130,14 @@ static json_t *make_part(const struct from_variable *variable, const struct from
 static json_t *make_parts(const struct from_variable *variable, const struct from_axis *axes,
                           bool in_memory, json_t *leaf)
 {
-    const struct from_chunks *chunks = &variable->chunks;
     json_t *parts = from_struct();
+    int64_t first = *from_box(&variable->boxes, 0).at;
 
-    for (size_t i = 0; i < chunks->count; i++)
-        from_member(parts, in_memory ? 0 : chunks->at[i] - chunks->at[0],
-                    make_part(variable, axes, i, in_memory, leaf));
+    for (size_t i = 0; i < variable->boxes.count; i++) {
+        struct from_box box = from_box(&variable->boxes, i);
+        from_member(parts, in_memory ? 0 : *box.at - first,
+                    make_part(&box, axes, variable->dimensions, in_memory, leaf));
+    }
     return parts;
 }
 
@@ -291,8 +276,9 @@ static int64_t grain_of(const struct from_variable *variable)
 {
     int64_t grain = vs_gcd(variable->size, variable->stride);
 
-    for (size_t i = 1; i < variable->chunks.count; i++)
-        grain = vs_gcd(grain, variable->chunks.at[i] - variable->chunks.at[0]);
+    for (size_t i = 1; i < variable->boxes.count; i++)
+        grain =
+            vs_gcd(grain, *from_box(&variable->boxes, i).at - *from_box(&variable->boxes, 0).at);
     return grain;
 }
 
@@ -346,10 +332,10 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
 {
     const struct from_variable *variable = maker->variable;
     bool shared = grid->dimensions && grid->dimensions == variable->dimensions && grid->ranks > 1;
-    bool has_chunks = variable->chunks.count, spread = elements && (variable->stride || has_chunks);
+    bool has_boxes = variable->boxes.count, spread = elements && (variable->stride || has_boxes);
     json_t *view = json_object(), *filetype;
 
-    if (has_chunks)
+    if (has_boxes)
         filetype = make_parts(variable, maker->axes, false, maker->leaf);
     else if (spread)
         filetype = make_records(maker);
@@ -358,12 +344,12 @@ static json_t *make_view(struct maker *maker, const struct from_grid *grid, int6
     else
         filetype = make_whole(variable);
     json_object_set_new(view, "disp",
-                        json_integer(has_chunks ? variable->chunks.at[0] : variable->at));
+                        json_integer(has_boxes ? *from_box(&variable->boxes, 0).at : variable->at));
     json_object_set(view, "etype", maker->etype);
     if (variable->datarep)
         json_object_set_new(view, "datarep", json_string(variable->datarep));
     json_object_set_new(view, "filetype", filetype);
-    if (has_chunks && !from_chunks_in_order(variable))
+    if (has_boxes && !from_chunks_in_order(variable))
         json_object_set_new(view, "buftype", make_parts(variable, maker->axes, true, maker->leaf));
     json_object_set_new(view, "tiles", json_integer(1));
     if (spread || variable->dimensions == 0)
@@ -391,7 +377,7 @@ json_t *from_view(const struct from_variable *variable, const struct from_grid *
 
     for (int d = 0; d < variable->dimensions; d++) {
         maker.axes[d] = from_axis(variable, grid, d);
-        if (variable->chunks.count && maker.axes[d].ranks > 1 &&
+        if (variable->boxes.count && maker.axes[d].ranks > 1 &&
             maker.axes[d].distribution == FROM_CYCLIC) {
             from_fail(error, -EINVAL, variable->name,
                       "a variable in chunks cannot be distributed cyclically");

@@ -15,34 +15,26 @@
 
 /* Boxes. */
 
-/* Returns the number of integers in a record. */
+/* Returns the size of a box in memory. */
 static size_t width_of(const struct from_boxes *boxes)
 {
-    return 1 + (size_t)boxes->dimensions * (boxes->even ? 1 : 3);
-}
-
-int64_t *from_boxes_record(const struct from_boxes *boxes, size_t number)
-{
-    return boxes->records + number * width_of(boxes);
+    return (1 + 3 * (size_t)boxes->dimensions) * sizeof(*boxes->records);
 }
 
 int from_boxes_add(struct from_boxes *boxes, int64_t at, const int64_t *start,
                    const int64_t *length, const int64_t *shape)
 {
-    size_t n = (size_t)boxes->dimensions, bytes = n * sizeof(*start);
-    int64_t *more =
-        vs_list_grow(boxes->records, boxes->count, &boxes->room, width_of(boxes) * sizeof(*more));
+    size_t bytes = (size_t)boxes->dimensions * sizeof(*start);
+    int64_t *more = vs_list_grow(boxes->records, boxes->count, &boxes->room, width_of(boxes));
 
     if (more == NULL)
         return -ENOMEM;
     boxes->records = more;
-    int64_t *record = from_boxes_record(boxes, boxes->count++);
-    record[0] = at;
-    memcpy(record + 1, start, bytes);
-    if (!boxes->even) {
-        memcpy(record + 1 + n, length, bytes);
-        memcpy(record + 1 + 2 * n, shape, bytes);
-    }
+    struct from_box box = from_box(boxes, boxes->count++);
+    *box.at = at;
+    memcpy(box.start, start, bytes);
+    memcpy(box.length, length, bytes);
+    memcpy(box.shape, shape, bytes);
     return 0;
 }
 
@@ -51,53 +43,30 @@ static int compare_boxes(const void *a, const void *b)
     return vs_compare(*(const int64_t *)a, *(const int64_t *)b);
 }
 
-/* Returns the displacement after the last element of a box. The boxes must not be even. */
-static int64_t end_of(const struct from_boxes *boxes, const int64_t *record, int64_t size)
+/* Returns the displacement after the last element of a box. */
+static int64_t end_of(const struct from_box *box, int dimensions, int64_t size)
 {
-    size_t n = (size_t)boxes->dimensions;
-    int64_t end = record[0] + size, stride = size;
+    int64_t end = *box->at + size, stride = size;
 
-    for (size_t d = n; d-- > 0;) {
-        end += (record[1 + n + d] - 1) * stride;
-        stride *= record[1 + 2 * n + d];
+    for (int d = dimensions - 1; d >= 0; d--) {
+        end += (box->length[d] - 1) * stride;
+        stride *= box->shape[d];
     }
     return end;
 }
 
-/* Copies some integers of each record, from number first on. Returns NULL if memory is
-   exhausted. */
-static int64_t *column_of(const struct from_boxes *boxes, size_t first, size_t numbers)
+void from_boxes_keep(struct from_boxes *boxes, struct from_variable *variable)
 {
-    int64_t *values = calloc(boxes->count * numbers, sizeof(*values));
-
-    for (size_t i = 0; i < boxes->count && values; i++)
-        memcpy(values + i * numbers, from_boxes_record(boxes, i) + first,
-               numbers * sizeof(*values));
-    return values;
-}
-
-int from_boxes_keep(struct from_boxes *boxes, struct from_variable *variable)
-{
-    struct from_chunks *chunks = &variable->chunks;
-    size_t n = (size_t)boxes->dimensions;
-
-    qsort(boxes->records, boxes->count, width_of(boxes) * sizeof(*boxes->records), compare_boxes);
-    for (size_t i = 1; i < boxes->count && !boxes->even; i++)
-        if (end_of(boxes, from_boxes_record(boxes, i - 1), variable->size) >
-            *from_boxes_record(boxes, i)) {
+    qsort(boxes->records, boxes->count, width_of(boxes), compare_boxes);
+    for (size_t i = 1; i < boxes->count && !variable->chunk[0]; i++) {
+        struct from_box box = from_box(boxes, i - 1);
+        if (end_of(&box, boxes->dimensions, variable->size) > *from_box(boxes, i).at) {
             from_refuse(variable, "its parts lie between each other, or are the same");
-            return 0;
+            return;
         }
-    chunks->count = boxes->count;
-    chunks->at = column_of(boxes, 0, 1);
-    chunks->starts = column_of(boxes, 1, n);
-    if (!chunks->at || !chunks->starts)
-        return -ENOMEM;
-    if (boxes->even)
-        return 0;
-    chunks->lengths = column_of(boxes, 1 + n, n);
-    chunks->shapes = column_of(boxes, 1 + 2 * n, n);
-    return chunks->lengths && chunks->shapes ? 0 : -ENOMEM;
+    }
+    variable->boxes = *boxes;
+    *boxes = (struct from_boxes){0};
 }
 
 /* Selections of datasets, and the boxes that they pair. */

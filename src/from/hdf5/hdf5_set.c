@@ -117,7 +117,7 @@ static void refuse_filters(const struct reader *r, int filters)
 static bool next_chunk(const struct from_variable *variable, int64_t *start)
 {
     for (int d = variable->dimensions - 1; d >= 0; d--) {
-        start[d] += variable->chunks.sizes[d];
+        start[d] += variable->chunk[d];
         if (start[d] < variable->shape[d])
             return true;
         start[d] = 0;
@@ -131,7 +131,7 @@ static int64_t count_chunks(const struct from_variable *variable)
     int64_t count = 1;
 
     for (int d = 0; d < variable->dimensions; d++) {
-        int64_t size = variable->chunks.sizes[d];
+        int64_t size = variable->chunk[d];
         count *= (variable->shape[d] - 1) / size + 1;
         if (count > CHUNKS_MAX)
             return -1;
@@ -201,17 +201,20 @@ static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at
  */
 static int64_t find_chunks(const struct reader *r, int64_t count, struct from_boxes *boxes)
 {
-    int64_t start[FROM_DIMENSIONS_MAX] = {0}, at, unwritten = 0;
+    const struct from_variable *variable = r->variable;
+    int64_t start[FROM_DIMENSIONS_MAX] = {0}, length[FROM_DIMENSIONS_MAX], at, unwritten = 0;
 
     for (int64_t i = 0; i < count; i++) {
         if (!find_chunk(r, start, &at))
             return -1;
-        if (from_boxes_add(boxes, at, start, NULL, NULL)) {
+        for (int d = 0; d < variable->dimensions; d++)
+            length[d] = vs_min(variable->chunk[d], variable->shape[d] - start[d]);
+        if (from_boxes_add(boxes, at, start, length, variable->chunk)) {
             from_no_memory(r->listing->file);
             return -1;
         }
         unwritten += at < 0;
-        next_chunk(r->variable, start);
+        next_chunk(variable, start);
     }
     return unwritten;
 }
@@ -222,13 +225,13 @@ static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_b
     int64_t bytes = r->variable->size, at = -1, all;
 
     for (int d = 0; d < r->variable->dimensions; d++)
-        bytes = vs_mul_capped(bytes, r->variable->chunks.sizes[d]);
+        bytes = vs_mul_capped(bytes, r->variable->chunk[d]);
     all = vs_mul_capped(bytes, unwritten);
     if (is_assembled(r, "chunks that were never written"))
         at = from_hdf5_hole(r->listing, r->set, all, r->variable);
     for (size_t i = 0; i < boxes->count && at >= 0; i++)
-        if (*from_boxes_record(boxes, i) < 0) {
-            *from_boxes_record(boxes, i) = at;
+        if (*from_box(boxes, i).at < 0) {
+            *from_box(boxes, i).at = at;
             at += bytes;
         }
     return at >= 0;
@@ -236,14 +239,13 @@ static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_b
 
 static void look_up_chunks(const struct reader *r, int64_t count)
 {
-    struct from_boxes boxes = {.dimensions = r->variable->dimensions, .even = true};
+    struct from_boxes boxes = {.dimensions = r->variable->dimensions};
     int64_t unwritten = find_chunks(r, count, &boxes);
 
     if (unwritten == count)
         read_hole(r);
     else if (unwritten == 0 || (unwritten > 0 && fill_chunks(r, unwritten, &boxes)))
-        if (from_boxes_keep(&boxes, r->variable))
-            from_no_memory(r->listing->file);
+        from_boxes_keep(&boxes, r->variable);
     free(boxes.records);
 }
 
@@ -270,7 +272,7 @@ static void read_chunks(const struct reader *r)
         return;
     }
     for (int d = 0; d < variable->dimensions; d++)
-        variable->chunks.sizes[d] = (int64_t)sizes[d];
+        variable->chunk[d] = (int64_t)sizes[d];
     if (from_elements(variable) <= 0)
         return;
     int64_t count = count_chunks(variable);
@@ -360,8 +362,8 @@ static void read_external(const struct reader *r, unsigned count)
     }
     if (left)
         from_refuse(variable, "its values lie in other files, which are too small");
-    if (boxes.count && r->wanted && !variable->reason && from_boxes_keep(&boxes, variable))
-        from_no_memory(r->listing->file);
+    if (boxes.count && r->wanted && !variable->reason)
+        from_boxes_keep(&boxes, variable);
     free(boxes.records);
 }
 

@@ -75,13 +75,27 @@ static void add_parts(struct virtual_set *self)
     from_add_part(file, self->source.path, part->at, part->bytes);
 }
 
+/* Makes the values of a contiguous source a box, like those of other sources. */
+static void take_source(struct virtual_set *self)
+{
+    static const int64_t start[FROM_DIMENSIONS_MAX];
+    struct from_variable *source = &self->source.variable;
+
+    source->boxes.dimensions = source->dimensions;
+    if (!source->boxes.count &&
+        from_boxes_add(&source->boxes, source->at, start, source->shape, source->shape))
+        from_no_memory(self->listing->file);
+    if (self->wanted)
+        add_parts(self);
+}
+
 /* Returns true if a contiguous dataset extends beyond its file, where other files begin in the
    whole. */
 static bool is_cut(const struct from_variable *variable, const struct from_hdf5_file *in)
 {
     int64_t end = from_end(variable);
 
-    return !variable->chunks.sizes[0] && !variable->is_assembled &&
+    return !variable->chunk[0] && !variable->is_assembled &&
            (end < 0 || end > in->place + in->source->size);
 }
 
@@ -106,8 +120,8 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
     else if (is_cut(&source->variable, in))
         from_refuse(self->variable, "%s extends beyond the end of %s", source->set_name,
                     source->name);
-    else if (self->wanted)
-        add_parts(self);
+    else
+        take_source(self);
     H5Tclose(mine);
     H5Tclose(its);
 }
@@ -223,7 +237,8 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
     size_t n = (size_t)rest.dimensions;
 
     for (size_t i = 0; i < self->gaps.count; i++) {
-        int64_t *from = from_boxes_record(&self->gaps, i) + 1, *count = from + n;
+        struct from_box gap = from_box(&self->gaps, i);
+        int64_t *from = gap.start, *count = gap.length;
         bool meets = true;
         for (size_t d = 0; d < n; d++)
             meets = meets && from[d] < start[d] + length[d] && start[d] < from[d] + count[d];
@@ -249,44 +264,16 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
         from_no_memory(self->listing->file);
 }
 
-/* A part of the source: a box at the beginning of an array of that shape in the file. */
-struct part {
-    int64_t at;
-    int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
-};
-
-/* Returns the number of parts: the chunks, or one for a contiguous source. */
-static size_t count_parts(const struct from_variable *source)
-{
-    return source->chunks.count ? source->chunks.count : 1;
-}
-
-static void read_part(const struct from_variable *source, size_t i, struct part *part)
-{
-    const struct from_chunks *chunks = &source->chunks;
-    size_t n = (size_t)source->dimensions;
-
-    *part = (struct part){.at = chunks->count ? chunks->at[i] : source->at};
-    for (size_t d = 0; d < n; d++) {
-        part->start[d] = chunks->count ? chunks->starts[i * n + d] : 0;
-        part->shape[d] = !chunks->count   ? source->shape[d]
-                         : chunks->shapes ? chunks->shapes[i * n + d]
-                                          : chunks->sizes[d];
-        part->length[d] = chunks->lengths
-                              ? chunks->lengths[i * n + d]
-                              : vs_min(part->shape[d], source->shape[d] - part->start[d]);
-    }
-}
-
 /*
- * Adds the intersection of a box and a part of the source to the boxes of the virtual dataset. Its
- * shape gives the paired dimensions the strides of the part in the file. It is 1 in all others.
+ * Adds the intersection of a box of the pairing and one of the source to the boxes of the virtual
+ * dataset. Its shape gives the paired dimensions the strides of that part in the file. It is 1 in
+ * all others.
  */
 static void add_part(struct virtual_set *self, const struct from_pairing *pairing,
-                     const struct part *part)
+                     const struct from_box *part)
 {
     int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX], shape[FROM_DIMENSIONS_MAX];
-    int64_t from[FROM_DIMENSIONS_MAX], count[FROM_DIMENSIONS_MAX], at = part->at, stride = 1;
+    int64_t from[FROM_DIMENSIONS_MAX], count[FROM_DIMENSIONS_MAX], at = *part->at, stride = 1;
     int64_t inner_stride = 1;
     int k = pairing->count - 1, inner = -1; /* the paired dimension visited last */
 
@@ -323,7 +310,6 @@ static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
 {
     const struct from_variable *source = &self->source.variable;
     int64_t start[FROM_DIMENSIONS_MAX], length[FROM_DIMENSIONS_MAX];
-    struct part part;
 
     do {
         int64_t elements = 1;
@@ -332,8 +318,8 @@ static void add_boxes(struct virtual_set *self, struct from_pairing *pairing)
             elements *= length[d];
         self->elements += elements;
         take_out(self, start, length);
-        for (size_t i = 0; i < count_parts(source); i++) {
-            read_part(source, i, &part);
+        for (size_t i = 0; i < source->boxes.count; i++) {
+            struct from_box part = from_box(&source->boxes, i);
             add_part(self, pairing, &part);
         }
         if (self->boxes.count > BOXES_MAX || self->gaps.count > BOXES_MAX)
@@ -366,15 +352,14 @@ static void map_part(struct virtual_set *self, size_t number)
 /* Adds boxes for the gaps, which read as the fill value. Refuses mappings that overlap. */
 static void fill_gaps(struct virtual_set *self)
 {
-    size_t n = (size_t)self->variable->dimensions;
     int64_t size = self->variable->size, elements = 0, at;
 
     for (size_t i = 0; i < self->gaps.count; i++) {
-        int64_t *record = from_boxes_record(&self->gaps, i);
-        record[0] = elements * size; /* displacement in the hole */
+        struct from_box gap = from_box(&self->gaps, i);
+        *gap.at = elements * size; /* displacement in the hole */
         int64_t product = 1;
-        for (size_t d = 0; d < n; d++)
-            product *= record[1 + n + d];
+        for (int d = 0; d < self->variable->dimensions; d++)
+            product *= gap.length[d];
         elements += product;
     }
     if (self->elements + elements != from_elements(self->variable)) {
@@ -383,8 +368,8 @@ static void fill_gaps(struct virtual_set *self)
     }
     at = elements ? from_hdf5_hole(self->listing, self->set, elements * size, self->variable) : 0;
     for (size_t i = 0; i < self->gaps.count && at >= 0; i++) {
-        const int64_t *record = from_boxes_record(&self->gaps, i), *length = record + 1 + n;
-        if (from_boxes_add(&self->boxes, at + record[0], record + 1, length, length))
+        struct from_box gap = from_box(&self->gaps, i);
+        if (from_boxes_add(&self->boxes, at + *gap.at, gap.start, gap.length, gap.length))
             from_no_memory(self->listing->file);
     }
 }
@@ -400,8 +385,8 @@ static void map_all(struct virtual_set *self, size_t count)
         map_part(self, i);
     if (!has_failed(self))
         fill_gaps(self);
-    if (!has_failed(self) && from_boxes_keep(&self->boxes, self->variable))
-        from_no_memory(self->listing->file);
+    if (!has_failed(self))
+        from_boxes_keep(&self->boxes, self->variable);
 }
 
 void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
