@@ -13,6 +13,8 @@
 /* Private to viewspec/: the contents of a spec, for the sources that parse, compile and print it.
  */
 
+struct vs_cut;
+
 struct named_view {
     const char *name; /* NULL: the single "view" */
     json_t *json;
@@ -52,13 +54,14 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
                     struct vs_error *error);
 
 /*
- * Compiles json, a VIEW without "per_rank" that uses the names and types of the spec, for a rank.
- * Errors have the place of view number index, or of its member key if that is not NULL. Sets *ranks
- * if the result depends on the rank. Returns 0 or a negative errno, with error filled. Thread-safe
- * if json is not shared.
+ * Compiles json, a VIEW without "per_rank" that uses the names and types of the spec, for a rank,
+ * and cuts it (types/view.h). Errors have the place of view number index, or of its member key if
+ * that is not NULL. Sets *ranks if the result depends on the rank. Returns 0 or a negative errno,
+ * with error filled. Thread-safe if json is not shared.
  */
 int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, json_t *json,
-                    int64_t rank, struct vs_view **view, bool *ranks, struct vs_error *error);
+                    const struct vs_cut *cut, int64_t rank, struct vs_view **view, bool *ranks,
+                    struct vs_error *error);
 
 /*
  * Returns true if the ranks' views differ only by what is dealt to them. Then sets *rank to the

@@ -189,7 +189,8 @@ int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_ov
 }
 
 int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, json_t *json,
-                    int64_t rank, struct vs_view **view, bool *ranks, struct vs_error *error)
+                    const struct vs_cut *cut, int64_t rank, struct vs_view **view, bool *ranks,
+                    struct vs_error *error)
 {
     struct vs_place place = {.up = spec->views[index].place, .key = key};
     struct vs_arena arena = {0};
@@ -201,6 +202,7 @@ int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, j
         source.view = json;
         source.place = key ? &place : source.place;
         source.shared = NULL;
+        source.cut = cut;
         scope.uses_rank = false;
         vs_view_compile(&source, view, NULL);
     }

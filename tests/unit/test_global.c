@@ -167,6 +167,52 @@ TEST(subarrays)
           2, (struct layout){0, 1, 0, 10, 0, 1, 1, {10}, {3}, false, false});
 }
 
+/* Types of several kinds make the same array, whose elements have holes. */
+TEST(ranks_whose_types_differ)
+{
+    static const char view[] =
+        "'etype': 'int', 'per_rank': [{'filetype': {'type': 'dup', 'oldtype': {'type': 'subarray', "
+        "'sizes': [%s], 'subsizes': [3], 'starts': [0], 'order': 'C', 'oldtype': {'type': "
+        "'resized', 'lb': 0, 'extent': 12, 'oldtype': 'etype'}}}}, {'filetype': {'type': "
+        "'hpf_block', 'size': 6, 'oldtype': {'type': 'resized', 'lb': 0, 'extent': %d, 'oldtype': "
+        "'int'}}}]";
+    static const struct {
+        const char *size;
+        int extent;
+    } others[] = {{"7", 12}, {"6", 8}};
+    char text[512];
+
+    snprintf(text, sizeof(text), view, "6", 12);
+    check(text, 2, (struct layout){0, 12, 0, 72, 0, 4, 1, {6}, {3}, false, false});
+    for (int i = 0; i < 2; i++) {
+        struct vs_error error = {0};
+        struct vs_global *global;
+        struct vs_spec *spec;
+
+        snprintf(text, sizeof(text), view, others[i].size, others[i].extent);
+        spec = spec_of(text, 2);
+        assert_int_equal(vs_global_new(spec, 0, 72, &global, &error), -EINVAL);
+        assert_string_equal(error.reason, "the ranks' parts belong to different arrays");
+        vs_spec_free(spec);
+    }
+}
+
+/* A tile of a scatter has elements of all ranks; "tiles" limits them. */
+TEST(elements_of_a_scatter_that_ends)
+{
+    struct vs_spec *spec =
+        spec_of("'disp': 8, 'etype': 'int', 'tiles': '1 + 1', 'filetype': {'type': 'scatter', "
+                "'blocklength': 5, 'oldtype': {'type': 'contiguous', 'count': 2}}",
+                3);
+    struct vs_global *global = global_of(spec, FILE_SIZE);
+
+    assert_int_equal(vs_global_records(global, FILE_SIZE), 30);
+    assert_int_equal(vs_global_records(global, 8 + 17), 2);
+    assert_int_equal(vs_global_facts(global)->field->values, 2);
+    vs_global_free(global);
+    vs_spec_free(spec);
+}
+
 TEST(fields_of_structs)
 {
     static const char grid[] = "'etype': " RECORD ", " DARRAY("[5, 4]", "['block', 'cyclic']",

@@ -26,51 +26,6 @@ int vs_global_no_memory(const struct vs_global *global, struct vs_error *error)
     return vs_fail_memory(error, &global->spec->text);
 }
 
-json_t *vs_global_definition(const struct vs_global *global, json_t *type)
-{
-    json_t *types = json_object_get(global->spec->root, "types"), *named;
-
-    while (json_is_string(type) && (named = json_object_get(types, json_string_value(type))))
-        type = named;
-    return type;
-}
-
-const char *vs_global_type_of(const json_t *definition)
-{
-    const char *type = json_string_value(json_object_get(definition, "type"));
-
-    return type ? type : "";
-}
-
-bool vs_global_wraps(const json_t *definition)
-{
-    return strcmp(vs_global_type_of(definition), "resized") == 0 ||
-           strcmp(vs_global_type_of(definition), "dup") == 0;
-}
-
-json_t *vs_global_innermost(const struct vs_global *global, json_t *type)
-{
-    type = vs_global_definition(global, type);
-    while (vs_global_wraps(type))
-        type = vs_global_definition(global, json_object_get(type, "oldtype"));
-    return type;
-}
-
-json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner)
-{
-    json_t *copy;
-
-    type = vs_global_definition(global, type);
-    if (!vs_global_wraps(type))
-        return inner;
-    inner = vs_global_replaced(global, json_object_get(type, "oldtype"), inner);
-    if (strcmp(vs_global_type_of(type), "dup") == 0)
-        return inner;
-    copy = json_copy(type);
-    json_object_set_new(copy, "oldtype", inner);
-    return copy;
-}
-
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys)
 {
     const json_t *view = global->spec->views[global->index].json;

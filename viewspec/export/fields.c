@@ -14,7 +14,7 @@
 
 /* Positions in the etype at which instances of a record begin. */
 struct bases {
-    const int64_t *position;
+    int64_t *position;
     int64_t count;
 };
 
@@ -32,33 +32,23 @@ static int64_t *positions_of(const struct vs_fields *fields, const struct bases 
     return positions;
 }
 
-/* Returns the etype that has only values of the basic type, at the given positions. */
-static json_t *etype_of(const struct vs_fields *fields, const struct vs_basic *basic, int64_t size,
-                        const struct bases *values)
+/* Cuts the values of one part at the given positions, which are overwritten, out of the etype. */
+static bool cut_values(const struct vs_fields *fields, const struct vs_repeat *part,
+                       const struct bases *values, struct vs_cut *cut)
 {
-    const struct vs_type *etype = fields->etype;
-    json_t *lengths = json_array(), *displacements = json_array(), *types = json_array();
-    int64_t length = 0, next = 0;
+    int64_t *lengths = vs_arena_array(fields->arena, values->count, sizeof(*lengths)), next = 0;
 
-    for (int64_t i = 0; i < values->count; i++) {
-        int64_t displacement = vs_node_seek(etype->node, values->position[i]);
+    *cut = (struct vs_cut){
+        .basic = part->basic, .lengths = lengths, .displacements = values->position};
+    for (int64_t i = 0; lengths && i < values->count; i++) {
+        int64_t displacement = vs_node_seek(fields->etype->node, values->position[i]);
 
-        if (i > 0 && displacement == next) {
-            length++;
-        } else {
-            if (i > 0)
-                json_array_append_new(lengths, json_integer(length));
-            json_array_append_new(displacements, json_integer(displacement));
-            json_array_append_new(types, json_string(basic->name));
-            length = 1;
-        }
-        next = displacement + size;
+        if (i == 0 || displacement != next)
+            values->position[cut->blocks++] = displacement;
+        lengths[cut->blocks - 1]++;
+        next = displacement + part->file;
     }
-    json_array_append_new(lengths, json_integer(length));
-    return json_pack("{s:s, s:I, s:I, s:{s:s, s:o, s:o, s:o}}", "type", "resized", "lb",
-                     (json_int_t)etype->lb, "extent", (json_int_t)(etype->ub - etype->lb),
-                     "oldtype", "type", "struct", "blocklengths", lengths, "displacements",
-                     displacements, "types", types);
+    return lengths != NULL;
 }
 
 static int add(struct vs_fields *fields, const char *name, const struct vs_repeat *part,
@@ -68,8 +58,10 @@ static int add(struct vs_fields *fields, const char *name, const struct vs_repea
         (struct vs_global_field){.name = vs_arena_text(fields->arena, name),
                                  .basic = part->basic,
                                  .values = values->count * fields->etypes};
-    fields->etypes_json[fields->count] = etype_of(fields, part->basic, part->file, values);
-    return fields->etypes_json[fields->count++] && !fields->arena->failure ? 0 : -ENOMEM;
+    return cut_values(fields, part, values, &fields->cuts[fields->count++]) &&
+                   !fields->arena->failure
+               ? 0
+               : -ENOMEM;
 }
 
 /* Returns the number of fields of a record, or more than FIELDS_MAX. */
@@ -112,15 +104,14 @@ int vs_fields_find(struct vs_fields *fields)
     const struct vs_repeat *elements = &fields->etype->elements;
     int64_t room = elements->basic ? 1 : count_fields(elements->record), *position;
     struct bases bases;
-    int error;
 
     if (room > FIELDS_MAX)
         return -E2BIG;
     fields->fields = vs_arena_array(fields->arena, room, sizeof(*fields->fields));
-    fields->etypes_json = vs_arena_array(fields->arena, room, sizeof(json_t *));
-    if (fields->fields == NULL || fields->etypes_json == NULL)
+    fields->cuts = vs_arena_array(fields->arena, room, sizeof(*fields->cuts));
+    if (fields->fields == NULL || fields->cuts == NULL)
         return -ENOMEM;
-    if (elements->basic) { /* the only field, whose etype is the view's own */
+    if (elements->basic) { /* the only field, which is the view's own etype */
         fields->fields[0] = (struct vs_global_field){
             .name = "", .basic = elements->basic, .values = elements->count * fields->etypes};
         fields->count = 1;
@@ -132,11 +123,5 @@ int vs_fields_find(struct vs_fields *fields)
     for (int64_t i = 0; position && i < elements->count; i++)
         position[i] = i * elements->file;
     bases = (struct bases){position, elements->count};
-    error = position ? add_record(fields, "", elements->record, &bases) : -ENOMEM;
-    if (error) {
-        for (int64_t i = 0; i < fields->count; i++)
-            json_decref(fields->etypes_json[i]);
-        fields->count = 0;
-    }
-    return error;
+    return position ? add_record(fields, "", elements->record, &bases) : -ENOMEM;
 }

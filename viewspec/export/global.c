@@ -6,12 +6,14 @@
 
 #include "global_private.h"
 #include "viewspec/map/map_private.h"
+#include "viewspec/map/shape.h"
 #include "viewspec/types/byte_order.h"
+#include "viewspec/types/ranks.h"
 
 /*
- * The global array of a view. The view's JSON is changed so that the filetype is the whole array
- * (or a box of it), and compiled like any other view. All rules of the language thus hold for boxes
- * as well.
+ * The global array of a view. It and boxes of it are cut out of the view's JSON when that is
+ * compiled (struct vs_cut), like any other view. All rules of the language thus hold for boxes as
+ * well.
  */
 
 /* The most bytes of a record in memory, so that sums with headers do not overflow. */
@@ -19,85 +21,34 @@
 
 /* The kinds of filetypes. */
 enum kind { SUBARRAY, DARRAY, HPF_BLOCK, HPF_CYCLIC, SCATTER, OTHER };
-static const char *const kinds[] = {"subarray", "darray", "hpf_block", "hpf_cyclic", "scatter"};
 
-static enum kind kind_of(const json_t *definition)
+/*
+ * Returns the kind of a filetype: of the type inside resized and dup, as in struct vs_cut. Sets
+ * *wrapped if it is inside of one.
+ */
+static enum kind kind_of(const struct vs_global *global, const json_t *type, bool *wrapped)
 {
+    static const char *const kinds[] = {"subarray", "darray", "hpf_block", "hpf_cyclic", "scatter"};
+    const json_t *types = json_object_get(global->spec->root, "types"), *named;
+    const char *name;
     int kind = SUBARRAY;
 
-    while (kind < OTHER && strcmp(vs_global_type_of(definition), kinds[kind]) != 0)
+    for (*wrapped = false;; *wrapped = true) {
+        while (json_is_string(type) && (named = json_object_get(types, json_string_value(type))))
+            type = named;
+        name = json_string_value(json_object_get(type, "type"));
+        if (name == NULL || (strcmp(name, "resized") != 0 && strcmp(name, "dup") != 0))
+            break;
+        type = json_object_get(type, "oldtype");
+    }
+    while (kind < OTHER && (name == NULL || strcmp(name, kinds[kind]) != 0))
         kind++;
     return (enum kind)kind;
 }
 
-/* Returns the numbers, or as many zeros if numbers is NULL. */
-static json_t *list_of(const int64_t *numbers, int64_t count)
-{
-    json_t *list = json_array();
-
-    for (int64_t i = 0; list && i < count; i++) {
-        if (json_array_append_new(list, json_integer(numbers ? numbers[i] : 0))) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
-    return list;
-}
-
 /*
- * Returns a subarray that has the sizes, order and oldtype of a distributed array: a box, or all of
- * it if counts is NULL. NULL: out of memory.
- */
-static json_t *box_type(const struct vs_global *global, json_t *view, const json_t *type,
-                        const int64_t *counts, const int64_t *starts)
-{
-    static const char *const size_keys[] = {"sizes", "gsizes", "size", "size"};
-    json_t *sizes = json_object_get(type, size_keys[kind_of(type)]);
-    json_t *order = json_object_get(type, "order"), *old = json_object_get(type, "oldtype");
-    json_t *etype = json_object_get(view, "etype");
-    int64_t n;
-
-    sizes = json_is_array(sizes) ? json_incref(sizes) : json_pack("[O]", sizes);
-    n = (int64_t)json_array_size(sizes);
-    /* The etype by its own definition would not be found once it is replaced by a field's. */
-    if (json_equal(vs_global_definition(global, old), vs_global_definition(global, etype)))
-        old = NULL;
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:O*}", "type", "subarray", "subsizes",
-                     counts ? list_of(counts, n) : json_incref(sizes), "starts", list_of(starts, n),
-                     "sizes", sizes, "order", order ? json_incref(order) : json_string("C"),
-                     "oldtype", old);
-}
-
-/* Returns the text of an integer or expression; "1" if it is absent. The caller frees it. */
-static char *expression(const json_t *value)
-{
-    if (value == NULL)
-        return strdup("1");
-    return json_is_string(value) ? strdup(json_string_value(value))
-                                 : json_dumps(value, JSON_ENCODE_ANY);
-}
-
-/* Makes "tiles" of a scatter count its elements: each rank has a block of them in a tile. */
-static int count_elements(json_t *view, const json_t *scatter)
-{
-    json_t *tiles = json_object_get(view, "tiles");
-    char *count = expression(tiles), *text = NULL;
-    char *block = expression(json_object_get(scatter, "blocklength"));
-    int error = -ENOMEM;
-
-    if (tiles == NULL)
-        error = 0;
-    else if (count && block && asprintf(&text, "(%s) * (%s) * ranks", count, block) >= 0)
-        error = json_object_set_new(view, "tiles", json_string(text)) ? -ENOMEM : 0;
-    free(count);
-    free(block);
-    free(text);
-    return error;
-}
-
-/*
- * Returns the VIEW of the whole array as a rank's view describes it, or NULL if memory is
- * exhausted.
+ * Returns the VIEW that the whole array is cut out of, as a rank's view describes it, or NULL if
+ * memory is exhausted.
  */
 static json_t *whole_of(const struct vs_global *global, int64_t rank)
 {
@@ -110,62 +61,64 @@ static json_t *whole_of(const struct vs_global *global, int64_t rank)
                                      given                 ? beside
                                      : global->facts.whole ? all
                                                            : keys);
-    json_t *type, *inner, *old;
 
     if (given && whole && json_object_update(whole, given)) {
-        json_decref(whole);
-        return NULL;
-    }
-    if (global->facts.whole || whole == NULL)
-        return whole;
-    type = json_object_get(whole, "filetype");
-    inner = vs_global_innermost(global, type);
-    old = json_object_get(inner, "oldtype");
-    if (global->facts.dimensions != 0)
-        inner = kind_of(inner) > HPF_CYCLIC ? NULL : box_type(global, whole, inner, NULL, NULL);
-    else if (count_elements(whole, inner))
-        inner = NULL;
-    else
-        inner = old ? json_incref(old) : json_string("etype");
-    if (inner == NULL ||
-        json_object_set_new(whole, "filetype", vs_global_replaced(global, type, inner))) {
         json_decref(whole);
         return NULL;
     }
     return whole;
 }
 
-static int compile(const struct vs_global *global, json_t *json, struct vs_view **view, bool *ranks,
-                   struct vs_error *error)
+static int compile(const struct vs_global *global, json_t *json, const struct vs_cut *cut,
+                   struct vs_view **view, bool *ranks, struct vs_error *error)
 {
-    return vs_spec_view_of(global->spec, global->index, global->given ? "global" : NULL, json, 0,
-                           view, ranks, error);
+    return vs_spec_view_of(global->spec, global->index, global->given ? "global" : NULL, json, cut,
+                           0, view, ranks, error);
 }
 
-/* Fails if the array of another rank differs from rank 0's. */
-static int check_ranks(const struct vs_global *global, struct vs_error *error)
+/* Returns true if the tiles of two views of whole arrays are the same. */
+static bool same_arrays(const struct vs_view *a, const struct vs_view *b)
 {
-    const json_t *json = global->spec->views[global->index].json;
-    int64_t count = (int64_t)json_array_size(json_object_get(json, "per_rank"));
+    const struct vs_array *x = vs_view_filetype(a)->part, *y = vs_view_filetype(b)->part;
+    const struct vs_node *tile = vs_map_tile(vs_view_map(a));
+    struct vs_shapes shapes = {0};
+    bool same = vs_views_agree(a, b) && !x == !y;
 
-    for (int64_t rank = 1; rank < count; rank++) {
-        struct vs_view *view;
-        json_t *other;
-        bool same;
+    if (same && x)
+        same = x->dimensions == y->dimensions && x->etypes == y->etypes &&
+               x->fortran == y->fortran && x->element == y->element &&
+               memcmp(x->sizes, y->sizes, (size_t)x->dimensions * sizeof(*x->sizes)) == 0;
+    if (same && tile)
+        same = vs_shape_of_node(&shapes, tile) ==
+               vs_shape_of_node(&shapes, vs_map_tile(vs_view_map(b)));
+    vs_shapes_free(&shapes);
+    return same;
+}
 
-        /* whole_of needs a view that compiles: types may contain themselves. */
-        if (vs_spec_view(global->spec, global->index, rank, &view, error))
-            return error->code;
+/* Fails if the array that another rank's view describes differs from rank 0's. */
+static int check_rank(const struct vs_global *global, int64_t rank, struct vs_error *error)
+{
+    const struct vs_cut cut = {.array = !global->facts.whole};
+    struct vs_view *view = NULL;
+    json_t *other;
+    bool same, ranks;
+
+    /* The rank's own view may be wrong where the array does not show it. */
+    if (vs_spec_view(global->spec, global->index, rank, &view, error))
+        return error->code;
+    vs_view_unref(view);
+    other = whole_of(global, rank);
+    if (other == NULL)
+        return vs_global_no_memory(global, error);
+    same = json_equal(other, global->whole);
+    if (!same && cut.array && compile(global, other, &cut, &view, &ranks, error) == 0) {
+        same = same_arrays(global->view, view);
         vs_view_unref(view);
-        other = whole_of(global, rank);
-        same = other && json_equal(other, global->whole);
-        json_decref(other);
-        if (other == NULL)
-            return vs_global_no_memory(global, error);
-        if (!same)
-            return vs_global_fail(global, error, "the ranks' parts belong to different arrays");
     }
-    return 0;
+    json_decref(other);
+    if (!same && !error->code)
+        vs_global_fail(global, error, "the ranks' parts belong to different arrays");
+    return error->code;
 }
 
 /* Fails if the first or last byte of a rank's tile is not in the array that "global" describes. */
@@ -194,9 +147,12 @@ static int check_inside(const struct vs_global *global, int64_t rank, struct vs_
 static int check_array(const struct vs_global *global, bool ranks, struct vs_error *error)
 {
     const struct vs_spec *spec = global->spec;
+    const json_t *json = spec->views[global->index].json;
+    int64_t count = (int64_t)json_array_size(json_object_get(json, "per_rank"));
 
-    if (check_ranks(global, error))
-        return error->code;
+    for (int64_t rank = 1; rank < count; rank++)
+        if (check_rank(global, rank, error))
+            return error->code;
     if (ranks && spec->ranks > 1)
         return vs_global_fail(global, error,
                               global->given ? "\"global\" depends on the rank"
@@ -215,13 +171,14 @@ static int find_kind(struct vs_global *global, enum kind *kind, struct vs_error 
     const struct vs_spec *spec = global->spec;
     static const char *const keys[] = {"filetype", NULL};
     json_t *view = vs_global_merged(global, 0, keys);
-    json_t *type = json_object_get(view, "filetype");
-    bool wrapped = vs_global_wraps(vs_global_definition(global, type));
+    bool wrapped;
 
     if (view == NULL)
         return vs_global_no_memory(global, error);
     global->given = vs_global_is_given(spec, global->index);
-    *kind = global->given ? OTHER : kind_of(vs_global_innermost(global, type));
+    *kind = kind_of(global, json_object_get(view, "filetype"), &wrapped);
+    if (global->given)
+        *kind = OTHER;
     json_decref(view);
     global->facts.dimensions = *kind == SCATTER && !wrapped ? 0 : -1;
     global->facts.whole = *kind == OTHER || (*kind == SCATTER && wrapped);
@@ -298,7 +255,7 @@ static int find_fields(struct vs_global *global, int64_t etypes, struct vs_error
         return vs_global_no_memory(global, error);
     global->facts.fields = fields.count;
     global->facts.field = global->field = fields.fields;
-    global->etypes = fields.etypes_json;
+    global->cuts = fields.cuts;
     for (int64_t i = 0; i < fields.count; i++)
         fields.fields[i].big_endian =
             vs_view_facts(global->view)->datarep == VS_BIG_ENDIAN ||
@@ -329,15 +286,17 @@ static void find_block(struct vs_global *global, enum kind kind)
 static int make(struct vs_global *global, int64_t file_size, struct vs_error *error)
 {
     enum kind kind = OTHER;
+    struct vs_cut cut = {0};
     bool ranks;
     int64_t etypes;
 
     if (find_kind(global, &kind, error))
         return error->code;
+    cut.array = !global->facts.whole;
     global->whole = whole_of(global, 0);
     if (global->whole == NULL)
         return vs_global_no_memory(global, error);
-    if (compile(global, global->whole, &global->view, &ranks, error) ||
+    if (compile(global, global->whole, &cut, &global->view, &ranks, error) ||
         check_array(global, ranks, error) || find_shape(global, &etypes, error) ||
         find_fields(global, etypes, error))
         return error->code;
@@ -365,32 +324,23 @@ void vs_global_free(struct vs_global *global)
 {
     if (global == NULL)
         return;
-    for (int64_t i = 0; global->etypes && i < global->facts.fields; i++)
-        json_decref(global->etypes[i]);
     vs_view_unref(global->view);
     json_decref(global->whole);
     vs_arena_free(&global->arena);
     free(global);
 }
 
-/* Changes the VIEW of the whole array to that of a box. */
-static int cut(const struct vs_global *global, const struct vs_box *box, json_t *view)
+/* Changes the VIEW of the whole array to the records of a box. */
+static int cut_records(const struct vs_global *global, const struct vs_box *box, json_t *view)
 {
     const struct vs_map_facts *facts = vs_map_facts(vs_view_map(global->view));
-    json_t *type = json_object_get(view, "filetype"), *inner;
     int64_t displacement;
-    int error = 0;
+    int error;
 
     if (__builtin_mul_overflow(box->record, facts->tile_extent, &displacement) ||
         __builtin_add_overflow(displacement, facts->displacement, &displacement))
         return -EINVAL;
-    if (!global->facts.whole && global->facts.dimensions > 0) {
-        inner = box_type(global, view, vs_global_innermost(global, type), box->count, box->start);
-        error |= json_object_set_new(view, "filetype", vs_global_replaced(global, type, inner));
-    }
-    if (global->etypes[box->field])
-        error |= json_object_set(view, "etype", global->etypes[box->field]);
-    error |= json_object_set_new(view, "disp", json_integer(displacement));
+    error = json_object_set_new(view, "disp", json_integer(displacement));
     error |= json_object_set_new(view, "tiles", json_integer(box->records));
     if (box->raw)
         json_object_del(view, "datarep");
@@ -400,12 +350,16 @@ static int cut(const struct vs_global *global, const struct vs_box *box, json_t 
 int vs_global_box(const struct vs_global *global, const struct vs_box *box, struct vs_view **view,
                   struct vs_error *error)
 {
+    struct vs_cut cut = global->cuts[box->field];
     json_t *json = json_copy(global->whole);
     bool ranks;
-    int failure = json ? cut(global, box, json) : -ENOMEM;
+    int failure = json ? cut_records(global, box, json) : -ENOMEM;
 
+    cut.array = !global->facts.whole;
+    cut.start = box->start;
+    cut.count = box->count;
     if (failure == 0)
-        compile(global, json, view, &ranks, error);
+        compile(global, json, &cut, view, &ranks, error);
     else if (failure == -ENOMEM)
         vs_global_no_memory(global, error);
     else

@@ -13,33 +13,18 @@ struct vs_global {
     struct vs_arena arena;
     const struct vs_spec *spec; /* borrowed */
     size_t index;
-    json_t *whole;        /* the VIEW whose slice is the whole array, with all records; owned */
-    struct vs_view *view; /* the same, compiled */
+    json_t *whole;        /* the VIEW that the array is cut out of; owned */
+    struct vs_view *view; /* the whole array, with all records */
     struct vs_global_facts facts;
     struct vs_global_field *field; /* facts.field */
-    bool given;      /* "global" is the whole array; the ranks' parts have other filetypes */
-    json_t **etypes; /* by field: its etype, or NULL for the view's own; owned */
+    bool given; /* "global" is the whole array; the ranks' parts have other filetypes */
+    const struct vs_cut *cuts; /* by field: its part of the etype */
 };
 
 /* Record an error of the view. Return its code. */
 int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 int vs_global_no_memory(const struct vs_global *global, struct vs_error *error);
-
-/* Follows the names of named types. Returns the definition, borrowed. */
-json_t *vs_global_definition(const struct vs_global *global, json_t *type);
-
-/* Returns the constructor of a type by its definition; "" for a basic type. */
-const char *vs_global_type_of(const json_t *definition);
-
-/* Returns true if the type is a resized or a dup of another. */
-bool vs_global_wraps(const json_t *definition);
-
-/* Returns the definition of the type inside resized and dup, borrowed. */
-json_t *vs_global_innermost(const struct vs_global *global, json_t *type);
-
-/* Returns type with the innermost type replaced by inner, whose reference it takes. */
-json_t *vs_global_replaced(const struct vs_global *global, json_t *type, json_t *inner);
 
 /* Returns a new VIEW object of the given keys of a rank's view, without "per_rank", or NULL. */
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);
@@ -61,8 +46,7 @@ struct vs_fields {
     /* The results. */
     int64_t count;
     struct vs_global_field *fields; /* big_endian and value_dim are not set */
-    json_t **etypes_json; /* by field: an etype of the same extent that has this field only; the
-                             caller releases the references */
+    struct vs_cut *cuts;            /* by field: its values, cut out of the etype */
 };
 
 /*

@@ -102,44 +102,25 @@ int vs_global_local(const struct vs_global *global, int64_t rank, struct vs_loca
     return 0;
 }
 
-/* Removes an oldtype that is the etype by its own definition, as box_type does. */
-static json_t *by_etype(const struct vs_global *global, json_t *view)
-{
-    json_t *inner = vs_global_innermost(global, json_object_get(view, "filetype"));
-    json_t *old = json_object_get(inner, "oldtype");
-
-    if (old == NULL || !json_equal(vs_global_definition(global, old),
-                                   vs_global_definition(global, json_object_get(view, "etype"))))
-        return json_incref(json_object_get(view, "filetype"));
-    inner = json_copy(inner);
-    json_object_del(inner, "oldtype");
-    return vs_global_replaced(global, json_object_get(view, "filetype"), inner);
-}
-
 int vs_global_slice(const struct vs_global *global, int64_t rank, int64_t field, bool raw,
                     struct vs_view **view, struct vs_error *error)
 {
     static const char *const keys[] = {"disp",    "etype",  "filetype", "tiles",
                                        "buftype", "memory", "datarep",  NULL};
-    json_t *etype = global->etypes[field], *json;
-    int failed = 0;
+    json_t *json = vs_global_merged(global, rank, keys);
     bool ranks;
 
-    json = vs_global_merged(global, rank, keys);
     if (!global->facts.whole) {
         json_object_del(json, "buftype");
         json_object_del(json, "memory");
     }
-    if (etype && json_object_get(json, "filetype"))
-        failed = json_object_set_new(json, "filetype", by_etype(global, json));
-    if (etype)
-        failed |= json_object_set(json, "etype", etype);
     if (raw)
         json_object_del(json, "datarep");
-    if (failed || json == NULL)
+    if (json == NULL)
         vs_global_no_memory(global, error);
     else
-        vs_spec_view_of(global->spec, global->index, NULL, json, rank, view, &ranks, error);
+        vs_spec_view_of(global->spec, global->index, NULL, json, &global->cuts[field], rank, view,
+                        &ranks, error);
     json_decref(json);
     return error->code;
 }

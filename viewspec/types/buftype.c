@@ -7,7 +7,50 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
 
-/* The layout of a view's slice. */
+/* Etypes and filetypes, and the layout of a view's slice. */
+
+#define MAX_NESTING 64 /* names of names */
+
+/* Follows the names of named types and returns the definition of a TYPE. */
+static json_t *definition_of(const struct vs_builder *b, json_t *json)
+{
+    for (int i = 0; i < MAX_NESTING && json_is_string(json); i++) {
+        json_t *definition = json_object_get(b->types, json_string_value(json));
+        if (definition == NULL)
+            break;
+        json = definition;
+    }
+    return json;
+}
+
+struct vs_type vs_build_etype(struct vs_builder *b, const struct vs_member *etype)
+{
+    const struct vs_cut *cut = b->cut;
+    struct vs_type whole, type;
+
+    if (etype->value)
+        whole = vs_build_type(b, etype->value, &etype->place);
+    else
+        whole = vs_type_basic(b->arena, vs_basic_find("byte"), b->representation);
+    if (b->scope->error->code || cut == NULL || cut->basic == NULL)
+        return whole;
+    type = vs_type_basic(b->arena, cut->basic, b->representation);
+    type = vs_type_indexed(b->arena, cut->blocks, cut->lengths, 0, cut->displacements, 1, &type);
+    return vs_type_resized(b->arena, whole.lb, vs_type_extent(b->arena, &whole), &type);
+}
+
+struct vs_type vs_build_of_units(struct vs_builder *b, const struct vs_type *unit,
+                                 const struct vs_member *etype, const struct vs_member *member)
+{
+    struct vs_type type = *unit;
+
+    b->etype = unit;
+    b->etype_json = definition_of(b, etype->value);
+    if (member->value)
+        type = vs_build_type(b, member->value, &member->place);
+    b->etype = NULL;
+    return type;
+}
 
 /*
  * Returns an etype of one byte at the origin. Types are built from it a second time to find the
@@ -40,6 +83,7 @@ static struct vs_builder builder_of(const struct vs_buftype_source *from, const 
         .types = from->source->types,
         .representation = representation,
         .whole = whole,
+        .cut = from->source->cut,
     };
 }
 
@@ -62,10 +106,7 @@ static int64_t grain_of(const struct vs_type *etype)
 static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype, int64_t *grain)
 {
     struct vs_builder b = builder_of(from, "etype", vs_representation_native());
-    if (from->etype->value)
-        *etype = vs_build_type(&b, from->etype->value, &from->etype->place);
-    else
-        *etype = vs_type_basic(from->arena, vs_basic_find("byte"), b.representation);
+    *etype = vs_build_etype(&b, from->etype);
     vs_builder_free(&b);
     if (check_buftype(from, &from->etype->place))
         return from->source->scope->error->code;

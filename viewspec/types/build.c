@@ -17,12 +17,17 @@ struct site {
     json_t *json;
     const struct vs_place *place;
     bool bytes; /* the stride and displacements are in bytes, not in extents of oldtype */
+    const struct vs_cut *cut; /* NULL: the rank's part is made */
 };
 
 static bool failed(const struct vs_builder *b)
 {
     return b->scope->error->code || b->arena->failure;
 }
+
+/* Records an error of the value under the key `name` of the object. */
+#define fail_at(site, name, ...)                                                                   \
+    vs_build_fail((site)->b, (&(struct vs_place){.up = (site)->place, .key = (name)}), __VA_ARGS__)
 
 static json_t *member(const struct site *site, const char *key)
 {
@@ -60,20 +65,18 @@ static int64_t blocklength_of(const struct site *site)
  */
 static json_t *array(const struct site *site, const char *key, int64_t *count)
 {
-    struct vs_place place = {.up = site->place, .key = key};
     json_t *value = member(site, key);
     int64_t size;
 
     if (value == NULL)
         return NULL;
     if (!json_is_array(value)) {
-        vs_build_fail(site->b, &place, "expected an array, got %s", vs_kind_name(value));
+        fail_at(site, key, "expected an array, got %s", vs_kind_name(value));
         return NULL;
     }
     size = (int64_t)json_array_size(value);
     if (*count >= 0 && size != *count) {
-        vs_build_fail(site->b, &place, "expected %lld entries, got %lld", (long long)*count,
-                      (long long)size);
+        fail_at(site, key, "expected %lld entries, got %lld", (long long)*count, (long long)size);
         return NULL;
     }
     *count = size;
@@ -190,10 +193,9 @@ static struct vs_type make_struct(const struct site *site)
 /* Returns the lengths of an array's dimensions; there is at least one. */
 static int64_t *dimensions(const struct site *site, const char *key, int64_t *count)
 {
-    struct vs_place place = {.up = site->place, .key = key};
     int64_t *sizes = integers(site, key, count, 1);
     if (sizes && !*count)
-        vs_build_fail(site->b, &place, "expected at least one dimension");
+        fail_at(site, key, "expected at least one dimension");
     return sizes;
 }
 
@@ -225,16 +227,18 @@ static struct vs_type part_of_array(const struct site *site, int64_t n, const in
     return type;
 }
 
-static struct vs_type make_subarray(const struct site *site)
+/* Makes the box of an array that the cut demands, or the given one. */
+static struct vs_type make_box(const struct site *site, int64_t n, const int64_t *sizes,
+                               bool fortran, const int64_t *subsizes, const int64_t *starts)
 {
     struct vs_builder *b = site->b;
-    int64_t n = -1;
-    int64_t *sizes = dimensions(site, "sizes", &n);
-    int64_t *subsizes = integers(site, "subsizes", &n, 0);
-    int64_t *starts = integers(site, "starts", &n, 0);
-    bool fortran = fortran_order(site);
     struct vs_type old = old_type(site);
     struct vs_part *parts = vs_arena_array(b->arena, n, sizeof(*parts));
+
+    if (site->cut) {
+        subsizes = site->cut->count ? site->cut->count : sizes;
+        starts = site->cut->start ? site->cut->start : vs_arena_array(b->arena, n, sizeof(*starts));
+    }
     for (int64_t d = 0; d < n && !failed(b); d++) {
         struct vs_place list = {.up = site->place, .key = "subsizes"};
         struct vs_place place = {.up = &list, .index = (size_t)d};
@@ -245,6 +249,15 @@ static struct vs_type make_subarray(const struct site *site)
             .size = sizes[d], .start = starts[d], .count = 1, .length = subsizes[d]};
     }
     return failed(b) ? old : part_of_array(site, n, sizes, fortran, parts, &old);
+}
+
+static struct vs_type make_subarray(const struct site *site)
+{
+    int64_t n = -1;
+    int64_t *sizes = dimensions(site, "sizes", &n);
+    int64_t *subsizes = site->cut ? NULL : integers(site, "subsizes", &n, 0);
+    int64_t *starts = site->cut ? NULL : integers(site, "starts", &n, 0);
+    return make_box(site, n, sizes, fortran_order(site), subsizes, starts);
 }
 
 enum distribution { BLOCK, CYCLIC, NONE };
@@ -280,16 +293,15 @@ static struct vs_part distribute(const struct site *site, size_t d, int64_t size
 
 static void check_grid(const struct site *site, int64_t n, const int64_t *psizes)
 {
-    struct vs_place place = {.up = site->place, .key = "psizes"};
     int64_t processes = 1, ranks = site->b->scope->ranks;
     bool overflow = false;
     for (int64_t d = 0; d < n; d++)
         overflow |= __builtin_mul_overflow(processes, psizes[d], &processes);
     if (overflow)
-        vs_build_fail(site->b, &place, "the product exceeds 2^63-1");
+        fail_at(site, "psizes", "the product exceeds 2^63-1");
     else if (processes != ranks)
-        vs_build_fail(site->b, &place, "the product is %lld, not the number of ranks, %lld",
-                      (long long)processes, (long long)ranks);
+        fail_at(site, "psizes", "the product is %lld, not the number of ranks, %lld",
+                (long long)processes, (long long)ranks);
 }
 
 /*
@@ -316,6 +328,8 @@ static struct vs_type make_darray(const struct site *site)
     struct vs_type old, type;
     struct vs_dealing *dealing;
 
+    if (site->cut)
+        return make_box(site, n, gsizes, fortran_order(site), NULL, NULL);
     array(site, "distribs", &n);
     if (json_object_get(site->json, "dargs"))
         array(site, "dargs", &n);
@@ -360,16 +374,22 @@ static struct vs_type make_dup(const struct site *site)
 static struct vs_type deal(const struct site *site, int64_t size, int64_t length)
 {
     struct vs_builder *b = site->b;
-    struct vs_type old = old_type(site);
-    struct vs_dealing *dealing = dealing_of(b, 1, &old);
+    int64_t *sizes = site->cut ? vs_arena_alloc(b->arena, sizeof(*sizes)) : NULL;
+    struct vs_type type = {0};
+    struct vs_dealing *dealing;
     struct vs_part part;
-    struct vs_type type;
 
+    if (sizes) {
+        *sizes = size;
+        return make_box(site, 1, sizes, false, NULL, NULL);
+    }
+    type = old_type(site);
+    dealing = dealing_of(b, 1, &type);
     if (failed(b))
-        return old;
+        return type;
     b->scope->uses_rank |= b->scope->ranks > 1;
     part = vs_part_cyclic(size, length, b->scope->rank, b->scope->ranks);
-    type = vs_type_array(b->arena, 1, &part, &old);
+    type = vs_type_array(b->arena, 1, &part, &type);
     if (dealing)
         dealing->deals[0] = (struct vs_deal){size, length, b->scope->ranks, 1};
     type.dealing = dealing;
@@ -379,7 +399,12 @@ static struct vs_type deal(const struct site *site, int64_t size, int64_t length
 static struct vs_type make_scatter(const struct site *site)
 {
     int64_t length = blocklength_of(site);
-    return deal(site, vs_mul(site->b->arena, length, site->b->scope->ranks), length);
+    int64_t size = vs_mul(site->b->arena, length, site->b->scope->ranks);
+
+    if (!site->cut)
+        return deal(site, size, length);
+    site->b->elements = size;
+    return old_type(site);
 }
 
 static struct vs_type make_hpf_block(const struct site *site)
@@ -425,7 +450,6 @@ static const struct constructor {
 static struct vs_type build_object(struct vs_builder *b, json_t *json, const struct vs_place *place)
 {
     struct site site = {.b = b, .json = json, .place = place};
-    struct vs_place type_place = {.up = place, .key = "type"};
     json_t *name = member(&site, "type");
     const struct constructor *constructor = constructors;
     struct vs_type type;
@@ -433,18 +457,21 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     if (name == NULL)
         return (struct vs_type){0};
     if (!json_is_string(name)) {
-        vs_build_fail(b, &type_place, "expected a constructor's name, got %s", vs_kind_name(name));
+        fail_at(&site, "type", "expected a constructor's name, got %s", vs_kind_name(name));
         return (struct vs_type){0};
     }
     while (constructor->name && strcmp(constructor->name, json_string_value(name)) != 0)
         constructor++;
     if (!constructor->name) {
-        vs_build_fail(b, &type_place, "unknown constructor \"%.100s\"", json_string_value(name));
+        fail_at(&site, "type", "unknown constructor \"%.100s\"", json_string_value(name));
         return (struct vs_type){0};
     }
     if (vs_check_keys(b->scope->error, b->text, place, json, constructor->keys))
         return (struct vs_type){0};
     site.bytes = constructor->bytes;
+    site.cut = b->array;
+    if (constructor->make != make_resized && constructor->make != make_dup)
+        b->array = NULL;
     type = constructor->make(&site);
     if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
         b->blame = vs_place_keep(b->arena, place);
@@ -491,18 +518,6 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
     named->depth = b->depth;
     named->done = true;
     return named->type;
-}
-
-/* Follows the names of named types and returns the definition of a TYPE. */
-static json_t *definition_of(const struct vs_builder *b, json_t *json)
-{
-    for (int i = 0; i < MAX_NESTING && json_is_string(json); i++) {
-        json_t *definition = json_object_get(b->types, json_string_value(json));
-        if (definition == NULL)
-            break;
-        json = definition;
-    }
-    return json;
 }
 
 /*
@@ -579,18 +594,5 @@ struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs
         vs_build_fail(b, place, "expected a type's name or an object, got %s", vs_kind_name(json));
     --*around;
     b->depth = (int)vs_max(before, b->depth + json_is_object(json));
-    return type;
-}
-
-struct vs_type vs_build_of_units(struct vs_builder *b, const struct vs_type *unit,
-                                 const struct vs_member *etype, const struct vs_member *member)
-{
-    struct vs_type type = *unit;
-
-    b->etype = unit;
-    b->etype_json = definition_of(b, etype->value);
-    if (member->value)
-        type = vs_build_type(b, member->value, &member->place);
-    b->etype = NULL;
     return type;
 }

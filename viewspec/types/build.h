@@ -35,8 +35,11 @@ struct vs_builder {
        type; NULL: byte). NULL while the etype itself is built. */
     const struct vs_type *etype;
     json_t *etype_json;
-    const char *whole; /* the type under construction: "filetype" or "buftype" */
-    bool any_leaf;     /* leaves other than the etype are accepted */
+    const char *whole;          /* the type under construction: "filetype" or "buftype" */
+    bool any_leaf;              /* leaves other than the etype are accepted */
+    const struct vs_cut *cut;   /* of the etype; NULL: none */
+    const struct vs_cut *array; /* of the next constructor that is neither resized nor dup */
+    int64_t elements;           /* result: of a scatter that was cut, in a tile; else 0 */
 
     struct vs_memo named[2];      /* types by their names, built outside of filetypes, and inside */
     int nesting, naming;          /* number of objects, and of names, around the current type */
@@ -54,6 +57,11 @@ struct vs_type vs_build_type(struct vs_builder *builder, json_t *json,
 /* Frees the builder's memory. The types stay valid, because they are in the arena. */
 void vs_builder_free(struct vs_builder *builder);
 
+/* buftype.c: etypes and filetypes. */
+
+/* Builds an etype, or what is cut out of it. The default is byte. */
+struct vs_type vs_build_etype(struct vs_builder *builder, const struct vs_member *etype);
+
 /*
  * Builds a filetype or buftype from member. `unit` stands for each occurrence of the view's etype.
  * If the member is absent, the type is the unit.
@@ -61,7 +69,7 @@ void vs_builder_free(struct vs_builder *builder);
 struct vs_type vs_build_of_units(struct vs_builder *builder, const struct vs_type *unit,
                                  const struct vs_member *etype, const struct vs_member *member);
 
-/* buftype.c: the order of the etypes, from "buftype" and "memory", and the array, from "shape". */
+/* The order of the etypes, from "buftype" and "memory", and the array, from "shape". */
 
 /* The inputs for finding a tile's order. All are borrowed. */
 struct vs_buftype_source {

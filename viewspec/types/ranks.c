@@ -116,6 +116,12 @@ static bool same_elements(const struct vs_view *a, const struct vs_view *b)
            same_text(vs_view_etype_text(a), vs_view_etype_text(b));
 }
 
+bool vs_views_agree(const struct vs_view *a, const struct vs_view *b)
+{
+    return same_elements(a, b) &&
+           same_facts(vs_map_facts(vs_view_map(a)), vs_map_facts(vs_view_map(b)));
+}
+
 /* Compares two views. Subtracts the values and runs examined from *steps; returns false if these do
    not suffice. */
 static bool same_views(const struct vs_view *a, const struct vs_view *b, int64_t *steps)
@@ -123,8 +129,7 @@ static bool same_views(const struct vs_view *a, const struct vs_view *b, int64_t
     if (a == b)
         return true;
     /* Orders in memory are not compared. */
-    return !vs_view_has_order(a) && !vs_view_has_order(b) && same_elements(a, b) &&
-           same_facts(vs_map_facts(vs_view_map(a)), vs_map_facts(vs_view_map(b))) &&
+    return !vs_view_has_order(a) && !vs_view_has_order(b) && vs_views_agree(a, b) &&
            same_runs(vs_view_map(a), vs_view_map(b), steps);
 }
 

@@ -35,6 +35,12 @@ struct vs_owner {
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error);
 
+/*
+ * Returns true if two views have the same representation and etype, and the same places and sizes
+ * of tiles. The data in the tiles may differ. Local, thread-safe.
+ */
+bool vs_views_agree(const struct vs_view *a, const struct vs_view *b);
+
 /* The limit of the values and runs that a comparison examines: a fraction of a second. */
 #define VS_ALIKE_STEPS 1000000
 

@@ -161,10 +161,7 @@ static int build_etype(struct vs_builder *b, const struct vs_member *etype, stru
 {
     int error;
 
-    if (etype->value)
-        types->etype = vs_build_type(b, etype->value, &etype->place);
-    else
-        types->etype = vs_type_basic(b->arena, vs_basic_find("byte"), b->representation);
+    types->etype = vs_build_etype(b, etype);
     error = b->scope->error->code;
     return error ? error : check_etype(b, &etype->place, &types->etype);
 }
@@ -176,6 +173,7 @@ static int build_filetype(struct vs_builder *b, const struct vs_member *etype,
     int error;
 
     b->blame = NULL;
+    b->array = b->cut && b->cut->array ? b->cut : NULL;
     types->filetype = vs_build_of_units(b, &unit, etype, filetype);
     error = b->scope->error->code;
     return error ? error : check_filetype(b, &filetype->place, &types->filetype, &types->etype);
@@ -196,9 +194,12 @@ static int read_tiles(const struct vs_source *source, const struct vs_member *ti
     return 0;
 }
 
-/* Builds the tile that the view repeats, and its order in memory. */
+/*
+ * Builds the tile that the view repeats, and its order in memory. elements: those of a tile of a
+ * scatter that was cut, or 0.
+ */
 static int build_tile(const struct vs_source *source, const struct vs_member *members,
-                      struct vs_types *types)
+                      int64_t elements, struct vs_types *types)
 {
     struct vs_tile *tile = &types->tile;
     struct vs_buftype_source from = {
@@ -217,6 +218,8 @@ static int build_tile(const struct vs_source *source, const struct vs_member *me
     tile->memory = types->filetype.part;
     if (read_tiles(source, &members[TILES], &tile->tiles))
         return source->scope->error->code;
+    if (elements && !source->cut->count)
+        tile->tiles = vs_mul_capped(tile->tiles, elements);
     return source->by_file ? 0 : vs_buftype_find(&from, tile);
 }
 
@@ -230,12 +233,13 @@ static int build_types(const struct vs_source *source, const struct vs_member *m
         .types = source->types,
         .representation = types->representation,
         .whole = "filetype",
+        .cut = source->cut,
     };
     int error = build_etype(&b, &members[ETYPE], types);
     if (!error)
         error = build_filetype(&b, &members[ETYPE], &members[FILETYPE], types);
     vs_builder_free(&b);
-    return error ? error : build_tile(source, members, types);
+    return error ? error : build_tile(source, members, b.elements, types);
 }
 
 /*

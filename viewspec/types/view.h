@@ -23,6 +23,20 @@ const struct vs_type *vs_view_filetype(const struct vs_view *view);
 struct vs_types;
 void vs_types_unref(struct vs_types *types); /* NULL is allowed */
 
+/*
+ * A cut out of a view, for global arrays (viewspec/global.h): the array that a rank's part belongs
+ * to, or a box of it, and some values of each etype. All pointers are borrowed.
+ */
+struct vs_cut {
+    bool
+        array; /* the outermost constructor of the filetype, inside resized and dup, makes the whole
+                  array in place of the rank's part; a scatter makes an element for each tile */
+    const int64_t *start, *count; /* a box of the array; NULL: all of it */
+    const struct vs_basic *basic; /* the etype has only blocks of this type; NULL: all its values */
+    int64_t blocks;
+    const int64_t *lengths, *displacements; /* of the blocks */
+};
+
 /* The input of vs_view_compile. All pointers are borrowed. */
 struct vs_source {
     struct vs_scope *scope; /* settled for the rank */
@@ -33,6 +47,7 @@ struct vs_source {
     struct vs_representation *representations; /* user-defined ones: the spec's list */
     bool by_file;                              /* use the file's order, regardless of the view's */
     struct vs_types *shared;                   /* types shared by an earlier rank, or NULL */
+    const struct vs_cut *cut;                  /* NULL: the view as it is */
 };
 
 /* Records an error of the value at place, in a vs_source or vs_builder. Returns its code. */
