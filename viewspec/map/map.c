@@ -18,7 +18,6 @@ struct vs_map {
        order to slice offsets. Else NULL. */
     const struct vs_map *by_file, *memory;
     const struct vs_order *order;
-    int64_t etype_file, etype_memory;
 };
 
 static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacement, int64_t extent)
@@ -29,7 +28,8 @@ static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacemen
     return vs_min(by_displacement, INT64_MAX / tile->size);
 }
 
-int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
+/* Builds a map in the order of the tile's bytes. */
+static int build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
                  const struct vs_node *tile, const struct vs_map **result)
 {
     struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
@@ -64,42 +64,40 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, i
     return map->root->depth > VS_MAP_DEPTH ? -E2BIG : 0;
 }
 
-/* Builds both maps, with as many tiles as both can have. */
-static int build_both(struct vs_arena *arena, const struct vs_map_source *from, struct vs_map *map)
+/* Builds both maps of an ordered one, with as many tiles as both can have. */
+static int build_both(struct vs_arena *arena, int64_t displacement, const struct vs_tile *from,
+                      struct vs_map *map)
 {
-    int64_t tiles = from->tiles;
-    int error;
+    int64_t tiles;
+    int error = build(arena, displacement, from->extent, from->tiles, from->node, &map->by_file);
 
-    error = vs_map_build(arena, from->displacement, from->extent, tiles, from->tile, &map->by_file);
     if (error)
         return error;
     tiles = map->by_file->facts.limit / map->by_file->facts.tile_size;
-    error = vs_map_build(arena, 0, from->order->extent, tiles, from->order->memory, &map->memory);
+    error = build(arena, 0, from->order.extent, tiles, from->order.memory, &map->memory);
     if (error || map->memory->facts.limit / map->memory->facts.tile_size == tiles)
         return error;
     tiles = map->memory->facts.limit / map->memory->facts.tile_size;
-    return vs_map_build(arena, from->displacement, from->extent, tiles, from->tile, &map->by_file);
+    return build(arena, displacement, from->extent, tiles, from->node, &map->by_file);
 }
 
-int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *from,
+static int build_ordered(struct vs_arena *arena, int64_t displacement, const struct vs_tile *from,
                          const struct vs_map **result)
 {
     struct vs_map *map = vs_arena_alloc(arena, sizeof(*map));
     const struct vs_map *ordered;
-    int error = map ? build_both(arena, from, map) : -ENOMEM;
+    int error = map ? build_both(arena, displacement, from, map) : -ENOMEM;
 
     if (error)
         return error;
     map->facts = map->by_file->facts;
-    error = vs_map_build(arena, from->displacement, from->extent,
-                         map->facts.limit / map->facts.tile_size, from->order->file, &ordered);
+    error = build(arena, displacement, from->extent, map->facts.limit / map->facts.tile_size,
+                  from->order.file, &ordered);
     if (error)
         return error;
     map->root = ordered->root;
-    map->tile = from->tile;
-    map->order = from->order;
-    map->etype_file = from->etype_file;
-    map->etype_memory = from->etype_memory;
+    map->tile = from->node;
+    map->order = &from->order;
     map->facts.tiles = from->tiles;
     map->facts.tile_runs = ordered->facts.tile_runs;
     map->facts.monotonic = ordered->facts.monotonic;
@@ -107,14 +105,26 @@ int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *fro
     return 0;
 }
 
+int vs_map_build(struct vs_arena *arena, int64_t displacement, const struct vs_tile *tile,
+                 const struct vs_map **map)
+{
+    return tile->ordered && tile->tiles
+               ? build_ordered(arena, displacement, tile, map)
+               : build(arena, displacement, tile->extent, tile->tiles, tile->node, map);
+}
+
 const struct vs_order *vs_map_order(const struct vs_map *map)
 {
     return map->order;
 }
 
-const struct vs_map *vs_map_memory(const struct vs_map *map)
+const struct vs_map *vs_map_gaps(const struct vs_map *map)
 {
-    return map->memory;
+    const struct vs_node *memory = map->order ? map->order->memory : NULL;
+    bool gaps =
+        memory && (memory->kind != VS_RUN || memory->lo != 0 || memory->size != map->order->extent);
+
+    return gaps ? map->memory : NULL;
 }
 
 const struct vs_map_facts *vs_map_facts(const struct vs_map *map)
@@ -154,12 +164,12 @@ int64_t vs_map_find(const struct vs_map *map, int64_t displacement)
 /* Converts a position in the file's order to a position in the map's order. */
 static int64_t ordered_position(const struct vs_map *map, int64_t position)
 {
-    int64_t etypes = map->facts.tile_size / map->etype_file, etype = position / map->etype_file;
-    int64_t origin =
-        etype / etypes * map->order->extent + vs_node_seek(map->order->places, etype % etypes);
-    int64_t before = vs_map_lower_bound(map->memory, origin) / map->etype_memory;
+    const struct vs_order *order = map->order;
+    int64_t etypes = map->facts.tile_size / order->etype_file, etype = position / order->etype_file;
+    int64_t origin = etype / etypes * order->extent + vs_node_seek(order->places, etype % etypes);
+    int64_t before = vs_map_lower_bound(map->memory, origin) / order->etype_memory;
 
-    return before * map->etype_file + position % map->etype_file;
+    return before * order->etype_file + position % order->etype_file;
 }
 
 int64_t vs_map_find_within(const struct vs_map *map, int64_t displacement, int64_t *steps)

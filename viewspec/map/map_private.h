@@ -30,7 +30,8 @@ struct vs_order {
     const struct vs_node *origins; /* a byte for each etype: the displacement of its origin */
     const struct vs_node *memory;  /* native bytes: their places in memory, ascending */
     const struct vs_node *places; /* by the numbers in the file's order: the first byte in memory */
-    int64_t extent;               /* of the tile in memory; set by the caller */
+    int64_t etype_file, etype_memory; /* bytes of an etype */
+    int64_t extent;                   /* of the tile in memory; set by the caller */
     int64_t grain;  /* a divisor of the position and length of each element in memory and of the
                        extent; set by the caller; 0: unknown */
     int64_t pieces; /* number of pieces needed, tens of nanoseconds each */
@@ -42,31 +43,32 @@ struct vs_order {
  */
 int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_order *order);
 
-/*
- * Builds the map of a type in arena, repeated `tiles` times (INT64_MAX: without end). Returns 0,
- * -ENOMEM, -EOVERFLOW, or -E2BIG if it is nested too deep.
- */
-int vs_map_build(struct vs_arena *arena, int64_t displacement, int64_t extent, int64_t tiles,
-                 const struct vs_node *tile, const struct vs_map **map);
+struct vs_array;
+
+/* The tile that a view repeats. */
+struct vs_tile {
+    const struct vs_node *node; /* in the file's order; NULL: no data */
+    int64_t extent, tiles;      /* INT64_MAX tiles: without end */
+    bool ordered;               /* the slice has an order of its own, `order` */
+    struct vs_order order;
+    const struct vs_array *memory; /* the array that a tile of the slice forms; NULL: none */
+};
 
 /*
- * Builds a map whose positions follow another order than the file's, which `order` describes (its
- * extent must be set). etype_file and etype_memory are the bytes of an etype.
+ * Builds the map of a view in arena. The tile is borrowed, and must live as long as the map.
+ * Returns 0, -ENOMEM, -EOVERFLOW, or -E2BIG if it is nested too deep.
  */
-struct vs_map_source {
-    int64_t displacement, extent, tiles;
-    const struct vs_node *tile;   /* in the file's order */
-    const struct vs_order *order; /* borrowed; it lives as long as the map */
-    int64_t etype_file, etype_memory;
-};
-int vs_map_build_ordered(struct vs_arena *arena, const struct vs_map_source *source,
-                         const struct vs_map **map);
+int vs_map_build(struct vs_arena *arena, int64_t displacement, const struct vs_tile *tile,
+                 const struct vs_map **map);
 
 /* Returns the order of an ordered map; else NULL. */
 const struct vs_order *vs_map_order(const struct vs_map *map);
 
-/* Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets. */
-const struct vs_map *vs_map_memory(const struct vs_map *map);
+/*
+ * Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets.
+ * NULL: the slice has no gaps.
+ */
+const struct vs_map *vs_map_gaps(const struct vs_map *map);
 
 /* Returns the root of a map: all tiles, placed at the view's displacement. NULL: no data. */
 const struct vs_node *vs_map_root(const struct vs_map *map);

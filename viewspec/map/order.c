@@ -489,13 +489,13 @@ int vs_order_find(struct vs_arena *arena, const struct vs_both *both, struct vs_
         error = build(&o, pieces.list, pieces.count, &made);
     if (!error && arena->failure == 0 && !made.memory->disjoint)
         error = -EINVAL;
-    *order = (struct vs_order){
-        .file = made.file,
-        .origins = made.origins,
-        .memory = made.memory,
-        .places = vs_node_shift(arena, both->memory, both->memory_etype->lo),
-        .pieces = o.pieces,
-    };
+    order->file = made.file;
+    order->origins = made.origins;
+    order->memory = made.memory;
+    order->places = vs_node_shift(arena, both->memory, both->memory_etype->lo);
+    order->etype_file = both->file_etype->size;
+    order->etype_memory = both->memory_etype->size;
+    order->pieces = o.pieces;
     free(pieces.list);
     vs_arena_free(&o.scratch);
     return error;

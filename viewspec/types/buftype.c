@@ -63,21 +63,20 @@ static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *e
     return origin;
 }
 
-/* Records the failure of the arena or the scope, if there is one. Returns its code or 0. */
-static int check_buftype(const struct vs_buftype_source *from, const struct vs_place *place)
+int vs_types_check(const struct vs_types_source *from, const struct vs_place *place)
 {
     struct vs_error *error = from->source->scope->error;
     return error->code ? error->code
-                       : vs_check_arena(from->arena, error, from->source->text, place);
+                       : vs_check_arena(&from->types->arena, error, from->source->text, place);
 }
 
 #define fail(from, place, ...) vs_build_fail((from)->source, (place), __VA_ARGS__)
 
-static struct vs_builder builder_of(const struct vs_buftype_source *from, const char *whole,
-                                    const struct vs_representation *representation)
+struct vs_builder vs_builder_of(const struct vs_types_source *from, const char *whole,
+                                const struct vs_representation *representation)
 {
     return (struct vs_builder){
-        .arena = from->arena,
+        .arena = &from->types->arena,
         .scope = from->source->scope,
         .text = from->source->text,
         .types = from->source->types,
@@ -103,32 +102,35 @@ static int64_t grain_of(const struct vs_type *etype)
 }
 
 /* Builds the etype with its layout in memory, and finds its grain. */
-static int build_etype(const struct vs_buftype_source *from, struct vs_type *etype, int64_t *grain)
+static int build_etype(const struct vs_types_source *from, struct vs_type *etype, int64_t *grain)
 {
-    struct vs_builder b = builder_of(from, "etype", vs_representation_native());
-    *etype = vs_build_etype(&b, from->etype);
+    struct vs_builder b = vs_builder_of(from, "etype", vs_representation_native());
+    const struct vs_place *place = &from->members[VS_ETYPE].place;
+
+    *etype = vs_build_etype(&b, &from->members[VS_ETYPE]);
     vs_builder_free(&b);
-    if (check_buftype(from, &from->etype->place))
-        return from->source->scope->error->code;
+    if (vs_types_check(from, place))
+        return b.scope->error->code;
     if (!etype->node->disjoint)
-        return fail(from, &from->etype->place, "the etype overlaps itself in memory");
+        return fail(from, place, "the etype overlaps itself in memory");
     *grain = grain_of(etype);
-    etype->node = vs_node_unit(from->arena, etype->node);
-    return check_buftype(from, &from->etype->place);
+    etype->node = vs_node_unit(b.arena, etype->node);
+    return vs_types_check(from, place);
 }
 
-/* Finds the places of the etypes of a type, whose etypes have the extent of `etype`. */
-static int build_origins(const struct vs_buftype_source *from, const char *whole,
-                         const struct vs_representation *representation,
-                         const struct vs_member *member, const struct vs_type *etype,
+/* Finds the places of the etypes of the filetype, or of the buftype with the etype in memory. */
+static int build_origins(const struct vs_types_source *from, int key, const struct vs_type *etype,
                          struct vs_type *type)
 {
-    struct vs_builder b = builder_of(from, whole, representation);
-    struct vs_type unit = origins_of(from->arena, etype);
+    bool memory = key == VS_BUFTYPE;
+    struct vs_builder b =
+        vs_builder_of(from, memory ? "buftype" : "filetype",
+                      memory ? vs_representation_native() : from->types->representation);
+    struct vs_type unit = origins_of(b.arena, etype);
 
-    *type = vs_build_of_units(&b, &unit, from->etype, member);
+    *type = vs_build_of_units(&b, &unit, &from->members[VS_ETYPE], &from->members[key]);
     vs_builder_free(&b);
-    return check_buftype(from, &member->place);
+    return vs_types_check(from, &from->members[key].place);
 }
 
 static int64_t size_of(const struct vs_node *node)
@@ -142,18 +144,19 @@ static int64_t end_in_memory(const struct vs_both *both)
 }
 
 /* Unites all tiles to one if they lie in each other's gaps in memory. */
-static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *tile,
-                       struct vs_both *both)
+static int unite_tiles(const struct vs_types_source *from, struct vs_both *both)
 {
+    const struct vs_place *place = &from->members[VS_BUFTYPE].place;
     int64_t span = end_in_memory(both) - both->memory->lo - both->memory_etype->lo;
-    struct vs_arena *arena = from->arena;
+    struct vs_arena *arena = &from->types->arena;
+    struct vs_tile *tile = &from->types->tile;
 
     if (tile->tiles <= 1)
         tile->order.extent = vs_max(tile->order.extent, end_in_memory(both));
     if (tile->order.extent >= span || tile->tiles <= 1)
         return 0;
     if (tile->tiles == INT64_MAX)
-        return fail(from, &from->buftype->place,
+        return fail(from, place,
                     "tiles lie %lld bytes apart in memory and reach over %lld: \"tiles\" must say "
                     "how many there are",
                     (long long)tile->order.extent, (long long)span);
@@ -164,17 +167,15 @@ static int unite_tiles(const struct vs_buftype_source *from, struct vs_tile *til
     tile->order.extent = end_in_memory(both);
     tile->tiles = 1;
     tile->memory = NULL;
-    return check_buftype(from, &from->buftype->place);
+    return vs_types_check(from, place);
 }
 
-static int find_order(const struct vs_buftype_source *from, const struct vs_place *place,
-                      const struct vs_both *both, struct vs_tile *tile)
+static int find_order(const struct vs_types_source *from, const struct vs_place *place,
+                      const struct vs_both *both)
 {
-    int64_t extent = tile->order.extent, grain = tile->order.grain;
-    int result = vs_order_find(from->arena, both, &tile->order);
+    struct vs_tile *tile = &from->types->tile;
+    int result = vs_order_find(&from->types->arena, both, &tile->order);
 
-    tile->order.extent = extent;
-    tile->order.grain = grain;
     tile->ordered = true;
     from->source->scope->work += tile->order.pieces;
     if (result == -EINVAL)
@@ -186,7 +187,7 @@ static int find_order(const struct vs_buftype_source *from, const struct vs_plac
                     (long long)VS_PIECES_MAX);
     if (result == -ENOMEM)
         return vs_fail_memory(from->source->scope->error, from->source->text);
-    return check_buftype(from, place);
+    return vs_types_check(from, place);
 }
 
 /*
@@ -205,31 +206,30 @@ static const struct vs_array *array_in_memory(struct vs_arena *arena, const stru
     return whole;
 }
 
-static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *tile)
+static int find_buftype(const struct vs_types_source *from)
 {
     struct vs_type etype, file, memory;
-    const struct vs_place *place = &from->buftype->place;
-    int64_t grain = 1;
-    int error;
+    const struct vs_place *place = &from->members[VS_BUFTYPE].place;
+    struct vs_arena *arena = &from->types->arena;
+    struct vs_tile *tile = &from->types->tile;
     struct vs_both both;
-    int64_t first;
+    int64_t first, grain = 1;
+    int error;
 
     if ((error = build_etype(from, &etype, &grain)) ||
-        (error = build_origins(from, "filetype", from->representation, from->filetype,
-                               from->file_etype, &file)) ||
-        (error = build_origins(from, "buftype", vs_representation_native(), from->buftype, &etype,
-                               &memory)))
+        (error = build_origins(from, VS_FILETYPE, &from->types->etype, &file)) ||
+        (error = build_origins(from, VS_BUFTYPE, &etype, &memory)))
         return error;
     if (!file.node)
         return 0;
     if (size_of(file.node) != size_of(memory.node))
         return fail(from, place, "the buftype has %lld etypes, the filetype %lld",
                     (long long)size_of(memory.node), (long long)size_of(file.node));
-    both = (struct vs_both){file.node, memory.node, from->file_etype->node, etype.node};
-    both.file_etype = vs_node_unit(from->arena, both.file_etype);
-    tile->order.extent = vs_type_extent(from->arena, &memory);
-    tile->memory = array_in_memory(from->arena, &memory, etype.node->size);
-    if ((error = check_buftype(from, place)) || (error = unite_tiles(from, tile, &both)))
+    both = (struct vs_both){file.node, memory.node, from->types->etype.node, etype.node};
+    both.file_etype = vs_node_unit(arena, both.file_etype);
+    tile->order.extent = vs_type_extent(arena, &memory);
+    tile->memory = array_in_memory(arena, &memory, etype.node->size);
+    if ((error = vs_types_check(from, place)) || (error = unite_tiles(from, &both)))
         return error;
     first = both.memory->lo + etype.node->lo;
     if (first < 0)
@@ -237,7 +237,7 @@ static int find_buftype(const struct vs_buftype_source *from, struct vs_tile *ti
                     (long long)first);
     grain = vs_gcd(grain, vs_gcd(both.memory->starts.first, both.memory->starts.grain));
     tile->order.grain = vs_gcd(grain, tile->order.extent);
-    return find_order(from, place, &both, tile);
+    return find_order(from, place, &both);
 }
 
 /* Returns the rank's part as an array of its own, in C or Fortran order. */
@@ -254,11 +254,9 @@ static const struct vs_array *local_array(struct vs_arena *arena, const struct v
 }
 
 /* Makes loops in the file's order over an array that is packed in the other order. */
-static const struct vs_node *transposed(const struct vs_buftype_source *from,
-                                        const struct vs_array *part, int64_t etype_size,
-                                        int64_t *extent)
+static const struct vs_node *transposed(struct vs_arena *arena, const struct vs_array *part,
+                                        int64_t etype_size, int64_t *extent)
 {
-    struct vs_arena *arena = from->arena;
     int64_t n = part->dimensions, *strides = vs_arena_array(arena, n, sizeof(*strides));
     const struct vs_node *node =
         vs_node_loop(arena, part->etypes, etype_size, vs_node_run(arena, 1));
@@ -276,63 +274,64 @@ static const struct vs_node *transposed(const struct vs_buftype_source *from,
     return node;
 }
 
-static int find_memory(const struct vs_buftype_source *from, struct vs_tile *tile)
+static int find_memory(const struct vs_types_source *from)
 {
-    const struct vs_array *part = from->file_type->part;
-    const char *word = json_string_value(from->memory->value);
-    struct vs_arena *arena = from->arena;
-    int64_t etype_size = from->file_etype->elements.count * from->file_etype->elements.native;
+    const struct vs_member *member = &from->members[VS_MEMORY];
+    const char *word = json_string_value(member->value);
+    const struct vs_type *etype = &from->types->etype;
+    const struct vs_array *part = from->types->filetype.part;
+    struct vs_arena *arena = &from->types->arena;
+    struct vs_tile *tile = &from->types->tile;
+    int64_t etype_size = etype->elements.count * etype->elements.native;
     struct vs_type file;
     bool fortran;
     struct vs_both both;
     int error;
 
     if (word == NULL || (strcmp(word, "C") != 0 && strcmp(word, "Fortran") != 0))
-        return fail(from, &from->memory->place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
-                    word ? "\"" : "", word ? word : vs_kind_name(from->memory->value),
-                    word ? "\"" : "");
+        return fail(from, &member->place, "expected \"C\" or \"Fortran\", got %s%.100s%s",
+                    word ? "\"" : "", word ? word : vs_kind_name(member->value), word ? "\"" : "");
     if (part == NULL)
-        return fail(from, &from->memory->place,
+        return fail(from, &member->place,
                     "\"memory\" needs a filetype that is a subarray or a darray");
     fortran = strcmp(word, "Fortran") == 0;
     tile->memory = local_array(arena, part, fortran);
-    if (fortran == part->fortran || !from->file_type->node)
-        return check_buftype(from, &from->memory->place);
-    if (build_origins(from, "filetype", from->representation, from->filetype, from->file_etype,
-                      &file))
+    if (fortran == part->fortran || !from->types->filetype.node)
+        return vs_types_check(from, &member->place);
+    if (build_origins(from, VS_FILETYPE, etype, &file))
         return from->source->scope->error->code;
     both = (struct vs_both){
         .file = file.node,
-        .memory = transposed(from, part, etype_size, &tile->order.extent),
-        .file_etype = vs_node_unit(arena, from->file_etype->node),
+        .memory = transposed(arena, part, etype_size, &tile->order.extent),
+        .file_etype = vs_node_unit(arena, etype->node),
         .memory_etype = vs_node_run(arena, etype_size),
     };
-    error = check_buftype(from, &from->memory->place);
-    return error ? error : find_order(from, &from->memory->place, &both, tile);
+    error = vs_types_check(from, &member->place);
+    return error ? error : find_order(from, &member->place, &both);
 }
 
-int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile)
+int vs_buftype_find(const struct vs_types_source *from)
 {
-    if (from->buftype->value && from->memory->value)
-        return fail(from, &from->memory->place, "\"memory\" stands beside a \"buftype\"");
-    if (from->memory->value)
-        return find_memory(from, tile);
-    return from->buftype->value ? find_buftype(from, tile) : 0;
+    bool memory = from->members[VS_MEMORY].value != NULL;
+
+    if (from->members[VS_BUFTYPE].value)
+        return memory ? fail(from, &from->members[VS_MEMORY].place,
+                             "\"memory\" stands beside a \"buftype\"")
+                      : find_buftype(from);
+    return memory ? find_memory(from) : 0;
 }
 
-/* Fails if an array of `product` elements is not a tile of the slice. */
-static int check_shape(const struct vs_source *source, const struct vs_place *place,
-                       const struct vs_slice_tile *tile, int64_t product)
+/* Fails if an array of `product` elements is not a tile of the slice, as vs_local_array has it. */
+static int check_shape(const struct vs_source *source, const struct vs_place *place, int64_t size,
+                       int64_t etypes, const struct vs_order *order, int64_t product)
 {
-    const struct vs_order *order = tile->order;
-    int64_t size = tile->facts->etype_size, etypes = order ? order->extent / size : tile->etypes;
-
     if (order && order->grain % size)
         return vs_build_fail(
             source, place,
             "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
             "of %lld bytes (leave out \"shape\")",
             (long long)order->extent, (long long)size);
+    etypes = order ? order->extent / size : etypes;
     if (product == etypes)
         return 0;
     return vs_build_fail(source, place,
@@ -342,24 +341,26 @@ static int check_shape(const struct vs_source *source, const struct vs_place *pl
                          (long long)product, (long long)etypes);
 }
 
-int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
-                   struct vs_arena *arena, const struct vs_slice_tile *tile,
-                   const struct vs_array **result)
+int vs_local_array(const struct vs_source *source, const struct vs_member *shape,
+                   struct vs_arena *arena, const struct vs_view_facts *facts, int64_t etypes,
+                   const struct vs_order *order, const struct vs_array **result)
 {
     struct vs_error *error = source->scope->error;
+    const struct vs_place *place = &shape->place;
     int64_t dimensions, product = 1, *sizes;
     struct vs_array *array;
 
-    if (!json_is_array(value))
-        return vs_build_fail(source, place, "expected an array, got %s", vs_kind_name(value));
-    dimensions = (int64_t)json_array_size(value);
+    if (!json_is_array(shape->value))
+        return vs_build_fail(source, place, "expected an array, got %s",
+                             vs_kind_name(shape->value));
+    dimensions = (int64_t)json_array_size(shape->value);
     sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
     array = vs_arena_alloc(arena, sizeof(*array));
     if (sizes == NULL || array == NULL)
         return vs_fail_memory(error, source->text);
     for (int64_t i = 0; i < dimensions; i++) {
         struct vs_place entry = {.up = place, .index = (size_t)i};
-        json_t *size = json_array_get(value, (size_t)i);
+        json_t *size = json_array_get(shape->value, (size_t)i);
         if (vs_scope_integer(source->scope, source->text, &entry, size, &sizes[i]))
             return error->code;
         if (sizes[i] < 0)
@@ -367,12 +368,12 @@ int vs_local_array(const struct vs_source *source, json_t *value, const struct v
         if (__builtin_mul_overflow(product, sizes[i], &product))
             return vs_build_fail(source, place, "the array has more than 2^63-1 elements");
     }
-    if (check_shape(source, place, tile, product))
+    if (check_shape(source, place, facts->etype_size, etypes, order, product))
         return error->code;
     *array = (struct vs_array){.dimensions = dimensions,
                                .sizes = sizes,
                                .owned = sizes,
-                               .element = tile->facts->etype_extent,
+                               .element = facts->etype_extent,
                                .etypes = 1};
     *result = array;
     return 0;

@@ -7,6 +7,8 @@
  * slice.
  */
 
+#include <stdatomic.h>
+
 #include <jansson.h>
 
 #include "viewspec/base/hash.h"
@@ -69,47 +71,49 @@ struct vs_type vs_build_etype(struct vs_builder *builder, const struct vs_member
 struct vs_type vs_build_of_units(struct vs_builder *builder, const struct vs_type *unit,
                                  const struct vs_member *etype, const struct vs_member *member);
 
-/* The order of the etypes, from "buftype" and "memory", and the array, from "shape". */
+/* The keys of a view that its types are built from. */
+enum { VS_ETYPE, VS_FILETYPE, VS_DATAREP, VS_TILES, VS_BUFTYPE, VS_MEMORY, VS_TYPE_KEYS };
 
-/* The inputs for finding a tile's order. All are borrowed. */
-struct vs_buftype_source {
+struct vs_types {
+    atomic_int references;
+    struct vs_arena arena;
+    struct vs_representation *representation; /* a reference */
+    struct vs_type etype, filetype;
+    struct vs_tile tile;
+    int64_t work;               /* the work of building them */
+    json_t *json[VS_TYPE_KEYS]; /* the JSON that they were built from; owned */
+};
+
+/* The types of a view while they are built. All pointers are borrowed. */
+struct vs_types_source {
     const struct vs_source *source;
-    struct vs_arena *arena; /* for the results */
-    const struct vs_representation *representation;
-    const struct vs_member *etype, *filetype, *buftype, *memory;
-    const struct vs_type *file_etype, *file_type;
+    struct vs_member members[VS_TYPE_KEYS];
+    struct vs_types *types;
 };
 
-/* The tile that a view repeats. */
-struct vs_tile {
-    const struct vs_node *node; /* in the file's order */
-    int64_t extent, tiles;      /* INT64_MAX tiles: without end */
-    bool ordered;               /* the slice has an order of its own, `order` */
-    struct vs_order order;
-    const struct vs_array *memory; /* the array that a tile of the slice forms; NULL: none */
-};
+/* Makes a builder of these types. `whole` and representation are the builder's. */
+struct vs_builder vs_builder_of(const struct vs_types_source *from, const char *whole,
+                                const struct vs_representation *representation);
+
+/* Records the failure of the arena, unless the scope has an error. Returns the error's code or 0.
+ */
+int vs_types_check(const struct vs_types_source *from, const struct vs_place *place);
 
 /*
- * Finds the order of a tile, given the filetype and the number of tiles, and fills in the rest.
- * Unites tiles that interleave in memory to one tile. Changes nothing if the view has neither key.
- * Returns 0, or the code of an error, which is recorded in the scope.
+ * Finds the order of the tile from "buftype" and "memory", given the filetype and the number of
+ * tiles, and fills in the rest. Unites tiles that interleave in memory to one tile. Changes nothing
+ * if the view has neither key. Returns 0, or the code of an error, which is recorded in the scope.
  */
-int vs_buftype_find(const struct vs_buftype_source *from, struct vs_tile *tile);
-
-/* A tile of a slice. All pointers are borrowed. */
-struct vs_slice_tile {
-    int64_t etypes; /* number of etypes with data */
-    const struct vs_view_facts *facts;
-    const struct vs_order *order; /* NULL: the slice has no gaps */
-};
+int vs_buftype_find(const struct vs_types_source *from);
 
 /*
- * Reads value, a list of sizes at place, as an array in C order, and allocates it in the arena. The
- * array must have as many elements as the tile has etypes, including gaps. Returns 0, or a negative
- * errno with the scope's error filled.
+ * Reads "shape", a list of sizes, as an array in C order, and allocates it in the arena. A tile of
+ * the slice has `etypes` etypes with data, and `order` if there are gaps in it, else NULL; the
+ * array must have as many elements, including the gaps. Returns 0, or a negative errno with the
+ * scope's error filled.
  */
-int vs_local_array(const struct vs_source *source, json_t *value, const struct vs_place *place,
-                   struct vs_arena *arena, const struct vs_slice_tile *tile,
-                   const struct vs_array **result);
+int vs_local_array(const struct vs_source *source, const struct vs_member *shape,
+                   struct vs_arena *arena, const struct vs_view_facts *facts, int64_t etypes,
+                   const struct vs_order *order, const struct vs_array **result);
 
 #endif

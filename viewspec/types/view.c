@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +9,9 @@
 #include "viewspec/base/integer.h"
 #include "viewspec/text/json.h"
 
-/* The keys of a view that its types are built from. */
-enum { ETYPE, FILETYPE, DATAREP, TILES, BUFTYPE, MEMORY, TYPE_KEYS };
+/* By VS_ETYPE and so on. */
 static const char *const type_keys[] = {"etype", "filetype", "datarep",
                                         "tiles", "buftype",  "memory"};
-
-struct vs_types {
-    atomic_int references;
-    struct vs_arena arena;
-    struct vs_representation *representation; /* a reference */
-    struct vs_type etype, filetype;
-    struct vs_tile tile;
-    int64_t work;            /* the work of building them */
-    json_t *json[TYPE_KEYS]; /* the JSON that they were built from; owned */
-};
 
 struct vs_view {
     atomic_int references;
@@ -47,7 +35,7 @@ void vs_types_unref(struct vs_types *types)
         return;
     vs_representation_unref(types->representation);
     vs_arena_free(&types->arena);
-    for (int i = 0; i < TYPE_KEYS; i++)
+    for (int i = 0; i < VS_TYPE_KEYS; i++)
         json_decref(types->json[i]);
     free(types);
 }
@@ -106,7 +94,7 @@ static void find_member(const struct vs_source *source, const char *key, struct 
 }
 
 /* Checks the data and the extent of an etype or filetype, which `what` names. */
-static int check_type(struct vs_builder *b, const struct vs_place *place, const char *what,
+static int check_type(const struct vs_builder *b, const struct vs_place *place, const char *what,
                       const struct vs_type *type, int64_t extent)
 {
     if (type->node->lo < 0)
@@ -123,33 +111,37 @@ static int check_type(struct vs_builder *b, const struct vs_place *place, const 
     return 0;
 }
 
-static int check_etype(struct vs_builder *b, const struct vs_place *place,
-                       const struct vs_type *type)
+static int build_etype(const struct vs_types_source *from, struct vs_builder *b)
 {
-    int64_t extent = vs_type_extent(b->arena, type);
+    const struct vs_member *member = &from->members[VS_ETYPE];
+    struct vs_type *type = &from->types->etype;
+    int64_t extent;
 
-    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
+    *type = vs_build_etype(b, member);
+    extent = vs_type_extent(b->arena, type);
+    if (vs_types_check(from, &member->place))
         return b->scope->error->code;
-    return type->node ? check_type(b, place, "etype", type, extent)
-                      : vs_build_fail(b, place, "the etype holds no data");
+    return type->node ? check_type(b, &member->place, "etype", type, extent)
+                      : vs_build_fail(b, &member->place, "the etype holds no data");
 }
 
-/* Checks the filetype by MPI 3.1, 13.1.1 and 13.3. */
-static int check_filetype(struct vs_builder *b, const struct vs_place *place,
-                          const struct vs_type *type, const struct vs_type *etype)
+/* Builds the filetype, and checks it by MPI 3.1, 13.1.1 and 13.3. */
+static int build_filetype(const struct vs_types_source *from, struct vs_builder *b)
 {
-    int64_t extent = vs_type_extent(b->arena, type);
+    const struct vs_type *etype = &from->types->etype;
+    const struct vs_place *place = &from->members[VS_FILETYPE].place;
+    struct vs_type unit = vs_type_unit(b->arena, etype), *type = &from->types->filetype;
     const struct vs_starts *starts;
-    int64_t etype_extent, front;
+    int64_t extent, etype_extent = etype->ub - etype->lb, front;
 
-    if (vs_check_arena(b->arena, b->scope->error, b->text, place))
-        return b->scope->error->code;
-    if (!type->node)
-        return 0;
-    if (check_type(b, place, "filetype", type, extent))
+    b->blame = NULL;
+    b->array = b->cut && b->cut->array ? b->cut : NULL;
+    *type = vs_build_of_units(b, &unit, &from->members[VS_ETYPE], &from->members[VS_FILETYPE]);
+    extent = vs_type_extent(b->arena, type);
+    if (vs_types_check(from, place) || !type->node ||
+        check_type(b, place, "filetype", type, extent))
         return b->scope->error->code;
     starts = &type->node->starts;
-    etype_extent = etype->ub - etype->lb;
     front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
     if (starts->grain % etype_extent || front % etype_extent || extent % etype_extent)
         return vs_build_fail(b, place, "a hole is not a multiple of the etype's extent, %lld",
@@ -157,89 +149,49 @@ static int check_filetype(struct vs_builder *b, const struct vs_place *place,
     return 0;
 }
 
-static int build_etype(struct vs_builder *b, const struct vs_member *etype, struct vs_types *types)
+/* Reads a number that is not negative. `what` names it. An absent one keeps its value. */
+static int read_count(const struct vs_source *source, const struct vs_member *member,
+                      const char *what, int64_t *count)
 {
-    int error;
-
-    types->etype = vs_build_etype(b, etype);
-    error = b->scope->error->code;
-    return error ? error : check_etype(b, &etype->place, &types->etype);
-}
-
-static int build_filetype(struct vs_builder *b, const struct vs_member *etype,
-                          const struct vs_member *filetype, struct vs_types *types)
-{
-    struct vs_type unit = vs_type_unit(b->arena, &types->etype);
-    int error;
-
-    b->blame = NULL;
-    b->array = b->cut && b->cut->array ? b->cut : NULL;
-    types->filetype = vs_build_of_units(b, &unit, etype, filetype);
-    error = b->scope->error->code;
-    return error ? error : check_filetype(b, &filetype->place, &types->filetype, &types->etype);
-}
-
-/* Reads the number of tiles: "tiles", or INT64_MAX. */
-static int read_tiles(const struct vs_source *source, const struct vs_member *tiles, int64_t *count)
-{
-    *count = INT64_MAX;
-    if (!tiles->value)
+    if (!member->value)
         return 0;
-    if (vs_scope_integer(source->scope, source->text, &tiles->place, tiles->value, count))
+    if (vs_scope_integer(source->scope, source->text, &member->place, member->value, count))
         return source->scope->error->code;
-    if (*count < 0)
-        return vs_build_fail(source, &tiles->place,
-                             "the number of tiles is %lld: it must not be negative",
-                             (long long)*count);
-    return 0;
+    return *count < 0
+               ? vs_build_fail(source, &member->place, "the %s is %lld: it must not be negative",
+                               what, (long long)*count)
+               : 0;
 }
 
 /*
  * Builds the tile that the view repeats, and its order in memory. elements: those of a tile of a
  * scatter that was cut, or 0.
  */
-static int build_tile(const struct vs_source *source, const struct vs_member *members,
-                      int64_t elements, struct vs_types *types)
+static int build_tile(const struct vs_types_source *from, int64_t elements)
 {
-    struct vs_tile *tile = &types->tile;
-    struct vs_buftype_source from = {
-        .source = source,
-        .arena = &types->arena,
-        .representation = types->representation,
-        .etype = &members[ETYPE],
-        .filetype = &members[FILETYPE],
-        .buftype = &members[BUFTYPE],
-        .memory = &members[MEMORY],
-        .file_etype = &types->etype,
-        .file_type = &types->filetype,
-    };
-    tile->node = types->filetype.node;
-    tile->extent = types->filetype.ub - types->filetype.lb;
-    tile->memory = types->filetype.part;
-    if (read_tiles(source, &members[TILES], &tile->tiles))
+    const struct vs_source *source = from->source;
+    const struct vs_type *filetype = &from->types->filetype;
+    struct vs_tile *tile = &from->types->tile;
+
+    tile->node = filetype->node;
+    tile->extent = filetype->ub - filetype->lb;
+    tile->memory = filetype->part;
+    tile->tiles = INT64_MAX;
+    if (read_count(source, &from->members[VS_TILES], "number of tiles", &tile->tiles))
         return source->scope->error->code;
     if (elements && !source->cut->count)
         tile->tiles = vs_mul_capped(tile->tiles, elements);
-    return source->by_file ? 0 : vs_buftype_find(&from, tile);
+    return source->by_file ? 0 : vs_buftype_find(from);
 }
 
-static int build_types(const struct vs_source *source, const struct vs_member *members,
-                       struct vs_types *types)
+static int build_types(const struct vs_types_source *from)
 {
-    struct vs_builder b = {
-        .arena = &types->arena,
-        .scope = source->scope,
-        .text = source->text,
-        .types = source->types,
-        .representation = types->representation,
-        .whole = "filetype",
-        .cut = source->cut,
-    };
-    int error = build_etype(&b, &members[ETYPE], types);
+    struct vs_builder b = vs_builder_of(from, "filetype", from->types->representation);
+    int error = build_etype(from, &b);
     if (!error)
-        error = build_filetype(&b, &members[ETYPE], &members[FILETYPE], types);
+        error = build_filetype(from, &b);
     vs_builder_free(&b);
-    return error ? error : build_tile(source, members, b.elements, types);
+    return error ? error : build_tile(from, b.elements);
 }
 
 /*
@@ -249,13 +201,14 @@ static int build_types(const struct vs_source *source, const struct vs_member *m
 static struct vs_types *find_types(const struct vs_source *source, bool *shareable)
 {
     struct vs_scope *scope = source->scope;
-    struct vs_member members[TYPE_KEYS];
+    struct vs_types_source from = {.source = source};
+    struct vs_member *members = from.members;
     struct vs_types *types = source->shared;
     bool same = types != NULL;
     bool before;
     int64_t work;
 
-    for (int i = 0; i < TYPE_KEYS; i++) {
+    for (int i = 0; i < VS_TYPE_KEYS; i++) {
         find_member(source, type_keys[i], &members[i]);
         same = same && types->json[i] == members[i].value;
     }
@@ -269,14 +222,15 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
         return NULL;
     }
     types->references = 1;
-    for (int i = 0; i < TYPE_KEYS; i++)
+    for (int i = 0; i < VS_TYPE_KEYS; i++)
         types->json[i] = json_incref(members[i].value);
     before = scope->uses_rank;
     work = scope->work;
     scope->uses_rank = false;
     types->representation =
-        vs_representation_find(source, members[DATAREP].value, &members[DATAREP].place);
-    if (!types->representation || build_types(source, members, types)) {
+        vs_representation_find(source, members[VS_DATAREP].value, &members[VS_DATAREP].place);
+    from.types = types;
+    if (!types->representation || build_types(&from)) {
         scope->uses_rank |= before;
         vs_types_unref(types);
         return NULL;
@@ -288,57 +242,22 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     return types;
 }
 
-static int build_ordered(struct vs_view *view, int64_t displacement)
-{
-    const struct vs_types *types = view->types;
-    const struct vs_repeat *elements = &types->etype.elements;
-    struct vs_map_source source = {
-        .displacement = displacement,
-        .extent = types->tile.extent,
-        .tiles = types->tile.tiles,
-        .tile = types->tile.node,
-        .order = &types->tile.order,
-        .etype_file = types->etype.node->size,
-        .etype_memory = elements->count * elements->native,
-    };
-    return vs_map_build_ordered(&view->arena, &source, &view->map);
-}
-
-static bool has_gaps(const struct vs_order *order)
-{
-    return order->memory->kind != VS_RUN || order->memory->lo != 0 ||
-           order->memory->size != order->extent;
-}
-
 static int build_map(const struct vs_source *source, struct vs_view *view)
 {
-    struct vs_error *error = source->scope->error;
     struct vs_member disp;
     int64_t displacement = 0;
-    const struct vs_tile *tile;
-    bool ordered;
     int result;
 
     find_member(source, "disp", &disp);
-    if (disp.value &&
-        vs_scope_integer(source->scope, source->text, &disp.place, disp.value, &displacement))
-        return error->code;
-    if (displacement < 0)
-        return vs_build_fail(source, &disp.place,
-                             "the displacement is %lld: it must not be negative",
-                             (long long)displacement);
-    tile = &view->types->tile;
-    ordered = tile->ordered && tile->tiles;
-    result = ordered ? build_ordered(view, displacement)
-                     : vs_map_build(&view->arena, displacement, tile->extent, tile->tiles,
-                                    tile->node, &view->map);
-    if (ordered && !result && has_gaps(&tile->order))
-        view->gaps = vs_map_memory(view->map);
+    if (read_count(source, &disp, "displacement", &displacement))
+        return source->scope->error->code;
+    result = vs_map_build(&view->arena, displacement, &view->types->tile, &view->map);
+    view->gaps = result ? NULL : vs_map_gaps(view->map);
     if (result == -E2BIG)
         return vs_build_fail(source, source->place, "the view nests too deep");
     if (result == -EOVERFLOW)
         return vs_build_fail(source, source->place, "the first tile exceeds displacement 2^63-1");
-    return result ? vs_fail_memory(error, source->text) : 0;
+    return result ? vs_fail_memory(source->scope->error, source->text) : 0;
 }
 
 static void fill_facts(const struct vs_source *source, struct vs_view *view)
@@ -363,16 +282,14 @@ static void fill_facts(const struct vs_source *source, struct vs_view *view)
 /* Reads the array that "shape" makes of a tile of the slice. Ignores it in the file's order. */
 static int read_shape(const struct vs_source *source, struct vs_view *view)
 {
+    int64_t etypes = vs_map_facts(view->map)->tile_size / view->facts.etype_file_size;
     struct vs_member shape;
-    struct vs_slice_tile tile;
 
     find_member(source, "shape", &shape);
-    if (!shape.value || source->by_file)
-        return 0;
-    tile = (struct vs_slice_tile){vs_map_facts(view->map)->tile_size / view->facts.etype_file_size,
-                                  &view->facts, view->gaps ? vs_map_order(view->map) : NULL};
-    return vs_local_array(source, shape.value, &shape.place, &view->arena, &tile,
-                          &view->facts.memory);
+    return !shape.value || source->by_file
+               ? 0
+               : vs_local_array(source, &shape, &view->arena, &view->facts, etypes,
+                                view->gaps ? vs_map_order(view->map) : NULL, &view->facts.memory);
 }
 
 static char *type_text(const json_t *json)
@@ -383,13 +300,13 @@ static char *type_text(const json_t *json)
 
 char *vs_view_etype_text(const struct vs_view *view)
 {
-    const json_t *json = view->types->json[ETYPE];
+    const json_t *json = view->types->json[VS_ETYPE];
     return json ? type_text(json) : strdup("byte");
 }
 
 char *vs_view_filetype_text(const struct vs_view *view)
 {
-    const json_t *json = view->types->json[FILETYPE];
+    const json_t *json = view->types->json[VS_FILETYPE];
     return json ? type_text(json) : vs_view_etype_text(view);
 }
 
@@ -400,8 +317,8 @@ bool vs_view_has_order(const struct vs_view *view)
 
 char *vs_view_order_text(const struct vs_view *view)
 {
-    const json_t *buftype = view->types->json[BUFTYPE];
-    const char *word = json_string_value(view->types->json[MEMORY]);
+    const json_t *buftype = view->types->json[VS_BUFTYPE];
+    const char *word = json_string_value(view->types->json[VS_MEMORY]);
     char *text = NULL;
     if (buftype)
         return type_text(buftype);
