@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "export_private.h"
@@ -78,27 +76,45 @@ double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t
     return coordinates;
 }
 
-int vs_export_fail(struct vs_error *error, const char *format, ...)
+int vs_export_show(const struct vs_global *global, int64_t rank, int64_t file_size,
+                   struct vs_shown *shown, struct vs_error *error)
 {
-    va_list arguments;
+    const struct vs_global_facts *facts = vs_global_facts(global);
+    int failure = 0;
 
-    va_start(arguments, format);
-    vsnprintf(error->reason, sizeof(error->reason), format, arguments);
-    va_end(arguments);
-    error->code = -EINVAL;
-    return -EINVAL;
-}
-
-int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
-                    struct vs_error *error)
-{
-    int failure = vs_global_local(global, rank, local, error);
-
-    for (int64_t d = 0; d < vs_global_facts(global)->dimensions && !failure; d++)
-        if (local->count[d] < 0)
+    *shown = (struct vs_shown){.global = global, .rank = rank, .cells = 1, .records = 1};
+    shown->local.box = true;
+    for (int64_t d = 0; d < facts->dimensions; d++)
+        shown->local.count[d] = facts->sizes[d];
+    if (rank >= 0)
+        failure = vs_global_local(global, rank, &shown->local, error);
+    for (int64_t d = 0; d < facts->dimensions && !failure; d++) {
+        shown->cells *= shown->local.count[d];
+        if (shown->local.count[d] < 0)
             failure = vs_export_fail(error,
                                      "the part of rank %lld has no shape of the array's dimensions "
                                      "(give its view a \"shape\")",
                                      (long long)rank);
-    return failure;
+    }
+    if (failure || !facts->records)
+        return failure;
+    shown->records = vs_global_records(global, file_size);
+    return rank < 0 ? 0 : vs_global_local_records(global, rank, file_size, &shown->records, error);
+}
+
+int vs_export_field(const struct vs_shown *shown, int64_t field, int64_t swap, int64_t length,
+                    struct vs_export *file, struct vs_error *error)
+{
+    static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
+    struct vs_values values = {.swap = swap};
+    struct vs_box box = {.field = field,
+                         .records = shown->records,
+                         .start = zeros,
+                         .count = shown->local.count,
+                         .raw = vs_global_is_raw(shown->global)};
+    int failure = shown->rank < 0 ? vs_global_box(shown->global, &box, &values.view, error)
+                                  : vs_global_slice(shown->global, shown->rank, field, box.raw,
+                                                    &values.view, error);
+
+    return failure ? failure : vs_export_values(file, &values, length);
 }

@@ -3,6 +3,7 @@
 #define VS_EXPORT_PRIVATE_H
 
 #include "export.h"
+#include "viewspec/base/place.h"
 
 /* Private to viewspec/export/: makes the pieces of files. Functions return 0 or -ENOMEM. */
 
@@ -43,12 +44,28 @@ static inline const char *vs_export_name(const struct vs_global *global, int64_t
     return facts->field[field].name[0] ? facts->field[field].name : facts->name;
 }
 
+/* The part of an array that a file shows. */
+struct vs_shown {
+    const struct vs_global *global;
+    int64_t rank; /* -1: all ranks */
+    struct vs_local local;
+    int64_t cells;   /* elements in the part of a record */
+    int64_t records; /* 1 if the array has none */
+};
+
 /*
- * Finds a rank's part as vs_global_local does. Fails if it has no shape. Returns 0 or a negative
+ * Finds the part of a rank, or of all ranks. Fails if it has no shape. Returns 0 or a negative
  * errno with error filled.
  */
-int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_local *local,
-                    struct vs_error *error);
+int vs_export_show(const struct vs_global *global, int64_t rank, int64_t file_size,
+                   struct vs_shown *shown, struct vs_error *error);
+
+/*
+ * Adds the values of a field in the part, of length bytes: raw if vs_global_is_raw. `swap` is as in
+ * struct vs_values. Returns 0 or a negative errno with error filled.
+ */
+int vs_export_field(const struct vs_shown *shown, int64_t field, int64_t swap, int64_t length,
+                    struct vs_export *file, struct vs_error *error);
 
 /* The longest type string of NumPy, with its zero byte. */
 #define VS_NPY_TYPE 16
@@ -56,9 +73,9 @@ int vs_export_local(const struct vs_global *global, int64_t rank, struct vs_loca
 /* npy.c: writes NumPy's type string of values into text (VS_NPY_TYPE bytes), as in "<f8". */
 void vs_npy_type(const struct vs_basic *basic, bool big_endian, char *text);
 
-/* Records why a format cannot show an array. Returns -EINVAL. */
-int vs_export_fail(struct vs_error *error, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Records why a format cannot show an array. Returns -EINVAL, or the code of an earlier error. */
+#define vs_export_fail(error, ...)                                                                 \
+    vs_fail((error), (&(const struct vs_text){.source = ""}), NULL, false, __VA_ARGS__)
 
 /*
  * local.c: sets *records to the number of complete records in a rank's part, in a file of that

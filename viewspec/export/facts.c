@@ -1,30 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "global_private.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "export_private.h"
 
 /* The facts of a global array, and the parts of the JSON that it is found in. */
-
-int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
-{
-    char reason[256];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(reason, sizeof(reason), format, arguments);
-    va_end(arguments);
-    return vs_fail(error, &global->spec->text, global->spec->views[global->index].place, false,
-                   "%s", reason);
-}
-
-int vs_global_no_memory(const struct vs_global *global, struct vs_error *error)
-{
-    return vs_fail_memory(error, &global->spec->text);
-}
 
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys)
 {

@@ -22,9 +22,10 @@ struct vs_global {
 };
 
 /* Record an error of the view. Return its code. */
-int vs_global_fail(const struct vs_global *global, struct vs_error *error, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-int vs_global_no_memory(const struct vs_global *global, struct vs_error *error);
+#define vs_global_fail(global, error, ...)                                                         \
+    vs_fail((error), &(global)->spec->text, (global)->spec->views[(global)->index].place, false,   \
+            __VA_ARGS__)
+#define vs_global_no_memory(global, error) vs_fail_memory((error), &(global)->spec->text)
 
 /* Returns a new VIEW object of the given keys of a rank's view, without "per_rank", or NULL. */
 json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const char *const *keys);

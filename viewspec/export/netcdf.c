@@ -37,19 +37,14 @@ struct variable {
     enum nc_type type;
     int64_t field; /* or -1: the coordinates of a dimension of the array, from start on */
     int64_t dimension, start;
-    int64_t length;       /* bytes */
-    struct vs_view *view; /* of the values of a field; a reference */
+    int64_t length; /* bytes */
     int dimensions;
     int dims[VS_GLOBAL_DIMENSIONS + 1]; /* numbers of the dimensions, the slowest first */
 };
 
 struct netcdf {
-    const struct vs_global *global;
-    int64_t rank;          /* -1: all ranks */
-    int64_t file_size;     /* of the shared file */
-    int64_t records;       /* of the array; 1 if it has none */
-    struct vs_local local; /* the rank's part */
-    int64_t bytes;         /* of the fields' variables */
+    struct vs_shown shown;
+    int64_t bytes; /* of the fields' variables */
     int dim_count, variable_count;
     const char *dim_names[DIMS_MAX];
     int64_t dim_sizes[DIMS_MAX];
@@ -109,42 +104,16 @@ static int add_dimension(struct netcdf *netcdf, struct variable *variable, const
                : 0;
 }
 
-/* Returns true if the file shows no element: the rank owns none, or there is no record. */
-static bool is_empty(const struct netcdf *netcdf)
-{
-    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
-
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        if (netcdf->local.count[d] == 0)
-            return true;
-    return netcdf->records == 0;
-}
-
-static int compile(const struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
-{
-    static const int64_t zeros[VS_GLOBAL_DIMENSIONS];
-    const struct vs_global *global = netcdf->global;
-    struct vs_box box = {.field = variable->field,
-                         .records = netcdf->records,
-                         .start = zeros,
-                         .count = vs_global_facts(global)->sizes,
-                         .raw = vs_global_is_raw(global)};
-
-    if (netcdf->rank < 0)
-        return vs_global_box(global, &box, &variable->view, error);
-    return vs_global_slice(global, netcdf->rank, box.field, box.raw, &variable->view, error);
-}
-
 static int set_dimensions(struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
     const struct vs_global_field *field = &facts->field[variable->field];
     bool first = facts->fortran ? field->values > 1 : facts->records;
     struct vs_global_shape shape;
 
-    vs_global_shape(netcdf->global, variable->field, netcdf->records, &shape);
+    vs_global_shape(netcdf->shown.global, variable->field, netcdf->shown.records, &shape);
     for (int64_t d = 0; d < facts->dimensions; d++)
-        shape.sizes[d + first] = netcdf->local.count[d];
+        shape.sizes[d + first] = netcdf->shown.local.count[d];
     for (int i = 0; i < shape.dimensions; i++) {
         int d = facts->fortran ? shape.dimensions - 1 - i : i;
 
@@ -160,13 +129,12 @@ static int set_dimensions(struct netcdf *netcdf, struct variable *variable, stru
  */
 static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *error)
 {
-    const struct vs_basic *basic = vs_global_facts(netcdf->global)->field[number].basic;
+    const struct vs_basic *basic = vs_global_facts(netcdf->shown.global)->field[number].basic;
     struct variable *variable = &netcdf->variables[netcdf->variable_count];
-    int failure;
 
-    if (type_of(basic) == NC_NONE || is_empty(netcdf))
+    if (type_of(basic) == NC_NONE || netcdf->shown.cells == 0 || netcdf->shown.records == 0)
         return 0;
-    *variable = (struct variable){.name = vs_export_name(netcdf->global, number),
+    *variable = (struct variable){.name = vs_export_name(netcdf->shown.global, number),
                                   .type = type_of(basic),
                                   .field = number,
                                   .length = basic->size / basic->parts};
@@ -176,9 +144,8 @@ static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *err
     if (variable->length > INT64_MAX / 2 - netcdf->bytes)
         return vs_export_fail(error, "the array is too large for netCDF");
     netcdf->bytes += variable->length;
-    failure = compile(netcdf, variable, error);
-    netcdf->variable_count += failure == 0;
-    return failure;
+    netcdf->variable_count++;
+    return 0;
 }
 
 static bool has_variable(const struct netcdf *netcdf, const char *name)
@@ -195,8 +162,8 @@ static bool has_variable(const struct netcdf *netcdf, const char *name)
  */
 static int add_coordinates(struct netcdf *netcdf, struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
-    const struct vs_local *local = &netcdf->local;
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
+    const struct vs_local *local = &netcdf->shown.local;
 
     for (int64_t d = 0; d < facts->dimensions; d++) {
         struct variable *variable = &netcdf->variables[netcdf->variable_count];
@@ -305,7 +272,7 @@ static int add_coordinate_data(const struct netcdf *netcdf, const struct variabl
 {
     int64_t count = variable->length / (int64_t)sizeof(double);
     double *values =
-        vs_export_coordinates(netcdf->global, variable->dimension, variable->start, count);
+        vs_export_coordinates(netcdf->shown.global, variable->dimension, variable->start, count);
 
     for (int64_t i = 0; values && i < count; i++) {
         uint64_t bits;
@@ -317,25 +284,24 @@ static int add_coordinate_data(const struct netcdf *netcdf, const struct variabl
     return vs_export_text(file, (char *)values, variable->length);
 }
 
-/* Adds the data of a variable, whose view the file takes. */
-static int add_data(const struct netcdf *netcdf, struct variable *variable, struct vs_export *file)
+static int add_data(const struct netcdf *netcdf, const struct variable *variable,
+                    struct vs_export *file, struct vs_error *error)
 {
-    struct vs_values values = {.view = variable->view};
+    const struct vs_global *global = netcdf->shown.global;
+    int64_t swap;
     int failure;
 
     if (variable->field < 0)
         return add_coordinate_data(netcdf, variable, file);
-    values.swap =
-        vs_export_swap(netcdf->global, &vs_global_facts(netcdf->global)->field[variable->field]);
-    variable->view = NULL;
-    failure = vs_export_values(file, &values, variable->length);
+    swap = vs_export_swap(global, &vs_global_facts(global)->field[variable->field]);
+    failure = vs_export_field(&netcdf->shown, variable->field, swap, variable->length, file, error);
     return failure ? failure : vs_export_zeros(file, padded(variable->length) - variable->length);
 }
 
 /* Makes the file of the ranks' parts in local. */
 static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(netcdf->global);
+    const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
     int failure = 0;
     bool any = false;
 
@@ -345,40 +311,12 @@ static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *
     }
     if (!failure && !any)
         failure = vs_export_fail(error, "netCDF has no type for the values");
-    if (!failure && facts->has_grid && netcdf->local.box)
+    if (!failure && facts->has_grid && netcdf->shown.local.box)
         failure = add_coordinates(netcdf, error);
     if (!failure)
         failure = add_header(netcdf, file);
     for (int i = 0; i < netcdf->variable_count && !failure; i++)
-        failure = add_data(netcdf, &netcdf->variables[i], file);
-    return failure;
-}
-
-static void free_netcdf(struct netcdf *netcdf)
-{
-    for (int i = 0; i < netcdf->variable_count; i++)
-        vs_view_unref(netcdf->variables[i].view);
-    free(netcdf->variables);
-    free(netcdf);
-}
-
-/* Finds the rank's part, and the number of records. */
-static int find_part(struct netcdf *netcdf, struct vs_error *error)
-{
-    const struct vs_global *global = netcdf->global;
-    const struct vs_global_facts *facts = vs_global_facts(global);
-    int failure;
-
-    if (facts->records)
-        netcdf->records = vs_global_records(global, netcdf->file_size);
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        netcdf->local.count[d] = facts->sizes[d];
-    if (netcdf->rank < 0)
-        return 0;
-    failure = vs_export_local(global, netcdf->rank, &netcdf->local, error);
-    if (!failure && facts->records)
-        failure = vs_global_local_records(global, netcdf->rank, netcdf->file_size, &netcdf->records,
-                                          error);
+        failure = add_data(netcdf, &netcdf->variables[i], file, error);
     return failure;
 }
 
@@ -391,15 +329,14 @@ static int make_file(const struct vs_global *global, int64_t rank, int64_t file_
 
     if (netcdf == NULL)
         return -ENOMEM;
-    *netcdf = (struct netcdf){
-        .global = global, .rank = rank, .file_size = file_size, .records = 1, .local.box = true};
     netcdf->variables =
         calloc((size_t)(facts->fields + facts->dimensions), sizeof(*netcdf->variables));
     if (netcdf->variables)
-        result = find_part(netcdf, error);
+        result = vs_export_show(global, rank, file_size, &netcdf->shown, error);
     if (!result)
         result = make(netcdf, file, error);
-    free_netcdf(netcdf);
+    free(netcdf->variables);
+    free(netcdf);
     return result;
 }
 

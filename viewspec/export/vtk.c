@@ -56,20 +56,12 @@ static int64_t dimension_of(const struct vs_global_facts *facts, int64_t axis)
     return facts->fortran ? axis : facts->dimensions - 1 - axis;
 }
 
-static int64_t cells_of(const struct vs_global_facts *facts, const struct vs_local *local)
-{
-    int64_t cells = 1;
-
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        cells *= local->count[d];
-    return cells;
-}
-
 /* Writes an extent. 0 to 0 is an axis that the image lacks, so nothing at all is 0 to -1. */
-static void put_extent(FILE *out, const char *key, const struct vs_global_facts *facts,
-                       const struct vs_local *local)
+static void put_extent(FILE *out, const char *key, const struct vs_shown *shown)
 {
-    bool empty = cells_of(facts, local) == 0;
+    const struct vs_global_facts *facts = vs_global_facts(shown->global);
+    const struct vs_local *local = &shown->local;
+    bool empty = shown->cells == 0;
 
     fprintf(out, " %s=\"", key);
     for (int64_t axis = 0; axis < 3; axis++) {
@@ -104,22 +96,13 @@ static void put_spacing(FILE *out, const struct vs_global_facts *facts)
     fputs("\"", out);
 }
 
-static struct vs_local whole_of(const struct vs_global_facts *facts)
-{
-    struct vs_local local = {.box = true};
-
-    for (int64_t d = 0; d < facts->dimensions; d++)
-        local.count[d] = facts->sizes[d];
-    return local;
-}
-
 /*
  * Opens the elements around the pieces of a file that shows a part of the array. kind is
  * "ImageData" or "PImageData".
  */
-static void put_opening(FILE *out, const struct vs_global *global, const struct vs_local *part,
-                        const char *kind)
+static void put_opening(FILE *out, const struct vs_shown *shown, const char *kind)
 {
+    const struct vs_global *global = shown->global;
     const struct vs_global_facts *facts = vs_global_facts(global);
     bool big =
         vs_global_is_raw(global) ? facts->field[0].big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
@@ -128,7 +111,7 @@ static void put_opening(FILE *out, const struct vs_global *global, const struct 
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" "
             "byte_order=\"%s\" header_type=\"UInt64\">\n  <%s",
             kind, big ? "BigEndian" : "LittleEndian", kind);
-    put_extent(out, "WholeExtent", facts, part);
+    put_extent(out, "WholeExtent", shown);
     put_origin(out, facts);
     put_spacing(out, facts);
 }
@@ -165,21 +148,19 @@ static const char *first_name(const struct vs_global *global)
     return vs_export_name(global, i);
 }
 
-static int add_header(const struct vs_global *global, const struct vs_local *local, int64_t cells,
-                      struct vs_export *file)
+static int add_header(const struct vs_shown *shown, struct vs_export *file)
 {
-    const struct vs_global_facts *facts = vs_global_facts(global);
     char *text = NULL;
     size_t length;
     FILE *out = open_memstream(&text, &length);
 
     if (out == NULL)
         return -ENOMEM;
-    put_opening(out, global, local, "ImageData");
+    put_opening(out, shown, "ImageData");
     fputs(">\n    <Piece", out);
-    put_extent(out, "Extent", facts, local);
-    fprintf(out, ">\n      <CellData Scalars=\"%s\">\n", first_name(global));
-    put_arrays(out, global, cells, false);
+    put_extent(out, "Extent", shown);
+    fprintf(out, ">\n      <CellData Scalars=\"%s\">\n", first_name(shown->global));
+    put_arrays(out, shown->global, shown->cells, false);
     fputs("      </CellData>\n    </Piece>\n  </ImageData>\n  <AppendedData encoding=\"raw\">\n_",
           out);
     if (fclose(out)) {
@@ -190,26 +171,33 @@ static int add_header(const struct vs_global *global, const struct vs_local *loc
 }
 
 /* Adds the length of an array's data, in the file's byte order, and the data. */
-static int add_data(const struct vs_global *global, int64_t rank, int64_t number, int64_t cells,
-                    struct vs_export *file, struct vs_error *error)
+static int add_data(const struct vs_shown *shown, int64_t number, struct vs_export *file,
+                    struct vs_error *error)
 {
-    const struct vs_global_field *field = &vs_global_facts(global)->field[number];
-    bool raw = vs_global_is_raw(global);
-    uint64_t length = (uint64_t)(cells * vs_export_element(field)), stored = length;
-    struct vs_values values = {.swap = 1};
+    const struct vs_global_field *field = &vs_global_facts(shown->global)->field[number];
+    uint64_t length = (uint64_t)(shown->cells * vs_export_element(field)), stored = length;
     char *text = malloc(sizeof(stored));
     int failure;
 
     if (text == NULL)
         return -ENOMEM;
-    if (raw && field->big_endian != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
+    if (vs_global_is_raw(shown->global) && field->big_endian != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
         stored = __builtin_bswap64(stored);
     memcpy(text, &stored, sizeof(stored));
     failure = vs_export_text(file, text, sizeof(stored));
-    if (!failure && cells)
-        failure = vs_global_slice(global, rank, number, raw, &values.view, error);
-    if (!failure && cells)
-        failure = vs_export_values(file, &values, (int64_t)length);
+    if (!failure && length)
+        failure = vs_export_field(shown, number, 1, (int64_t)length, file, error);
+    return failure;
+}
+
+/* Finds the part of a rank. Fails if it is no box. */
+static int show_rank(const struct vs_global *global, int64_t rank, int64_t file_size,
+                     struct vs_shown *shown, struct vs_error *error)
+{
+    int failure = vs_export_show(global, rank, file_size, shown, error);
+
+    if (!failure && !shown->local.box && shown->cells)
+        failure = vs_export_fail(error, "the part of rank %lld is no box", (long long)rank);
     return failure;
 }
 
@@ -218,65 +206,58 @@ static int make_rank(const struct vs_global *global, int64_t rank, int64_t file_
 {
     static const char end[] = "\n  </AppendedData>\n</VTKFile>\n";
     const struct vs_global_facts *facts = vs_global_facts(global);
-    struct vs_local local;
-    int64_t cells;
+    struct vs_shown shown;
     int failure = check(global, file_size, error);
 
     if (!failure)
-        failure = vs_export_local(global, rank, &local, error);
-    if (failure)
-        return failure;
-    cells = cells_of(facts, &local);
-    if (!local.box && cells)
-        return vs_export_fail(error, "the part of rank %lld is no box", (long long)rank);
-    failure = add_header(global, &local, cells, file);
+        failure = show_rank(global, rank, file_size, &shown, error);
+    if (!failure)
+        failure = add_header(&shown, file);
     for (int64_t i = 0; i < facts->fields && !failure; i++)
         if (type_of(facts->field[i].basic))
-            failure = add_data(global, rank, i, cells, file, error);
+            failure = add_data(&shown, i, file, error);
     return failure ? failure : vs_export_text(file, strdup(end), sizeof(end) - 1);
 }
 
-static int put_pieces(FILE *out, const struct vs_global *global, int width, struct vs_error *error)
+static int put_pieces(FILE *out, const struct vs_global *global, int64_t file_size, int width,
+                      struct vs_error *error)
 {
-    const struct vs_global_facts *facts = vs_global_facts(global);
-    int64_t ranks = vs_global_ranks(global);
+    int failure = 0;
 
-    for (int64_t rank = 0; rank < ranks; rank++) {
-        struct vs_local local;
-        int failure = vs_export_local(global, rank, &local, error);
+    for (int64_t rank = 0; rank < vs_global_ranks(global) && !failure; rank++) {
+        struct vs_shown shown;
 
-        if (failure)
-            return failure;
-        if (cells_of(facts, &local) == 0)
+        failure = show_rank(global, rank, file_size, &shown, error);
+        if (failure || shown.cells == 0)
             continue;
-        if (!local.box)
-            return vs_export_fail(error, "the part of rank %lld is no box", (long long)rank);
         fputs("    <Piece", out);
-        put_extent(out, "Extent", facts, &local);
+        put_extent(out, "Extent", &shown);
         fprintf(out, " Source=\"rank%0*lld.vti\"/>\n", width, (long long)rank);
     }
-    return 0;
+    return failure;
 }
 
 static int make_all(const struct vs_global *global, int64_t file_size, int width,
                     struct vs_export *file, struct vs_error *error)
 {
-    struct vs_local whole = whole_of(vs_global_facts(global));
+    struct vs_shown whole;
     char *text = NULL;
     size_t length;
     FILE *out;
     int failure = check(global, file_size, error);
 
+    if (!failure)
+        failure = vs_export_show(global, -1, file_size, &whole, error);
     if (failure)
         return failure;
     out = open_memstream(&text, &length);
     if (out == NULL)
         return -ENOMEM;
-    put_opening(out, global, &whole, "PImageData");
+    put_opening(out, &whole, "PImageData");
     fprintf(out, " GhostLevel=\"0\">\n    <PCellData Scalars=\"%s\">\n", first_name(global));
     put_arrays(out, global, 0, true);
     fputs("    </PCellData>\n", out);
-    failure = put_pieces(out, global, width, error);
+    failure = put_pieces(out, global, file_size, width, error);
     fputs("  </PImageData>\n</VTKFile>\n", out);
     if (fclose(out) || failure) {
         free(text);
