@@ -81,6 +81,7 @@ static bool same_arrays(const struct vs_view *a, const struct vs_view *b)
 {
     const struct vs_array *x = vs_view_filetype(a)->part, *y = vs_view_filetype(b)->part;
     const struct vs_node *tile = vs_map_tile(vs_view_map(a));
+    const struct vs_shape *shape;
     struct vs_shapes shapes = {0};
     bool same = vs_views_agree(a, b) && !x == !y;
 
@@ -88,9 +89,10 @@ static bool same_arrays(const struct vs_view *a, const struct vs_view *b)
         same = x->dimensions == y->dimensions && x->etypes == y->etypes &&
                x->fortran == y->fortran && x->element == y->element &&
                memcmp(x->sizes, y->sizes, (size_t)x->dimensions * sizeof(*x->sizes)) == 0;
-    if (same && tile)
-        same = vs_shape_of_node(&shapes, tile) ==
-               vs_shape_of_node(&shapes, vs_map_tile(vs_view_map(b)));
+    if (same && tile) {
+        shape = vs_shape_of_node(&shapes, tile); /* NULL: out of memory */
+        same = shape && shape == vs_shape_of_node(&shapes, vs_map_tile(vs_view_map(b)));
+    }
     vs_shapes_free(&shapes);
     return same;
 }
