@@ -24,10 +24,8 @@
  * interrupted.
  */
 struct below {
-    dev_t device; /* of the folder that is to be the mount point */
-    ino_t inode;
-    char path[PATH_MAX]; /* a folder that is not below the mount point; empty: none is known yet */
-    int folder;          /* that folder, open (O_PATH); -1: none */
+    struct statx mountpoint; /* the folder that is to be the mount point */
+    char passed[PATH_MAX];   /* a folder whose lookup does not enter it; empty: none is known yet */
 };
 
 /* The device number of /dev/fuse. */
@@ -37,130 +35,72 @@ struct below {
 /* The maximum number of symbolic links that the kernel follows in one lookup. */
 #define LINKS_MAX 40
 
-/* A lookup, component by component, as the kernel does it. */
-struct walk {
-    int folder;          /* the current folder, open (O_PATH); owned */
-    int links;           /* number of links followed */
-    bool ended;          /* a component could not be looked up */
-    char left[PATH_MAX]; /* the remaining components */
-};
+/*
+ * Looks at the first length bytes of a path, without following a link at their end. If something is
+ * mounted there already, sends no request to its daemon, which may not answer. Returns false if
+ * there is nothing.
+ */
+static bool look_at_part(char *path, size_t length, struct statx *st)
+{
+    char next = path[length];
+    int error;
+
+    path[length] = '\0';
+    error =
+        statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, st);
+    path[length] = next;
+    return error == 0;
+}
 
 /*
- * Records the folder at mountpoint, on which nothing is mounted yet. Returns 0 or a negative errno.
+ * Replaces the first length bytes of an absolute path, which are a link, by its target. Returns
+ * false if the target is unusable.
  */
-static int below_init(struct below *below, const char *mountpoint)
+static bool follow(char path[PATH_MAX], size_t length)
 {
+    char target[PATH_MAX], rest[PATH_MAX];
+    ssize_t size;
+    char *from;
+
+    strcpy(rest, path + length);
+    path[length] = '\0';
+    size = readlink(path, target, sizeof(target) - 1);
+    target[size > 0 ? size : 0] = '\0';
+    from = *target == '/' ? path : strrchr(path, '/') + 1;
+    length = (size_t)(path + PATH_MAX - from);
+    return size > 0 && (size_t)snprintf(from, length, "%s%s", target, rest) < length;
+}
+
+/*
+ * Walks an absolute path like the kernel, component by component and through every link. Returns
+ * true if the walk enters the mount point. Begins with the first length bytes of the path.
+ */
+static bool below_passes(const struct below *below, const char *path, size_t length)
+{
+    const struct statx *mountpoint = &below->mountpoint;
+    char walked[PATH_MAX];
     struct statx st;
+    int links = 0;
 
-    *below = (struct below){.folder = -1};
-    /*
-     * If something is mounted there already, avoid a request to its daemon, which may not answer.
-     */
-    if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC, STATX_INO, &st) != 0)
-        return -errno;
-    below->device = makedev(st.stx_dev_major, st.stx_dev_minor);
-    below->inode = st.stx_ino;
-    return 0;
-}
-
-static void below_free(struct below *below)
-{
-    if (below->folder >= 0)
-        close(below->folder);
-    below->folder = -1;
-}
-
-static bool below_is_folder(const struct below *below, int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && st.st_dev == below->device && st.st_ino == below->inode;
-}
-
-static void walk_to(struct walk *walk, int folder)
-{
-    close(walk->folder);
-    walk->folder = folder;
-}
-
-/* Removes the next component from the remaining path. Returns false if there is none. */
-static bool walk_next(struct walk *walk, char name[NAME_MAX + 1])
-{
-    size_t skip = strspn(walk->left, "/");
-    size_t length = strcspn(walk->left + skip, "/");
-
-    if (length == 0 || length > NAME_MAX)
+    if (snprintf(walked, sizeof(walked), "%s", path) >= PATH_MAX)
         return false;
-    memcpy(name, walk->left + skip, length);
-    name[length] = '\0';
-    memmove(walk->left, walk->left + skip + length, strlen(walk->left + skip + length) + 1);
-    return true;
-}
-
-/* Puts the target of a link before the remaining path. Returns false if the target is unusable. */
-static bool walk_follow(struct walk *walk, int link)
-{
-    char target[PATH_MAX], left[PATH_MAX];
-    ssize_t length = readlinkat(link, "", target, sizeof(target) - 1);
-
-    if (length <= 0 || ++walk->links > LINKS_MAX)
-        return false;
-    target[length] = '\0';
-    memcpy(left, walk->left, sizeof(left));
-    if (snprintf(walk->left, sizeof(walk->left), "%s/%s", target, left) >= PATH_MAX)
-        return false;
-    if (*target == '/')
-        walk_to(walk, open("/", O_PATH | O_CLOEXEC));
-    return walk->folder >= 0;
-}
-
-/* Walks one component. Returns false if it cannot be followed. */
-static bool walk_step(struct walk *walk, const char *name)
-{
-    int fd = openat(walk->folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    struct stat st;
-    bool goes_on = false;
-
-    if (fd < 0)
-        return false;
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
-        walk_to(walk, fd);
-        return true;
+    while (look_at_part(walked, length, &st)) {
+        if (S_ISLNK(st.stx_mode)) {
+            if (++links > LINKS_MAX || !follow(walked, length))
+                return false;
+            length = 1;
+            continue;
+        }
+        if (!S_ISDIR(st.stx_mode))
+            return false;
+        if (st.stx_ino == mountpoint->stx_ino && st.stx_dev_major == mountpoint->stx_dev_major &&
+            st.stx_dev_minor == mountpoint->stx_dev_minor)
+            return true;
+        if (walked[length] == '\0')
+            return false;
+        length += strspn(walked + length, "/");
+        length += strcspn(walked + length, "/");
     }
-    goes_on = S_ISLNK(st.st_mode) && walk_follow(walk, fd);
-    close(fd);
-    return goes_on;
-}
-
-/* Walks the remaining components. Returns true if the walk enters the mount point. */
-static bool walk_passes(const struct below *below, struct walk *walk)
-{
-    char name[NAME_MAX + 1];
-
-    while (!walk->ended && !below_is_folder(below, walk->folder) && walk_next(walk, name))
-        walk->ended = !walk_step(walk, name);
-    return below_is_folder(below, walk->folder);
-}
-
-/*
- * Walks to the folder named by the first length bytes of path, and keeps it open for later checks.
- * Returns true if the walk enters the mount point.
- */
-static bool below_passes_to(struct below *below, const char *path, size_t length)
-{
-    struct walk walk = {.folder = open("/", O_PATH | O_CLOEXEC)};
-    bool has;
-
-    below_free(below);
-    if (snprintf(walk.left, sizeof(walk.left), "%.*s", (int)length, path) >= PATH_MAX)
-        walk.ended = true;
-    has = walk_passes(below, &walk);
-    if (has || walk.ended) {
-        close(walk.folder);
-        return has;
-    }
-    below->folder = walk.folder;
-    snprintf(below->path, sizeof(below->path), "%.*s", (int)length, path);
     return false;
 }
 
@@ -170,23 +110,14 @@ static bool below_passes_to(struct below *below, const char *path, size_t length
  */
 static bool below_has(struct below *below, const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-    struct walk walk = {0};
-    bool has = false;
-
+    size_t length = (size_t)(strrchr(path, '/') - path) + 1;
     /* Members usually lie in one folder, so the walk to it is not repeated for each. */
-    if (below->folder < 0 || strlen(below->path) != length ||
-        strncmp(below->path, path, length) != 0)
-        has = below_passes_to(below, path, length);
-    if (below->folder < 0)
-        return has;
-    walk.folder = fcntl(below->folder, F_DUPFD_CLOEXEC, 0);
-    snprintf(walk.left, sizeof(walk.left), "%s", path + length);
-    has = walk.folder >= 0 && walk_passes(below, &walk);
-    if (walk.folder >= 0)
-        close(walk.folder);
-    return has;
+    bool known = strlen(below->passed) == length && strncmp(below->passed, path, length) == 0;
+
+    if (below_passes(below, path, known ? length : 1))
+        return true;
+    snprintf(below->passed, sizeof(below->passed), "%.*s", (int)length, path);
+    return false;
 }
 
 static int refuse_below(const struct fs_options *options, const char *what, const char *path)
@@ -254,17 +185,16 @@ int fs_places_check(const struct fs_options *options, const struct vs_spec *spec
     const struct vs_members *members = vs_spec_members(spec);
     const char *paths[] = {options->shorthand == NULL ? options->spec : NULL, options->log,
                            members == NULL ? vs_spec_file(spec) : NULL};
-    struct below below;
+    struct below below = {.passed = ""};
     int status = 0;
 
     /* A later check reports a mount point that does not exist. */
-    if (below_init(&below, options->mountpoint) != 0)
+    if (statx(AT_FDCWD, options->mountpoint, AT_STATX_DONT_SYNC, STATX_INO, &below.mountpoint) != 0)
         return 0;
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths) && status == 0; i++)
         status = check_place(options, &below, paths[i]);
     if (status == 0 && members != NULL)
         status = check_members(options, members, &below);
-    below_free(&below);
     return status;
 }
 
