@@ -493,9 +493,8 @@ static void begin_session(struct fs_session *session, const struct fs_options *o
     fs_trace_init(&session->trace, &session->log, &session->tree);
     fs_unwritten_init(&session->unwritten);
     session->flusher.wake = -1;
-    fs_dropper_init(&session->dropper, &session->slices, &session->workers);
-    fs_notifier_init(&session->notifier, session, &session->dropper,
-                     (struct fs_notifier_calls){fs_open_reply, fs_ioctl_asked, fs_sync_all});
+    fs_dropper_init(&session->dropper, session);
+    fs_dropper_init(&session->notifier, session);
     fs_settling_init(&session->settling, &session->flusher, &session->workers);
     fs_jobs_init(&session->jobs, session);
     fs_atomic_init(&session->atomic, &session->workers);
@@ -559,8 +558,8 @@ void fs_mount_close(struct fs_session *session)
     mpiio_stream_free(session->stream);
     fs_flusher_free(&session->flusher);
     fs_jobs_free(&session->jobs);
-    fs_fifo_free(&session->notifier.fifo);
-    fs_fifo_free(&session->dropper.fifo);
+    fs_dropper_free(&session->notifier);
+    fs_dropper_free(&session->dropper);
     fs_settling_free(&session->settling);
     fs_atomic_free(&session->atomic);
     if (session->fuse != NULL)

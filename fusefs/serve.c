@@ -74,7 +74,6 @@ static int mount_session(struct fs_session *session)
     if (error == 0) {
         session->fuse =
             fuse_session_new(&arguments, &fs_operations, sizeof(fs_operations), session);
-        session->dropper.fuse = session->fuse;
         error = session->fuse ? fuse_session_mount(session->fuse, session->mountpoint) : -1;
         /* A descriptor is mounted by the caller, at a place that is not known here. */
         if (session->options->fuse_fd < 0)

@@ -83,8 +83,7 @@ struct fs_session {
     struct fs_rights rights;
     struct fs_passthrough passthrough;
     struct fs_slices slices;
-    struct fs_notifier notifier;
-    struct fs_dropper dropper;
+    struct fs_dropper notifier, dropper;
     struct fs_overlaps overlaps;
     struct fs_grants grants;
     struct fs_cluster cluster;

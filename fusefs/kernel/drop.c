@@ -7,6 +7,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/probe.h"
+#include "fusefs/session.h"
 
 /* The number of times that a drop is repeated because of reads during it. */
 #define REPEATS 4
@@ -20,124 +21,118 @@
 /* The time to wait for other drops in progress, which may also wait for such a page. */
 #define PATIENCE_OTHERS 50
 
-/*
- * A drop of pages that a write waits for. The writer and the dropper both use it; the last one to
- * finish frees it.
- */
-struct drop {
-    struct fs_task task; /* must be the first member */
-    struct fs_slice *slice;
-    fuse_ino_t inode;
-    struct fs_stale_range list[FS_STALE_MAX];
-    size_t count;
-
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool over; /* the pages are invalidated, or the writer no longer waits; lock */
-};
-
-int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                  off_t offset, size_t length)
+int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop)
 {
-    struct fs_stale_range drop = {.start = offset,
-                                  .end = length == 0 ? INT64_MAX : offset + (int64_t)length};
+    struct fs_stale *stale = &drop->slice->stale;
+    struct fs_stale_range range = {.start = drop->offset,
+                                   .end = drop->length == 0 ? INT64_MAX
+                                                            : drop->offset + (int64_t)drop->length};
     int error, tries = 0;
 
-    assert(offset >= 0);
-    fs_stale_drop_begin(&slice->stale, &drop);
+    assert(drop->offset >= 0);
+    fs_stale_drop_begin(stale, &range);
     do {
-        off_t all = drop.end == INT64_MAX ? 0 : drop.end - drop.start;
+        off_t all = range.end == INT64_MAX ? 0 : range.end - range.start;
 
-        error = fuse_lowlevel_notify_inval_inode(dropper->fuse, inode, drop.start, all);
+        error = fuse_lowlevel_notify_inval_inode(session->fuse, drop->inode, range.start, all);
         tries++;
-        MPIIO_PROBE(pages_invalidated, inode, drop.start, all, error);
-    } while (fs_stale_drop_end(&slice->stale, &drop, error != 0 || tries > REPEATS));
+        MPIIO_PROBE(pages_invalidated, drop->inode, range.start, all, error);
+    } while (fs_stale_drop_end(stale, &range, error != 0 || tries > REPEATS));
     return error == -ENOENT ? 0 : error; /* the kernel has no pages of it */
 }
 
-static struct drop *new_drop(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode)
+static void free_drop(struct fs_dropper *dropper, struct fs_drop *drop)
 {
-    struct drop *drop = calloc(1, sizeof(*drop));
-
-    if (drop == NULL)
-        return NULL;
-    drop->slice = fs_slices_ref(dropper->slices, slice);
-    drop->inode = inode;
-    pthread_mutex_init(&drop->lock, NULL);
-    pthread_cond_init(&drop->changed, NULL);
-    return drop;
-}
-
-static void free_drop(struct fs_dropper *dropper, struct drop *drop)
-{
-    fs_slices_put(dropper->slices, drop->slice);
-    pthread_cond_destroy(&drop->changed);
-    pthread_mutex_destroy(&drop->lock);
+    if (drop->slice != NULL)
+        fs_slices_put(&dropper->session->slices, drop->slice);
     free(drop);
 }
 
 static void carry_out(void *data, struct fs_task *task)
 {
     struct fs_dropper *dropper = data;
-    struct drop *drop = (struct drop *)task;
-    bool left;
+    struct fs_drop *drop = (struct fs_drop *)task;
+    int error = drop->slice != NULL ? fs_drop_pages(dropper->session, drop) : 0;
 
-    for (size_t i = 0; i < drop->count; i++)
-        fs_drop_pages(dropper, drop->slice, drop->inode, drop->list[i].start,
-                      (size_t)(drop->list[i].end - drop->list[i].start));
-    pthread_mutex_lock(&drop->lock);
-    left = drop->over;
-    drop->over = true;
-    pthread_cond_signal(&drop->changed);
-    pthread_mutex_unlock(&drop->lock);
-    if (left)
-        free_drop(dropper, drop);
+    if (drop->done != NULL)
+        drop->done(dropper->session, drop, error);
+    free_drop(dropper, drop);
+    pthread_mutex_lock(&dropper->lock);
+    dropper->finished++;
+    pthread_cond_broadcast(&dropper->changed);
+    pthread_mutex_unlock(&dropper->lock);
 }
 
-void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
-                     struct fs_workers *workers)
+void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session)
 {
-    *dropper = (struct fs_dropper){.slices = slices, .workers = workers};
+    *dropper = (struct fs_dropper){.session = session};
+    pthread_mutex_init(&dropper->lock, NULL);
+    pthread_cond_init(&dropper->changed, NULL);
     fs_fifo_init(&dropper->fifo, carry_out, dropper);
 }
 
-/*
- * Waits up to patience ms until the pages are invalidated. Returns false if they are not yet; the
- * dropper then frees drop.
- */
-static bool await_drop(struct drop *drop, int patience)
+void fs_dropper_free(struct fs_dropper *dropper)
 {
-    int64_t end = mpiio_clock() + patience;
-    bool over;
-
-    pthread_mutex_lock(&drop->lock);
-    while (!drop->over && mpiio_wait_until(&drop->changed, &drop->lock, end))
-        continue;
-    over = drop->over;
-    drop->over = true;
-    pthread_mutex_unlock(&drop->lock);
-    return over;
+    fs_fifo_free(&dropper->fifo);
+    pthread_cond_destroy(&dropper->changed);
+    pthread_mutex_destroy(&dropper->lock);
 }
 
-static void drop_again(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                       const struct fs_stale_range *list, size_t count, bool sure)
+/* Queues a copy of a drop, and sets *number to its number. Returns 0 or a negative errno. */
+static int put_drop(struct fs_dropper *dropper, const struct fs_drop *wanted, uint64_t *number)
 {
-    struct drop *drop = new_drop(dropper, slice, inode);
-    bool over;
+    struct fs_drop *drop = malloc(sizeof(*drop));
+    int error;
 
     if (drop == NULL)
-        return;
+        return -ENOMEM;
+    *drop = *wanted;
+    if (drop->slice != NULL)
+        fs_slices_ref(&dropper->session->slices, drop->slice);
+    pthread_mutex_lock(&dropper->lock);
+    error = fs_fifo_put(&dropper->fifo, &drop->task);
+    if (error == 0)
+        *number = ++dropper->queued;
+    pthread_mutex_unlock(&dropper->lock);
+    if (error != 0)
+        free_drop(dropper, drop);
+    return error;
+}
+
+int fs_drop_queue(struct fs_dropper *dropper, const struct fs_drop *drop)
+{
+    uint64_t number;
+
+    return put_drop(dropper, drop, &number);
+}
+
+bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino_t inode)
+{
+    if (fs_drop_queue(notifier, &(struct fs_drop){.slice = slice, .inode = inode}) != 0)
+        return false;
+    atomic_fetch_add(&notifier->dropped, 1);
+    return true;
+}
+
+/* Drops the ranges of pages, and waits a while for that. */
+static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
+                        const struct fs_stale_range *list, size_t count, bool sure)
+{
+    int64_t limit = mpiio_clock() + (sure ? PATIENCE : PATIENCE_UNSURE);
+    uint64_t last = 0;
+
     for (size_t i = 0; i < count; i++)
-        drop->list[i] = list[i];
-    drop->count = count;
-    if (fs_fifo_put(&dropper->fifo, &drop->task) != 0) {
-        free_drop(dropper, drop);
-        return;
-    }
-    atomic_fetch_add(&dropper->dropped, 1);
-    over = await_drop(drop, sure ? PATIENCE : PATIENCE_UNSURE);
-    if (over)
-        free_drop(dropper, drop);
+        put_drop(dropper,
+                 &(struct fs_drop){.slice = slice,
+                                   .inode = inode,
+                                   .offset = list[i].start,
+                                   .length = (size_t)(list[i].end - list[i].start)},
+                 &last);
+    atomic_fetch_add(&dropper->dropped, last > 0);
+    pthread_mutex_lock(&dropper->lock);
+    while (dropper->finished < last && mpiio_wait_until(&dropper->changed, &dropper->lock, limit))
+        continue;
+    pthread_mutex_unlock(&dropper->lock);
 }
 
 void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
@@ -145,9 +140,9 @@ void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_
 {
     struct fs_stale_range range = {.start = offset, .end = offset + (off_t)length};
 
-    fs_workers_pause(dropper->workers);
-    drop_again(dropper, slice, inode, &range, 1, sure);
-    fs_workers_resume(dropper->workers);
+    fs_workers_pause(&dropper->session->workers);
+    drop_ranges(dropper, slice, inode, &range, 1, sure);
+    fs_workers_resume(&dropper->session->workers);
 }
 
 void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
@@ -162,12 +157,12 @@ void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_in
         return;
     now = mpiio_clock();
     if (length > 0 && fs_stale_find(&slice->stale, offset, length, now, 0, list, &sure) > 0) {
-        fs_workers_pause(dropper->workers);
+        fs_workers_pause(&dropper->session->workers);
         count =
             fs_stale_find(&slice->stale, offset, length, now, now + PATIENCE_OTHERS, list, &sure);
         if (count > 0)
-            drop_again(dropper, slice, inode, list, count, sure);
-        fs_workers_resume(dropper->workers);
+            drop_ranges(dropper, slice, inode, list, count, sure);
+        fs_workers_resume(&dropper->session->workers);
     }
     fs_stale_answered(&slice->stale, mpiio_clock());
 }

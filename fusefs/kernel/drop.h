@@ -6,41 +6,78 @@
 #include <fuse3/fuse_lowlevel.h>
 
 #include "fusefs/base/fifo.h"
-#include "fusefs/base/workers.h"
 #include "fusefs/names/slices.h"
 
 struct fs_session;
+struct fs_drop;
 
 /*
- * Drops: notifications that make the kernel invalidate pages of a slice. The kernel writes back
- * dirty pages first. A drop is repeated if the kernel reads stale pages during it
+ * drop.c: drops, notifications that make the kernel invalidate pages of a slice. The kernel writes
+ * back dirty pages first. A drop is repeated if the kernel reads stale pages during it
  * (fusefs/names/stale.h).
  */
 
-/*
- * drop.c: the thread for drops that writers wait for. It is not the notifier's thread, which may
- * wait for a page that is locked for such a write.
- */
-struct fs_dropper {
-    struct fs_slices *slices;   /* borrowed, as are the next two */
-    struct fs_workers *workers; /* the threads that answer requests */
-    struct fuse_session *fuse;  /* set by the caller once it exists */
-    struct fs_fifo fifo;        /* the queue of drops */
-    _Atomic uint64_t dropped;   /* number of times that pages were invalidated for a write */
+/* Answers the request of a drop, whose result is error: 0 or a negative errno. */
+typedef void fs_dropped(struct fs_session *session, const struct fs_drop *drop, int error);
+
+/* A drop of pages, or of none if requests are only to be answered in order. */
+struct fs_drop {
+    struct fs_task task;    /* must be the first member */
+    struct fs_slice *slice; /* a reference while it is queued; NULL: it drops no pages */
+    fuse_ino_t inode;       /* the number by which the kernel knows the slice */
+    off_t offset;           /* start of the pages */
+    size_t length;          /* length of the pages; 0: all from offset on */
+    fs_dropped *done;       /* called after the drop; NULL: there is nothing to answer */
+
+    /* For done, which may leave them unused. */
+    fuse_req_t request;
+    struct fs_handle *handle;
+    struct fs_version version;
+    struct fuse_file_info info;
 };
 
-/* Initializes the dropper without starting the fifo's thread. */
-void fs_dropper_init(struct fs_dropper *dropper, struct fs_slices *slices,
-                     struct fs_workers *workers);
+/*
+ * A thread that carries out drops in the order in which they were queued. The kernel waits there
+ * for reads in progress, which other threads must be free to answer. So no request handler drops
+ * pages itself. A session has two such threads:
+ *
+ * The notifier answers requests after drops, for example an fsync. No request handler waits for it.
+ *
+ * The dropper carries out drops that writers wait for, though not for long. It is not the notifier,
+ * which may wait for a page that is locked for such a write.
+ */
+struct fs_dropper {
+    struct fs_session *session; /* borrowed */
+    struct fs_fifo fifo;        /* drained while workers still answer, or after the unmount */
+    _Atomic uint64_t dropped;   /* number of times that pages were dropped, for statistics */
+
+    pthread_mutex_t lock; /* acquired before the fifo's lock */
+    pthread_cond_t changed;
+    uint64_t queued, finished; /* numbers of drops; lock: lock */
+};
+
+/* Init does not start the fifo's thread. Free requires that it has ended. */
+void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session);
+void fs_dropper_free(struct fs_dropper *dropper);
 
 /*
- * Makes the kernel invalidate the pages of length bytes (0: all) of a slice, from offset on. The
- * caller holds a reference to the slice. inode is the number by which the kernel knows it. Waits
- * until requests that lock the pages are answered, so threads that answer requests must not call
- * it. Returns 0 or a negative errno. Thread-safe.
+ * Carries out a drop, without done. The caller holds a reference to the slice. Waits until requests
+ * that lock the pages are answered, so threads that answer requests must not call it. Returns 0 or
+ * a negative errno. Thread-safe.
  */
-int fs_drop_pages(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
-                  off_t offset, size_t length);
+int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop);
+
+/*
+ * Queues a copy of a drop, and keeps a reference to its slice. Returns 0, or a negative errno if it
+ * was not queued (-ENOTCONN: the thread has ended). Thread-safe; does not wait.
+ */
+int fs_drop_queue(struct fs_dropper *dropper, const struct fs_drop *drop);
+
+/*
+ * Queues a drop of all pages of a slice, and counts it. Returns false if memory is short or the
+ * thread has ended. Thread-safe; does not wait.
+ */
+bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino_t inode);
 
 /*
  * Makes the kernel invalidate the pages of length bytes (0: all) of a slice, from offset on. Waits
@@ -57,73 +94,6 @@ void fs_drop_range(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_
 void fs_drop_written(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                      off_t offset, size_t length);
 
-/* Callbacks to other modules after the kernel has answered a notification. */
-struct fs_notifier_calls {
-    /* Answers an open that was handed to fs_notifier_open. */
-    void (*opened)(struct fs_session *session, fuse_req_t request,
-                   const struct fuse_file_info *info);
-    /* Answers a request for a grant, after the kernel has invalidated the slice's pages. */
-    void (*asked)(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
-    /* Stores everything. Returns 0 or a negative errno. */
-    int (*sync_all)(struct fs_session *session);
-};
-
-/*
- * notifier.c: the thread that makes the kernel invalidate the pages of a slice. The kernel waits
- * there for reads in progress, which other threads must be free to answer. So no request handler
- * notifies the kernel itself or waits for this thread. Instead, a handler passes the request, for
- * example an fsync, and this thread answers it.
- */
-struct fs_notifier {
-    struct fs_session *session; /* borrowed, as is dropper */
-    struct fs_dropper *dropper;
-    struct fs_notifier_calls calls;
-    struct fs_fifo fifo; /* notices; drained while workers still answer, or after the unmount */
-    _Atomic uint64_t dropped; /* number of queued drops, for statistics */
-};
-
-/* Initializes the notifier without starting the fifo's thread. */
-void fs_notifier_init(struct fs_notifier *notifier, struct fs_session *session,
-                      struct fs_dropper *dropper, struct fs_notifier_calls calls);
-
-/*
- * Queues a drop of all pages of slice, which the kernel knows by the number inode, and counts it.
- * Keeps a reference to the slice until then. Returns false if memory is short or the notifier has
- * ended. Thread-safe; does not wait.
- */
-bool fs_notifier_drop(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode);
-
-/*
- * Queues the same drop, and answers request with success after it. version, sampled before this
- * call, then becomes the version of the slice's pages. Returns 0, or a negative errno if nothing
- * was queued (-ENOTCONN: the notifier has ended). Thread-safe; does not wait.
- */
-int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                        fuse_req_t request, const struct fs_version *version);
-
-/*
- * Like fs_notifier_refresh for an open: answers request with info after the kernel has sent the
- * dirty pages of the slice.
- */
-int fs_notifier_open(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                     fuse_req_t request, const struct fuse_file_info *info);
-
-/*
- * Like fs_notifier_refresh, for a request that asks for a grant of the slice that handle has open.
- */
-int fs_notifier_ask(struct fs_notifier *notifier, struct fs_handle *handle, fuse_ino_t inode,
-                    fuse_req_t request);
-
-/*
- * Queues a drop of the pages of length bytes from offset on. Then answers request, a write of the
- * slice, with that length. Otherwise like fs_notifier_refresh.
- */
-int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                      fuse_req_t request, off_t offset, size_t length);
-
-/* Queues sync_all, whose result answers request. Otherwise like fs_notifier_refresh. */
-int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
-
 /*
  * overlaps.c: slices that show the same bytes of the file. They may belong to other views, to other
  * ranks if these overlap, or be the same slice with a NumPy header. To the kernel each is a
@@ -131,14 +101,14 @@ int fs_notifier_sync(struct fs_notifier *notifier, fuse_req_t request);
  */
 struct fs_overlaps {
     struct fs_slices *slices; /* borrowed, as is notifier */
-    struct fs_notifier *notifier;
+    struct fs_dropper *notifier;
     atomic_int *known; /* by view: what is known; initially zeros; owned */
 };
 
 /*
  * Makes the notifier invalidate the pages of other slices that are open for reading and show some
  * of the bytes [offset, offset + length) of a slice's data. Call it after a write of these bytes.
- * Does not wait; the notifier handles later notices after these drops. Returns the number of
+ * Does not wait; the notifier carries out later drops after these. Returns the number of
  * slices. Thread-safe.
  */
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,

@@ -188,7 +188,7 @@ static void drop_pages(struct fs_session *session, struct fs_slice *slice)
     size_t count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
 
     for (size_t i = 0; i < count; i++) {
-        fs_notifier_drop(&session->notifier, list[i], list[i]->inode);
+        fs_drop_later(&session->notifier, list[i], list[i]->inode);
         fs_slices_put(&session->slices, list[i]);
     }
     free(list);

@@ -35,18 +35,32 @@ static void open_shared(struct fs_session *session, const struct fs_handle *hand
                        (!handle->reads && !fs_handle_may_store(&session->slices, handle->slice)));
 }
 
+static void answer_refresh(struct fs_session *session, const struct fs_drop *drop, int error)
+{
+    if (error == 0)
+        fs_slices_set_filled(&session->slices, drop->slice, &drop->version);
+    fuse_reply_err(drop->request, -error);
+}
+
 static int refresh_shared(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                           struct fs_handle *handle)
 {
-    struct fs_version version;
-    int error = fs_version_now(session, &version);
+    struct fs_drop drop = {
+        .slice = handle->slice, .inode = inode, .done = answer_refresh, .request = request};
+    int error = fs_version_now(session, &drop.version);
 
     if (error != 0)
         return error;
-    if (fs_slices_is_filled(&session->slices, handle->slice, &version))
+    if (fs_slices_is_filled(&session->slices, handle->slice, &drop.version))
         return 0;
-    error = fs_notifier_refresh(&session->notifier, handle->slice, inode, request, &version);
+    error = fs_drop_queue(&session->notifier, &drop);
     return error != 0 ? error : 1;
+}
+
+static void answer_write(struct fs_session *session, const struct fs_drop *drop, int error)
+{
+    (void)session, (void)error;
+    fuse_reply_write(drop->request, drop->length);
 }
 
 /*
@@ -72,7 +86,12 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
     bool own = paged && put > 0 && direct && fs_handle_is_read(&session->slices, slice);
 
     if ((own || (others && direct)) &&
-        fs_notifier_wrote(&session->notifier, slice, inode, request, offset, put) == 0)
+        fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = slice,
+                                                            .inode = inode,
+                                                            .offset = offset,
+                                                            .length = put,
+                                                            .done = answer_write,
+                                                            .request = request}) == 0)
         atomic_fetch_add(&session->notifier.dropped, own);
     else
         fuse_reply_write(request, put);

@@ -123,7 +123,7 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
     for (size_t i = 0; i < count; i++) {
         /* The kernel knows the slice by its own number. Only mode unique uses others. */
         if (list[i] != slice && shows(slice, offset, length, list[i]))
-            dropped += fs_notifier_drop(overlaps->notifier, list[i], list[i]->inode);
+            dropped += fs_drop_later(overlaps->notifier, list[i], list[i]->inode);
         fs_slices_put(overlaps->slices, list[i]);
     }
     free(list);

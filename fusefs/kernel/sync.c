@@ -118,10 +118,10 @@ static int send_pages(struct fs_session *session)
     int error = 0;
 
     for (int64_t i = 0; i < count; i++) {
+        fuse_ino_t inode = fs_slices_inode_open(&session->slices, list[i]);
         int torn;
 
-        fs_drop_pages(&session->dropper, list[i], fs_slices_inode_open(&session->slices, list[i]),
-                      0, 0);
+        fs_drop_pages(session, &(struct fs_drop){.slice = list[i], .inode = inode});
         torn = fs_store_partial(session, list[i]);
         error = error != 0 ? error : torn;
         fs_slices_put(&session->slices, list[i]);

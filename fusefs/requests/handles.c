@@ -56,14 +56,34 @@ static int do_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *
     return error;
 }
 
-void fs_open_reply(struct fs_session *session, fuse_req_t request,
-                   const struct fuse_file_info *info)
+/* Answers an open. Frees the handle if the kernel has abandoned the open. */
+static void reply_open(struct fs_session *session, fuse_req_t request,
+                       const struct fuse_file_info *info)
 {
     struct fs_handle *handle = fs_handle_of(info);
 
     fs_open_answer_next(handle->backing, handle->ops->positionless, handle->ops->parallel);
     if (fuse_reply_open(request, info) == -ENOENT)
         close_handle(session, handle);
+}
+
+static void answer_open(struct fs_session *session, const struct fs_drop *drop, int error)
+{
+    struct fuse_file_info info = drop->info;
+
+    info.keep_cache = info.keep_cache || error == 0;
+    reply_open(session, drop->request, &info);
+}
+
+/* Has the notifier answer an open once the kernel has sent the slice's dirty pages. */
+static bool drop_first(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
+                       const struct fuse_file_info *info)
+{
+    return fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = fs_handle_of(info)->slice,
+                                                               .inode = inode,
+                                                               .done = answer_open,
+                                                               .request = request,
+                                                               .info = *info}) == 0;
 }
 
 /*
@@ -99,10 +119,8 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     error = do_open(request, inode, info);
     if (error != 0)
         fuse_reply_err(request, -error);
-    else if (!fs_handle_of(info)->drops_first ||
-             fs_notifier_open(&session->notifier, fs_handle_of(info)->slice, inode, request,
-                              info) != 0)
-        fs_open_reply(session, request, info);
+    else if (!fs_handle_of(info)->drops_first || !drop_first(session, request, inode, info))
+        reply_open(session, request, info);
 }
 
 /*
@@ -113,7 +131,7 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
 static void drop_pages(struct fs_session *session, struct fs_slice *slice, fuse_ino_t inode)
 {
     /* If memory is short, the pages stay until the next open, which invalidates them. */
-    fs_notifier_drop(&session->notifier, slice, inode);
+    fs_drop_later(&session->notifier, slice, inode);
     fs_slices_put(&session->slices, slice);
 }
 

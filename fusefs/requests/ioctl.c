@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/grants.h"
 #include "handle_ops.h"
 
@@ -20,14 +21,11 @@ static void answer(struct fs_session *session, fuse_req_t request, struct fs_han
     fuse_reply_ioctl(request, 0, &asked, sizeof(asked));
 }
 
-void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle)
+static void answer_dropped(struct fs_session *session, const struct fs_drop *drop, int error)
 {
-    if (handle->ops == &fs_shared_ops) { /* drop_written: "shared" has no pages of its own */
-        fuse_reply_ioctl(request, 0, NULL, 0);
-        return;
-    }
-    fs_grants_dropped(session, handle);
-    answer(session, request, handle, handle->nonce);
+    (void)error;
+    fs_grants_dropped(session, drop->handle);
+    answer(session, drop->request, drop->handle, drop->handle->nonce);
 }
 
 /*
@@ -39,7 +37,11 @@ static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_
 {
     return fs_grants_is_user(fuse_req_ctx(request)->uid) &&
            fs_grants_await_drop(session, handle, nonce) &&
-           fs_notifier_ask(&session->notifier, handle, inode, request) == 0;
+           fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = handle->slice,
+                                                               .inode = inode,
+                                                               .done = answer_dropped,
+                                                               .request = request,
+                                                               .handle = handle}) == 0;
 }
 
 /* Answers the library of mpiio-run, which requests the mark of a truncated slice, or reports it. */
@@ -58,13 +60,20 @@ static void exchange_mark(struct fs_session *session, fuse_req_t request, struct
     fuse_reply_ioctl(request, 0, &mark, sizeof(mark));
 }
 
-/*
- * Invalidates the pages that may lack bytes that a program has written to "shared", and then
- * answers. As with fs_ioctl_asked, the notifier sends the answer, after it has handled the drops.
- */
-static void drop_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         struct fs_handle *handle, const void *reported)
+static void answer_written(struct fs_session *session, const struct fs_drop *drop, int error)
 {
+    (void)session, (void)error;
+    fuse_reply_ioctl(drop->request, 0, NULL, 0);
+}
+
+/*
+ * Invalidates the pages that may lack bytes that a program has written to "shared", which has no
+ * pages of its own. The notifier sends the answer, after it has carried out the drops.
+ */
+static void drop_written(struct fs_session *session, fuse_req_t request,
+                         const struct fs_handle *handle, const void *reported)
+{
+    const struct fs_drop last = {.done = answer_written, .request = request};
     struct mpiio_grant_range range;
     int64_t end;
 
@@ -75,8 +84,8 @@ static void drop_written(struct fs_session *session, fuse_req_t request, fuse_in
         return;
     }
     fs_overlaps_drop(&session->overlaps, handle->slice, range.offset, range.length);
-    if (fs_notifier_ask(&session->notifier, handle, inode, request) != 0)
-        fuse_reply_ioctl(request, 0, NULL, 0);
+    if (fs_drop_queue(&session->notifier, &last) != 0)
+        answer_written(session, &last, 0);
 }
 
 /*
@@ -105,7 +114,7 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     }
     if (command == MPIIO_GRANT_WROTE && in_size == sizeof(struct mpiio_grant_range) &&
         handle->ops == &fs_shared_ops && fs_grants_is_user(fuse_req_ctx(request)->uid)) {
-        drop_written(session, request, inode, handle, in);
+        drop_written(session, request, handle, in);
         return;
     }
     if (command != MPIIO_GRANT_ASK || in_size < sizeof(asked) || out_size < sizeof(asked)) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fusefs/kernel/drop.h"
+#include "fusefs/kernel/sync.h"
 
 /* Listing of folders. */
 
@@ -125,6 +126,13 @@ void fs_readdirplus(fuse_req_t request, fuse_ino_t inode, size_t size, off_t off
     list(request, inode, size, offset, info, true);
 }
 
+static void answer_sync(struct fs_session *session, const struct fs_drop *drop, int error)
+{
+    (void)error;
+    fuse_reply_err(drop->request, -fs_sync_all(session));
+}
+
+/* An fsync of the mount point stores everything. */
 void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_file_info *info)
 {
     struct fs_session *session = fs_session_of(request);
@@ -134,7 +142,8 @@ void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse
     (void)info;
     fs_count(session, FS_FSYNC);
     if (inode == FUSE_ROOT_ID)
-        error = fs_notifier_sync(&session->notifier, request);
+        error = fs_drop_queue(&session->notifier,
+                              &(struct fs_drop){.done = answer_sync, .request = request});
     if (inode != FUSE_ROOT_ID || error != 0)
         fuse_reply_err(request, -error);
 }

@@ -29,17 +29,10 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
 void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info);
 
-/* Answers an open. Frees the handle if the kernel has abandoned the open. Thread-safe. */
-void fs_open_reply(struct fs_session *session, fuse_req_t request,
-                   const struct fuse_file_info *info);
-
 /* ioctl.c: requests of mpiio-run. */
 void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argument,
               struct fuse_file_info *info, unsigned flags, const void *in, size_t in_size,
               size_t out_size);
-
-/* Answers a request for a grant after the kernel has invalidated its pages. */
-void fs_ioctl_asked(struct fs_session *session, fuse_req_t request, struct fs_handle *handle);
 
 /* lookup.c: names and attributes. */
 void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name);

@@ -342,7 +342,7 @@ static ssize_t append(const struct fs_write *write, const char *buffer, size_t s
     if (put <= 0)
         return put;
     if (end != *offset && !write->handle->direct)
-        fs_notifier_drop(&session->notifier, slice, write->inode);
+        fs_drop_later(&session->notifier, slice, write->inode);
     fs_put_note(session, slice, end, put);
     fs_cut_reach(&slice->cut, end, end + put, NULL, NULL);
     *offset = end;

@@ -58,7 +58,7 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
         fs_drop_range(&session->dropper, slice, gap->inode, first, (size_t)(last - first),
                       !gap->resizes);
     if (fs_handle_is_read(&session->slices, slice))
-        fs_notifier_drop(&session->notifier, slice, gap->inode);
+        fs_drop_later(&session->notifier, slice, gap->inode);
 }
 
 /*

@@ -17,7 +17,9 @@ static struct {
     size_t overlapping;
     int64_t start, length; /* of the query for overlaps; 0: no query */
     int dropped, later;    /* replies that the notifier took over */
-    size_t answered;       /* bytes, replied at once */
+    struct fs_drop last;
+    size_t answered; /* bytes, replied at once */
+    int reply;       /* to an fsync */
 } told;
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
@@ -34,23 +36,24 @@ size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, in
     return told.overlapping;
 }
 
-int fs_notifier_refresh(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                        fuse_req_t request, const struct fs_version *version)
+/* A drop of all pages belongs to an fsync, another one to a write. */
+int fs_drop_queue(struct fs_dropper *notifier, const struct fs_drop *drop)
 {
-    told.dropped++;
-    return told.notifier_error;
-}
-
-int fs_notifier_wrote(struct fs_notifier *notifier, struct fs_slice *slice, fuse_ino_t inode,
-                      fuse_req_t request, off_t offset, size_t length)
-{
-    told.later++;
+    told.dropped += drop->length == 0;
+    told.later += drop->length != 0;
+    told.last = *drop;
     return told.notifier_error;
 }
 
 int fuse_reply_write(fuse_req_t request, size_t count)
 {
     told.answered = count;
+    return 0;
+}
+
+int fuse_reply_err(fuse_req_t request, int error)
+{
+    told.reply = error;
     return 0;
 }
 
@@ -137,6 +140,14 @@ TEST(refreshes, setup, teardown)
     told.now.size = 2;
     assert_int_equal(refreshed(&fs_mode_shared), 1);
     assert_int_equal(told.dropped, 1);
+    /* Only after a successful drop are the pages known to be of the version. */
+    told.last.done(&session, &told.last, -EIO);
+    assert_int_equal(told.reply, EIO);
+    assert_int_equal(slice.filled.size, 1);
+    told.last.done(&session, &told.last, 0);
+    assert_int_equal(told.reply, 0);
+    assert_int_equal(slice.filled.size, 2);
+    told.now.size = 3;
     assert_int_equal(refreshed(&fs_mode_direct), 1);
     assert_int_equal(atomic_load(&session.prefetchers.stored), 1);
     told.dropped = 1;
@@ -180,6 +191,8 @@ TEST(answers_writes, setup, teardown)
     wrote(&fs_mode_shared, true, true, HEADER, 50);
     assert_int_equal(told.later, 1);
     assert_int_equal(told.answered, 0);
+    told.last.done(&session, &told.last, 0);
+    assert_int_equal(told.answered, 50);
     told.overlapping = 1;
     wrote(&fs_mode_shared, true, false, HEADER, 50);
     assert_int_equal(told.later, 1);
