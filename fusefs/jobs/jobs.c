@@ -21,7 +21,7 @@ static void *work_apart(void *data)
     run_job(jobs->session, data);
     pthread_mutex_lock(&jobs->lock);
     jobs->apart--;
-    pthread_cond_signal(&jobs->left);
+    pthread_cond_broadcast(&jobs->changed);
     pthread_mutex_unlock(&jobs->lock);
     return NULL;
 }
@@ -44,13 +44,13 @@ void fs_jobs_init(struct fs_jobs *jobs, struct fs_session *session)
     *jobs = (struct fs_jobs){.session = session};
     fs_fifo_init(&jobs->fifo, run_job, session);
     pthread_mutex_init(&jobs->lock, NULL);
-    pthread_cond_init(&jobs->left, NULL);
+    pthread_cond_init(&jobs->changed, NULL);
 }
 
 void fs_jobs_free(struct fs_jobs *jobs)
 {
     free(jobs->unsaved);
-    pthread_cond_destroy(&jobs->left);
+    pthread_cond_destroy(&jobs->changed);
     pthread_mutex_destroy(&jobs->lock);
     fs_fifo_free(&jobs->fifo);
 }
@@ -60,7 +60,7 @@ void fs_jobs_stop(struct fs_jobs *jobs)
     pthread_mutex_lock(&jobs->lock);
     jobs->stop = true;
     while (jobs->apart > 0)
-        pthread_cond_wait(&jobs->left, &jobs->lock);
+        pthread_cond_wait(&jobs->changed, &jobs->lock);
     pthread_mutex_unlock(&jobs->lock);
     fs_fifo_stop(&jobs->fifo);
 }

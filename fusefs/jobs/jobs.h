@@ -27,7 +27,7 @@ struct fs_jobs {
     struct fs_fifo fifo;        /* the queue of jobs */
 
     pthread_mutex_t lock; /* acquired before the fifo's lock */
-    pthread_cond_t left;
+    pthread_cond_t changed;
     bool stop;          /* lock: lock */
     int apart;          /* number of jobs that run in threads of their own; lock: lock */
     int calls;          /* number of jobs inside a call; lock: lock */
@@ -35,6 +35,9 @@ struct fs_jobs {
     bool unmounts;      /* another node has asked this node to unmount; lock: lock */
     atomic_bool forced; /* unmounting by force */
     bool last;          /* this node unmounted the others and comes last; lock: lock */
+    uint64_t syncs;     /* number of forced syncs so far; lock: lock */
+    uint64_t synced;    /* number of the latest one that has ended; lock: lock */
+    int sync_error;     /* its result; lock: lock */
     char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */
 };
 
@@ -50,7 +53,6 @@ struct fs_job {
     enum fs_call during;
     bool apart;         /* runs in a thread of its own, without waiting for earlier jobs */
     fuse_req_t request; /* the request that run answers; or NULL */
-    void *data;
     uint64_t number;
     bool value;
 };

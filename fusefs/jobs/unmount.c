@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/thread.h"
 #include "fusefs/kernel/sync.h"
 
@@ -21,10 +22,100 @@ extern char **environ;
 
 /* The time limit for all nodes to store their data and to unmount, in ms. Practically unlimited. */
 #define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
+/*
+ * The interval at which a forced sync is checked, in ms. The margin exceeds the time that nodes
+ * take to notice the failure of one; in ms.
+ */
+#define SYNC_INTERVAL 100
+#define SYNC_MARGIN   3000
 /* In a forced unmount, the time added to the limit within which another node stores, in ms. */
 #define FORCED_MARGIN 5000
 /* The number of attempts to unmount a busy mount, 20 ms apart. */
 #define BUSY_TRIES 100
+
+/* A later sync stores what an earlier one should have stored. */
+static void run_sync(struct fs_session *session, struct fs_job *job)
+{
+    struct fs_jobs *jobs = &session->jobs;
+    int error = fs_sync_all(session);
+
+    pthread_mutex_lock(&jobs->lock);
+    if (job->number > jobs->synced) {
+        jobs->synced = job->number;
+        jobs->sync_error = error;
+    }
+    pthread_cond_broadcast(&jobs->changed);
+    pthread_mutex_unlock(&jobs->lock);
+}
+
+/* Returns a number that changes whenever data is stored. */
+static uint64_t sync_progress(struct fs_session *session)
+{
+    struct mpiio_progress engine = {0};
+
+    if (session->cluster.progress != NULL)
+        mpiio_progress_read(session->cluster.progress, &engine);
+    return engine.count + fs_flusher_epochs(&session->flusher) - (uint64_t)fs_unsaved(session);
+}
+
+/* Waits for the sync of that number. Returns false if there is no progress for patience ms. */
+static bool await_sync(struct fs_session *session, uint64_t number, int patience)
+{
+    struct fs_jobs *jobs = &session->jobs;
+    uint64_t before = sync_progress(session), now;
+    int64_t since = mpiio_clock();
+    bool over = false;
+
+    while (!over && mpiio_clock() - since < patience) {
+        pthread_mutex_lock(&jobs->lock);
+        if (jobs->synced < number)
+            mpiio_wait_until(&jobs->changed, &jobs->lock, mpiio_clock() + SYNC_INTERVAL);
+        over = jobs->synced >= number;
+        pthread_mutex_unlock(&jobs->lock);
+        now = sync_progress(session);
+        if (now != before)
+            since = mpiio_clock();
+        before = now;
+    }
+    return over;
+}
+
+static int sync_patience(const struct fs_session *session, int times)
+{
+    return times * session->options->peer_timeout + SYNC_MARGIN;
+}
+
+/*
+ * Like fs_sync_all, but gives up without progress. Waits as long as this node or its engine stores
+ * data. If neither does for peer_timeout plus 3 s, declares the engine lost, so that this node
+ * stores by itself. If that makes no progress for twice peer_timeout plus 3 s, returns -ETIMEDOUT;
+ * the sync then continues in the background.
+ */
+static int sync_by_force(struct fs_session *session)
+{
+    struct fs_jobs *jobs = &session->jobs;
+    uint64_t number = MPIIO_LOCKED(&jobs->lock, ++jobs->syncs);
+    int error =
+        fs_jobs_run(jobs, &(struct fs_job){.run = run_sync, .apart = true, .number = number});
+
+    if (error != 0)
+        return error;
+    if (!await_sync(session, number, sync_patience(session, 1))) {
+        fs_cluster_engine_lost(session, "is unmounted by force, and a flush does not come further");
+        await_sync(session, number, sync_patience(session, 2));
+    }
+    return MPIIO_LOCKED(&jobs->lock, jobs->synced >= number ? jobs->sync_error : -ETIMEDOUT);
+}
+
+/* Stores everything before this node is unmounted. Returns 0 or a negative errno. */
+static int sync_first(struct fs_session *session, bool force)
+{
+    int error = force ? sync_by_force(session) : fs_sync_all(session);
+
+    if (force)
+        atomic_store(&session->jobs.forced, true);
+    return error;
+}
 
 /*
  * Unmounts by the system call as root, else by fusermount3. Returns 0, -EBUSY or another negative
@@ -118,10 +209,8 @@ static void set_unmounts(struct fs_jobs *jobs, bool unmounts)
 static void unmount_node(struct fs_session *session, struct fs_job *job)
 {
     char text[512];
-    int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+    int error = sync_first(session, job->value);
 
-    if (job->value)
-        atomic_store(&session->jobs.forced, true);
     set_unmounts(&session->jobs, true);
     if (error == 0 || job->value)
         error = unmount_idle(session, job->value);
@@ -170,11 +259,10 @@ void fs_unmount_all(struct fs_session *session, struct fs_job *job)
     struct fs_jobs *jobs = &session->jobs;
     char *unsaved = NULL;
     char text[512];
-    int timeout = job->value ? fs_forced_limit(session) + FORCED_MARGIN : UNMOUNT_TIMEOUT;
-    int error = job->value ? fs_forced_sync(session) : fs_sync_all(session);
+    int forced = sync_patience(session, 1) + sync_patience(session, 2) + FORCED_MARGIN;
+    int timeout = job->value ? forced : UNMOUNT_TIMEOUT;
+    int error = sync_first(session, job->value);
 
-    if (job->value)
-        atomic_store(&jobs->forced, true);
     if (error != 0) {
         describe(session, error, text, sizeof(text));
         unsaved = strdup(text);

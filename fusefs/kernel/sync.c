@@ -2,13 +2,11 @@
 #include "sync.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/clock.h"
 #include "core/store_members.h"
 #include "fusefs/storing/flusher.h"
 
@@ -155,131 +153,4 @@ int64_t fs_unsaved(struct fs_session *session)
         mpiio_ordered_get_stats(session->ordered, &ordered);
     return stats.dirty_bytes + (int64_t)fs_unwritten_bytes(&session->unwritten, &error) +
            ordered.waiting + ordered.lost;
-}
-
-/*
- * The interval at which a forced sync is checked, in ms. The margin exceeds the time that nodes
- * take to notice the failure of one; in ms.
- */
-#define FORCED_INTERVAL 100
-#define FORCED_MARGIN   3000
-
-/* A forced sync. If its caller has stopped waiting, the thread that finishes it frees it. */
-struct forced {
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool over, left; /* lock: lock */
-    int error;       /* lock: lock */
-};
-
-static void forced_free(struct forced *forced)
-{
-    pthread_cond_destroy(&forced->changed);
-    pthread_mutex_destroy(&forced->lock);
-    free(forced);
-}
-
-static struct forced *forced_new(void)
-{
-    struct forced *forced = calloc(1, sizeof(*forced));
-
-    if (forced == NULL)
-        return NULL;
-    pthread_mutex_init(&forced->lock, NULL);
-    pthread_cond_init(&forced->changed, NULL);
-    return forced;
-}
-
-static void forced_run(struct fs_session *session, struct fs_job *job)
-{
-    struct forced *forced = job->data;
-    int error = fs_sync_all(session);
-    bool left;
-
-    pthread_mutex_lock(&forced->lock);
-    forced->error = error;
-    forced->over = true;
-    left = forced->left;
-    pthread_cond_signal(&forced->changed);
-    pthread_mutex_unlock(&forced->lock);
-    if (left)
-        forced_free(forced);
-}
-
-/* Returns a number that changes whenever data is stored. */
-static uint64_t forced_progress(struct fs_session *session)
-{
-    struct mpiio_progress engine = {0};
-
-    if (session->cluster.progress != NULL)
-        mpiio_progress_read(session->cluster.progress, &engine);
-    return engine.count + fs_flusher_epochs(&session->flusher) - (uint64_t)fs_unsaved(session);
-}
-
-/* Waits briefly. Returns true if the sync has finished. */
-static bool forced_is_over(struct forced *forced)
-{
-    bool over;
-
-    pthread_mutex_lock(&forced->lock);
-    if (!forced->over)
-        mpiio_wait_until(&forced->changed, &forced->lock, mpiio_clock() + FORCED_INTERVAL);
-    over = forced->over;
-    pthread_mutex_unlock(&forced->lock);
-    return over;
-}
-
-/* Waits for the sync. Returns false if there is no progress for patience ms. */
-static bool forced_wait(struct fs_session *session, struct forced *forced, int patience)
-{
-    uint64_t before = forced_progress(session), now;
-    int64_t since = mpiio_clock();
-
-    while (!forced_is_over(forced)) {
-        now = forced_progress(session);
-        if (now != before)
-            since = mpiio_clock();
-        before = now;
-        if (mpiio_clock() - since >= patience)
-            return false;
-    }
-    return true;
-}
-
-static int forced_patience(const struct fs_session *session, int times)
-{
-    return times * session->options->peer_timeout + FORCED_MARGIN;
-}
-
-int fs_forced_limit(const struct fs_session *session)
-{
-    return forced_patience(session, 1) + forced_patience(session, 2);
-}
-
-int fs_forced_sync(struct fs_session *session)
-{
-    struct forced *forced = forced_new();
-    int error = -ENOMEM;
-    bool over;
-
-    if (forced != NULL)
-        error = fs_jobs_run(&session->jobs,
-                            &(struct fs_job){.run = forced_run, .apart = true, .data = forced});
-    if (error != 0) {
-        if (forced != NULL)
-            forced_free(forced);
-        return error;
-    }
-    if (!forced_wait(session, forced, forced_patience(session, 1))) {
-        fs_cluster_engine_lost(session, "is unmounted by force, and a flush does not come further");
-        forced_wait(session, forced, forced_patience(session, 2));
-    }
-    pthread_mutex_lock(&forced->lock);
-    over = forced->over;
-    error = over ? forced->error : -ETIMEDOUT;
-    forced->left = !over;
-    pthread_mutex_unlock(&forced->lock);
-    if (over)
-        forced_free(forced);
-    return error;
 }

@@ -88,16 +88,4 @@ int fs_sync_all(struct fs_session *session);
  */
 int64_t fs_unsaved(struct fs_session *session);
 
-/*
- * Like fs_sync_all, but gives up without progress. Waits as long as this node or its engine stores
- * data. If neither does for peer_timeout plus 3 s, declares the engine lost, so that this node
- * stores by itself. If that makes no progress for twice peer_timeout plus 3 s, returns -ETIMEDOUT;
- * the sync then continues in the background. The threads of the flusher and of the peers must not
- * call it.
- */
-int fs_forced_sync(struct fs_session *session);
-
-/* Returns the maximum time of fs_forced_sync without progress, in ms. */
-int fs_forced_limit(const struct fs_session *session);
-
 #endif
