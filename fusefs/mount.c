@@ -246,8 +246,11 @@ static int open_file(struct fs_session *session, struct vs_error *why)
         /* Report why a missing file could not be created. */
         error = only == -ENOENT && options->create ? error : only;
     }
-    if (error == 0)
-        mpiio_store_set_coherence(session->store, options->coherence);
+    if (error == 0) {
+        struct mpiio_file *file = mpiio_store_file(session->store);
+
+        file->ops->set_coherence(file, options->coherence);
+    }
     return error;
 }
 
@@ -289,7 +292,7 @@ static int open_members(struct fs_session *session)
     }
     error = open_file(session, &why);
     if (error == 0) {
-        mpiio_store_on_replaced(session->store, log_replaced, session);
+        mpiio_assembled_on_replaced(mpiio_store_file(session->store), log_replaced, session);
         if (check_header(session) != 0)
             return 1;
         session->file = strdup(vs_spec_file(session->spec));
@@ -366,7 +369,7 @@ static int set_up_cache(struct fs_session *session)
     int error = 0;
 
     if (session->store != NULL)
-        mpiio_store_on_wait(session->store, fs_workers_waits, &session->workers);
+        mpiio_file_on_wait(mpiio_store_file(session->store), fs_workers_waits, &session->workers);
     if (session->read_only != 0)
         back = false;
     if (back)
@@ -375,8 +378,6 @@ static int set_up_cache(struct fs_session *session)
         error = fs_flusher_init(&session->flusher, session);
     if (error == 0 && back)
         mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
-    if (error == 0 && back)
-        mpiio_cache_on_wait(session->cache, fs_workers_waits, &session->workers);
     if (error == -EFBIG)
         mpiio_complain(options->name,
                        "write-back: no room for its memory: %s (raise the limit with ulimit -f)",
@@ -426,8 +427,9 @@ static int open_log(struct fs_session *session)
 /* Logs how the filesystem is treated if that slows down access, or was set by an option. */
 static void log_filesystem(const struct fs_session *session)
 {
-    const char *name = mpiio_store_filesystem(session->store)->name;
-    enum mpiio_coherence coherence = mpiio_store_coherence(session->store);
+    const struct mpiio_file *file = mpiio_store_file(session->store);
+    const char *name = file->filesystem->name;
+    enum mpiio_coherence coherence = file->coherence;
 
     if (session->options->coherence != MPIIO_COHERENCE_AUTO)
         fs_log_line(&session->log, MPIIO_LOG_INFO,

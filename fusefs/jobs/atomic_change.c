@@ -21,8 +21,9 @@ static void set_mode(struct fs_session *session, bool on)
 
 static int get_locks(struct fs_session *session)
 {
+    struct mpiio_file *file = mpiio_store_file(session->store);
     int64_t base;
-    int fd = mpiio_store_lock_place(session->store, &base);
+    int fd = file->ops->lock_place(file, &base);
 
     return fs_atomic_get_locks(&session->atomic, fd, base, session->read_only == 0);
 }

@@ -24,7 +24,7 @@ static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
 
     *mount = (struct mpiio_grant_mount){.mount = session->device,
                                         .narrow = session->options->narrow,
-                                        .coherence = mpiio_store_coherence(session->store),
+                                        .coherence = mpiio_store_file(session->store)->coherence,
                                         .process = getpid(),
                                         .positions = positions};
     if (positions >= 0 && fstat(positions, &st) != 0)
@@ -34,7 +34,7 @@ static int describe(struct fs_session *session, struct mpiio_grant_mount *mount)
         mount->count = (uint64_t)st.st_size / sizeof(int64_t);
     }
     if (session->tree.whole) {
-        mount->inode = mpiio_store_identity(session->store);
+        mount->inode = mpiio_assembled_identity(mpiio_store_file(session->store));
         return 0;
     }
     error = mpiio_store_stat(session->store, &st);

@@ -53,8 +53,8 @@ void fs_passthrough_init(struct fs_passthrough *passthrough, const struct fs_sli
 {
     const struct fs_tree *tree = slices->tree;
     struct stat st;
-    bool fits = wanted && mpiio_store_is_coherent(slices->store) && !tree->npy && !tree->whole &&
-                mpiio_store_stat(slices->store, &st) == 0 && S_ISREG(st.st_mode) &&
+    bool fits = wanted && mpiio_file_is_coherent(mpiio_store_file(slices->store)) && !tree->npy &&
+                !tree->whole && mpiio_store_stat(slices->store, &st) == 0 && S_ISREG(st.st_mode) &&
                 mpiio_capability_has(CAP_SYS_ADMIN);
 
     passthrough->store = slices->store;

@@ -11,7 +11,6 @@
 
 #include "core/base/complain.h"
 #include "core/file/acl.h"
-#include "core/members/assembled.h"
 #include "core/store_members.h"
 #include "fusefs/base/options.h"
 #include "viewspec/members/members.h"
@@ -30,7 +29,7 @@ static int check_list(const struct fs_rights *rights)
     ssize_t length;
 
     if (mpiio_store_has_members(rights->store))
-        return mpiio_store_find_list(rights->store) < 0 ? 0 : -EACCES;
+        return mpiio_members_find_list(mpiio_store_file(rights->store)) < 0 ? 0 : -EACCES;
     length = mpiio_acl_read(mpiio_store_fd(rights->store), MPIIO_ACL_NFS4, list, sizeof(list));
     if (length == -ENODATA)
         return 0;
@@ -86,7 +85,7 @@ static int check_members(const struct fs_rights *rights, const struct vs_members
                        file, (long long)vs_members_count(members), MPIIO_MEMBERS_JUDGED);
         return 1;
     }
-    member = mpiio_store_find_list(rights->store);
+    member = mpiio_members_find_list(mpiio_store_file(rights->store));
     if (member < 0)
         return 0;
     path = vs_members_file(members, member);

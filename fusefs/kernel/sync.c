@@ -12,15 +12,15 @@
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)
 {
+    struct mpiio_file *file = mpiio_store_file(session->store);
     uint64_t changes = atomic_load(&session->flusher.changes);
     int error;
 
-    error = mpiio_store_refresh(session->store);
+    error = mpiio_file_refresh(file);
     fs_pool_look_again(&session->pool); /* after the refresh, because a reader may look at once */
     /* On a filesystem that is not local, waiting would cost each call 50 ms. */
     if (error == 0)
-        error = fs_settling_sample(&session->settling, version,
-                                   mpiio_store_is_coherent(session->store));
+        error = fs_settling_sample(&session->settling, version, mpiio_file_is_coherent(file));
     version->changes = changes;
     /* If a flush has ended meanwhile, the attributes may not show its changes yet. */
     if (changes != atomic_load(&session->flusher.changes))
@@ -61,7 +61,7 @@ int fs_flush_first(struct fs_session *session, struct fs_waiter *waiter)
 
     if (waiter->handle != NULL) {
         /* The filesystem's client may delay sending data. Sync it, so that other hosts see it. */
-        waiter->sync = waiter->sync || !mpiio_store_is_coherent(session->store);
+        waiter->sync = waiter->sync || !mpiio_file_is_coherent(mpiio_store_file(session->store));
         fs_store_unwritten(session);
         waiter->torn = fs_store_partial(session, waiter->handle->slice);
     }

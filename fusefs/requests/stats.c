@@ -194,11 +194,13 @@ static void print_ordered(struct fs_session *session, FILE *out)
 /* Prints the type of the file's filesystem and its coherence. A sequential mount has neither. */
 static void print_filesystem(struct fs_session *session, FILE *out)
 {
+    const struct mpiio_file *file;
+
     if (session->options->sequential)
         return;
-    fprintf(out, "  \"filesystem\": \"%s\",\n  \"coherence\": \"%s\",\n",
-            mpiio_store_filesystem(session->store)->name,
-            mpiio_coherence_name(mpiio_store_coherence(session->store)));
+    file = mpiio_store_file(session->store);
+    fprintf(out, "  \"filesystem\": \"%s\",\n  \"coherence\": \"%s\",\n", file->filesystem->name,
+            mpiio_coherence_name(file->coherence));
 }
 
 /* Prints the number of requests answered from read-ahead. */

@@ -322,7 +322,7 @@ static void take_errors(const struct mpiio_flush_block *list, uint32_t count, in
 static void refresh_stored(struct fs_session *session, uint32_t count)
 {
     int32_t *errors = session->cluster.errors;
-    int error = count > 0 ? mpiio_store_refresh(session->store) : 0;
+    int error = count > 0 ? mpiio_file_refresh(mpiio_store_file(session->store)) : 0;
 
     for (uint32_t i = 0; i < count && error != 0; i++)
         if (errors[i] == 0)
@@ -360,8 +360,8 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     /*
      * After the epoch a node reads its data from the file, so other clients must have sent theirs.
      */
-    struct mpiio_message_flush flush = {.epoch = epoch,
-                                        .sync = sync || !mpiio_store_is_coherent(session->store)};
+    struct mpiio_message_flush flush = {
+        .epoch = epoch, .sync = sync || !mpiio_file_is_coherent(mpiio_store_file(session->store))};
     int frozen_error = freeze(session, may_wait, &flush);
     int synced = sync ? sync_own(session) : 0;
     int outcome = 0;

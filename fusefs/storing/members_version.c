@@ -37,9 +37,9 @@ static void sample(struct fs_members_version *self, struct mpiio_store *store)
     struct stat st = {0};
 
     assert(mpiio_is_held(&self->lock));
-    self->writes = mpiio_store_members_writes(store);
+    self->writes = mpiio_assembled_writes(mpiio_store_file(store));
     clock_gettime(CLOCK_REALTIME, &before);
-    self->digest = mpiio_store_members_state(store, times);
+    self->digest = mpiio_assembled_state(mpiio_store_file(store), times);
     st.st_mtim = times[0];
     st.st_ctim = times[1];
     st.st_size = (off_t)self->digest; /* distinguishes versions as a size would */
@@ -80,8 +80,9 @@ static bool is_due(struct fs_members_version *self, const struct mpiio_store *st
     int64_t age = now - self->looked;
 
     assert(mpiio_is_held(&self->lock));
-    return again || self->epoch != epoch || self->writes != mpiio_store_members_writes(store) ||
-           age >= STAYS || (age >= REPEATS && (differs || !self->settled));
+    return again || self->epoch != epoch ||
+           self->writes != mpiio_assembled_writes(mpiio_store_file(store)) || age >= STAYS ||
+           (age >= REPEATS && (differs || !self->settled));
 }
 
 bool fs_members_version_look(struct fs_members_version *self, struct fs_settling *settling,

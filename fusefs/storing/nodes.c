@@ -258,10 +258,10 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     ssize_t put = -1;
 
     hello->assembled = mpiio_store_has_members(session->store);
-    hello->held = mpiio_store_members_digest(session->store);
     hello->members = -1;
     if (!hello->assembled)
         return 0;
+    hello->held = mpiio_assembled_digest(mpiio_store_file(session->store));
     text = vs_members_spec(session->spec);
     if (text == NULL)
         return -ENOMEM;
@@ -281,7 +281,7 @@ static int add_identity(const struct fs_session *session, struct mpiio_message_h
     int error = 0;
 
     if (hello->assembled) {
-        hello->inode = mpiio_store_identity(session->store);
+        hello->inode = mpiio_assembled_identity(mpiio_store_file(session->store));
     } else {
         error = mpiio_store_stat(session->store, &st);
         hello->device = st.st_dev;
@@ -292,14 +292,15 @@ static int add_identity(const struct fs_session *session, struct mpiio_message_h
 
 static int say_hello(struct fs_session *session)
 {
-    struct mpiio_message hello = {.type = MPIIO_MESSAGE_HELLO,
-                                  .hello = {.path = session->cache != NULL ? session->file : "",
-                                            .store = session->options->store,
-                                            .coherence = mpiio_store_coherence(session->store),
-                                            .address = session->cluster.net->own,
-                                            .fanout = (uint32_t)session->options->fanout,
-                                            .spec = hash_spec(session->spec),
-                                            .members = -1}};
+    struct mpiio_message hello = {
+        .type = MPIIO_MESSAGE_HELLO,
+        .hello = {.path = session->cache != NULL ? session->file : "",
+                  .store = session->options->store,
+                  .coherence = mpiio_store_file(session->store)->coherence,
+                  .address = session->cluster.net->own,
+                  .fanout = (uint32_t)session->options->fanout,
+                  .spec = hash_spec(session->spec),
+                  .members = -1}};
     const struct mpiio_slots *slots = &session->cluster.none;
     int error = 0;
 

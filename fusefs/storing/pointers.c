@@ -119,8 +119,9 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
 {
     char link[MPIIO_FD_LINK_SIZE], path[PATH_MAX];
     const char *folder = session->options->pointers, *name;
+    struct mpiio_file *file = mpiio_store_file(session->store);
     int64_t base;
-    int fd = mpiio_store_lock_place(session->store, &base);
+    int fd = file->ops->lock_place(file, &base);
     ssize_t length;
 
     mpiio_fd_link(fd, link);
@@ -135,8 +136,8 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
     record->folder = open(folder != NULL ? folder : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (record->folder < 0)
         return -errno;
-    record->coherence = folder != NULL ? mpiio_filesystem_of(record->folder)->coherence
-                                       : mpiio_store_coherence(session->store);
+    record->coherence =
+        folder != NULL ? mpiio_filesystem_of(record->folder)->coherence : file->coherence;
     return 0;
 }
 

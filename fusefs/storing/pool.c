@@ -62,7 +62,7 @@ static bool look_at_version(void *data, const struct mpiio_pool_version *seen,
     if (fs_atomic_is_on(&session->atomic) || !fs_flusher_rests(&session->flusher, &version->epoch))
         return false;
     if (mpiio_store_has_members(session->store)) {
-        version->size = mpiio_store_members_size(session->store);
+        version->size = mpiio_file_size(mpiio_store_file(session->store));
         return fs_members_version_look(&session->pool.members, &session->settling, seen, version);
     }
     if (fs_settling_sample(&session->settling, &now, true) != 0)

@@ -40,7 +40,7 @@ static struct fs_version attributes(const struct fs_version *version)
  */
 static bool may_settle(const struct fs_settling *self, const struct fs_version *version)
 {
-    enum mpiio_coherence coherence = mpiio_store_coherence(self->store);
+    enum mpiio_coherence coherence = mpiio_store_file(self->store)->coherence;
 
     if (coherence == MPIIO_COHERENCE_LOCAL)
         return version->settled;
@@ -59,20 +59,20 @@ static bool has_passed(const struct fs_settling *self, const struct fs_version *
  * Waits until the writes that the sampled version shows have ended, so that data read after this
  * call contains them. Returns 0 or a negative errno.
  */
-static int await_writers(struct mpiio_store *store)
+static int await_writers(struct mpiio_file *file)
 {
     const struct timespec stood = {.tv_nsec = STOOD};
 
-    if (mpiio_store_is_coherent(store))
-        return mpiio_store_await_writers(store);
+    if (mpiio_file_is_coherent(file))
+        return file->ops->await_writers(file);
     nanosleep(&stood, NULL);
-    return mpiio_store_refresh(store);
+    return mpiio_file_refresh(file);
 }
 
 static void carry_out(void *data, struct fs_task *task)
 {
     struct fs_settling *self = data;
-    int error = await_writers(self->store);
+    int error = await_writers(mpiio_store_file(self->store));
 
     (void)task;
     pthread_mutex_lock(&self->lock);

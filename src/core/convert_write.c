@@ -67,16 +67,13 @@ static void release_locks(struct mpiio_store *store, struct held *held)
 static int lock_file(struct mpiio_store *store, int64_t start, int64_t end, bool exclusive,
                      struct mpiio_lock *lock)
 {
-    int error;
+    int error = mpiio_file_lock_try(&store->locks, start, end, exclusive, lock);
 
-    if (store->wait == NULL)
-        return mpiio_file_lock_acquire(&store->locks, start, end, exclusive, lock);
-    error = mpiio_file_lock_try(&store->locks, start, end, exclusive, lock);
     if (error != -EAGAIN)
         return error;
-    store->wait(store->wait_argument, true);
+    mpiio_file_waits(store->file, true);
     error = mpiio_file_lock_acquire(&store->locks, start, end, exclusive, lock);
-    store->wait(store->wait_argument, false);
+    mpiio_file_waits(store->file, false);
     return error;
 }
 

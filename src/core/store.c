@@ -146,13 +146,6 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
     return got;
 }
 
-void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
-                         void *argument)
-{
-    store->wait = wait;
-    store->wait_argument = argument;
-}
-
 /* The fence. */
 
 /* ms between two attempts. */

@@ -9,8 +9,8 @@
 #include "store.h"
 
 /*
- * The layers of a store: write-back over its file (cache.h), a reader of the file (file/source.h),
- * and callbacks for waits for its locks. For the owner of the layers and the store. Not installed.
+ * The layers of a store: write-back over its file (cache.h), and a reader of the file
+ * (file/source.h). For the owner of the layers and the store. Not installed.
  */
 struct mpiio_cache;
 struct mpiio_reader;
@@ -39,19 +39,12 @@ void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache)
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader);
 
 /*
- * For the reader: reads length bytes of the file itself at displacement, like the file's
- * pread_exactly (file/file.h). Counts them as the store's. Returns the number of bytes read, or a
- * negative errno. Thread-safe.
+ * Reads length bytes of the file itself at displacement, bypassing the cache and the reader, like
+ * the file's pread_exactly (file/file.h). Counts them as the store's. Returns the number of bytes
+ * read, or a negative errno. Thread-safe.
  */
 int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t length,
                               int64_t displacement);
-
-/*
- * Sets a callback: a writer calls wait(argument, true) before it waits for another program's lock
- * of the file, and wait(argument, false) afterwards. Call before slices are used.
- */
-void mpiio_store_on_wait(struct mpiio_store *store, void (*wait)(void *argument, bool waits),
-                         void *argument);
 
 /*
  * The fence between an engine that stores and nodes that go on without it: a lock on one byte of

@@ -17,8 +17,6 @@ struct mpiio_store {
        exclusively while one is read, changed and written back (slice_private.h). */
     pthread_rwlock_t elements_lock;
     struct mpiio_file_locks locks; /* of parts of the file; acquired before elements_lock */
-    void (*wait)(void *argument, bool waits); /* store_layers.h; may be NULL */
-    void *wait_argument;
 };
 
 /* Makes a store that owns file, or closes file on failure. Returns 0 or a negative errno. */

@@ -187,7 +187,7 @@ static bool open_members(const struct mpiio_grant_mount *mount, const struct vs_
 
     return locked_count == 0 && vs_members_count(vs_spec_members(spec)) <= run_own_most() / 2 &&
            mpiio_store_open_spec(spec, O_RDONLY, &file->store, &error) == 0 &&
-           mpiio_store_identity(file->store) == mount->inode;
+           mpiio_assembled_identity(mpiio_store_file(file->store)) == mount->inode;
 }
 
 static struct run_file *open_file(const struct run_mount *mount, bool writable)
@@ -201,8 +201,10 @@ static struct run_file *open_file(const struct run_mount *mount, bool writable)
     *file = (struct run_file){.mount = mount, .writable = writable, .users = 1};
     opened = has_members ? open_members(granted, mount->spec, file) : open_single(granted, file);
     if (opened) {
-        mpiio_store_set_coherence(file->store, (enum mpiio_coherence)granted->coherence);
-        opened = !has_members || mpiio_store_hold_members(file->store, &file->grain) == 0;
+        struct mpiio_file *shared = mpiio_store_file(file->store);
+
+        shared->ops->set_coherence(shared, (enum mpiio_coherence)granted->coherence);
+        opened = !has_members || mpiio_assembled_hold(shared, &file->grain) == 0;
     }
     if (!opened) {
         mpiio_store_close(file->store);

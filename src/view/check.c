@@ -319,7 +319,7 @@ static void warn_of_twins(const struct vs_spec *spec)
 
     if (view_open_file(spec, O_RDONLY, &store))
         return;
-    if (mpiio_store_find_twins(store, &twins) > 0) {
+    if (mpiio_assembled_find_twins(mpiio_store_file(store), &twins) > 0) {
         first = vs_members_file(members, twins.first);
         second = vs_members_file(members, twins.second);
         fflush(stdout);
@@ -335,15 +335,16 @@ static void warn_of_twins(const struct vs_spec *spec)
 /* Prints how a mount treats the file's filesystem if hosts do not share its pages. */
 static void print_filesystem(const struct vs_spec *spec)
 {
+    const struct mpiio_file *file;
     struct mpiio_store *store;
 
     if (view_open_file(spec, O_RDONLY, &store))
         return;
-    if (!mpiio_store_is_coherent(store))
+    file = mpiio_store_file(store);
+    if (!mpiio_file_is_coherent(file))
         printf("filesystem: %s, whose clients may have page caches of their own: treated as "
                "coherence=%s (mpiio-mount(1), FILESYSTEMS)\n",
-               mpiio_store_filesystem(store)->name,
-               mpiio_coherence_name(mpiio_store_coherence(store)));
+               file->filesystem->name, mpiio_coherence_name(file->coherence));
     mpiio_store_close(store);
 }
 

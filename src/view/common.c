@@ -69,7 +69,7 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
     int result = mpiio_store_open_spec(spec, flags, store, &error);
 
     if (!result) {
-        result = mpiio_store_refresh(*store);
+        result = mpiio_file_refresh(mpiio_store_file(*store));
         if (!result)
             return VIEW_DONE;
         mpiio_store_close(*store);

@@ -66,7 +66,7 @@ static int print_members(const struct vs_view *view, struct vs_run run, struct m
     while (!error && run.length > 0) {
         place = (struct mpiio_member_place){.member = -1, .length = run.length};
         if (run.displacement < st.st_size)
-            error = mpiio_store_find_member(store, run.displacement, &place);
+            error = mpiio_assembled_find(mpiio_store_file(store), run.displacement, &place);
         if (place.length > run.length)
             place.length = run.length;
         printf("%" PRId64 "\t%" PRId64 "\t%" PRId64,

@@ -184,7 +184,7 @@ static int find_member(const struct vs_spec *spec, int64_t place, char *text, si
     status = view_open_file(spec, O_RDONLY, &store);
     if (status)
         return status;
-    error = mpiio_store_find_member(store, place, &found);
+    error = mpiio_assembled_find(mpiio_store_file(store), place, &found);
     if (error)
         status = view_failed(NULL, error);
     else if (found.member < 0)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "from/formats.h"
 #include "viewspec/types/byte_order.h"
 #include "viewspec/element.h"
@@ -44,7 +44,7 @@ static const unsigned char *bytes_at(struct look *look, int64_t displacement, in
     if (displacement < look->begin || displacement + size > look->end) {
         if (look->reads-- <= 0 || displacement < 0 || displacement > look->survey->file_size - size)
             return NULL;
-        int64_t got = mpiio_store_pread(look->store, look->window, WINDOW, displacement);
+        int64_t got = mpiio_store_read_file(look->store, look->window, WINDOW, displacement);
         look->begin = displacement;
         look->end = displacement + (got > 0 ? got : 0);
         if (got < size)

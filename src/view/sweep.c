@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/map/cover.h"
 #include "viewspec/element.h"
@@ -428,8 +428,8 @@ static int copy_bytes(struct sweep *sweep, int64_t offset, int64_t length)
     int to = mpiio_store_fd(sweep->files->to);
 
     while (length > 0) {
-        int64_t got = mpiio_store_pread(sweep->files->from, sweep->buffer,
-                                        (size_t)vs_min(length, MAX_PART), offset);
+        int64_t got = mpiio_store_read_file(sweep->files->from, sweep->buffer,
+                                            (size_t)vs_min(length, MAX_PART), offset);
         if (got == 0)
             return fail(sweep, VIEW_FAILED, "%s: the file was made shorter meanwhile",
                         vs_spec_file(sweep->files->spec));

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "core/cache/cache.h"
+#include "core/store_members.h"
 #include "native.h"
 #include "random_views.h"
 #include "threads.h"
@@ -212,7 +213,7 @@ static void *write_longs(void *argument)
 static void start_waiter(struct writer *writer)
 {
     assert_int_equal(sem_init(&waiting, 0, 0), 0);
-    mpiio_cache_on_wait(one.cache, on_wait, NULL);
+    mpiio_file_on_wait(mpiio_store_file(one.store), on_wait, NULL);
     assert_int_equal(pthread_create(&writer->thread, NULL, write_longs, writer), 0);
     while (sem_trywait(&waiting) != 0) {
         if (writer->done)

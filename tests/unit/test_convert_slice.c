@@ -4,6 +4,7 @@
  * against a model.
  */
 #include "core/cache/cache.h"
+#include "core/store_members.h"
 #include "convert_model.h"
 
 TEST(random_reads)
@@ -157,7 +158,7 @@ TEST(a_wait_for_a_lock_is_reported)
     const long value = 1;
 
     other.fd = open_again(file.fd);
-    mpiio_store_on_wait(file.store, on_wait, &other);
+    mpiio_file_on_wait(mpiio_store_file(file.store), on_wait, &other);
     alarm(60);
     write_bytes(file.slice, &value, 8, 0);
     assert_int_equal(other.begun, 0);

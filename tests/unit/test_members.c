@@ -376,7 +376,7 @@ TEST(test_places)
         for (int64_t at = 0, i = 0; at < model.size && i < 300; i++) {
             struct mpiio_member_place place;
 
-            assert_int_equal(mpiio_store_find_member(model.store, at, &place), 0);
+            assert_int_equal(mpiio_assembled_find(mpiio_store_file(model.store), at, &place), 0);
             assert_true(place.length > 0 && place.length <= model.size - at);
             for (int64_t k = 0; k < place.length; k++) {
                 assert_int_equal(model.held[at + k], place.member >= 0);

@@ -26,12 +26,17 @@ int64_t mpiio_clock(void)
     return world.now;
 }
 
-uint64_t mpiio_store_members_writes(const struct mpiio_store *store)
+struct mpiio_file *mpiio_store_file(const struct mpiio_store *store)
+{
+    return NULL;
+}
+
+uint64_t mpiio_assembled_writes(const struct mpiio_file *file)
 {
     return 0;
 }
 
-uint64_t mpiio_store_members_state(const struct mpiio_store *store, struct timespec times[2])
+uint64_t mpiio_assembled_state(const struct mpiio_file *file, struct timespec times[2])
 {
     memset(times, 0, 2 * sizeof(*times));
     return world.state;

@@ -48,7 +48,7 @@
 /* A mount and its shared file, which stay the same while the daemon serves. */
 struct mpiio_grant_mount {
     uint64_t mount;         /* st_dev of the mount's files */
-    uint64_t device, inode; /* of the shared file; or 0, and mpiio_store_identity of its members */
+    uint64_t device, inode; /* of the shared file; or 0, and mpiio_assembled_identity */
     uint32_t narrow;        /* enum mpiio_narrow */
     uint32_t coherence;     /* enum mpiio_coherence */
     /* the daemon, and its descriptor of the positions (below); -1: the mount has none */

@@ -255,13 +255,6 @@ void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument)
     cache->argument = argument;
 }
 
-void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument, bool waits),
-                         void *argument)
-{
-    cache->wait = wait;
-    cache->wait_argument = argument;
-}
-
 int64_t mpiio_cache_memory(const struct mpiio_cache *cache, const struct mpiio_block *block)
 {
     return mpiio_slot_memory(mpiio_slots_get(&cache->slots, block->slot).pages);

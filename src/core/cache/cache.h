@@ -52,13 +52,6 @@ const struct mpiio_slots *mpiio_cache_slots(const struct mpiio_cache *cache);
  */
 void mpiio_cache_on_full(struct mpiio_cache *cache, void (*full)(void *argument), void *argument);
 
-/*
- * Sets a callback: a writer calls wait(argument, true) before it waits for room or a flush, and
- * wait(argument, false) afterwards. Call before the slices are used.
- */
-void mpiio_cache_on_wait(struct mpiio_cache *cache, void (*wait)(void *argument, bool waits),
-                         void *argument);
-
 /* Returns the displacement after the last dirty byte, or 0 if nothing is dirty. The result may
    be larger if bytes have been stored meanwhile. */
 int64_t mpiio_cache_end(struct mpiio_cache *cache);

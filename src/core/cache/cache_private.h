@@ -87,8 +87,6 @@ struct mpiio_cache {
     struct mpiio_slots slots;
     void (*full)(void *argument);
     void *argument;
-    void (*wait)(void *argument, bool waits);
-    void *wait_argument;
     struct mpiio_block *block; /* one for each slot */
 
     pthread_mutex_t flush;

@@ -31,18 +31,12 @@ static bool ask_flush(struct mpiio_cache *cache)
     return true;
 }
 
-static void tell_wait(const struct mpiio_cache *cache, bool waits)
-{
-    if (cache->wait != NULL)
-        cache->wait(cache->wait_argument, waits);
-}
-
 /* Waits for room. Returns false if there is none and waiting has ended. */
 static bool wait_for_room(struct mpiio_cache *cache)
 {
     bool waits;
 
-    tell_wait(cache, true);
+    mpiio_file_waits(cache->file, true);
     pthread_mutex_lock(&cache->state);
     cache->waits++;
     while ((waits = is_full(cache) && !cache->through) && !cache->stopped) {
@@ -54,7 +48,7 @@ static bool wait_for_room(struct mpiio_cache *cache)
                              : INT64_MAX);
     }
     pthread_mutex_unlock(&cache->state);
-    tell_wait(cache, false);
+    mpiio_file_waits(cache->file, false);
     return !waits;
 }
 
@@ -65,13 +59,13 @@ static bool wait_for_flush(struct mpiio_cache *cache)
     uint64_t number;
     bool waits;
 
-    tell_wait(cache, true);
+    mpiio_file_waits(cache->file, true);
     pthread_mutex_lock(&cache->state);
     number = cache->number;
     while ((waits = cache->busy && cache->number == number) && !cache->stopped)
         pthread_cond_wait(&cache->changed, &cache->state);
     pthread_mutex_unlock(&cache->state);
-    tell_wait(cache, false);
+    mpiio_file_waits(cache->file, false);
     return !waits;
 }
 

@@ -161,6 +161,9 @@ struct mpiio_file {
     /* called before the file is changed (store_layers.h); may be NULL */
     void (*check)(void *argument);
     void *check_argument;
+    /* called around waits (mpiio_file_on_wait); may be NULL */
+    void (*wait)(void *argument, bool waits);
+    void *wait_argument;
     /* asked before the file is read (source.h); borrowed; may be NULL */
     struct mpiio_reader *reader;
     pthread_mutex_t grow_lock; /* held while space after the end is prepared for scattering */
@@ -232,6 +235,25 @@ static inline void mpiio_file_check(const struct mpiio_file *file)
 {
     if (file->check != NULL)
         file->check(file->check_argument);
+}
+
+/*
+ * Sets a callback: a writer calls wait(argument, true) before it waits for another program's lock
+ * of the file, or for room or a flush of write-back (cache.h), and wait(argument, false)
+ * afterwards. Call before the file is used.
+ */
+static inline void mpiio_file_on_wait(struct mpiio_file *file,
+                                      void (*wait)(void *argument, bool waits), void *argument)
+{
+    file->wait = wait;
+    file->wait_argument = argument;
+}
+
+/* Calls the callback. */
+static inline void mpiio_file_waits(const struct mpiio_file *file, bool waits)
+{
+    if (file->wait != NULL)
+        file->wait(file->wait_argument, waits);
 }
 
 /* Reads from a descriptor, as the pread of file operations. */
