@@ -43,8 +43,8 @@ static void count_touched(struct mpiio_pool_plan *plan, const struct mpiio_block
 {
     int64_t last = -1;
 
-    for (int i = 0; i < walk->count; i++) {
-        const struct mpiio_batch_part *part = &walk->part[i];
+    for (int i = 0; i < walk->batches.count; i++) {
+        const struct mpiio_batch_part *part = &walk->batches.part[i];
         int64_t end = part->displacement + (part->count - 1) * part->stride + part->length - 1;
 
         plan->touched += touched(part) - (part->displacement / PIECE == last);
@@ -59,17 +59,18 @@ static bool visit(struct mpiio_block_walk *walk)
     struct mpiio_pool_plan *plan = making->plan;
     int64_t block = walk->block * MPIIO_BLOCK_SIZE / plan->block;
 
-    if (plan->parts + (uint32_t)walk->count > MPIIO_POOL_PARTS)
+    if (plan->parts + (uint32_t)walk->batches.count > MPIIO_POOL_PARTS)
         return false;
     if (plan->ranges == 0 || plan->range[plan->ranges - 1].block != block) {
         if (plan->ranges == MPIIO_POOL_RANGES)
             return false;
         plan->range[plan->ranges++] = (struct mpiio_pool_range){
-            .block = block, .memory = walk->part[0].memory, .first = plan->parts};
+            .block = block, .memory = walk->batches.part[0].memory, .first = plan->parts};
     }
-    for (int i = 0; i < walk->count; i++) {
-        add_to_plan(plan, &walk->part[i]);
-        making->taken = walk->part[i].memory + walk->part[i].length * walk->part[i].count;
+    for (int i = 0; i < walk->batches.count; i++) {
+        add_to_plan(plan, &walk->batches.part[i]);
+        making->taken = walk->batches.part[i].memory +
+                        walk->batches.part[i].length * walk->batches.part[i].count;
     }
     count_touched(plan, walk);
     return true;

@@ -7,18 +7,14 @@
 #include "core/file/source.h"
 
 /* Splits the runs of a request into block ranges (portions). Each lies in one block of the file
-   (slots.h). */
-
-#define MPIIO_BLOCK_WALK_MAX 64
+   (slots.h), and has at most MPIIO_BATCHES_MAX parts. */
 
 struct mpiio_block_walk {
+    struct mpiio_batches batches; /* the first member; has the parts; its windows are blocks */
+    int64_t block;                /* number of the block */
     /* Called for each block range, in slice order. Returns false to end the walk. */
     bool (*visit)(struct mpiio_block_walk *portion);
     void *argument; /* the caller's */
-    bool stopped;
-    int64_t block; /* number of the block */
-    int count;     /* number of parts, > 0 when visited */
-    struct mpiio_batch_part part[MPIIO_BLOCK_WALK_MAX];
 };
 
 /* Visits the first bytes of a transfer (bytes of them). Local, thread-safe. */
@@ -27,8 +23,5 @@ void mpiio_block_walk(const struct mpiio_transfer *transfer, size_t bytes,
 
 /* Returns the runs of a part within its block. */
 struct mpiio_mask_runs mpiio_block_walk_runs(const struct mpiio_batch_part *part);
-
-/* Returns the displacement after the last byte of a block range. */
-int64_t mpiio_block_walk_end(const struct mpiio_block_walk *portion);
 
 #endif

@@ -54,8 +54,8 @@ static void overlay_work(void *argument)
 {
     const struct mpiio_copy *copy = argument;
 
-    for (int i = 0; i < copy->portion->count; i++) {
-        struct mpiio_batch_part part = copy->portion->part[i];
+    for (int i = 0; i < copy->portion->batches.count; i++) {
+        struct mpiio_batch_part part = copy->portion->batches.part[i];
         int64_t most = 1;
 
         if (part.stride >= part.length && part.stride < CHUNK)
@@ -100,7 +100,8 @@ static bool overlay_portion(struct mpiio_block_walk *portion)
     done = overlay_block(portion, frozen) && overlay_block(portion, active);
     pthread_rwlock_unlock(&cache->gate);
     if (!done) {
-        overlay->transfer->bytes = (size_t)(portion->part[0].memory - overlay->transfer->buffer);
+        overlay->transfer->bytes =
+            (size_t)(portion->batches.part[0].memory - overlay->transfer->buffer);
         overlay->transfer->error = -ENOMEM;
     }
     return done;

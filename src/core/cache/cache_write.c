@@ -92,7 +92,7 @@ struct put {
 
 static bool stop_at(struct put *put, const struct mpiio_block_walk *portion, int error)
 {
-    put->transfer->bytes = (size_t)(portion->part[0].memory - put->transfer->buffer);
+    put->transfer->bytes = (size_t)(portion->batches.part[0].memory - put->transfer->buffer);
     put->transfer->error = error;
     return false;
 }
@@ -161,8 +161,8 @@ static void put_work(void *argument)
     const struct mpiio_copy *copy = argument;
     const struct mpiio_slot *slot = &copy->slot;
 
-    for (int i = 0; i < copy->portion->count; i++) {
-        const struct mpiio_batch_part *part = &copy->portion->part[i];
+    for (int i = 0; i < copy->portion->batches.count; i++) {
+        const struct mpiio_batch_part *part = &copy->portion->batches.part[i];
         struct mpiio_mask_runs runs = mpiio_block_walk_runs(part);
 
         mpiio_slot_touch(slot, runs);
@@ -177,12 +177,13 @@ static bool put_in(struct put *put, const struct mpiio_block_walk *portion,
                    struct mpiio_block *block)
 {
     struct mpiio_cache *cache = put->cache;
-    int64_t before = mpiio_cache_memory(cache, block), end = mpiio_block_walk_end(portion);
+    int64_t before = mpiio_cache_memory(cache, block), start, end;
     bool done;
 
     assert(mpiio_is_held_any(&cache->gate));
     assert(mpiio_is_held_alone(&block->lock));
     mpiio_writers_add(&block->writers, put->writer);
+    mpiio_batches_bounds(&portion->batches, &start, &end);
     done = mpiio_cache_copy(cache, portion, block, put_work);
     cache->memory += mpiio_cache_memory(cache, block) - before;
     pthread_rwlock_unlock(&block->lock);
@@ -211,8 +212,8 @@ static void forget_work(void *argument)
 {
     const struct mpiio_copy *copy = argument;
 
-    for (int i = 0; i < copy->portion->count; i++)
-        mpiio_mask_clear(copy->slot.mask, mpiio_block_walk_runs(&copy->portion->part[i]));
+    for (int i = 0; i < copy->portion->batches.count; i++)
+        mpiio_mask_clear(copy->slot.mask, mpiio_block_walk_runs(&copy->portion->batches.part[i]));
 }
 
 static void forget_in(struct mpiio_block_walk *portion, struct mpiio_block *block)
@@ -298,8 +299,8 @@ static void look_work(void *argument)
 {
     struct look *look = argument;
 
-    for (int i = 0; i < look->portion->count; i++) {
-        struct mpiio_batch_part part = look->portion->part[i];
+    for (int i = 0; i < look->portion->batches.count; i++) {
+        struct mpiio_batch_part part = look->portion->batches.part[i];
 
         while (part.count > 0 && !look->found) {
             size_t start = mpiio_block_walk_runs(&part).start;

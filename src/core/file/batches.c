@@ -59,6 +59,7 @@ void mpiio_batches_start(struct mpiio_batches *batches, const struct vs_map *map
 
     batches->windows = windows;
     batches->window = NULL;
+    batches->window_size = MPIIO_WINDOW_SIZE;
     batches->window_start = -1;
     batches->previous_end = -1;
     batches->typical_distance = 0;
@@ -101,7 +102,7 @@ static void add_part(struct mpiio_batches *batches, const struct mpiio_batch_par
 
 static void enter_window(struct mpiio_batches *batches, int64_t displacement)
 {
-    int64_t start = displacement - displacement % MPIIO_WINDOW_SIZE;
+    int64_t start = displacement & -batches->window_size;
 
     if (start != batches->window_start) {
         mpiio_batches_flush(batches);
@@ -117,7 +118,7 @@ static void enter_window(struct mpiio_batches *batches, int64_t displacement)
 static void add_long_run(struct mpiio_batches *batches, struct mpiio_batch_part run)
 {
     while (run.length > 0) {
-        struct mpiio_batch_part part = mpiio_batch_part_cut(&run, MPIIO_WINDOW_SIZE);
+        struct mpiio_batch_part part = mpiio_batch_part_cut(&run, batches->window_size);
 
         enter_window(batches, part.displacement);
         add_part(batches, &part, 1);
@@ -130,7 +131,7 @@ void mpiio_batches_add(struct mpiio_batches *batches, struct mpiio_batch_part pa
         int64_t runs;
 
         enter_window(batches, part.displacement);
-        runs = mpiio_batch_part_runs_inside(&part, batches->window_start, MPIIO_WINDOW_SIZE);
+        runs = mpiio_batch_part_runs_inside(&part, batches->window_start, batches->window_size);
         if (runs > 0) {
             add_part(batches, &part, runs);
         } else {

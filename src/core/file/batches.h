@@ -10,10 +10,11 @@
 #include "window.h"
 
 /*
- * Batches of runs, or parts of them, that wait to be moved between packed memory and a mapped
- * window of the file. They are collected for one window at a time, and moved in one guarded access.
- * The read plan and the write plan (file.h) share this code. A set belongs to one call, and so to
- * one thread.
+ * Batches of runs, or parts of them, that wait to be moved between packed memory and a window of
+ * the file: aligned bytes, which may be mapped. They are collected for one window at a time. The
+ * read plan and the write plan (file.h) move them in one guarded access; write-back and the pool
+ * use windows of the size of a block (core/cache/block_walk.h). A set belongs to one call, and so
+ * to one thread.
  */
 
 /* Run i has its packed bytes at memory + i * length and lies at displacement + i * stride. */
@@ -30,12 +31,14 @@ struct mpiio_batch_part {
 struct mpiio_batches {
     struct mpiio_windows *windows; /* borrowed; NULL: nothing is mapped */
     struct mpiio_window *window;   /* the window of the parts; NULL: none, or not mapped */
-    int64_t window_start;          /* its displacement; -1: none yet */
-    int64_t previous_end;          /* displacement after the previous run; -1: none */
-    int64_t typical_distance;      /* between runs, from the view's facts */
-    bool stopped;                  /* set by the owner: move no more parts */
-    bool scatters;                 /* set by the owner: copies go to the window */
-    int64_t copied;                /* bytes that the last mpiio_batches_copy copied */
+    /* in bytes, a power of two; the owner may change MPIIO_WINDOW_SIZE if windows is NULL */
+    int64_t window_size;
+    int64_t window_start;     /* its displacement; -1: none yet */
+    int64_t previous_end;     /* displacement after the previous run; -1: none */
+    int64_t typical_distance; /* between runs, from the view's facts */
+    bool stopped;             /* set by the owner: move no more parts */
+    bool scatters;            /* set by the owner: copies go to the window */
+    int64_t copied;           /* bytes that the last mpiio_batches_copy copied */
     /* Moves all waiting parts. The caller empties the set afterwards. */
     void (*move)(struct mpiio_batches *batches);
     int count;
