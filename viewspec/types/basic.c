@@ -5,24 +5,19 @@
 
 #include "viewspec/basic.h"
 
-/* The size of the compiler's long double, and whether it has the x87 format. */
+/* Says whether the compiler's long double has x87's format. On 64-bit Linux it is no double. */
 #if LDBL_MANT_DIG == 64
-#define LONG_DOUBLE 16
-#define IS_X87      1
+#define IS_X87 1
 #elif LDBL_MANT_DIG == 113
-#define LONG_DOUBLE 16
-#define IS_X87      0
-#elif LDBL_MANT_DIG == DBL_MANT_DIG
-#define LONG_DOUBLE 8
-#define IS_X87      0
+#define IS_X87 0
 #else
-#error "long double is neither x87's format, nor IEEE binary128, nor double"
+#error "long double is neither x87's format nor IEEE binary128"
 #endif
 
 /* s390x aligns its 16 bytes to 8. */
 #define LONG_DOUBLE_ALIGN _Alignof(long double)
 
-_Static_assert(sizeof(long double) == LONG_DOUBLE, "long double has the size that the table has");
+_Static_assert(sizeof(long double) == 16, "long double has the size that the table has");
 _Static_assert(sizeof(long) == 8 && sizeof(wchar_t) == 4, "the table has the sizes of LP64");
 
 /* clang-format off */
@@ -44,7 +39,7 @@ static const struct vs_basic basics[] = {
     {"unsigned_long_long",       VS_UNSIGNED,  8,  8,  8,    1,    0},
     {"float",                    VS_FLOAT,     4,  4,  4,    1,    0},
     {"double",                   VS_FLOAT,     8,  8,  8,    1,    0},
-    {"long_double",              VS_FLOAT, LONG_DOUBLE, 16, LONG_DOUBLE_ALIGN, 1, IS_X87},
+    {"long_double",              VS_FLOAT,    16, 16, LONG_DOUBLE_ALIGN, 1, IS_X87},
     {"c_bool",                   VS_LOGICAL,   1,  1,  1,    1,    0},
     {"int8_t",                   VS_INTEGER,   1,  1,  1,    1,    0},
     {"int16_t",                  VS_INTEGER,   2,  2,  2,    1,    0},
@@ -59,7 +54,7 @@ static const struct vs_basic basics[] = {
     {"offset",                   VS_INTEGER,   8,  8,  8,    1,    0},
     {"c_complex",                VS_FLOAT,     8,  8,  4,    2,    0},
     {"c_double_complex",         VS_FLOAT,    16, 16,  8,    2,    0},
-    {"c_long_double_complex",    VS_FLOAT, 2 * LONG_DOUBLE, 32, LONG_DOUBLE_ALIGN, 2, IS_X87},
+    {"c_long_double_complex",    VS_FLOAT,    32, 32, LONG_DOUBLE_ALIGN, 2, IS_X87},
     {"character",                VS_CHAR,      1,  1,  1,    1,    0},
     {"logical",                  VS_LOGICAL,   4,  4,  4,    1,    0},
     {"integer",                  VS_INTEGER,   4,  4,  4,    1,    0},
@@ -83,7 +78,7 @@ static const struct vs_basic basics[] = {
     {"cxx_bool",                 VS_LOGICAL,   1,  1,  1,    1,    0},
     {"cxx_float_complex",        VS_FLOAT,     8,  8,  4,    2,    0},
     {"cxx_double_complex",       VS_FLOAT,    16, 16,  8,    2,    0},
-    {"cxx_long_double_complex",  VS_FLOAT, 2 * LONG_DOUBLE, 32, LONG_DOUBLE_ALIGN, 2, IS_X87},
+    {"cxx_long_double_complex",  VS_FLOAT,    32, 32, LONG_DOUBLE_ALIGN, 2, IS_X87},
 };
 /* clang-format on */
 

@@ -44,10 +44,6 @@ static void find_external32(struct mpiio_conversion *conversion, const struct vs
     if (basic->extended != 0) {
         conversion->read = mpiio_binary128_to_extended;
         conversion->write = mpiio_x87_to_binary128;
-    } else if (basic->kind == VS_FLOAT && basic->external == 2 * basic->size) {
-        /* A long double that is a double. */
-        conversion->read = mpiio_binary128_to_binary64;
-        conversion->write = mpiio_binary64_to_binary128;
     } else if (basic->external == basic->size) {
         find_order(conversion, basic, VS_BIG_ENDIAN);
     } else if (basic->external * 2 == basic->size) {

@@ -26,10 +26,10 @@ mpiio_kernel *mpiio_widen_kernel(size_t native, bool is_signed);
 mpiio_kernel *mpiio_narrow_kernel(size_t native, bool is_signed);
 
 /*
- * Conversions between C's long double and external32's, which is big-endian IEEE binary128. C's is
- * the 80-bit x87 format on x86-64 (16 bytes, six of them padding), and IEEE binary64, in the
- * machine's order, on some other machines. They use integer arithmetic, so that no rounding mode or
- * trap of the processor interferes and signalling NaNs are preserved.
+ * Conversions between C's long double on x86-64, the 80-bit x87 format in 16 bytes, and
+ * external32's, which is big-endian IEEE binary128. They use integer arithmetic, so that no
+ * rounding mode or trap of the processor interferes and signalling NaNs are preserved. Other
+ * machines have binary128.
  */
 
 /*
@@ -45,15 +45,5 @@ mpiio_kernel mpiio_x87_to_binary128;
  * they are signalling. Padding becomes zeros.
  */
 mpiio_kernel mpiio_binary128_to_extended;
-
-/* Converts binary64 to binary128 exactly. The payloads of NaNs become the top bits of the new
-   ones. */
-mpiio_kernel mpiio_binary64_to_binary128;
-
-/*
- * Converts binary128 to binary64: rounds to nearest, ties to even; values that are too large become
- * infinity. NaNs keep the top bits of their payload, and whether they are signalling.
- */
-mpiio_kernel mpiio_binary128_to_binary64;
 
 #endif

@@ -5,8 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 
-/* x87 extended precision. */
-
 /* x87 mantissas store this bit; binary128 implies it */
 #define X87_LEADING_BIT (UINT64_C(1) << 63)
 #define X87_QUIET_BIT   (UINT64_C(1) << 62)
@@ -112,109 +110,6 @@ bool mpiio_binary128_to_extended(void *to, const void *from, size_t count)
 
         memcpy(&wide, in, sizeof(wide));
         struct extended value = narrow_x87(wide);
-        memcpy(out, &value, sizeof(value));
-    }
-    return true;
-}
-
-/* binary64. */
-
-#define B64_SIGN_BIT     (UINT64_C(1) << 63)
-#define B64_EXPONENT_MAX 0x7ff /* of binary64: infinities and NaNs */
-#define WIDE_MAX         0x7fff
-#define B64_BIAS         (16383 - 1023)
-#define B64_FRACTION     52 /* bits of binary64 */
-#define B64_LEADING_BIT  (UINT64_C(1) << B64_FRACTION)
-
-/* The low bits of binary128's 112-bit fraction that binary64 lacks. Of binary64's 52 bits, 48
-   are in the word of the exponent, and 4 in the other word. */
-#define B64_LOW_BITS 60
-
-static struct binary128 widen_binary64(uint64_t value)
-{
-    uint64_t fraction = value & (B64_LEADING_BIT - 1);
-    uint64_t exponent = value >> B64_FRACTION & B64_EXPONENT_MAX;
-
-    if (exponent == B64_EXPONENT_MAX) {
-        exponent = WIDE_MAX;
-    } else if (exponent != 0) {
-        exponent += B64_BIAS;
-    } else if (fraction != 0) {
-        /* A binary64 denormal is a normal number in binary128. */
-        int shift = __builtin_clzll(fraction) - (63 - B64_FRACTION);
-
-        fraction = fraction << shift & (B64_LEADING_BIT - 1);
-        exponent = (uint64_t)(B64_BIAS + 1 - shift);
-    }
-    return (struct binary128){
-        .high = htobe64((value & B64_SIGN_BIT) | exponent << 48 | fraction >> (B64_FRACTION - 48)),
-        .low = htobe64(fraction << B64_LOW_BITS),
-    };
-}
-
-/* Shifts the top of a 112-bit fraction right by 1 to 54 bits, and rounds. low has the lower
-   bits. */
-static uint64_t shift_out(uint64_t fraction, uint64_t low, int shift)
-{
-    uint64_t out = fraction & ((UINT64_C(1) << shift) - 1);
-    uint64_t half = UINT64_C(1) << (shift - 1);
-    uint64_t kept = fraction >> shift;
-
-    return kept + (out > half || (out == half && (low != 0 || (kept & 1))));
-}
-
-static uint64_t narrow_binary64(struct binary128 value)
-{
-    const uint64_t half = UINT64_C(1) << (B64_LOW_BITS - 1);
-    uint64_t high = be64toh(value.high), low = be64toh(value.low);
-    uint64_t sign = high & B64_SIGN_BIT;
-    uint64_t fraction = (high << (B64_FRACTION - 48) | low >> B64_LOW_BITS) & (B64_LEADING_BIT - 1);
-    int exponent = (int)(high >> 48 & WIDE_MAX);
-
-    low &= (UINT64_C(1) << B64_LOW_BITS) - 1;
-    if (exponent == WIDE_MAX) {
-        /* A NaN with its whole payload in the low bits must not become infinity. */
-        if (fraction == 0 && low != 0)
-            fraction = 1;
-        return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION | fraction;
-    }
-    exponent -= B64_BIAS;
-    if (exponent >= B64_EXPONENT_MAX)
-        return sign | (uint64_t)B64_EXPONENT_MAX << B64_FRACTION;
-    if (exponent < -B64_FRACTION)
-        return sign;
-    /* A carry from rounding belongs in the exponent, even if the result is infinity. */
-    if (exponent <= 0)
-        return sign | shift_out(fraction | B64_LEADING_BIT, low, 1 - exponent);
-    fraction |= (uint64_t)exponent << B64_FRACTION;
-    return sign | (fraction + (low > half || (low == half && (fraction & 1))));
-}
-
-bool mpiio_binary64_to_binary128(void *to, const void *from, size_t count)
-{
-    char *out = to;
-    const char *in = from;
-
-    for (; count > 0; count--, out += 16, in += 8) {
-        uint64_t value;
-
-        memcpy(&value, in, sizeof(value));
-        struct binary128 wide = widen_binary64(value);
-        memcpy(out, &wide, sizeof(wide));
-    }
-    return true;
-}
-
-bool mpiio_binary128_to_binary64(void *to, const void *from, size_t count)
-{
-    char *out = to;
-    const char *in = from;
-
-    for (; count > 0; count--, out += 8, in += 16) {
-        struct binary128 wide;
-
-        memcpy(&wide, in, sizeof(wide));
-        uint64_t value = narrow_binary64(wide);
         memcpy(out, &value, sizeof(value));
     }
     return true;
