@@ -246,11 +246,8 @@ static int open_file(struct fs_session *session, struct vs_error *why)
         /* Report why a missing file could not be created. */
         error = only == -ENOENT && options->create ? error : only;
     }
-    if (error == 0) {
-        struct mpiio_file *file = mpiio_store_file(session->store);
-
-        file->ops->set_coherence(file, options->coherence);
-    }
+    if (error == 0)
+        mpiio_file_set_coherence(mpiio_store_file(session->store), options->coherence);
     return error;
 }
 

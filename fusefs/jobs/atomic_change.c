@@ -21,11 +21,10 @@ static void set_mode(struct fs_session *session, bool on)
 
 static int get_locks(struct fs_session *session)
 {
-    struct mpiio_file *file = mpiio_store_file(session->store);
-    int64_t base;
-    int fd = file->ops->lock_place(file, &base);
+    const struct mpiio_file *file = mpiio_store_file(session->store);
 
-    return fs_atomic_get_locks(&session->atomic, fd, base, session->read_only == 0);
+    return fs_atomic_get_locks(&session->atomic, file->lock_fd, file->lock_base,
+                               session->read_only == 0);
 }
 
 int fs_atomic_start(struct fs_session *session)

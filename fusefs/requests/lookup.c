@@ -464,15 +464,12 @@ void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
 void fs_statfs(fuse_req_t request, fuse_ino_t inode)
 {
     struct fs_session *session = fs_session_of(request);
-    struct mpiio_file *file = mpiio_store_file(session->store);
     struct statvfs st;
-    int error;
 
     (void)inode;
     fs_count(session, FS_OTHER);
-    error = file->ops->statfs(file, &st);
-    if (error != 0) {
-        fuse_reply_err(request, -error);
+    if (fstatvfs(mpiio_store_file(session->store)->lock_fd, &st) != 0) {
+        fuse_reply_err(request, errno);
         return;
     }
     st.f_namemax = FS_NAME_SIZE - 1;

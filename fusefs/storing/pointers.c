@@ -119,14 +119,12 @@ static int find_record(const struct fs_session *session, struct mpiio_record *re
 {
     char link[MPIIO_FD_LINK_SIZE], path[PATH_MAX];
     const char *folder = session->options->pointers, *name;
-    struct mpiio_file *file = mpiio_store_file(session->store);
-    int64_t base;
-    int fd = file->ops->lock_place(file, &base);
+    const struct mpiio_file *file = mpiio_store_file(session->store);
     ssize_t length;
 
-    mpiio_fd_link(fd, link);
+    mpiio_fd_link(file->lock_fd, link);
     length = readlink(link, path, sizeof(path) - 1);
-    if (length <= 0 || fstat(fd, &record->shared) != 0)
+    if (length <= 0 || fstat(file->lock_fd, &record->shared) != 0)
         return -errno;
     path[length] = '\0';
     name = strrchr(path, '/') + 1;

@@ -15,8 +15,6 @@
 int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
 {
     struct mpiio_store *new = calloc(1, sizeof(*new));
-    int64_t base;
-    int fd;
 
     if (new == NULL) {
         mpiio_file_close(file);
@@ -24,8 +22,7 @@ int mpiio_store_of_file(struct mpiio_file *file, struct mpiio_store **store)
     }
     new->file = file;
     new->top = &file->source;
-    fd = file->ops->lock_place(file, &base);
-    mpiio_file_locks_init(&new->locks, fd, base, file->writable);
+    mpiio_file_locks_init(&new->locks, file->lock_fd, file->lock_base, file->writable);
     mpiio_rwlock_init(&new->elements_lock);
     pthread_mutex_init(&new->append_lock, NULL);
     *store = new;
@@ -140,9 +137,12 @@ int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t le
                               int64_t displacement)
 {
     struct mpiio_counters done = {0};
-    int64_t got = store->file->ops->pread_exactly(store->file, buffer, length, displacement, &done);
+    struct mpiio_file *file = store->file;
+    int64_t got = file->exact >= 0
+                      ? mpiio_file_pread_all(file->exact, buffer, length, displacement, &done)
+                      : file->ops->pread(file, buffer, length, displacement, &done);
 
-    mpiio_file_count(store->file, &done);
+    mpiio_file_count(file, &done);
     return got;
 }
 
@@ -191,12 +191,11 @@ int mpiio_store_fence_await(struct mpiio_store *store, int timeout, void (*wait)
     const struct timespec pause = {.tv_nsec = PAUSE * 1000000};
     int64_t end = mpiio_lease_clock() + timeout;
     struct mpiio_file_locks locks;
-    int64_t base;
     int error;
 
     if (!store->file->writable)
         return 0;
-    mpiio_file_locks_init(&locks, store->file->ops->lock_place(store->file, &base), 0, true);
+    mpiio_file_locks_init(&locks, store->file->lock_fd, 0, true);
     error = try_fence(&locks);
     if (error == -EAGAIN)
         wait(argument);

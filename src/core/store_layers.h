@@ -39,9 +39,10 @@ void mpiio_store_use_cache(struct mpiio_store *store, struct mpiio_cache *cache)
 void mpiio_store_set_reader(struct mpiio_store *store, struct mpiio_reader *reader);
 
 /*
- * Reads length bytes of the file itself at displacement, bypassing the cache and the reader, like
- * the file's pread_exactly (file/file.h). Counts them as the store's. Returns the number of bytes
- * read, or a negative errno. Thread-safe.
+ * Reads length bytes of the file itself at displacement, like pread(2), bypassing the cache and the
+ * reader; after mpiio_store_set_reader without the kernel's readahead. Counts them as the store's.
+ * Returns the number of bytes read, fewer only at the end of the file, or a negative errno.
+ * Thread-safe.
  */
 int64_t mpiio_store_read_file(struct mpiio_store *store, void *buffer, size_t length,
                               int64_t displacement);

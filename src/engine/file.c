@@ -165,7 +165,7 @@ static int open_way(struct engine_file *file, enum way way, const char *link,
     if (way != WAY_MPI)
         error = mpiio_file_open(link, O_RDWR, &file->posix);
     if (file->posix != NULL)
-        file->posix->ops->set_coherence(file->posix, hello->coherence);
+        mpiio_file_set_coherence(file->posix, hello->coherence);
     if (way != WAY_POSIX) {
         int other = open_mpi(file, hello);
 

@@ -173,12 +173,10 @@ void engine_file_fence(struct engine_file *file, const char *path, const struct 
                        const struct mpiio_channel *daemon)
 {
     char link[MPIIO_FD_LINK_SIZE];
-    int64_t base;
 
     if (*path == '\0')
         return;
-    mpiio_fd_link(
-        file->posix != NULL ? file->posix->ops->lock_place(file->posix, &base) : file->found, link);
+    mpiio_fd_link(file->posix != NULL ? file->posix->lock_fd : file->found, link);
     file->fence = (struct engine_fence){
         .lease = lease, .daemon = mpiio_channel_fd(daemon), .file = mpiio_store_fence_open(link)};
     if (file->posix != NULL)

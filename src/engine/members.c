@@ -69,7 +69,7 @@ int engine_members_open(const struct mpiio_message_hello *hello, struct vs_spec 
     if (error != 0) {
         snprintf(text, size, "%s", *why.reason != '\0' ? why.reason : strerror(-error));
     } else if (mpiio_assembled_identity(*file) == hello->inode) {
-        (*file)->ops->set_coherence(*file, hello->coherence);
+        mpiio_file_set_coherence(*file, hello->coherence);
         return 0;
     } else {
         snprintf(text, size, "%s: members have been replaced, or have become longer or shorter",

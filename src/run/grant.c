@@ -203,7 +203,7 @@ static struct run_file *open_file(const struct run_mount *mount, bool writable)
     if (opened) {
         struct mpiio_file *shared = mpiio_store_file(file->store);
 
-        shared->ops->set_coherence(shared, (enum mpiio_coherence)granted->coherence);
+        mpiio_file_set_coherence(shared, (enum mpiio_coherence)granted->coherence);
         opened = !has_members || mpiio_assembled_hold(shared, &file->grain) == 0;
     }
     if (!opened) {

@@ -86,7 +86,7 @@ TEST(pages_of_a_local_file_are_not_dropped)
     for (int i = 0; i < 3; i++) {
         int before = dropped;
 
-        store->file->ops->set_coherence(store->file, kinds[i]);
+        mpiio_file_set_coherence(store->file, kinds[i]);
         assert_int_equal(mpiio_file_refresh(store->file), 0);
         assert_int_equal(dropped > before, kinds[i] != MPIIO_COHERENCE_LOCAL);
     }

@@ -20,12 +20,6 @@ static void close_file(struct mpiio_file *file)
     free(file);
 }
 
-static int lock_place(struct mpiio_file *file, int64_t *base)
-{
-    *base = 0;
-    return file->fd;
-}
-
 static int get_stat(struct mpiio_file *file, struct stat *st)
 {
     off_t end;
@@ -89,38 +83,15 @@ static int await_writers(struct mpiio_file *file)
     return error;
 }
 
-/*
- * Refuses mappings unless all hosts share the pages: a mapping writes back whole pages, including
- * stale bytes that others have overwritten.
- */
-static void set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
-{
-    if (coherence == MPIIO_COHERENCE_AUTO)
-        return;
-    file->coherence = coherence;
-    atomic_store(&file->windows.refused, coherence != MPIIO_COHERENCE_LOCAL);
-}
-
 static int refresh_file(struct mpiio_file *file)
 {
     return mpiio_freshness_renew(&file->freshness, file->fd, file->coherence);
-}
-
-static int get_statfs(struct mpiio_file *file, struct statvfs *st)
-{
-    return fstatvfs(file->fd, st) < 0 ? -errno : 0;
 }
 
 static int64_t pread_ahead(struct mpiio_file *file, void *buffer, size_t length,
                            int64_t displacement, struct mpiio_counters *done)
 {
     return mpiio_file_pread_all(file->fd, buffer, length, displacement, done);
-}
-
-static int64_t pread_exactly(struct mpiio_file *file, void *buffer, size_t length,
-                             int64_t displacement, struct mpiio_counters *done)
-{
-    return mpiio_file_pread_all(file->exact, buffer, length, displacement, done);
 }
 
 static void be_exact(struct mpiio_file *file)
@@ -196,16 +167,12 @@ static const struct mpiio_source_ops source_ops = {
 static const struct mpiio_file_ops ops = {
     .close = close_file,
     .stat = get_stat,
-    .lock_place = lock_place,
     .wrote = note_write,
     .sync = sync_file,
     .set_times = set_times,
     .await_writers = await_writers,
     .refresh = refresh_file,
-    .set_coherence = set_coherence,
-    .statfs = get_statfs,
     .pread = pread_ahead,
-    .pread_exactly = pread_exactly,
     .be_exact = be_exact,
     .write_ranges = mpiio_write_ranges,
     .allocate = allocate_space,
@@ -264,8 +231,8 @@ int mpiio_file_open(const char *path, int flags, struct mpiio_file **file)
     new->source.ops = &source_ops;
     new->ops = &ops;
     new->filesystem = mpiio_filesystem_of(fd);
+    new->lock_fd = fd;
     mpiio_file_init(new, fd, (flags & O_ACCMODE) == O_RDWR);
-    set_coherence(new, new->coherence);
     *file = new;
     return 0;
 out:

@@ -124,13 +124,29 @@ void mpiio_write_behind_synced(struct mpiio_write_behind *behind)
 
 /* Files. */
 
+/*
+ * Refuses mappings unless all hosts share the pages: a mapping writes back whole pages, including
+ * stale bytes that others have overwritten.
+ */
+static void apply_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
+{
+    file->coherence = coherence;
+    atomic_store(&file->windows.refused, file->fd < 0 || coherence != MPIIO_COHERENCE_LOCAL);
+}
+
+void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
+{
+    file->chosen = coherence;
+    if (coherence != MPIIO_COHERENCE_AUTO)
+        apply_coherence(file, coherence);
+}
+
 void mpiio_file_init(struct mpiio_file *file, int fd, bool writable)
 {
     mpiio_windows_init(&file->windows, fd, writable);
     file->fd = file->exact = fd;
     file->writable = writable;
-    file->coherence = file->filesystem->coherence;
-    atomic_store(&file->windows.refused, fd < 0);
+    apply_coherence(file, file->filesystem->coherence);
     mpiio_write_behind_init(&file->write_behind, fd, &file->windows);
     pthread_mutex_init(&file->freshness.lock, NULL);
     pthread_mutex_init(&file->grow_lock, NULL);

@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "freshness.h"
 #include "source.h"
@@ -68,7 +67,7 @@ struct mpiio_file;
 /*
  * The operations of a kind of file, in addition to its operations as a layer (source.h). The kinds
  * are a descriptor (file.h), and an assembly of other files (core/members/). Functions return 0 (or
- * a count) or a negative errno. All except close, be_exact and set_coherence are thread-safe.
+ * a count) or a negative errno. All except close and be_exact are thread-safe.
  */
 struct mpiio_file_ops {
     /* Frees the file. */
@@ -76,10 +75,6 @@ struct mpiio_file_ops {
 
     /* Like fstat(2). st_size is the device's size for a block device. */
     int (*stat)(struct mpiio_file *file, struct stat *st);
-
-    /* Returns the descriptor for locks of the file's bytes (exclusion.h), borrowed, or -1. Sets
-     *base to the offset to add to their displacements. */
-    int (*lock_place)(struct mpiio_file *file, int64_t *base);
 
     /* Like mpiio_store_wrote, mpiio_store_sync and mpiio_store_set_times (store.h). */
     void (*wrote)(struct mpiio_file *file, int64_t start, int64_t end);
@@ -97,13 +92,6 @@ struct mpiio_file_ops {
     /* Called by mpiio_file_refresh if the file is not coherent. */
     int (*refresh)(struct mpiio_file *file);
 
-    /* Overrides the coherence that the filesystem's type implies, unless coherence is
-       MPIIO_COHERENCE_AUTO. Must be called before the file is used. */
-    void (*set_coherence)(struct mpiio_file *file, enum mpiio_coherence coherence);
-
-    /* Like fstatvfs(2). */
-    int (*statfs)(struct mpiio_file *file, struct statvfs *st);
-
     /*
      * Reads all length bytes at displacement, like pread(2). Returns fewer only at the end of the
      * file, or a negative errno. Adds to the calls and bytes in done, the caller's own counters.
@@ -111,10 +99,8 @@ struct mpiio_file_ops {
     int64_t (*pread)(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
 
-    /* Like pread, but without the kernel's readahead after be_exact, because other nodes read
-       the following bytes. Same as pread if be_exact could not open its own descriptor. */
-    int64_t (*pread_exactly)(struct mpiio_file *file, void *buffer, size_t length,
-                             int64_t displacement, struct mpiio_counters *done);
+    /* Makes reads of the descriptor exact, or of the members, do without the kernel's readahead,
+       because other nodes read the following bytes. */
     void (*be_exact)(struct mpiio_file *file);
 
     /* Like mpiio_write_ranges (below). */
@@ -149,11 +135,14 @@ struct mpiio_file_ops {
 struct mpiio_file {
     struct mpiio_source source; /* the first member */
     const struct mpiio_file_ops *ops;
-    int fd;    /* -1: the file is assembled */
-    int exact; /* for pread_exactly: fd, or another one */
+    int fd;            /* -1: the file is assembled */
+    int exact;         /* for mpiio_store_read_file: fd, or another one after be_exact */
+    int lock_fd;       /* for locks (exclusion.h) and fstatvfs(2): fd, or a member's */
+    int64_t lock_base; /* added to the displacements of locks */
     bool writable;
     const struct mpiio_filesystem *filesystem;
     enum mpiio_coherence coherence;   /* set before the file is used */
+    enum mpiio_coherence chosen;      /* by mpiio_file_set_coherence; also for members */
     struct mpiio_freshness freshness; /* of a descriptor that is not coherent */
     /* for writing if the file is writable; refused if it is assembled or not coherent */
     struct mpiio_windows windows;
@@ -178,6 +167,10 @@ void mpiio_file_init(struct mpiio_file *file, int fd, bool writable);
 
 /* Closes and frees the file. NULL is allowed; no other call may be in progress. */
 void mpiio_file_close(struct mpiio_file *file);
+
+/* Overrides the coherence that the filesystem's type implies, for all members of an assembled file,
+   unless coherence is MPIIO_COHERENCE_AUTO. Must be called before the file is used. */
+void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
 /* Returns the current size in bytes, or a negative errno. */
 static inline int64_t mpiio_file_size(struct mpiio_file *file)

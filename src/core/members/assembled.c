@@ -93,12 +93,6 @@ static int64_t seek_assembled(struct mpiio_source *source, int64_t displacement,
 /* The offset of an assembled file's locks: beyond all data of the member whose file has them. */
 #define LOCK_BASE ((int64_t)1 << 61)
 
-static int lock_place(struct mpiio_file *file, int64_t *base)
-{
-    *base = LOCK_BASE;
-    return ((struct mpiio_assembled *)file)->lock_fd;
-}
-
 /* Marks all members as written: the writer is outside this process, and may have written any. */
 static void note_write(struct mpiio_file *file, int64_t start, int64_t end)
 {
@@ -163,17 +157,12 @@ static int64_t first_present(const struct mpiio_assembled *self)
     return first;
 }
 
-static int get_statfs(struct mpiio_file *file, struct statvfs *st)
-{
-    return fstatvfs(((struct mpiio_assembled *)file)->lock_fd, st) < 0 ? -errno : 0;
-}
-
 static void close_all(struct mpiio_file *file)
 {
     struct mpiio_assembled *self = (struct mpiio_assembled *)file;
 
-    if (self->lock_fd >= 0)
-        close(self->lock_fd);
+    if (file->lock_fd >= 0)
+        close(file->lock_fd);
     mpiio_member_table_destroy(&self->table);
     vs_assembly_free(self->places);
     free(self->table.identities);
@@ -193,16 +182,12 @@ static const struct mpiio_source_ops source_ops = {
 static const struct mpiio_file_ops ops = {
     .close = close_all,
     .stat = get_stat,
-    .lock_place = lock_place,
     .wrote = note_write,
     .sync = mpiio_assembled_sync,
     .set_times = set_times,
     .await_writers = mpiio_assembled_await_writers,
     .refresh = mpiio_assembled_refresh,
-    .set_coherence = mpiio_assembled_set_coherence,
-    .statfs = get_statfs,
     .pread = mpiio_assembled_read,
-    .pread_exactly = mpiio_assembled_read,
     .be_exact = be_exact,
     .write_ranges = mpiio_assembled_write_ranges,
     .admit = mpiio_assembled_admit,
@@ -421,8 +406,8 @@ static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
     int error = fd < 0 ? fd : 0;
 
     if (fd >= 0) {
-        self->lock_fd = mpiio_fd_reopen(fd, self->table.writable ? O_RDWR : O_RDONLY);
-        error = self->lock_fd < 0 ? self->lock_fd : 0;
+        self->file.lock_fd = mpiio_fd_reopen(fd, self->table.writable ? O_RDWR : O_RDONLY);
+        error = self->file.lock_fd < 0 ? self->file.lock_fd : 0;
         close(fd);
     }
     return error == 0 ? 0 : fail_member(self, first, error, strerror(-error), why);
@@ -479,7 +464,8 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     }
     self->file.source.ops = &source_ops;
     self->file.ops = &ops;
-    self->lock_fd = -1;
+    self->file.lock_fd = -1;
+    self->file.lock_base = LOCK_BASE;
     pthread_mutex_init(&self->syncing, NULL);
     self->overlap = vs_members_overlap(members);
     self->allows_missing = vs_members_missing(members) != VS_MISSING_ERROR;

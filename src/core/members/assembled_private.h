@@ -37,11 +37,11 @@ struct mpiio_member_table {
     /* Called once for a member whose path names another file; may be NULL. */
     void (*replaced)(void *argument, int64_t member, const char *path);
     void *replaced_argument;
-    const struct mpiio_file *whole; /* borrowed; its check_changes also applies to each member */
+    /* borrowed; its check_changes, and its chosen coherence, also apply to each member */
+    const struct mpiio_file *whole;
     bool writable;
-    bool exact;                     /* without the kernel's readahead */
-    enum mpiio_coherence coherence; /* how the members' filesystems are treated */
-    size_t most;                    /* maximum number of members that are open without users */
+    bool exact;  /* without the kernel's readahead */
+    size_t most; /* maximum number of members that are open without users */
     pthread_mutex_t lock;
     struct mpiio_lru open; /* by number; guarded by lock */
 };
@@ -83,7 +83,6 @@ struct mpiio_assembled {
     atomic_uint_fast64_t *written; /* one bit per member: must be synced */
     pthread_mutex_t syncing;       /* held while syncing the members */
     atomic_uint_fast64_t writes;   /* number of finished writes to members */
-    int lock_fd;                   /* of the first member that exists; -1: none */
 };
 
 /* Returns the end of the block that holds displacement, or end, whichever comes first. */
@@ -150,8 +149,5 @@ int mpiio_assembled_refresh(struct mpiio_file *file);
 /* Called for each member while the file is assembled. Records the filesystem of fd. The least
    coherent one counts as the file's. */
 void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64_t member);
-
-/* Like set_coherence of files, for all members. */
-void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
 
 #endif

@@ -158,10 +158,3 @@ void mpiio_assembled_note_filesystem(struct mpiio_assembled *self, int fd, int64
     if (self->file.filesystem == NULL || found->coherence > self->file.filesystem->coherence)
         self->file.filesystem = found;
 }
-
-void mpiio_assembled_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence)
-{
-    ((struct mpiio_assembled *)file)->table.coherence = coherence;
-    if (coherence != MPIIO_COHERENCE_AUTO)
-        file->coherence = coherence;
-}

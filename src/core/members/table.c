@@ -122,7 +122,7 @@ static int make_member(struct mpiio_member_table *table, size_t number, struct m
         close_member(member);
         return error;
     }
-    member->file->ops->set_coherence(member->file, table->coherence);
+    mpiio_file_set_coherence(member->file, table->whole->chosen);
     member->file->write_behind.off = true; /* one thread for each member would be too many */
     if (table->exact)
         posix_fadvise(member->file->fd, 0, 0, POSIX_FADV_RANDOM);
