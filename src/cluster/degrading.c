@@ -80,7 +80,9 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
     if (peers->status.state != MPIIO_PEERS_TOGETHER)
         return;
     set_degraded(peers, node, host, why);
-    /* Also to the failed node: it may be alive, and must be fenced first of all. */
+    /* Also to the failed node: it may be alive, and must be fenced first of all. This node is
+       fenced when the call returns. Close its connections only then, because the other side
+       concludes from the end of a connection that this node is fenced (has_ended). */
     mpiio_branch_broadcast(peers, &frame);
     mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);
     self->go_before = now + peers->timeout + (is_head(peers) ? 0 : peers->settle);
@@ -131,25 +133,12 @@ static void lose_degrading(struct mpiio_peers *peers, struct mpiio_peer *peer)
     mpiio_degrading_tick(peers, mpiio_clock());
 }
 
-/* Fences this node. Call it before its only connection is closed, because the other side
-   concludes from the end of that connection that this node is fenced (has_ended). */
-static void fence_self(struct mpiio_peers *peers)
-{
-    const struct mpiio_peers_status *status = &peers->status;
-
-    /* First handle the frames that this node has sent to itself: other nodes may have acted on
-       them already. */
-    peers->inbox_failed |= mpiio_member_receive(peers) != 0;
-    mpiio_member_degrade(peers, status->dead, status->dead_host, status->why);
-}
-
 static void lose_together(struct mpiio_peers *peers, struct mpiio_peer *peer, const char *why)
 {
     struct mpiio_peer_frame frame = death(MPIIO_LOST, peer->node, peer->host, why);
 
     if (is_head(peers)) {
         mpiio_degrading_begin(peers, peer->node, peer->host, why);
-        fence_self(peers);
         lose_degrading(peers, peer);
         return;
     }
@@ -174,7 +163,6 @@ void mpiio_degrading_lost_above(struct mpiio_peers *peers, const char *why)
     struct mpiio_peer *above = peers->above;
 
     mpiio_degrading_begin(peers, above->node, above->host, why);
-    fence_self(peers);
     mpiio_roster_close(peers, above);
     await_fencing(peers, above);
     peers->rounds.go_before = mpiio_clock() + peers->timeout;

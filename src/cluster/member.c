@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/base/thread.h"
-#include "viewspec/base/line.h"
 
 /* Branches of the tree. */
 
@@ -26,14 +25,14 @@ void mpiio_branch_say(struct mpiio_peers *peers, struct mpiio_peer *peer,
                       const struct mpiio_peer_frame *frame)
 {
     if (peer->node == peers->node)
-        peers->inbox_failed |= mpiio_queue_frame(&peers->inbox, frame) != 0;
+        mpiio_member_receive(peers, frame);
     else if (peer->link.fd >= 0)
         send(peers, peer, frame);
 }
 
 void mpiio_branch_broadcast(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
-    for (int i = 0; i < peers->peers; i++)
+    for (int i = peers->peers - 1; i >= 0; i--) /* this node last: its event may take long */
         mpiio_branch_say(peers, peers->peer[i], frame);
 }
 
@@ -71,17 +70,18 @@ bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
 
 /* The member: this node in its role of following node 0. */
 
-void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why)
+/* Kills the engine before it does or sends anything else: the engine must not overwrite what
+   daemons store once they are alone. */
+static void on_degraded(struct mpiio_peers *peers)
 {
+    const struct mpiio_peers_status *status = &peers->status;
     struct mpiio_member *member = &peers->member;
     uint64_t change = member->change;
 
-    if (member->degraded)
-        return;
-    member->degraded = true;
     peers->events.on_lease(peers->data, 0);
-    peers->events.on_degraded(peers->data, node, host, why);
-    mpiio_roster_log(peers, MPIIO_LOG_ERROR, "degraded: node %d (%s): %s", node, host, why);
+    peers->events.on_degraded(peers->data, status->dead, status->dead_host, status->why);
+    mpiio_roster_log(peers, MPIIO_LOG_ERROR, "degraded: node %d (%s): %s", status->dead,
+                     status->dead_host, status->why);
     member->change = 0;
     if (change != 0)
         peers->events.on_settled(peers->data, change, member->change_value, false);
@@ -146,16 +146,7 @@ static void on_unmount(struct mpiio_peers *peers, bool force)
         peers->events.on_unmount(peers->data, force);
 }
 
-static void on_degraded(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
-{
-    char why[sizeof(peers->status.why)];
-
-    vs_line_copy(why, sizeof(why), frame->text, frame->text_size);
-    mpiio_member_degrade(peers, (int)frame->node, frame->host, why);
-}
-
-/* Handles a frame that is due. */
-static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
+void mpiio_member_receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame)
 {
     switch (frame->type) {
     case MPIIO_EPOCH:
@@ -182,7 +173,7 @@ static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame
         peers->leaving = MPIIO_PEERS_ENDED;
         break;
     case MPIIO_DEGRADED:
-        on_degraded(peers, frame);
+        on_degraded(peers);
         break;
     case MPIIO_GO:
         peers->leaving = MPIIO_PEERS_ALONE;
@@ -190,48 +181,4 @@ static void work(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame
     default:
         break;
     }
-}
-
-/* Returns the state as the daemon knows it. The member may have handled DEGRADED already. */
-static enum mpiio_peers_state known_state(const struct mpiio_peers *peers)
-{
-    if (peers->status.state == MPIIO_PEERS_JOINING)
-        return MPIIO_PEERS_JOINING;
-    return peers->member.degraded ? MPIIO_PEERS_DEGRADING : MPIIO_PEERS_TOGETHER;
-}
-
-bool mpiio_member_begins_work(enum mpiio_peer_frame_type type)
-{
-    return type == MPIIO_EPOCH || type == MPIIO_PREPARE || type == MPIIO_UNMOUNT;
-}
-
-bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue)
-{
-    struct mpiio_peer_frame frame;
-    size_t at = 0;
-    ssize_t length;
-
-    for (; at < mpiio_queue_size(queue); at += (size_t)length) {
-        length = mpiio_peer_frame_decode(mpiio_queue_first(queue) + at,
-                                         mpiio_queue_size(queue) - at, &frame);
-        if (length <= 0)
-            return false;
-        if (frame.type == MPIIO_DEGRADED)
-            return true;
-    }
-    return false;
-}
-
-int mpiio_member_receive(struct mpiio_peers *peers)
-{
-    struct mpiio_peer_frame frame;
-    bool over = mpiio_member_is_fenced_by(&peers->inbox);
-    int got = 0;
-
-    while (peers->leaving == MPIIO_PEERS_JOINING &&
-           (got = mpiio_queue_next(&peers->inbox, &frame)) == 1)
-        if (!(over && mpiio_member_begins_work(frame.type)) &&
-            mpiio_frame_rule(frame.type, false, known_state(peers)) == MPIIO_FRAME_DUE)
-            work(peers, &frame);
-    return got < 0 ? got : 0;
 }

@@ -102,7 +102,7 @@ void mpiio_renewal_update(struct mpiio_peers *peers)
 {
     int64_t least;
 
-    if (peers->member.degraded || !knows_all(peers))
+    if (!knows_all(peers))
         return;
     least = find_least(peers).first;
     if (least == MPIIO_LEASE_FOREVER)

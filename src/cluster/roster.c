@@ -17,10 +17,9 @@
    noticed. */
 #define INTERVAL 1000
 #define SETTLE   2000
-/* Bytes of the frames that a node may send to others, and to itself, between two turns without
-   allocating memory. */
+/* Bytes of the frames that the other threads and the events of a node may send between two turns
+   without allocating memory. */
 #define OUTBOX ((size_t)16 << 10)
-#define INBOX  ((size_t)256 << 10)
 
 void mpiio_roster_log(struct mpiio_peers *peers, enum mpiio_log_level level, const char *format,
                       ...)
@@ -136,7 +135,6 @@ void mpiio_roster_free(struct mpiio_peers *peers)
         close(peers->poll);
     if (peers->wake >= 0)
         close(peers->wake);
-    mpiio_queue_free(&peers->inbox);
     mpiio_queue_free(&peers->outbox);
     mpiio_queue_free(&peers->sending);
     free(peers->rounds.unsaved);
@@ -171,8 +169,7 @@ static int allocate(struct mpiio_peers *peers)
     /* The memory is reserved in advance, because other nodes would wait forever for a frame that
        cannot be sent. */
     if (peers->peer == NULL || self == NULL || mpiio_queue_reserve(&peers->outbox, OUTBOX) != 0 ||
-        mpiio_queue_reserve(&peers->sending, OUTBOX) != 0 ||
-        mpiio_queue_reserve(&peers->inbox, INBOX) != 0) {
+        mpiio_queue_reserve(&peers->sending, OUTBOX) != 0) {
         free(self);
         return -ENOMEM;
     }

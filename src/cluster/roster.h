@@ -102,7 +102,6 @@ struct mpiio_rounds {
 
 /* The state of this node's own part. Used by the thread only. */
 struct mpiio_member {
-    bool degraded;   /* on_degraded was called */
     uint64_t epoch;  /* the epoch that this node has not finished, or 0 */
     uint64_t change; /* the change that is prepared but not settled, or 0 */
     bool change_value;
@@ -136,8 +135,6 @@ struct mpiio_peers {
     struct mpiio_rounds rounds;
     struct mpiio_member member;
     struct mpiio_queue sending;     /* frames taken from the outbox */
-    struct mpiio_queue inbox;       /* frames that this node sends to itself */
-    bool inbox_failed;              /* a frame of the inbox was lost */
     struct mpiio_peer *dead;        /* to be freed once no epoll event can refer to them */
     enum mpiio_peers_state leaving; /* JOINING: this node stays; else the final state */
     bool broken;                    /* some connection may have failed */
@@ -275,25 +272,9 @@ void mpiio_greet_end(struct mpiio_peers *peers);
 /* Joins the node above within timeout ms. Blocks. Call it before the thread is started. */
 int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 
-/* The reactions of each node, also of node 0, to frames. */
-
-/*
- * Handles all frames in the node's inbox: those from above, and those that it sends itself. A frame
- * that begins new work is skipped if a later one in the inbox ends that work. Returns 0 or -EPROTO.
- */
-int mpiio_member_receive(struct mpiio_peers *peers);
-
-/*
- * Fences this node, the first time. It kills the engine before it does or sends anything else: the
- * engine must not overwrite what daemons store once they are alone.
- */
-void mpiio_member_degrade(struct mpiio_peers *peers, int node, const char *host, const char *why);
-
-/* Returns true if a frame in queue says that this node must be fenced. */
-bool mpiio_member_is_fenced_by(const struct mpiio_queue *queue);
-
-/* Returns true for a frame that begins new work. */
-bool mpiio_member_begins_work(enum mpiio_peer_frame_type type);
+/* The reaction of each node, also of node 0, to a frame from above. Calls the event; the event's
+   answer goes to the outbox. */
+void mpiio_member_receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /*
  * The lease under which this node's engine stores.

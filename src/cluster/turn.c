@@ -125,6 +125,29 @@ static int hear(struct mpiio_peers *peers, struct mpiio_peer *peer,
     return up ? work(peers, peer, frame) : obey(peers, frame);
 }
 
+static bool begins_work(enum mpiio_peer_frame_type type)
+{
+    return type == MPIIO_EPOCH || type == MPIIO_PREPARE || type == MPIIO_UNMOUNT;
+}
+
+/* Returns true if a frame in queue says that this node must be fenced. */
+static bool is_fenced_by(const struct mpiio_queue *queue)
+{
+    struct mpiio_peer_frame frame;
+    size_t at = 0;
+    ssize_t length;
+
+    for (; at < mpiio_queue_size(queue); at += (size_t)length) {
+        length = mpiio_peer_frame_decode(mpiio_queue_first(queue) + at,
+                                         mpiio_queue_size(queue) - at, &frame);
+        if (length <= 0)
+            return false;
+        if (frame.type == MPIIO_DEGRADED)
+            return true;
+    }
+    return false;
+}
+
 /*
  * From the node above, a process that was stopped reads everything at once: the frames that it
  * missed, and the frame that declares it failed or the end of the connection. Then it skips the
@@ -133,13 +156,13 @@ static int hear(struct mpiio_peers *peers, struct mpiio_peer *peer,
 void mpiio_turn_hear(struct mpiio_peers *peers, struct mpiio_peer *peer)
 {
     struct mpiio_queue *queue = &peer->link.in;
-    bool lost = peer == peers->above && (peer->link.error != 0 || mpiio_member_is_fenced_by(queue));
+    bool lost = peer == peers->above && (peer->link.error != 0 || is_fenced_by(queue));
     struct mpiio_peer_frame frame;
     int error = 0;
 
     while (error == 0 && peers->leaving == MPIIO_PEERS_JOINING &&
            (error = mpiio_queue_next(queue, &frame)) == 1)
-        error = lost && mpiio_member_begins_work(frame.type) ? 0 : hear(peers, peer, &frame);
+        error = lost && begins_work(frame.type) ? 0 : hear(peers, peer, &frame);
     if (error != 0)
         peer->link.error = error;
     peers->broken = peers->broken || peer->link.error != 0;
@@ -306,39 +329,12 @@ static void be_answered(struct mpiio_peers *peers)
     }
 }
 
-/* Handles the frames that this node has sent to itself, or to the node above. */
-static void hear_outbox(struct mpiio_peers *peers, struct mpiio_queue *outbox)
-{
-    struct mpiio_peer_frame frame;
-
-    while (mpiio_queue_next(outbox, &frame) == 1)
-        hear(peers, peers->peer[0], &frame);
-}
-
-/* Handles the lack of memory for a frame to this node. The node can no longer take part, and can
-   only ask its daemon to go on alone. */
-static void give_up(struct mpiio_peers *peers)
-{
-    const char *why = strerror(ENOMEM);
-    struct mpiio_peer_frame frame = {.type = MPIIO_LOST,
-                                     .node = (uint32_t)peers->node,
-                                     .text = why,
-                                     .text_size = (uint32_t)strlen(why)};
-
-    if (!peers->member.degraded && peers->status.state == MPIIO_PEERS_TOGETHER) {
-        memcpy(frame.host, peers->host, sizeof(frame.host));
-        mpiio_degrading_on_lost(peers, &frame);
-    }
-    mpiio_member_degrade(peers, peers->node, peers->host, why);
-    if (peers->rounds.go_after == INT64_MAX)
-        peers->leaving = MPIIO_PEERS_ALONE;
-}
-
-/* Handles the frames of this node's other threads, and those that it sends to itself, until both
-   queues are empty. */
+/* Handles the frames of this node's other threads, and of its events meanwhile. */
 static void exchange(struct mpiio_peers *peers)
 {
     struct mpiio_queue *outbox = &peers->sending, empty;
+    struct mpiio_peer_frame frame;
+    bool any;
 
     do {
         pthread_mutex_lock(&peers->lock);
@@ -348,14 +344,10 @@ static void exchange(struct mpiio_peers *peers)
         if (peers->stop && peers->leaving == MPIIO_PEERS_JOINING)
             peers->leaving = MPIIO_PEERS_STOPPED;
         pthread_mutex_unlock(&peers->lock);
-        if (mpiio_queue_size(outbox) != 0)
-            hear_outbox(peers, outbox);
-        else if (mpiio_queue_size(&peers->inbox) == 0)
-            break;
-        peers->inbox_failed |= mpiio_member_receive(peers) != 0;
-    } while (peers->leaving == MPIIO_PEERS_JOINING && !peers->inbox_failed);
-    if (peers->inbox_failed && peers->leaving == MPIIO_PEERS_JOINING)
-        give_up(peers);
+        any = mpiio_queue_size(outbox) != 0;
+        while (mpiio_queue_next(outbox, &frame) == 1)
+            hear(peers, peers->peer[0], &frame);
+    } while (any && peers->leaving == MPIIO_PEERS_JOINING);
 }
 
 void mpiio_turn_begin(struct mpiio_peers *peers)

@@ -124,7 +124,7 @@ inline await_fencing(i, side)
 #endif
 }
 
-/* Models mpiio_degrading_begin, and mpiio_member_degrade for the node itself. */
+/* Models mpiio_degrading_begin, which also fences the node itself. */
 inline degrade(i)
 {
     if

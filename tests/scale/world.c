@@ -428,8 +428,8 @@ static size_t memory_of(const struct mpiio_peer *peer)
 size_t world_memory(int node)
 {
     const struct mpiio_peers *peers = world.node[node].peers;
-    size_t bytes = sizeof(*peers) + memory_of(peers->above) + peers->inbox.capacity +
-                   peers->outbox.capacity + peers->sending.capacity;
+    size_t bytes =
+        sizeof(*peers) + memory_of(peers->above) + peers->outbox.capacity + peers->sending.capacity;
 
     for (int i = 0; i < peers->peers; i++)
         bytes += sizeof(*peers->peer) + memory_of(peers->peer[i]);

@@ -156,29 +156,6 @@ TEST(test_all_nodes_get_the_reason_as_one_line)
     world_free();
 }
 
-/* A node has no memory for frames to itself. */
-
-static void lose_frames(int node, uint64_t argument)
-{
-    world.node[node].peers->inbox_failed = true;
-}
-
-/* The node leaves, and all nodes learn why. Node 0 can still confirm to itself that its engine has
-   ended. If another node cannot confirm it, the others wait until they may go on without that. */
-TEST(test_a_node_without_memory_leaves)
-{
-    for (int lacking = 0; lacking < 3; lacking++) {
-        begin_world(3, 1, 3);
-        world_call(lacking, 3 * SECOND, lose_frames, 0);
-        run_until(lacking == 0 ? 3.1 : 20);
-        for (int i = 0; i < 3; i++) {
-            check_degraded(i, lacking, strerror(ENOMEM));
-            assert_true(daemons[i].alone);
-        }
-        world_free();
-    }
-}
-
 /* A peer does not receive. */
 
 /* The node whose queue to its peer is full after its next message. -1: none. */
