@@ -211,8 +211,6 @@ void fs_cluster_free(struct fs_cluster *cluster)
     if (cluster->none.count > 0)
         mpiio_slots_destroy(&cluster->none);
     free(cluster->hints);
-    free(cluster->blocks);
-    free(cluster->errors);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->lock);
 }
@@ -249,29 +247,28 @@ uint64_t fs_cluster_counters(struct fs_cluster *cluster, struct mpiio_epoch_coun
 }
 
 /*
- * Hands blocks to the engine, and waits for their errors. Returns a negative errno if communication
- * fails.
+ * Hands the listed blocks to the engine, and waits until it has listed their errors. Returns a
+ * negative errno if communication fails.
  */
 static int exchange(struct fs_session *session, const struct mpiio_message_flush *flush,
-                    const struct mpiio_flush_block *blocks, int32_t *errors, int *outcome)
+                    int *outcome)
 {
     struct fs_cluster *cluster = &session->cluster;
-    struct mpiio_message message;
-    int error = mpiio_channel_send_flush(cluster->channel, flush, blocks);
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *flush};
+    int error = mpiio_channel_send(cluster->channel, &message);
 
     if (error == 0)
         error = watch_await(cluster, session->options->peer_timeout);
     if (error == 0)
         error = mpiio_channel_receive(cluster->channel, &message);
     if (error == 0 &&
-        (message.type != MPIIO_MESSAGE_RESULT || message.result.epoch != flush->epoch ||
-         message.result.count != flush->count))
+        (message.type != MPIIO_MESSAGE_RESULT || message.result.epoch != flush->epoch))
         error = -EPROTO;
     if (error != 0)
         return error;
     *outcome = message.result.error;
     add_counters(cluster, &message.result.counters);
-    return mpiio_channel_receive_errors(cluster->channel, errors, flush->count);
+    return 0;
 }
 
 /*
@@ -365,7 +362,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     int frozen_error = freeze(session, may_wait, &flush);
     int synced = sync ? sync_own(session) : 0;
     int outcome = 0;
-    int error = exchange(session, &flush, cluster->blocks, cluster->errors, &outcome);
+    int error = exchange(session, &flush, &outcome);
 
     *stored = (struct fs_stored){.blocks = frozen_error};
     /* The blocks stay frozen: this node will store them alone. */

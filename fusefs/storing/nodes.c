@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cluster/peers.h"
@@ -207,24 +206,21 @@ static int join_peers(struct fs_session *session)
 }
 
 /* Receives the addresses of all nodes and the settings that they share. */
-static int meet_others(struct fs_session *session, const struct mpiio_message_peers *reported)
+static int meet_others(struct fs_session *session, const struct mpiio_message_peers *peers)
 {
     struct fs_cluster *cluster = &session->cluster;
-    const struct mpiio_message_peers peers = *reported;
-    char *addresses;
-    int error;
+    size_t size;
+    char *addresses = mpiio_channel_unpack(peers->addresses, &size);
+    int error = -ENOMEM;
 
-    if (peers.homes.nodes != cluster->nodes)
-        return -EPROTO;
-    cluster->homes = peers.homes;
-    addresses = malloc((size_t)peers.size + 1);
-    if (addresses == NULL)
-        return -ENOMEM;
-    error = mpiio_channel_receive_addresses(cluster->channel, addresses, peers.size);
-    if (error == 0)
-        error = mpiio_net_meet(cluster->net, peers.token, addresses, peers.size);
+    close(peers->addresses);
+    if (peers->homes.nodes != cluster->nodes)
+        error = -EPROTO;
+    else if (addresses != NULL)
+        error = mpiio_net_meet(cluster->net, peers->token, addresses, size);
     free(addresses);
-    fs_pointers_meet(session, peers.mount);
+    cluster->homes = peers->homes;
+    fs_pointers_meet(session, peers->mount);
     if (error == 0 && session->pool.pool != NULL)
         error = mpiio_pool_meet(session->pool.pool, &cluster->homes);
     return error;
@@ -255,7 +251,6 @@ static uint64_t hash_spec(const struct vs_spec *spec)
 static int add_members(const struct fs_session *session, struct mpiio_message_hello *hello)
 {
     char *text;
-    ssize_t put = -1;
 
     hello->assembled = mpiio_store_has_members(session->store);
     hello->members = -1;
@@ -265,13 +260,9 @@ static int add_members(const struct fs_session *session, struct mpiio_message_he
     text = vs_members_spec(session->spec);
     if (text == NULL)
         return -ENOMEM;
-    hello->members = memfd_create("mpiio-members", MFD_CLOEXEC);
-    if (hello->members >= 0)
-        put = write(hello->members, text, strlen(text));
-    if (put < 0 || (size_t)put != strlen(text))
-        put = put < 0 ? -errno : -ENOSPC;
+    hello->members = mpiio_channel_pack(text, strlen(text));
     free(text);
-    return put < 0 ? (int)put : 0;
+    return hello->members < 0 ? hello->members : 0;
 }
 
 /* Adds the identity of the open file, so that the engine cannot open another one. */
@@ -317,6 +308,8 @@ static int say_hello(struct fs_session *session)
         error = add_identity(session, &hello.hello);
     if (error == 0) {
         session->cluster.progress = mpiio_slots_progress(slots);
+        session->cluster.blocks = mpiio_slots_blocks(slots);
+        session->cluster.errors = mpiio_slots_errors(slots);
         hello.hello.memory = slots->fd;
         error = mpiio_channel_send(session->cluster.channel, &hello);
     }
@@ -325,29 +318,12 @@ static int say_hello(struct fs_session *session)
     return error;
 }
 
-/*
- * Allocates space for the largest number of dirty blocks, so that epochs need no memory. Returns an
- * exit status.
- */
-static int make_lists(struct fs_session *session)
-{
-    struct fs_cluster *cluster = &session->cluster;
-    size_t most = session->cache != NULL ? (size_t)mpiio_cache_slots(session->cache)->count : 1;
-
-    cluster->blocks = calloc(most, sizeof(*cluster->blocks));
-    cluster->errors = calloc(most, sizeof(*cluster->errors));
-    if (cluster->blocks != NULL && cluster->errors != NULL)
-        return 0;
-    mpiio_complain(session->options->name, "out of memory");
-    return 1;
-}
-
 int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *events)
 {
     struct mpiio_message message;
     int error;
 
-    if (make_lists(session) != 0 || listen_for_others(session) != 0)
+    if (listen_for_others(session) != 0)
         return 1;
     error = open_peers(session, events);
     if (error != 0) {

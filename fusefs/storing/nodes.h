@@ -32,7 +32,8 @@ struct fs_cluster {
     struct mpiio_peers *peers;     /* NULL: not opened yet */
     struct mpiio_slots none; /* memory shared with the engine if this node has no write-back */
     const struct mpiio_progress_page *progress; /* the engine's progress, in shared memory */
-    struct mpiio_flush_block *blocks; /* blocks and their results; used by the flusher's thread */
+    /* blocks and their results, in the memory; used by the flusher's thread */
+    struct mpiio_flush_block *blocks;
     int32_t *errors;
 
     pthread_mutex_t lock;

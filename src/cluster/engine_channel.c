@@ -4,16 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "net/wire.h"
-
-/* The number of the last block of a file of 2^63-1 bytes. */
-#define BLOCK_LAST (INT64_MAX >> 20)
-
-/* The size of the longest list entry in a message. */
-#define ENTRY_BYTES 13
 
 struct mpiio_channel {
     int fd;
@@ -111,7 +107,6 @@ static void code_peers(struct mpiio_wire *wire, struct mpiio_message_peers *peer
                                 peers->homes.period <= INT32_MAX && nodes > 0 &&
                                 nodes <= INT32_MAX);
     peers->homes.nodes = (int)nodes;
-    mpiio_wire_u32(wire, &peers->size);
 }
 
 static void code_counters(struct mpiio_wire *wire, struct mpiio_epoch_counters *counters)
@@ -160,71 +155,58 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
     case MPIIO_MESSAGE_RESULT:
         mpiio_wire_u64(wire, &message->result.epoch);
         mpiio_wire_errno(wire, &message->result.error);
-        mpiio_wire_u32(wire, &message->result.count);
         code_counters(wire, &message->result.counters);
         break;
     case MPIIO_MESSAGE_READY:
     case MPIIO_MESSAGE_QUIT:
         break;
-    default: /* unknown types, and parts of lists where none is expected */
+    default:
         mpiio_wire_expect(wire, false);
         break;
     }
 }
 
-static void code_block(struct mpiio_wire *wire, void *entry)
-{
-    struct mpiio_flush_block *block = entry;
-
-    mpiio_wire_u64(wire, (uint64_t *)&block->block);
-    mpiio_wire_expect(wire, block->block >= 0 && block->block <= BLOCK_LAST);
-    mpiio_wire_u32(wire, &block->slot);
-    mpiio_wire_flag(wire, &block->may_wait);
-}
-
-static void code_error(struct mpiio_wire *wire, void *entry)
-{
-    mpiio_wire_errno(wire, entry);
-}
-
-static void code_byte(struct mpiio_wire *wire, void *entry)
-{
-    mpiio_wire_u8(wire, entry);
-}
-
-/* A list is sent in parts: messages of a separate type, each with as many entries as fit. */
-struct list {
-    enum mpiio_message_type type;
-    size_t size; /* of an entry in memory */
-    void (*code)(struct mpiio_wire *wire, void *entry);
-};
-
-static const struct list block_list = {MPIIO_MESSAGE_BLOCKS, sizeof(struct mpiio_flush_block),
-                                       code_block};
-static const struct list text_list = {MPIIO_MESSAGE_TEXTS, 1, code_byte};
-static const struct list error_list = {MPIIO_MESSAGE_ERRORS, sizeof(int32_t), code_error};
-
 /* The maximum number of descriptors that come with a message. */
 #define DESCRIPTORS 2
 
-/* Sends the message encoded in wire, with count descriptors. */
-static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire,
-                    const int *descriptors, size_t count)
+/* Sets the first places to the fields of a message that are descriptors. Returns their number. */
+static size_t find_descriptors(struct mpiio_message *message, int *place[DESCRIPTORS])
 {
+    size_t count = 0;
+
+    if (message->type == MPIIO_MESSAGE_HELLO) {
+        place[count++] = &message->hello.memory;
+        if (message->hello.assembled)
+            place[count++] = &message->hello.members;
+    } else if (message->type == MPIIO_MESSAGE_PEERS) {
+        place[count++] = &message->peers.addresses;
+    }
+    return count;
+}
+
+int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message)
+{
+    struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
+    struct mpiio_message copy = *message;
+    int *place[DESCRIPTORS];
+    size_t count = find_descriptors(&copy, place);
     union {
         struct cmsghdr align;
         char bytes[CMSG_SPACE(DESCRIPTORS * sizeof(int))];
     } control = {.align = {.cmsg_len = CMSG_LEN(count * sizeof(int)),
                            .cmsg_level = SOL_SOCKET,
                            .cmsg_type = SCM_RIGHTS}};
-    struct iovec part = {.iov_base = wire->to, .iov_len = wire->at};
+    struct iovec part = {.iov_base = channel->sent};
     struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
     ssize_t sent;
 
-    if (wire->failed)
+    code_message(&wire, &copy);
+    if (wire.failed)
         return -E2BIG;
+    part.iov_len = wire.at;
+    for (size_t i = 0; i < count; i++)
+        memcpy(CMSG_DATA(&control.align) + i * sizeof(int), place[i], sizeof(int));
     if (count > 0) {
-        memcpy(CMSG_DATA(&control.align), descriptors, count * sizeof(int));
         header.msg_control = &control;
         header.msg_controllen = CMSG_SPACE(count * sizeof(int));
     }
@@ -236,80 +218,11 @@ static int transmit(struct mpiio_channel *channel, const struct mpiio_wire *wire
     return 0;
 }
 
-int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message)
-{
-    struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
-    struct mpiio_message copy = *message;
-    int descriptors[DESCRIPTORS] = {-1, -1};
-    size_t count = 0;
-
-    if (message->type == MPIIO_MESSAGE_HELLO) {
-        descriptors[count++] = message->hello.memory;
-        if (message->hello.assembled)
-            descriptors[count++] = message->hello.members;
-    }
-    code_message(&wire, &copy);
-    return transmit(channel, &wire, descriptors, count);
-}
-
-/* Sends the message, followed by count entries. */
-static int send_list(struct mpiio_channel *channel, const struct mpiio_message *message,
-                     const struct list *list, const void *entries, uint32_t count)
-{
-    int error = mpiio_channel_send(channel, message);
-    union {
-        struct mpiio_flush_block block;
-        int32_t error;
-        uint8_t byte;
-    } entry;
-
-    while (count > 0 && error == 0) {
-        struct mpiio_wire wire = {.to = channel->sent, .size = sizeof(channel->sent)};
-        uint8_t type = (uint8_t)list->type;
-
-        mpiio_wire_u8(&wire, &type);
-        for (; count > 0 && wire.size - wire.at >= ENTRY_BYTES; count--) {
-            memcpy(&entry, entries, list->size);
-            list->code(&wire, &entry);
-            entries = (const char *)entries + list->size;
-        }
-        error = transmit(channel, &wire, NULL, 0);
-    }
-    return error;
-}
-
-int mpiio_channel_send_peers(struct mpiio_channel *channel, const struct mpiio_message_peers *peers,
-                             const char *addresses)
-{
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_PEERS, .peers = *peers};
-
-    return send_list(channel, &message, &text_list, addresses, peers->size);
-}
-
-int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
-                             const struct mpiio_flush_block *blocks)
-{
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_FLUSH, .flush = *flush};
-
-    return send_list(channel, &message, &block_list, blocks, flush->count);
-}
-
-int mpiio_channel_send_result(struct mpiio_channel *channel,
-                              const struct mpiio_message_result *result, const int32_t *errors)
-{
-    struct mpiio_message message = {.type = MPIIO_MESSAGE_RESULT, .result = *result};
-
-    return send_list(channel, &message, &error_list, errors, result->count);
-}
-
-/* Returns the first descriptors that came with a message, and -1 for the rest. Closes all
-   others. */
+/* Stores the first descriptors that came with a message. Closes all others. */
 static void take_descriptors(struct msghdr *header, int descriptors[DESCRIPTORS])
 {
     size_t taken = 0;
 
-    for (size_t i = 0; i < DESCRIPTORS; i++)
-        descriptors[i] = -1;
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
         size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
@@ -334,7 +247,8 @@ static void close_all(const int descriptors[DESCRIPTORS])
             close(descriptors[i]);
 }
 
-/* Receives one message of any type. The caller owns the descriptors that came with it. -1: none. */
+/* Receives one message of any type. The caller owns the descriptors that came with it, and has set
+   the places for them to -1. */
 static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
                    int descriptors[DESCRIPTORS])
 {
@@ -367,65 +281,54 @@ static int receive(struct mpiio_channel *channel, struct mpiio_wire *wire,
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message)
 {
     struct mpiio_wire wire;
-    int descriptors[DESCRIPTORS];
+    int descriptors[DESCRIPTORS] = {-1, -1}, *place[DESCRIPTORS] = {0};
     int error = receive(channel, &wire, descriptors);
-    bool hello, assembled;
+    size_t count;
+    bool right;
 
     if (error != 0)
         return error;
     code_message(&wire, message);
-    hello = message->type == MPIIO_MESSAGE_HELLO;
-    assembled = hello && message->hello.assembled;
-    /* HELLO brings the memory, and the members if there are any. No other message brings a
-       descriptor. */
-    if (!mpiio_wire_complete(&wire) || hello != (descriptors[0] >= 0) ||
-        assembled != (descriptors[1] >= 0)) {
+    count = find_descriptors(message, place);
+    right = mpiio_wire_complete(&wire);
+    for (size_t i = 0; i < DESCRIPTORS; i++)
+        right = right && (descriptors[i] >= 0) == (i < count);
+    if (!right) {
         close_all(descriptors);
         return -EPROTO;
     }
-    if (hello) {
-        message->hello.memory = descriptors[0];
-        message->hello.members = descriptors[1];
-    }
+    for (size_t i = 0; i < count; i++)
+        *place[i] = descriptors[i];
     return 0;
 }
 
-static int receive_list(struct mpiio_channel *channel, const struct list *list, void *entries,
-                        uint32_t count)
+int mpiio_channel_pack(const void *bytes, size_t size)
 {
-    while (count > 0) {
-        struct mpiio_wire wire;
-        int descriptors[DESCRIPTORS];
-        int error = receive(channel, &wire, descriptors);
-        uint8_t type;
+    int fd = memfd_create("mpiio-text", MFD_CLOEXEC);
+    int error = fd < 0 ? -errno : 0;
 
-        if (error != 0)
-            return error;
-        close_all(descriptors);
-        mpiio_wire_u8(&wire, &type);
-        mpiio_wire_expect(&wire, type == list->type && descriptors[0] < 0 && wire.at < wire.size);
-        for (; count > 0 && !wire.failed && wire.at < wire.size; count--) {
-            list->code(&wire, entries);
-            entries = (char *)entries + list->size;
-        }
-        if (!mpiio_wire_complete(&wire))
-            return -EPROTO;
+    for (size_t at = 0; at < size && error == 0;) {
+        ssize_t put = write(fd, (const char *)bytes + at, size - at);
+
+        if (put <= 0 && (put == 0 || errno != EINTR))
+            error = put == 0 ? -ENOSPC : -errno;
+        at += put > 0 ? (size_t)put : 0;
     }
-    return 0;
+    if (error != 0 && fd >= 0)
+        close(fd);
+    return error != 0 ? error : fd;
 }
 
-int mpiio_channel_receive_addresses(struct mpiio_channel *channel, char *addresses, uint32_t size)
+char *mpiio_channel_unpack(int fd, size_t *size)
 {
-    return receive_list(channel, &text_list, addresses, size);
-}
+    struct stat st;
+    char *bytes;
 
-int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,
-                                 uint32_t count)
-{
-    return receive_list(channel, &block_list, blocks, count);
-}
-
-int mpiio_channel_receive_errors(struct mpiio_channel *channel, int32_t *errors, uint32_t count)
-{
-    return receive_list(channel, &error_list, errors, count);
+    if (fstat(fd, &st) != 0 || (bytes = malloc((size_t)st.st_size + 1)) == NULL)
+        return NULL;
+    *size = (size_t)st.st_size;
+    if (pread(fd, bytes, *size, 0) == st.st_size)
+        return bytes;
+    free(bytes);
+    return NULL;
 }

@@ -13,7 +13,9 @@
 /*
  * The messages between a node's daemon (mpiio-fused) and its engine (mpiio-engine), over a pair of
  * connected SOCK_SEQPACKET sockets. The data itself is not sent: it lies in a memfd of the daemon,
- * which HELLO passes to the engine. HELLO also passes the spec of the members, if the file has any.
+ * which HELLO passes to the engine, like the list of blocks of a flush and their results (slots.h).
+ * Texts of any length are passed in memfds of their own: the spec of the members, if the file has
+ * any, and the addresses of all daemons.
  *
  *   engine                    daemon
  *   NODE          ->                       this node's number, and the number of nodes
@@ -21,8 +23,8 @@
  *   PEERS         ->                       the addresses of all daemons, and what they share
  *                             <-  READY    connected and mounted, or able to mount
  *   START         ->                       all nodes are ready
- *                             <-  FLUSH    store these blocks, together with all other nodes
- *   RESULT        ->                       the result for each block
+ *                             <-  FLUSH    store the listed blocks, together with all other nodes
+ *   RESULT        ->                       the list has the result for each block
  *                             <-  QUIT     no epoch will follow; sent on all nodes
  *
  * Until START, the daemon may answer FAILED instead, or the engine may send QUIT. Then nothing is
@@ -33,12 +35,12 @@
  * receive, at the same time.
  */
 
-#define MPIIO_MESSAGE_VERSION 10
+#define MPIIO_MESSAGE_VERSION 11
 
 /* The size of a mount's identity in bytes. */
 #define MPIIO_MOUNT_BYTES 16
 
-/* The maximum size of a message in bytes. A list is sent in as many messages as it needs. */
+/* The maximum size of a message in bytes. */
 #define MPIIO_MESSAGE_MAX (64 << 10)
 
 /* A text in a message (an address, an error, a hint) has fewer bytes than this. */
@@ -57,9 +59,6 @@ enum mpiio_message_type {
     MPIIO_MESSAGE_FLUSH,
     MPIIO_MESSAGE_RESULT,
     MPIIO_MESSAGE_QUIT,
-    MPIIO_MESSAGE_BLOCKS, /* internal: a part of the list that follows FLUSH */
-    MPIIO_MESSAGE_ERRORS, /* internal: a part of the list that follows RESULT */
-    MPIIO_MESSAGE_TEXTS,  /* internal: a part of the list that follows PEERS */
 };
 
 /* How homes write the file: the mount option "store". */
@@ -111,7 +110,9 @@ struct mpiio_message_hello {
 struct mpiio_message_peers {
     uint8_t token[MPIIO_TOKEN_BYTES], mount[MPIIO_MOUNT_BYTES]; /* as in the hello of node 0 */
     struct mpiio_homes homes; /* where the engines store blocks; nodes as in NODE */
-    uint32_t size;            /* bytes of addresses that follow: mpiio_channel_receive_addresses */
+    /* a memfd with the address of each HELLO in node order, each with its terminating zero; the
+       receiver must close it */
+    int addresses;
 };
 
 struct mpiio_message_failed {
@@ -122,7 +123,7 @@ struct mpiio_message_failed {
 struct mpiio_message_flush {
     uint64_t epoch;
     bool sync;      /* the data must be on the storage device before the result */
-    uint32_t count; /* blocks that follow: mpiio_channel_receive_blocks */
+    uint32_t count; /* blocks in mpiio_slots_blocks; their results go to mpiio_slots_errors */
 };
 
 /* This node's part in an epoch, in bytes or calls. */
@@ -140,8 +141,7 @@ struct mpiio_epoch_counters {
 
 struct mpiio_message_result {
     uint64_t epoch;
-    int32_t error;  /* of the whole epoch: 0, or a negative errno that holds for every block */
-    uint32_t count; /* block errors that follow: mpiio_channel_receive_errors */
+    int32_t error; /* of the whole epoch: 0, or a negative errno that holds for every block */
     struct mpiio_epoch_counters counters;
 };
 
@@ -158,17 +158,6 @@ struct mpiio_message {
     };
 };
 
-/*
- * A dirty block: its number in the file, and the slot that holds it. A block that may wait is left
- * dirty (its error is -EAGAIN) if the merged block has gaps between short runs, because other
- * writers may be about to fill them.
- */
-struct mpiio_flush_block {
-    int64_t block;
-    uint32_t slot;
-    bool may_wait;
-};
-
 struct mpiio_channel;
 
 /* Creates a channel over fd, a connected socket. On success the channel owns fd. Returns 0 or
@@ -182,45 +171,23 @@ void mpiio_channel_free(struct mpiio_channel *channel);
 int mpiio_channel_fd(const struct mpiio_channel *channel);
 
 /*
- * Sends any message except PEERS, FLUSH and RESULT. Returns 0, -E2BIG if texts are too long or too
- * many, -EPIPE if the other end is closed, or the error of sendmsg(2). Blocks while the other end
- * does not receive.
+ * Sends a message. Returns 0, -E2BIG if texts are too long or too many, -EPIPE if the other end is
+ * closed, or the error of sendmsg(2). Blocks while the other end does not receive.
  */
 int mpiio_channel_send(struct mpiio_channel *channel, const struct mpiio_message *message);
-
-/* Sends PEERS and peers->size bytes of addresses: the address of each HELLO in node order, each
-   with its terminating zero. Otherwise as mpiio_channel_send. */
-int mpiio_channel_send_peers(struct mpiio_channel *channel, const struct mpiio_message_peers *peers,
-                             const char *addresses);
-
-/* Sends FLUSH and its blocks, flush->count of them. Otherwise as mpiio_channel_send. */
-int mpiio_channel_send_flush(struct mpiio_channel *channel, const struct mpiio_message_flush *flush,
-                             const struct mpiio_flush_block *blocks);
-
-/* Sends RESULT and its errors, in the order of the blocks of FLUSH. Otherwise as
-   mpiio_channel_send. */
-int mpiio_channel_send_result(struct mpiio_channel *channel,
-                              const struct mpiio_message_result *result, const int32_t *errors);
 
 /*
  * Waits for the next message. Its texts belong to the channel and are valid until the next receive.
  * Returns 0, -EPIPE if the other end is closed, or the error of recvmsg(2). Returns -EPROTO for a
- * message that no daemon or engine of this version sends, and if the caller has not received the
- * list announced by PEERS, FLUSH or RESULT.
+ * message that no daemon or engine of this version sends.
  */
 int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *message);
 
-/* Receives the list after PEERS: size bytes. Otherwise as mpiio_channel_receive. */
-int mpiio_channel_receive_addresses(struct mpiio_channel *channel, char *addresses, uint32_t size);
+/* Returns a new memfd with bytes, for a message, or a negative errno. */
+int mpiio_channel_pack(const void *bytes, size_t size);
 
-/*
- * Receives the list after FLUSH: count entries. Blocks are >= 0, and end below 2^63 bytes.
- * Otherwise as mpiio_channel_receive.
- */
-int mpiio_channel_receive_blocks(struct mpiio_channel *channel, struct mpiio_flush_block *blocks,
-                                 uint32_t count);
-
-/* Receives the list after RESULT: count errors, each <= 0. Otherwise as mpiio_channel_receive. */
-int mpiio_channel_receive_errors(struct mpiio_channel *channel, int32_t *errors, uint32_t count);
+/* Returns the contents of a memfd in new memory, which the caller frees, or NULL if it cannot be
+   read. */
+char *mpiio_channel_unpack(int fd, size_t *size);
 
 #endif

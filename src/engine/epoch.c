@@ -66,7 +66,7 @@ static void list_homes(struct epoch *epoch)
     engine_parts_begin(epoch->homes, epoch->home_count);
 }
 
-/* Examines the blocks of this node. A block with an invalid slot gets its error at once. */
+/* Examines the blocks of this node. An invalid block gets its error at once. */
 static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush *run,
                           const struct mpiio_flush_block *blocks, int32_t *errors)
 {
@@ -80,7 +80,8 @@ static int look_at_blocks(struct epoch *epoch, const struct mpiio_message_flush 
     for (uint32_t i = 0; i < run->count; i++) {
         struct own *own = &epoch->owns[epoch->own_count];
 
-        if (blocks[i].slot >= (uint32_t)slots->count) {
+        if (blocks[i].slot >= (uint32_t)slots->count || blocks[i].block < 0 ||
+            blocks[i].block > INT64_MAX / MPIIO_BLOCK_SIZE) {
             errors[i] = -EINVAL;
             continue;
         }
@@ -356,7 +357,7 @@ void engine_epoch(const struct engine_means *means, const struct mpiio_message_f
     struct epoch epoch = {.means = means, .counters = &result->counters};
     int error;
 
-    *result = (struct mpiio_message_result){.epoch = run->epoch, .count = run->count};
+    *result = (struct mpiio_message_result){.epoch = run->epoch};
     memset(errors, 0, run->count * sizeof(*errors));
     error = look_at_blocks(&epoch, run, blocks, errors);
     if (error != 0)

@@ -140,27 +140,23 @@ static void begin_epoch(void)
         give_up();
 }
 
-/* Collective, except for receiving the blocks. */
+/* Collective. */
 static void run_epoch(struct engine *engine, const struct mpiio_message_flush *message)
 {
-    struct mpiio_flush_block *blocks = calloc((size_t)message->count + 1, sizeof(*blocks));
-    int32_t *errors = calloc((size_t)message->count + 1, sizeof(*errors));
     const struct engine_means means = {.group = &engine->group,
                                        .file = &engine->file,
                                        .homes = &engine->homes,
                                        .slots = &engine->slots};
-    struct mpiio_message_result result;
+    struct mpiio_message answer = {.type = MPIIO_MESSAGE_RESULT};
 
-    if (blocks == NULL || errors == NULL || message->count > (uint32_t)engine->slots.count ||
-        mpiio_channel_receive_blocks(engine->daemon.channel, blocks, message->count) != 0)
+    if (message->count > (uint32_t)engine->slots.count)
         give_up();
     begin_epoch();
-    engine_epoch(&means, message, blocks, errors, &result);
+    engine_epoch(&means, message, mpiio_slots_blocks(&engine->slots),
+                 mpiio_slots_errors(&engine->slots), &answer.result);
     atomic_store(&in_epoch, false);
-    if (mpiio_channel_send_result(engine->daemon.channel, &result, errors) != 0)
+    if (mpiio_channel_send(engine->daemon.channel, &answer) != 0)
         give_up();
-    free(blocks);
-    free(errors);
 }
 
 /* Runs epochs on request of the daemon. It blocks between them, and uses no processor time. */

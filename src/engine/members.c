@@ -2,12 +2,10 @@
 #include "file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd_link.h"
@@ -25,27 +23,10 @@
 
 /* Opening. */
 
-/* Returns the contents of a memfd in new memory, or NULL if it cannot be read. */
-static char *read_text(int fd, size_t *length)
-{
-    struct stat st;
-    char *text = NULL;
-
-    if (fstat(fd, &st) == 0 && st.st_size <= VS_SPEC_MAX_BYTES)
-        text = malloc((size_t)st.st_size + 1);
-    if (text == NULL)
-        return NULL;
-    *length = (size_t)st.st_size;
-    if (pread(fd, text, *length, 0) == st.st_size)
-        return text;
-    free(text);
-    return NULL;
-}
-
 static int parse_members(int fd, struct vs_spec **spec, struct vs_error *why)
 {
     size_t length;
-    char *text = read_text(fd, &length);
+    char *text = mpiio_channel_unpack(fd, &length);
     int error = -ENOMEM;
 
     if (text != NULL)

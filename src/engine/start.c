@@ -22,7 +22,7 @@
  * caller frees the result. *size is its length in bytes. Aborts if memory is exhausted: such a node
  * could not report anything.
  */
-static char *gather_texts(const struct engine *engine, const char *text, uint32_t *size)
+static char *gather_texts(const struct engine *engine, const char *text, size_t *size)
 {
     int own = (int)strlen(text) + 1, total = 0;
     int *sizes = calloc(2 * (size_t)engine->group.nodes, sizeof(*sizes)),
@@ -42,7 +42,7 @@ static char *gather_texts(const struct engine *engine, const char *text, uint32_
         abort();
     MPI_Allgatherv(text, own, MPI_CHAR, all, sizes, starts, MPI_CHAR, MPI_COMM_WORLD);
     free(sizes);
-    *size = (uint32_t)total;
+    *size = (size_t)total;
     return all;
 }
 
@@ -224,16 +224,25 @@ static void follow_stripes(struct engine *engine, const struct mpiio_message *he
 static void introduce_nodes(struct engine *engine, const struct mpiio_message *hello,
                             struct failure *failure)
 {
-    struct mpiio_message_peers peers = {.homes = engine->homes};
-    char *addresses = gather_texts(engine, hello->hello.address, &peers.size);
+    struct mpiio_message message = {.type = MPIIO_MESSAGE_PEERS, .peers.homes = engine->homes};
+    struct mpiio_message_peers *peers = &message.peers;
+    size_t size;
+    char *addresses = gather_texts(engine, hello->hello.address, &size);
     struct mpiio_message ready;
 
-    memcpy(peers.token, hello->hello.token, sizeof(peers.token));
-    memcpy(peers.mount, hello->hello.mount, sizeof(peers.mount));
-    engine_collective_share(&engine->group, peers.token, sizeof(peers.token), 0);
-    engine_collective_share(&engine->group, peers.mount, sizeof(peers.mount), 0);
-    mpiio_channel_send_peers(engine->daemon.channel, &peers, addresses);
+    memcpy(peers->token, hello->hello.token, sizeof(peers->token));
+    memcpy(peers->mount, hello->hello.mount, sizeof(peers->mount));
+    engine_collective_share(&engine->group, peers->token, sizeof(peers->token), 0);
+    engine_collective_share(&engine->group, peers->mount, sizeof(peers->mount), 0);
+    peers->addresses = mpiio_channel_pack(addresses, size);
     free(addresses);
+    if (peers->addresses < 0) {
+        fail_start(failure, 1, "cannot talk to %s: %s", engine->daemon.program,
+                   mpiio_rlimit_text(peers->addresses));
+        return;
+    }
+    mpiio_channel_send(engine->daemon.channel, &message);
+    close(peers->addresses);
     await_message(engine, MPIIO_MESSAGE_READY, &ready, failure);
     if (engine->options->report && failure->status == 0)
         engine_report("mounted", engine->group.node);

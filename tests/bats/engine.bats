@@ -234,6 +234,13 @@ first_epoch() {
     done
 }
 
+@test "engine: blocks and slots that do not exist get an error of their own" {
+    old_file $((3 << 20))
+    flush 2 --blocks=4 --invalid
+    [ "$(total failed)" = 0 ]
+    [ "$(total blocks,failed 2)" = "6 6" ]
+}
+
 @test "engine: a daemon that fails to start: one message with its host, its status, and nothing left" {
     local how want status stderr_lines
     old_file 1000

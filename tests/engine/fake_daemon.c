@@ -38,6 +38,7 @@ struct fake {
     bool may_wait;     /* all blocks may wait the first time; postponed ones are handed in again */
     const char *lease; /* a file to wait for before the engine may store; NULL: it may at once */
     bool idle;         /* measures what the engine spends while it is idle */
+    bool invalid;      /* also hands in blocks and slots that do not exist */
 };
 
 static void stop(struct fake *fake, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -101,6 +102,8 @@ static void set_option(struct fake *fake, const char *name, const char *value)
         fake->lease = value;
     } else if (strcmp(name, "--idle") == 0) {
         fake->idle = true;
+    } else if (strcmp(name, "--invalid") == 0) {
+        fake->invalid = true;
     } else {
         fprintf(stderr, "fake_daemon: unknown option: %s\n", name);
         exit(2);
@@ -184,11 +187,12 @@ static void check_surroundings(struct fake *fake)
 /* Checks that every node gets the addresses of all nodes, and node 0's token. */
 static void check_peers(struct fake *fake, const struct mpiio_message_peers *peers)
 {
-    char *addresses = calloc(peers->size + 1, 1), *at = addresses, expected[64];
+    size_t size;
+    char *addresses = mpiio_channel_unpack(peers->addresses, &size), *at = addresses, expected[64];
 
+    close(peers->addresses);
     if (peers->token[0] != 'a' || (uint32_t)peers->homes.nodes != fake->model.nodes ||
-        addresses == NULL ||
-        mpiio_channel_receive_addresses(fake->channel, addresses, peers->size) != 0)
+        addresses == NULL)
         stop(fake, "the engine introduces nobody");
     for (uint32_t node = 0; node < fake->model.nodes; node++) {
         snprintf(expected, sizeof(expected), "127.0.0.1:%u secret", node);
@@ -196,6 +200,8 @@ static void check_peers(struct fake *fake, const struct mpiio_message_peers *pee
             stop(fake, "the address of node %d is %s", node, at);
         at += strlen(at) + 1;
     }
+    if (at != addresses + size)
+        stop(fake, "there are addresses of more nodes");
     free(addresses);
 }
 
@@ -250,22 +256,22 @@ static void await_file(const char *path)
         usleep(50000);
 }
 
-/* Runs one epoch with the listed blocks. Fills errors. Returns how many blocks failed. */
-static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush_block *blocks,
-                          uint32_t count, int32_t *errors)
+/* Runs one epoch with the listed blocks. Returns how many blocks failed. */
+static uint32_t run_epoch(struct fake *fake, int epoch, uint32_t count)
 {
-    struct mpiio_message_flush run = {
-        .epoch = (uint64_t)epoch, .sync = fake->model.node == 0, .count = count};
+    const int32_t *errors = mpiio_slots_errors(&fake->slots);
+    struct mpiio_message flush = {
+        .type = MPIIO_MESSAGE_FLUSH,
+        .flush = {.epoch = (uint64_t)epoch, .sync = fake->model.node == 0, .count = count}};
     struct mpiio_message message;
     const struct mpiio_epoch_counters *c = &message.result.counters;
     uint32_t failed = 0;
     int32_t worst = 0;
-    int error;
 
     /* The node that dies is alone in the epoch, so only its death can end that. */
     if (strcmp(fake->fail, "epoch-die-alone") == 0 && (int)fake->model.node != fake->fail_node)
         expect(fake, MPIIO_MESSAGE_RESULT, &message);
-    if (mpiio_channel_send_flush(fake->channel, &run, blocks) != 0)
+    if (mpiio_channel_send(fake->channel, &flush) != 0)
         stop(fake, "the engine is gone");
     maybe_fail(fake, "epoch");
     if (fake->lease != NULL) {
@@ -273,11 +279,8 @@ static uint32_t run_epoch(struct fake *fake, int epoch, const struct mpiio_flush
         mpiio_lease_set(mpiio_slots_lease(&fake->slots), MPIIO_LEASE_FOREVER);
     }
     expect(fake, MPIIO_MESSAGE_RESULT, &message);
-    if (message.result.count != count || message.result.epoch != (uint64_t)epoch)
+    if (message.result.epoch != (uint64_t)epoch)
         stop(fake, "the result is not that of the epoch");
-    error = mpiio_channel_receive_errors(fake->channel, errors, count);
-    if (error != 0)
-        end(fake, error);
     for (uint32_t i = 0; i < count; i++) {
         failed += errors[i] != 0;
         worst = errors[i] != 0 ? errors[i] : worst;
@@ -321,6 +324,20 @@ static uint32_t dirty(struct fake *fake, int epoch, struct mpiio_flush_block *bl
     return count;
 }
 
+/* Hands in blocks and slots that do not exist. Each must get an error of its own. */
+static void check_invalid(struct fake *fake, int epoch)
+{
+    const struct mpiio_flush_block blocks[] = {
+        {0, (uint32_t)fake->slots.count, false}, {-1, 0, false}, {(INT64_MAX >> 20) + 1, 0, false}};
+
+    memcpy(mpiio_slots_blocks(&fake->slots), blocks, sizeof(blocks));
+    run_epoch(fake, epoch, 3);
+    for (int i = 0; i < 3; i++)
+        if (mpiio_slots_errors(&fake->slots)[i] != -EINVAL)
+            stop(fake, "the error of the invalid block %d is %d", i,
+                 mpiio_slots_errors(&fake->slots)[i]);
+}
+
 /* Keeps only the blocks that have failed or were postponed. They may not be postponed again. */
 static uint32_t keep_failed(struct mpiio_flush_block *blocks, uint32_t count, const int32_t *errors)
 {
@@ -334,29 +351,27 @@ static uint32_t keep_failed(struct mpiio_flush_block *blocks, uint32_t count, co
 
 static void run(struct fake *fake)
 {
-    size_t most = (size_t)fake->model.blocks + 1;
-    struct mpiio_flush_block *blocks = calloc(most, sizeof(*blocks));
-    int32_t *errors = calloc(most, sizeof(*errors));
+    struct mpiio_flush_block *blocks = mpiio_slots_blocks(&fake->slots);
     char wrong[256];
     int epoch = 0;
 
     for (int i = 1; i <= fake->epochs; i++) {
         uint32_t count = dirty(fake, i, blocks);
 
-        run_epoch(fake, ++epoch, blocks, count, errors);
+        run_epoch(fake, ++epoch, count);
         if (fake->wait != NULL)
             await_file(fake->wait);
         if (fake->again) {
-            count = keep_failed(blocks, count, errors);
-            run_epoch(fake, ++epoch, blocks, count, errors);
+            count = keep_failed(blocks, count, mpiio_slots_errors(&fake->slots));
+            run_epoch(fake, ++epoch, count);
         }
         /* The others wait for node 0 in the next epoch, or at the end. */
         if (fake->model.node == 0 && !fake->no_check &&
             !model_check(&fake->model, i, wrong, sizeof(wrong)))
             stop(fake, "after epoch %d: %s", epoch, wrong);
     }
-    free(blocks);
-    free(errors);
+    if (fake->invalid)
+        check_invalid(fake, epoch + 1);
 }
 
 /* Returns the processor time that the engine has used, in ticks of 10 ms. */

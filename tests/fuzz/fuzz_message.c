@@ -10,9 +10,6 @@
 #include "fuzz.h"
 #include "cluster/engine_channel.h"
 
-/* The entries of a list that are received at most. No input has more. */
-#define MOST 65536
-
 /* Sends as much as the socket accepts. */
 static void send_all(int fd, const uint8_t *data, size_t size)
 {
@@ -38,44 +35,7 @@ static void check_hints(const struct mpiio_hints *hints)
               strlen(hints->hint[i].value) < MPIIO_TEXT_MAX);
 }
 
-static int take_blocks(struct mpiio_channel *channel, uint32_t count)
-{
-    struct mpiio_flush_block *blocks = count <= MOST ? calloc(count + 1, sizeof(*blocks)) : NULL;
-    int rc;
-
-    if (blocks == NULL)
-        return -E2BIG;
-    rc = mpiio_channel_receive_blocks(channel, blocks, count);
-    for (uint32_t i = 0; rc == 0 && i < count; i++)
-        CHECK(blocks[i].block >= 0);
-    free(blocks);
-    return rc;
-}
-
-static int take_errors(struct mpiio_channel *channel, uint32_t count)
-{
-    int32_t *errors = count <= MOST ? calloc(count + 1, sizeof(*errors)) : NULL;
-    int rc;
-
-    if (errors == NULL)
-        return -E2BIG;
-    rc = mpiio_channel_receive_errors(channel, errors, count);
-    for (uint32_t i = 0; rc == 0 && i < count; i++)
-        CHECK(errors[i] <= 0);
-    free(errors);
-    return rc;
-}
-
-static int take_addresses(struct mpiio_channel *channel, uint32_t size)
-{
-    char *addresses = size <= MOST ? malloc(size + 1) : NULL;
-    int rc = addresses != NULL ? mpiio_channel_receive_addresses(channel, addresses, size) : -E2BIG;
-
-    free(addresses);
-    return rc;
-}
-
-static int check_message(struct mpiio_channel *channel, const struct mpiio_message *message)
+static void check_message(const struct mpiio_message *message)
 {
     switch (message->type) {
     case MPIIO_MESSAGE_HELLO:
@@ -84,23 +44,20 @@ static int check_message(struct mpiio_channel *channel, const struct mpiio_messa
         check_hints(&message->hello.hints);
         if (message->hello.memory >= 0)
             close(message->hello.memory);
-        return 0;
+        break;
     case MPIIO_MESSAGE_PEERS:
         CHECK(mpiio_homes_node(&message->peers.homes, INT64_MAX >> 20) <
               message->peers.homes.nodes);
-        return take_addresses(channel, message->peers.size);
+        close(message->peers.addresses);
+        break;
     case MPIIO_MESSAGE_FAILED:
         CHECK(strlen(message->failed.text) < MPIIO_TEXT_MAX);
-        return 0;
+        break;
     case MPIIO_MESSAGE_START:
         check_hints(&message->start);
-        return 0;
-    case MPIIO_MESSAGE_FLUSH:
-        return take_blocks(channel, message->flush.count);
-    case MPIIO_MESSAGE_RESULT:
-        return take_errors(channel, message->result.count);
+        break;
     default:
-        return 0;
+        break;
     }
 }
 
@@ -115,8 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     send_all(ends[1], data, size);
     close(ends[1]);
     while ((rc = mpiio_channel_receive(channel, &message)) == 0)
-        if (check_message(channel, &message) != 0)
-            break;
+        check_message(&message);
     CHECK(rc <= 0);
     mpiio_channel_free(channel);
     return 0;

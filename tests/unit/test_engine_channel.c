@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -65,11 +64,15 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
                                   .peers = {.token = "a token of node",
                                             .mount = "0123456789abcde",
                                             .homes = {.stretch = 3, .period = 1 << 20, .nodes = 7},
-                                            .size = 13}};
+                                            .addresses = mpiio_channel_pack("addresses", 9)}};
     struct mpiio_message failed = {.type = MPIIO_MESSAGE_FAILED, .failed = {2, "no such thing"}};
     struct mpiio_message start = {.type = MPIIO_MESSAGE_START,
                                   .start = {.count = 1, .hint = {{"cb_nodes", "1"}}}};
     struct mpiio_message ready = {.type = MPIIO_MESSAGE_READY};
+    struct mpiio_message flush = {.type = MPIIO_MESSAGE_FLUSH, .flush = {7, true, 100000}};
+    struct mpiio_message result = {
+        .type = MPIIO_MESSAGE_RESULT,
+        .result = {.epoch = 7, .error = -EIO, .counters = {.rounds = 5, .left_blocks = 6}}};
     struct mpiio_message got = carry(&node);
 
     assert_memory_equal(&got.node, &node.node, sizeof(node.node));
@@ -79,13 +82,23 @@ TEST(small_messages_arrive_as_sent, set_up, tear_down)
     assert_int_equal(got.peers.homes.stretch, 3);
     assert_int_equal(got.peers.homes.period, 1 << 20);
     assert_int_equal(got.peers.homes.nodes, 7);
-    assert_int_equal(got.peers.size, 13);
+    close(peers.peers.addresses);
+    close(got.peers.addresses);
     got = carry(&failed);
     assert_int_equal(got.failed.status, 2);
     assert_string_equal(got.failed.text, "no such thing");
     got = carry(&start);
     assert_int_equal(got.start.count, 1);
     assert_string_equal(got.start.hint[0].value, "1");
+    got = carry(&flush);
+    assert_int_equal(got.flush.epoch, 7);
+    assert_true(got.flush.sync);
+    assert_int_equal(got.flush.count, 100000);
+    got = carry(&result);
+    assert_int_equal(got.result.epoch, 7);
+    assert_int_equal(got.result.error, -EIO);
+    assert_int_equal(got.result.counters.rounds, 5);
+    assert_int_equal(got.result.counters.left_blocks, 6);
     carry(&ready);
     ready.type = MPIIO_MESSAGE_QUIT;
     carry(&ready);
@@ -152,85 +165,37 @@ TEST(hello_hands_over_what_members_there_are, set_up, tear_down)
     close(members);
 }
 
-struct lists {
-    uint32_t count;
-    struct mpiio_flush_block *blocks;
-    int32_t *errors;
-    char *addresses;
-};
-
-/* Sends lists that do not fit into a socket's buffer, so in a thread of its own. */
-static void *send_lists(void *argument)
+TEST(peers_hand_over_addresses_of_any_length, set_up, tear_down)
 {
-    struct lists *lists = argument;
-    struct mpiio_message_flush run = {.epoch = 7, .sync = true, .count = lists->count};
-    struct mpiio_message_result result = {.epoch = 7, .error = -EIO, .count = lists->count};
-    struct mpiio_message_peers peers = {.homes = {1, 1, 1}, .size = lists->count};
+    static const size_t sizes[] = {0, 1, MPIIO_MESSAGE_MAX, (size_t)25 << 20};
 
-    result.counters.rounds = 5;
-    if (mpiio_channel_send_flush(one, &run, lists->blocks) != 0 ||
-        mpiio_channel_send_result(one, &result, lists->errors) != 0 ||
-        mpiio_channel_send_peers(one, &peers, lists->addresses) != 0)
-        return lists;
-    return NULL;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        char *sent = malloc(sizes[i] + 1), *taken;
+        struct mpiio_message peers = {.type = MPIIO_MESSAGE_PEERS, .peers.homes = {1, 1, 1}}, got;
+        size_t size = 77;
+
+        for (size_t k = 0; k < sizes[i]; k++)
+            sent[k] = (char)(k % 251);
+        peers.peers.addresses = mpiio_channel_pack(sent, sizes[i]);
+        assert_true(peers.peers.addresses >= 0);
+        got = carry(&peers);
+        close(peers.peers.addresses);
+        taken = mpiio_channel_unpack(got.peers.addresses, &size);
+        close(got.peers.addresses);
+        assert_non_null(taken);
+        assert_int_equal(size, sizes[i]);
+        assert_memory_equal(taken, sent, size);
+        free(taken);
+        free(sent);
+    }
 }
 
-static void carry_lists(uint32_t count)
+TEST(what_is_not_open_cannot_be_taken, set_up, tear_down)
 {
-    struct lists lists = {.count = count,
-                          .blocks = calloc(count + 1, sizeof(*lists.blocks)),
-                          .errors = calloc(count + 1, sizeof(*lists.errors)),
-                          .addresses = calloc(count + 1, 1)};
-    struct mpiio_flush_block *blocks = calloc(count + 1, sizeof(*blocks));
-    int32_t *errors = calloc(count + 1, sizeof(*errors));
-    char *addresses = calloc(count + 1, 1);
-    struct mpiio_message message;
-    pthread_t thread;
-    void *failed;
+    size_t size;
 
-    for (uint32_t i = 0; i < count; i++) {
-        lists.blocks[i].block = (INT64_MAX >> 20) - (int64_t)i * 1234577;
-        lists.blocks[i].slot = count - i;
-        lists.blocks[i].may_wait = i % 3 == 0;
-        lists.errors[i] = -(int32_t)(i % 200);
-        lists.addresses[i] = (char)(i % 251);
-    }
-    assert_int_equal(pthread_create(&thread, NULL, send_lists, &lists), 0);
-    message = receive(MPIIO_MESSAGE_FLUSH);
-    assert_int_equal(message.flush.epoch, 7);
-    assert_true(message.flush.sync);
-    assert_int_equal(message.flush.count, count);
-    assert_int_equal(mpiio_channel_receive_blocks(other, blocks, count), 0);
-    message = receive(MPIIO_MESSAGE_RESULT);
-    assert_int_equal(message.result.error, -EIO);
-    assert_int_equal(message.result.counters.rounds, 5);
-    assert_int_equal(mpiio_channel_receive_errors(other, errors, count), 0);
-    message = receive(MPIIO_MESSAGE_PEERS);
-    assert_int_equal(message.peers.size, count);
-    assert_int_equal(mpiio_channel_receive_addresses(other, addresses, count), 0);
-    pthread_join(thread, &failed);
-    assert_null(failed);
-    for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(blocks[i].block, lists.blocks[i].block);
-        assert_int_equal(blocks[i].slot, lists.blocks[i].slot);
-        assert_int_equal(blocks[i].may_wait, lists.blocks[i].may_wait);
-        assert_int_equal(errors[i], lists.errors[i]);
-    }
-    assert_memory_equal(addresses, lists.addresses, count);
-    free(addresses);
-    free(lists.addresses);
-    free(lists.blocks);
-    free(lists.errors);
-    free(blocks);
-    free(errors);
-}
-
-TEST(lists_of_any_length_arrive, set_up, tear_down)
-{
-    static const uint32_t counts[] = {0, 1, 5460, 5461, 16382, 16383, 100000};
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-        carry_lists(counts[i]);
+    assert_null(mpiio_channel_unpack(-1, &size));
+    assert_null(mpiio_channel_unpack(mpiio_channel_fd(one), &size));
 }
 
 /* Lengthens a message until the channel refuses to send it. */
@@ -307,6 +272,8 @@ static int inject(const void *bytes, size_t length, int descriptor)
     error = mpiio_channel_receive(other, &message);
     if (error == 0 && message.type == MPIIO_MESSAGE_HELLO)
         close(message.hello.memory);
+    if (error == 0 && message.type == MPIIO_MESSAGE_PEERS)
+        close(message.peers.addresses);
     return error;
 }
 
@@ -327,7 +294,7 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
     struct mpiio_message messages[] = {
         hello(memory),
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 1, 1}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 2}}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 2}, .addresses = memory}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {1, "reason"}},
         {.type = MPIIO_MESSAGE_FLUSH, .flush = {1, true, 0}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.epoch = 1}},
@@ -336,7 +303,9 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
     static char bytes[MPIIO_MESSAGE_MAX + 1];
 
     for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
-        int descriptor = i == 0 ? memory : -1;
+        bool brings =
+            messages[i].type == MPIIO_MESSAGE_HELLO || messages[i].type == MPIIO_MESSAGE_PEERS;
+        int descriptor = brings ? memory : -1;
         size_t length = capture(&messages[i], bytes);
 
         assert_int_equal(inject(bytes, length, descriptor), 0);
@@ -346,22 +315,22 @@ TEST(cut_and_longer_messages_are_refused, set_up, tear_down)
         assert_int_equal(inject(bytes, length + 1, descriptor), -EPROTO);
         assert_int_equal(inject(bytes, sizeof(bytes), descriptor), -EPROTO);
         /* A descriptor is missing, or was not expected. */
-        assert_int_equal(inject(bytes, length, i == 0 ? -1 : memory), -EPROTO);
+        assert_int_equal(inject(bytes, length, brings ? -1 : memory), -EPROTO);
     }
     close(memory);
 }
 
 TEST(wrong_values_are_refused, set_up, tear_down)
 {
+    int memory = memfd_create("addresses", MFD_CLOEXEC);
     struct mpiio_message wrong[] = {
         {.type = MPIIO_MESSAGE_NODE, .node = {2, 2, 1}},
         {.type = MPIIO_MESSAGE_NODE, .node = {0, 2, 0}},
         {.type = MPIIO_MESSAGE_FAILED, .failed = {0, ""}},
         {.type = MPIIO_MESSAGE_RESULT, .result = {.error = EIO}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {0, 2, 2}}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 0, 2}}},
-        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 0}}},
-        {.type = MPIIO_MESSAGE_BLOCKS},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {0, 2, 2}, .addresses = memory}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 0, 2}, .addresses = memory}},
+        {.type = MPIIO_MESSAGE_PEERS, .peers = {.homes = {4, 2, 0}, .addresses = memory}},
         {.type = (enum mpiio_message_type)77},
     };
     static char bytes[MPIIO_MESSAGE_MAX];
@@ -369,46 +338,15 @@ TEST(wrong_values_are_refused, set_up, tear_down)
     size_t length;
 
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        bool peers = wrong[i].type == MPIIO_MESSAGE_PEERS;
+
         length = capture(&wrong[i], bytes);
-        assert_int_equal(inject(bytes, length, -1), -EPROTO);
+        assert_int_equal(inject(bytes, length, peers ? memory : -1), -EPROTO);
     }
+    close(memory);
     length = capture(&node, bytes);
     bytes[4]++; /* the version */
     assert_int_equal(inject(bytes, length, -1), -EPROTO);
-}
-
-TEST(lists_that_do_not_fit_are_refused, set_up, tear_down)
-{
-    struct mpiio_message_flush run = {.count = 3};
-    struct mpiio_flush_block blocks[3] = {{1, 1, false}, {2, 2, false}, {3, 3, false}};
-    struct mpiio_message_result result = {.count = 1};
-    struct mpiio_message message;
-    int32_t errors[3] = {1, 0, 0};
-
-    /* A list longer than the receiver expects. */
-    assert_int_equal(mpiio_channel_send_flush(one, &run, blocks), 0);
-    receive(MPIIO_MESSAGE_FLUSH);
-    assert_int_equal(mpiio_channel_receive_blocks(other, blocks, 2), -EPROTO);
-    /* A list that the receiver does not expect. */
-    assert_int_equal(mpiio_channel_send_flush(one, &run, blocks), 0);
-    receive(MPIIO_MESSAGE_FLUSH);
-    assert_int_equal(mpiio_channel_receive(other, &message), -EPROTO);
-    /* Numbers that are no block, and values that are no errno. */
-    for (int i = 0; i < 2; i++) {
-        struct mpiio_flush_block got[3];
-
-        blocks[2].block = i == 0 ? -1 : (INT64_MAX >> 20) + 1;
-        assert_int_equal(mpiio_channel_send_flush(one, &run, blocks), 0);
-        receive(MPIIO_MESSAGE_FLUSH);
-        assert_int_equal(mpiio_channel_receive_blocks(other, got, 3), -EPROTO);
-    }
-    assert_int_equal(mpiio_channel_send_result(one, &result, errors), 0);
-    receive(MPIIO_MESSAGE_RESULT);
-    assert_int_equal(mpiio_channel_receive_errors(other, errors, 1), -EPROTO);
-    /* The other kind of list. */
-    assert_int_equal(mpiio_channel_send_result(one, &result, errors), 0);
-    receive(MPIIO_MESSAGE_RESULT);
-    assert_int_equal(mpiio_channel_receive_blocks(other, blocks, 1), -EPROTO);
 }
 
 /* Random bytes always give an answer, and no sanitizer reports an error. */

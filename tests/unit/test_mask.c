@@ -151,6 +151,36 @@ TEST(test_merge_and_lay)
     }
 }
 
+/* The engine sees the blocks that the daemon lists, and the daemon the engine's results. Nothing
+   else has their memory, which is there before a flush. */
+TEST(test_lists_of_a_flush)
+{
+    struct mpiio_slots slots, other;
+    int64_t before;
+
+    assert_int_equal(mpiio_slots_create(&slots, 1000), 0);
+    assert_int_equal(mpiio_slots_map(&other, slots.fd), 0);
+    before = stat_of(slots.fd).st_blocks;
+    for (int i = 0; i < 1000; i++) {
+        mpiio_slots_blocks(&slots)[i] = (struct mpiio_flush_block){
+            .block = INT64_MAX - i, .slot = UINT32_MAX, .may_wait = true};
+        mpiio_slots_errors(&other)[i] = -i;
+        memset(mpiio_slots_get(&slots, i).pages, 0xff, MPIIO_PAGE_WORDS * sizeof(uint64_t));
+    }
+    mpiio_lease_set(mpiio_slots_lease(&slots), 17);
+    assert_int_equal(stat_of(slots.fd).st_blocks, before);
+    for (int i = 0; i < 1000; i++) {
+        const struct mpiio_flush_block *block = &mpiio_slots_blocks(&other)[i];
+
+        assert_true(block->block == INT64_MAX - i && block->slot == UINT32_MAX && block->may_wait);
+        assert_int_equal(mpiio_slots_errors(&slots)[i], -i);
+        assert_true(mpiio_slots_get(&other, i).pages[MPIIO_PAGE_WORDS - 1] == UINT64_MAX);
+    }
+    assert_int_equal(mpiio_slots_get(&other, 0).data[0], 0);
+    mpiio_slots_unmap(&other);
+    mpiio_slots_destroy(&slots);
+}
+
 /* The engine sees the bytes that the daemon writes into a slot. */
 TEST(test_slots)
 {

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 /*
- * The layout of the memfd: a header, a table of the touched pages of all slots, then the slots,
- * data before mask. The header has what daemon and engine exchange without messages.
+ * The layout of the memfd: a header, a table of the touched pages of all slots, the lists of a
+ * flush, then the slots, data before mask. The header has what daemon and engine exchange without
+ * messages.
  */
-#define MAGIC 0x3273746f6c73706d /* "mpslots2" */
+#define MAGIC 0x3373746f6c73706d /* "mpslots3" */
 
 struct header {
     uint64_t magic;
@@ -23,9 +24,14 @@ struct header {
     struct mpiio_progress_page progress;
 };
 
+/* The size of a slot's touched pages in the table. */
+#define PAGES_BYTES (MPIIO_PAGE_WORDS * sizeof(uint64_t))
+
+/* Returns the size of all that comes before the slots. */
 static size_t table_bytes(int count)
 {
-    size_t bytes = sizeof(struct header) + (size_t)count * MPIIO_PAGE_WORDS * sizeof(uint64_t);
+    size_t each = sizeof(struct mpiio_flush_block) + sizeof(int32_t) + PAGES_BYTES;
+    size_t bytes = sizeof(struct header) + (size_t)count * each;
 
     return (bytes + MPIIO_PAGE_SIZE - 1) / MPIIO_PAGE_SIZE * MPIIO_PAGE_SIZE;
 }
@@ -52,7 +58,11 @@ int mpiio_slots_create(struct mpiio_slots *slots, int count)
 
     if (fd < 0)
         return -errno;
-    error = ftruncate(fd, (off_t)size) < 0 ? -errno : map_slots(slots, fd, size);
+    /* Allocate the lists in advance: a flush must not fail for lack of memory. */
+    if (ftruncate(fd, (off_t)size) < 0 || fallocate(fd, 0, 0, (off_t)table_bytes(count)) < 0)
+        error = -errno;
+    else
+        error = map_slots(slots, fd, size);
     if (error != 0) {
         close(fd);
         return error;
@@ -89,6 +99,12 @@ void mpiio_slots_destroy(struct mpiio_slots *slots)
     close(slots->fd);
 }
 
+/* Returns the table of the touched pages. */
+static uint64_t *table(const struct mpiio_slots *slots)
+{
+    return (uint64_t *)(void *)(slots->base + sizeof(struct header));
+}
+
 struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots)
 {
     return &((struct header *)slots->base)->progress;
@@ -99,6 +115,17 @@ struct mpiio_lease *mpiio_slots_lease(const struct mpiio_slots *slots)
     return &((struct header *)slots->base)->lease;
 }
 
+struct mpiio_flush_block *mpiio_slots_blocks(const struct mpiio_slots *slots)
+{
+    return (struct mpiio_flush_block *)(void *)(table(slots) +
+                                                (size_t)slots->count * MPIIO_PAGE_WORDS);
+}
+
+int32_t *mpiio_slots_errors(const struct mpiio_slots *slots)
+{
+    return (int32_t *)(mpiio_slots_blocks(slots) + slots->count);
+}
+
 static size_t slot_start(const struct mpiio_slots *slots, int index)
 {
     return table_bytes(slots->count) + (size_t)index * (size_t)MPIIO_SLOT_SIZE;
@@ -107,12 +134,11 @@ static size_t slot_start(const struct mpiio_slots *slots, int index)
 struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index)
 {
     char *start = slots->base + slot_start(slots, index);
-    uint64_t *table = (uint64_t *)(void *)(slots->base + sizeof(struct header));
 
     assert(index >= 0 && index < slots->count);
     return (struct mpiio_slot){.data = start,
                                .mask = (uint64_t *)(void *)(start + MPIIO_BLOCK_SIZE),
-                               .pages = table + (size_t)index * MPIIO_PAGE_WORDS};
+                               .pages = table(slots) + (size_t)index * MPIIO_PAGE_WORDS};
 }
 
 /* Returns the bits of eight data pages, whose mask bits fill one page of the mask. */

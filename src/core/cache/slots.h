@@ -142,6 +142,22 @@ struct mpiio_progress_page *mpiio_slots_progress(const struct mpiio_slots *slots
 /* Returns the lease of the engine that maps the slots (clock.h). Thread-safe. */
 struct mpiio_lease *mpiio_slots_lease(const struct mpiio_slots *slots);
 
+/*
+ * A dirty block: its number in the file, and the slot that holds it. A block that may wait is left
+ * dirty (its error is -EAGAIN) if the merged block has gaps between short runs, because other
+ * writers may be about to fill them.
+ */
+struct mpiio_flush_block {
+    int64_t block;
+    uint32_t slot;
+    bool may_wait;
+};
+
+/* Returns the lists of a flush, count entries each: the blocks, which the daemon sets, and their
+   errors, 0 or a negative errno, which the engine sets. */
+struct mpiio_flush_block *mpiio_slots_blocks(const struct mpiio_slots *slots);
+int32_t *mpiio_slots_errors(const struct mpiio_slots *slots);
+
 /* Returns slot number index, 0 <= index < count. Thread-safe. */
 struct mpiio_slot mpiio_slots_get(const struct mpiio_slots *slots, int index);
 
