@@ -40,8 +40,7 @@
  */
 struct mpiio_pointers {
     struct mpiio_pointers_options options;
-    int64_t *start;             /* where the state begins: zeros on several nodes; owned */
-    int64_t *origin;            /* where the pointers begin */
+    int64_t *origin;            /* where the pointers begin; owned */
     struct mpiio_record record; /* of the thread */
     struct mpiio_watch watch;   /* of the thread */
     bool complained;            /* the log says that the record cannot be used; of the thread */
@@ -336,22 +335,17 @@ static int init_pointers(struct mpiio_pointers *self)
 {
     const struct mpiio_pointers_options *options = &self->options;
     size_t count = options->count;
-    int error = -ENOMEM;
 
-    self->start = calloc(3 * count + 1, sizeof(*self->start));
-    if (self->start != NULL) {
-        self->origin = self->start + count;
-        self->announced = (uint64_t *)(self->origin + count);
-        memcpy(self->origin, options->start, count * sizeof(*self->origin));
-        if (options->nodes == 1)
-            memcpy(self->start, options->start, count * sizeof(*self->start));
-        error = mpiio_state_init(&self->state, count, self->start, options->positions,
-                                 options->node, options->nodes, options->ranks);
+    self->origin = calloc(2 * count + 1, sizeof(*self->origin));
+    if (self->origin == NULL || mpiio_state_init(&self->state, count, options->positions,
+                                                 options->node, options->nodes, options->ranks)) {
+        free(self->origin);
+        return -ENOMEM;
     }
-    if (error != 0) {
-        free(self->start);
-        return error;
-    }
+    self->announced = (uint64_t *)(self->origin + count);
+    memcpy(self->origin, options->start, count * sizeof(*self->origin));
+    for (size_t i = 0; i < count && options->nodes == 1; i++)
+        atomic_store(&self->state.position[i], self->origin[i]);
     self->options.start = NULL;
     self->last = &self->first;
     pthread_mutex_init(&self->lock, NULL);
@@ -486,7 +480,7 @@ void mpiio_pointers_free(struct mpiio_pointers *pointers)
     pthread_cond_destroy(&pointers->answered);
     pthread_cond_destroy(&pointers->wanted);
     pthread_mutex_destroy(&pointers->lock);
-    free(pointers->start);
+    free(pointers->origin);
     free(pointers);
 }
 

@@ -9,10 +9,10 @@
 
 #define BUCKETS 64
 
-/* Resets each view to its first turn, without contributions. */
-static void reset_turns(struct mpiio_turns *turns)
+/* Sets each view to its first turn, without contributions. */
+static void clear_views(struct mpiio_turns *turns)
 {
-    for (size_t i = 0; i < turns->views; i++) {
+    for (size_t i = 0; i < turns->views && turns->view != NULL; i++) {
         struct mpiio_turns_view *view = &turns->view[i];
 
         for (size_t j = 0; j < view->shares.count; j++)
@@ -20,30 +20,6 @@ static void reset_turns(struct mpiio_turns *turns)
         mpiio_heap_free(&view->shares);
         *view = (struct mpiio_turns_view){0};
     }
-    memset(turns->node, 0, (size_t)turns->nodes * sizeof(*turns->node));
-    memset(turns->buckets, 0, turns->room * sizeof(struct mpiio_turns_share *));
-    turns->count = 0;
-}
-
-void mpiio_turns_free(struct mpiio_turns *turns)
-{
-    if (turns->view != NULL && turns->node != NULL && turns->buckets != NULL)
-        reset_turns(turns);
-    free(turns->view);
-    free(turns->node);
-    free(turns->buckets);
-}
-
-int mpiio_turns_init(struct mpiio_turns *turns)
-{
-    turns->view = calloc(turns->views + 1, sizeof(*turns->view));
-    turns->node = calloc((size_t)turns->nodes, sizeof(*turns->node));
-    turns->room = BUCKETS;
-    turns->buckets = calloc(turns->room, sizeof(struct mpiio_turns_share *));
-    if (turns->view != NULL && turns->node != NULL && turns->buckets != NULL)
-        return 0;
-    mpiio_turns_free(turns);
-    return -ENOMEM;
 }
 
 static struct mpiio_turns_share **bucket(const struct mpiio_turns *turns, size_t view,
@@ -96,7 +72,7 @@ static void count_share(struct mpiio_turns *turns, const struct mpiio_turns_shar
         turns->view[share->view].own += (size_t)change;
 }
 
-int mpiio_turns_open(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node)
+static int open_share(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node)
 {
     struct mpiio_heap *shares = &turns->view[view].shares;
     struct mpiio_turns_share *share;
@@ -173,12 +149,6 @@ static void settle(struct mpiio_turns *turns, size_t view)
             break;
 }
 
-void mpiio_turns_advance(struct mpiio_turns *turns, size_t view, uint64_t turn)
-{
-    set_turn(turns, view, turn);
-    settle(turns, view);
-}
-
 uint64_t mpiio_turns_next(const struct mpiio_turns *turns, size_t view, int64_t rank)
 {
     uint64_t ranks = (uint64_t)turns->ranks, turn = turns->view[view].turn;
@@ -191,18 +161,6 @@ uint64_t mpiio_turns_next(const struct mpiio_turns *turns, size_t view, int64_t 
             share->number >= number)
             number = share->number + ranks;
     return number;
-}
-
-static void settle_all(struct mpiio_turns *turns)
-{
-    for (size_t view = 0; view < turns->views; view++)
-        settle(turns, view);
-}
-
-void mpiio_turns_leave(struct mpiio_turns *turns, uint32_t node)
-{
-    turns->node[node].leaving = true;
-    settle_all(turns);
 }
 
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view)
@@ -249,37 +207,44 @@ const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turn
 
 /* Positions, turns and entries. */
 
-static void set_starts(struct mpiio_state *state)
+int mpiio_state_init(struct mpiio_state *state, size_t views, _Atomic int64_t *words, int self,
+                     int nodes, int64_t ranks)
 {
-    for (size_t i = 0; i < state->turns.views; i++)
-        atomic_store(&state->position[i], state->start[i]);
-}
+    struct mpiio_turns *turns = &state->turns;
 
-int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start,
-                     _Atomic int64_t *words, int self, int nodes, int64_t ranks)
-{
     *state = (struct mpiio_state){
-        .start = start, .turns = {.self = self, .nodes = nodes, .ranks = ranks, .views = views}};
+        .turns = {.self = self, .nodes = nodes, .ranks = ranks, .views = views, .room = BUCKETS}};
     state->own = words == NULL ? calloc(views + 1, sizeof(*state->own)) : NULL;
     state->position = words == NULL ? state->own : words;
-    if (state->position == NULL || mpiio_turns_init(&state->turns) != 0) {
-        free(state->own);
-        return -ENOMEM;
-    }
-    set_starts(state);
-    return 0;
+    turns->view = calloc(views + 1, sizeof(*turns->view));
+    turns->node = calloc((size_t)nodes, sizeof(*turns->node));
+    turns->buckets = calloc(turns->room, sizeof(struct mpiio_turns_share *));
+    if (state->position != NULL && turns->view != NULL && turns->node != NULL &&
+        turns->buckets != NULL)
+        return 0;
+    mpiio_state_free(state);
+    return -ENOMEM;
 }
 
 void mpiio_state_free(struct mpiio_state *state)
 {
-    mpiio_turns_free(&state->turns);
+    clear_views(&state->turns);
+    free(state->turns.view);
+    free(state->turns.node);
+    free(state->turns.buckets);
     free(state->own);
 }
 
 void mpiio_state_reset(struct mpiio_state *state)
 {
-    reset_turns(&state->turns);
-    set_starts(state);
+    struct mpiio_turns *turns = &state->turns;
+
+    clear_views(turns);
+    memset(turns->node, 0, (size_t)turns->nodes * sizeof(*turns->node));
+    memset(turns->buckets, 0, turns->room * sizeof(struct mpiio_turns_share *));
+    turns->count = 0;
+    for (size_t i = 0; i < turns->views; i++)
+        atomic_store(&state->position[i], 0);
 }
 
 static int apply_to_view(struct mpiio_state *state, const struct mpiio_entry *entry)
@@ -295,8 +260,9 @@ static int apply_to_view(struct mpiio_state *state, const struct mpiio_entry *en
     if (state->turns.ranks == 0)
         return -EPROTO;
     if (entry->kind == MPIIO_ENTRY_OPEN)
-        return mpiio_turns_open(&state->turns, entry->view, entry->value, entry->node);
-    mpiio_turns_advance(&state->turns, entry->view, entry->value);
+        return open_share(&state->turns, entry->view, entry->value, entry->node);
+    set_turn(&state->turns, entry->view, entry->value);
+    settle(&state->turns, entry->view);
     return 0;
 }
 
@@ -310,14 +276,17 @@ int mpiio_state_apply(struct mpiio_state *state, const struct mpiio_entry *entry
     case MPIIO_ENTRY_TURN:
         return apply_to_view(state, entry);
     case MPIIO_ENTRY_LEAVE:
-        mpiio_turns_leave(&state->turns, entry->node);
-        return 0;
+        state->turns.node[entry->node].leaving = true;
+        break;
     case MPIIO_ENTRY_EXIT:
         state->turns.node[entry->node].exited = true;
-        settle_all(&state->turns);
-        return 0;
+        break;
+    default:
+        return -EPROTO;
     }
-    return -EPROTO;
+    for (size_t view = 0; view < state->turns.views; view++)
+        settle(&state->turns, view);
+    return 0;
 }
 
 /* Adds an entry to a list. The list must have room for it. */
@@ -340,7 +309,7 @@ struct mpiio_entry *mpiio_state_snapshot(const struct mpiio_state *state, size_t
     for (size_t i = 0; list != NULL && i < turns->views; i++) {
         const struct mpiio_heap *shares = &turns->view[i].shares;
 
-        if (state->position[i] != state->start[i])
+        if (state->position[i] != 0)
             add_entry(list, count, MPIIO_ENTRY_POSITION, 0, i, (uint64_t)state->position[i]);
         if (turns->view[i].turn > 0)
             add_entry(list, count, MPIIO_ENTRY_TURN, 0, i, turns->view[i].turn);

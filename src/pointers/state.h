@@ -54,26 +54,10 @@ struct mpiio_turns {
 
 #define MPIIO_TURNS_NOBODY UINT32_MAX
 
-/* Initializes the fields other than self, nodes, ranks and views, which the caller has set. Returns
-   0 or -ENOMEM. */
-int mpiio_turns_init(struct mpiio_turns *turns);
-void mpiio_turns_free(struct mpiio_turns *turns);
-
 /* Returns the number of a rank's next contribution. It is in the current round, or in the next one
    if the turn is past the rank; if the rank has open contributions, it is in the round after the
    last of them. */
 uint64_t mpiio_turns_next(const struct mpiio_turns *turns, size_t view, int64_t rank);
-
-/* Opens a contribution of a node. Returns 0, -ENOMEM, or -EPROTO if its turn is over or a
-   contribution with that number is open. */
-int mpiio_turns_open(struct mpiio_turns *turns, size_t view, uint64_t number, uint32_t node);
-
-/* Advances the turn of a view, unless it is already further. All contributions with lower numbers
-   have finished or are dropped. */
-void mpiio_turns_advance(struct mpiio_turns *turns, size_t view, uint64_t turn);
-
-/* Marks a node as leaving: missing ranks before its contributions are skipped. */
-void mpiio_turns_leave(struct mpiio_turns *turns, uint32_t node);
 
 /* Returns the node whose turn it is, or MPIIO_TURNS_NOBODY if that contribution is not open yet. */
 uint32_t mpiio_turns_owner(const struct mpiio_turns *turns, size_t view);
@@ -92,7 +76,8 @@ const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turn
 enum mpiio_entry_kind {
     MPIIO_ENTRY_POSITION = 1, /* view, value: the pointer has moved to value */
     MPIIO_ENTRY_OPEN,         /* view, value: node opens the contribution of that number */
-    MPIIO_ENTRY_TURN,         /* view, value: it is the turn of the contribution of that number */
+    MPIIO_ENTRY_TURN,         /* view, value: it is the turn of the contribution of that number,
+                                 unless the turn is already further; the ones before are over */
     MPIIO_ENTRY_LEAVE,        /* node: missing ranks before its contributions are skipped */
     MPIIO_ENTRY_EXIT,         /* node: its contributions are dropped; it never comes back */
 };
@@ -105,26 +90,25 @@ struct mpiio_entry {
 };
 
 struct mpiio_state {
-    const int64_t *start;      /* by view: the first position; borrowed */
     _Atomic int64_t *position; /* by view, in etypes */
     _Atomic int64_t *own;      /* position, if this state owns it */
     struct mpiio_turns turns;
 };
 
 /*
- * Initializes the state to that before the first entry. self is this node's number. The positions
- * are in words, which other processes may move (grant.h), or in memory of the state if words is
- * NULL. start and words are borrowed. Returns 0 or -ENOMEM.
+ * Initializes the state to that before the first entry: all positions are 0. self is this node's
+ * number. The positions are in words, which are borrowed zeros and which other processes may
+ * move (grant.h), or in memory of the state if words is NULL. Returns 0 or -ENOMEM.
  */
-int mpiio_state_init(struct mpiio_state *state, size_t views, const int64_t *start,
-                     _Atomic int64_t *words, int self, int nodes, int64_t ranks);
+int mpiio_state_init(struct mpiio_state *state, size_t views, _Atomic int64_t *words, int self,
+                     int nodes, int64_t ranks);
 void mpiio_state_free(struct mpiio_state *state);
 
 /* Resets the state to that before the first entry. */
 void mpiio_state_reset(struct mpiio_state *state);
 
 /* Applies an entry. Returns 0, -ENOMEM, or -EPROTO if no correct node writes this entry in this
-   state. */
+   state, such as the OPEN of a contribution that is open or whose turn is over. */
 int mpiio_state_apply(struct mpiio_state *state, const struct mpiio_entry *entry);
 
 /* Returns a snapshot: *count entries that lead from the initial state to this one. The caller frees

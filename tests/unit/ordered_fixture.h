@@ -21,7 +21,8 @@ static size_t etype_sizes[2];
 
 /* The turns of a single node; and what fails of them. */
 static pthread_mutex_t turns_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct mpiio_turns turns;
+static struct mpiio_state turns_state;
+static struct mpiio_turns *const turns = &turns_state.turns;
 static struct mpiio_ordered *node;
 static int open_failure;
 static _Atomic int over_failure;
@@ -32,14 +33,27 @@ static _Atomic int place_calls, later_from, later_to;
 /* Called by place first. NULL: nothing. */
 static void (*on_place)(void);
 
+static inline int apply(enum mpiio_entry_kind kind, size_t view, uint32_t node_number,
+                        uint64_t value)
+{
+    const struct mpiio_entry entry = {kind, node_number, (uint32_t)view, value};
+
+    return mpiio_state_apply(&turns_state, &entry);
+}
+
+static inline void begin_turns(int nodes, int64_t ranks)
+{
+    assert_int_equal(mpiio_state_init(&turns_state, 2, NULL, 0, nodes, ranks), 0);
+}
+
 static inline int open_number(void *data, size_t view, int64_t rank, uint64_t *number)
 {
     int error = open_failure;
 
     pthread_mutex_lock(&turns_lock);
-    *number = mpiio_turns_next(&turns, view, rank);
+    *number = mpiio_turns_next(turns, view, rank);
     if (error == 0)
-        error = mpiio_turns_open(&turns, view, *number, 0);
+        error = apply(MPIIO_ENTRY_OPEN, view, 0, *number);
     pthread_mutex_unlock(&turns_lock);
     return error;
 }
@@ -49,9 +63,9 @@ static inline int end_number(void *data, size_t view, uint64_t number, uint64_t 
     int error = over_failure;
 
     pthread_mutex_lock(&turns_lock);
-    if (error == 0 && turns.view[view].turn == number)
-        mpiio_turns_advance(&turns, view, number + 1);
-    *turn = turns.view[view].turn;
+    if (error == 0 && turns->view[view].turn == number)
+        error = apply(MPIIO_ENTRY_TURN, view, 0, number + 1);
+    *turn = turns->view[view].turn;
     pthread_mutex_unlock(&turns_lock);
     return error;
 }
@@ -61,9 +75,9 @@ static inline void leave(void *data)
     uint64_t turn[2];
 
     pthread_mutex_lock(&turns_lock);
-    mpiio_turns_leave(&turns, 0);
-    turn[0] = turns.view[0].turn;
-    turn[1] = turns.view[1].turn;
+    apply(MPIIO_ENTRY_LEAVE, 0, 0, 0);
+    turn[0] = turns->view[0].turn;
+    turn[1] = turns->view[1].turn;
     pthread_mutex_unlock(&turns_lock);
     mpiio_ordered_turn(node, 0, turn[0], false);
     mpiio_ordered_turn(node, 1, turn[1], false);
@@ -95,7 +109,7 @@ static inline int64_t turn_of(size_t view)
     int64_t turn;
 
     pthread_mutex_lock(&turns_lock);
-    turn = (int64_t)turns.view[view].turn % turns.ranks;
+    turn = (int64_t)turns->view[view].turn % turns->ranks;
     pthread_mutex_unlock(&turns_lock);
     return turn;
 }
@@ -142,8 +156,7 @@ static inline struct mpiio_ordered *make(int64_t ranks, int64_t etype, int64_t m
     later_from = 0;
     later_to = 0;
     on_place = NULL;
-    turns = (struct mpiio_turns){.nodes = 1, .ranks = ranks, .views = 2};
-    assert_int_equal(mpiio_turns_init(&turns), 0);
+    begin_turns(1, ranks);
     assert_int_equal(mpiio_ordered_new(&options, &ordered), 0);
     return node = ordered;
 }
@@ -152,7 +165,7 @@ static inline void finish(struct mpiio_ordered *ordered)
 {
     assert_int_equal(mpiio_ordered_finish(ordered, NULL, NULL), 0);
     mpiio_ordered_free(ordered);
-    mpiio_turns_free(&turns);
+    mpiio_state_free(&turns_state);
     node = NULL;
 }
 

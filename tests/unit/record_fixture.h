@@ -12,8 +12,6 @@
 #define VIEWS 2
 #define LIMIT 400 /* ms */
 
-static const int64_t start[VIEWS];
-
 static struct node {
     struct mpiio_record record;
     struct mpiio_state state;
@@ -33,7 +31,7 @@ static inline void begin_node(struct node *node, int number, uint8_t mount)
         .shared = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()},
         .timeout = LIMIT};
     mpiio_record_init(&node->record);
-    assert_int_equal(mpiio_state_init(&node->state, VIEWS, start, NULL, number, NODES, 4), 0);
+    assert_int_equal(mpiio_state_init(&node->state, VIEWS, NULL, number, NODES, 4), 0);
 }
 
 static inline void end_node(struct node *node)

@@ -125,7 +125,7 @@ TEST(passed_over, NULL, finish_node)
     write_all(ordered, 0, 0, "0");
     assert_placed(0, "0held");
     put(two, "2");
-    turns.view[0].turn = 3;
+    turns->view[0].turn = 3;
     mpiio_ordered_turn(ordered, 0, 3, false);
     assert_int_equal(mpiio_share_write(one, "x", 1, &waiter), -ESTALE);
     assert_int_equal(mpiio_share_await(one, &waiter), -ESTALE);
@@ -155,7 +155,7 @@ TEST(turns_fail, NULL, finish_node)
     over_failure = 0;
     mpiio_ordered_close(ordered);
     assert_placed(0, "01");
-    assert_int_equal(mpiio_turns_open(&turns, 0, number, 0), 0);
+    assert_int_equal(apply(MPIIO_ENTRY_OPEN, 0, 0, number), 0);
     write_all(ordered, 0, 1, "3");
     mpiio_ordered_turn(ordered, 0, number, true);
     mpiio_ordered_close(ordered);
@@ -186,16 +186,15 @@ TEST(out_of_turn)
 {
     struct mpiio_ordered *ordered = make(4, 1, 100);
 
-    mpiio_turns_free(&turns);
-    turns = (struct mpiio_turns){.nodes = 2, .ranks = 4, .views = 2};
-    assert_int_equal(mpiio_turns_init(&turns), 0);
-    assert_int_equal(mpiio_turns_open(&turns, 0, 0, 1), 0);
+    mpiio_state_free(&turns_state);
+    begin_turns(2, 4);
+    assert_int_equal(apply(MPIIO_ENTRY_OPEN, 0, 1, 0), 0);
     write_all(ordered, 0, 3, "three");
     write_all(ordered, 0, 1, "one");
     assert_int_equal(mpiio_ordered_finish(ordered, never, NULL), 8);
     assert_placed(0, "onethree");
     mpiio_ordered_free(ordered);
-    mpiio_turns_free(&turns);
+    mpiio_state_free(&turns_state);
 }
 
 struct blocked {

@@ -161,14 +161,14 @@ TEST(the_end)
         assert_int_equal(stats_of(ordered).lost, succeeds ? 0 : 9);
         assert_int_equal(lengths[0], succeeds ? 12 : 0);
         mpiio_ordered_free(ordered);
-        mpiio_turns_free(&turns);
+        mpiio_state_free(&turns_state);
     }
 }
 
 /* The turn of all contributions of the round passes, as when other nodes drop them. */
 static void pass(void)
 {
-    turns.view[0].turn = 2;
+    turns->view[0].turn = 2;
     mpiio_ordered_turn(node, 0, 2, false);
 }
 

@@ -104,12 +104,18 @@ static void compare(struct model *model, const struct mpiio_state *state)
     assert_int_equal(state->position[1], model->position);
 }
 
+static void apply_to(struct mpiio_state *state, uint32_t view, enum mpiio_entry_kind kind,
+                     uint32_t node, uint64_t value)
+{
+    const struct mpiio_entry entry = {.kind = kind, .node = node, .view = view, .value = value};
+
+    assert_int_equal(mpiio_state_apply(state, &entry), 0);
+}
+
 static void apply(struct mpiio_state *state, enum mpiio_entry_kind kind, uint32_t node,
                   uint64_t value)
 {
-    const struct mpiio_entry entry = {.kind = kind, .node = node, .view = 1, .value = value};
-
-    assert_int_equal(mpiio_state_apply(state, &entry), 0);
+    apply_to(state, 1, kind, node, value);
 }
 
 /* A node exits: all its contributions are dropped. */
@@ -171,15 +177,15 @@ static void replay(struct mpiio_state *state)
 
 TEST(the_state_is_the_models)
 {
-    static const int64_t start[2] = {1, 77};
     static struct model model;
 
     for (unsigned seed = 0; seed < 60; seed++) {
         struct mpiio_state made;
 
         srand(seed);
-        model = (struct model){.ranks = 1 + (int)seed % 9, .position = start[1]};
-        assert_int_equal(mpiio_state_init(&made, 2, start, NULL, SELF, NODES, model.ranks), 0);
+        model = (struct model){.ranks = 1 + (int)seed % 9};
+        assert_int_equal(mpiio_state_init(&made, 2, NULL, SELF, NODES, model.ranks), 0);
+        apply_to(&made, 0, MPIIO_ENTRY_POSITION, 0, 1);
         for (int i = 0; i < 1000; i++) {
             one_step(&model, &made);
             compare(&model, &made);
@@ -195,20 +201,20 @@ TEST(the_state_is_the_models)
 /* Memory grows with open contributions, not with the number of ranks. */
 TEST(many_ranks)
 {
-    const int64_t start = 0, ranks = 1000000, opened = 100000;
+    const int64_t ranks = 1000000, opened = 100000;
     struct mpiio_state made;
     const struct mpiio_turns_view *view;
 
-    assert_int_equal(mpiio_state_init(&made, 1, &start, NULL, 0, 2, ranks), 0);
+    assert_int_equal(mpiio_state_init(&made, 1, NULL, 0, 2, ranks), 0);
     view = &made.turns.view[0];
     for (int64_t i = opened; i > 0; i--) {
         assert_int_equal(mpiio_turns_next(&made.turns, 0, 10 * i - 1), 10 * i - 1);
-        assert_int_equal(mpiio_turns_open(&made.turns, 0, (uint64_t)(10 * i - 1), 1), 0);
+        apply_to(&made, 0, MPIIO_ENTRY_OPEN, 1, (uint64_t)(10 * i - 1));
     }
-    mpiio_turns_leave(&made.turns, 1);
+    apply_to(&made, 0, MPIIO_ENTRY_LEAVE, 1, 0);
     for (int64_t i = 1; i <= opened; i++) {
         assert_int_equal(view->turn, 10 * i - 1);
-        mpiio_turns_advance(&made.turns, 0, view->turn + 1);
+        apply_to(&made, 0, MPIIO_ENTRY_TURN, 1, view->turn + 1);
     }
     assert_int_equal(made.turns.count, 0);
     mpiio_state_free(&made);
@@ -217,7 +223,6 @@ TEST(many_ranks)
 /* A damaged record may contain entries that no node of this version writes. They are refused. */
 TEST(entries_out_of_range_are_refused)
 {
-    static const int64_t start[2];
     static const struct mpiio_entry wrong[] = {
         {MPIIO_ENTRY_POSITION, 0, 2, 1},
         {MPIIO_ENTRY_POSITION, 2, 0, 1},
@@ -231,9 +236,9 @@ TEST(entries_out_of_range_are_refused)
     };
     struct mpiio_state made;
 
-    assert_int_equal(mpiio_state_init(&made, 2, start, NULL, 0, 2, 3), 0);
-    mpiio_turns_advance(&made.turns, 0, 4);
-    assert_int_equal(mpiio_turns_open(&made.turns, 0, 4, 1), 0);
+    assert_int_equal(mpiio_state_init(&made, 2, NULL, 0, 2, 3), 0);
+    apply_to(&made, 0, MPIIO_ENTRY_TURN, 1, 4);
+    apply_to(&made, 0, MPIIO_ENTRY_OPEN, 1, 4);
     for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
         assert_int_equal(mpiio_state_apply(&made, &wrong[i]), -EPROTO);
     mpiio_state_free(&made);
