@@ -36,9 +36,9 @@ struct below {
 #define LINKS_MAX 40
 
 /*
- * Looks at the first length bytes of a path, without following a link at their end. If something is
- * mounted there already, sends no request to its daemon, which may not answer. Returns false if
- * there is nothing.
+ * Examines what the first length bytes of a path name, without following a link at their end. Sends
+ * no request to a daemon that is mounted there, because it may not answer. Returns false if the
+ * lookup fails.
  */
 static bool look_at_part(char *path, size_t length, struct statx *st)
 {
@@ -72,8 +72,9 @@ static bool follow(char path[PATH_MAX], size_t length)
 }
 
 /*
- * Walks an absolute path like the kernel, component by component and through every link. Returns
- * true if the walk enters the mount point. Begins with the first length bytes of the path.
+ * Walks an absolute path like the kernel, component by component and through every link. Starts at
+ * the folder that the first length bytes name. Returns true if the walk enters the mount point. A
+ * path that exceeds PATH_MAX once its links are replaced is not walked to its end.
  */
 static bool below_passes(const struct below *below, const char *path, size_t length)
 {

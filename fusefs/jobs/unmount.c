@@ -23,8 +23,8 @@ extern char **environ;
 /* The time limit for all nodes to store their data and to unmount, in ms. Practically unlimited. */
 #define UNMOUNT_TIMEOUT (24 * 3600 * 1000)
 /*
- * The interval at which a forced sync is checked, in ms. The margin exceeds the time that nodes
- * take to notice the failure of one; in ms.
+ * The interval at which a forced sync is checked, and a margin that exceeds the time in which nodes
+ * notice the failure of one; in ms.
  */
 #define SYNC_INTERVAL 100
 #define SYNC_MARGIN   3000
@@ -33,7 +33,8 @@ extern char **environ;
 /* The number of attempts to unmount a busy mount, 20 ms apart. */
 #define BUSY_TRIES 100
 
-/* A later sync stores what an earlier one should have stored. */
+/* Records its result unless a later sync has ended, which has also stored what this one should
+   store. */
 static void run_sync(struct fs_session *session, struct fs_job *job)
 {
     struct fs_jobs *jobs = &session->jobs;
@@ -80,6 +81,8 @@ static bool await_sync(struct fs_session *session, uint64_t number, int patience
     return over;
 }
 
+/* Returns the time without progress after which a forced sync gives up, in ms: times peer_timeout,
+   and a margin. */
 static int sync_patience(const struct fs_session *session, int times)
 {
     return times * session->options->peer_timeout + SYNC_MARGIN;

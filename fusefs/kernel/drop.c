@@ -114,7 +114,8 @@ bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino
     return true;
 }
 
-/* Drops the ranges of pages, and waits a while for that. */
+/* Queues drops of the ranges, and waits for them up to PATIENCE ms, or PATIENCE_UNSURE if not
+   sure. */
 static void drop_ranges(struct fs_dropper *dropper, struct fs_slice *slice, fuse_ino_t inode,
                         const struct fs_stale_range *list, size_t count, bool sure)
 {

@@ -17,19 +17,20 @@ struct fs_drop;
  * (fusefs/names/stale.h).
  */
 
-/* Answers the request of a drop, whose result is error: 0 or a negative errno. */
+/* Answers the request of a drop. error is the result of the drop: 0 or a negative errno. */
 typedef void fs_dropped(struct fs_session *session, const struct fs_drop *drop, int error);
 
-/* A drop of pages, or of none if requests are only to be answered in order. */
+/* A drop of pages. A drop without a slice invalidates nothing, and only answers a request after all
+   earlier drops. */
 struct fs_drop {
     struct fs_task task;    /* must be the first member */
-    struct fs_slice *slice; /* a reference while it is queued; NULL: it drops no pages */
+    struct fs_slice *slice; /* a reference while the drop is queued; NULL: no pages */
     fuse_ino_t inode;       /* the number by which the kernel knows the slice */
     off_t offset;           /* start of the pages */
     size_t length;          /* length of the pages; 0: all from offset on */
-    fs_dropped *done;       /* called after the drop; NULL: there is nothing to answer */
+    fs_dropped *done;       /* called after the drop; NULL: there is no request to answer */
 
-    /* For done, which may leave them unused. */
+    /* Arguments for done. drop.c does not use them. */
     fuse_req_t request;
     struct fs_handle *handle;
     struct fs_version version;
@@ -37,14 +38,14 @@ struct fs_drop {
 };
 
 /*
- * A thread that carries out drops in the order in which they were queued. The kernel waits there
- * for reads in progress, which other threads must be free to answer. So no request handler drops
- * pages itself. A session has two such threads:
+ * A thread that carries out drops in the order in which they were queued. While the kernel
+ * invalidates pages, it waits for reads in progress, which other threads must be free to answer. So
+ * no request handler drops pages itself. A session has two such threads:
  *
  * The notifier answers requests after drops, for example an fsync. No request handler waits for it.
  *
- * The dropper carries out drops that writers wait for, though not for long. It is not the notifier,
- * which may wait for a page that is locked for such a write.
+ * The dropper carries out drops that writers wait for, for a limited time. It has a thread of its
+ * own, because the notifier may be blocked on a page that is locked for such a write.
  */
 struct fs_dropper {
     struct fs_session *session; /* borrowed */
@@ -56,14 +57,15 @@ struct fs_dropper {
     uint64_t queued, finished; /* numbers of drops; lock: lock */
 };
 
-/* Init does not start the fifo's thread. Free requires that it has ended. */
+/* fs_dropper_init does not start the fifo's thread. Call fs_dropper_free after that thread has
+   ended. */
 void fs_dropper_init(struct fs_dropper *dropper, struct fs_session *session);
 void fs_dropper_free(struct fs_dropper *dropper);
 
 /*
- * Carries out a drop, without done. The caller holds a reference to the slice. Waits until requests
- * that lock the pages are answered, so threads that answer requests must not call it. Returns 0 or
- * a negative errno. Thread-safe.
+ * Carries out a drop, but does not call done. The caller holds a reference to the slice. Waits
+ * until requests that lock the pages are answered, so threads that answer requests must not call
+ * it. Returns 0 or a negative errno. Thread-safe.
  */
 int fs_drop_pages(struct fs_session *session, const struct fs_drop *drop);
 

@@ -211,13 +211,14 @@ static int meet_others(struct fs_session *session, const struct mpiio_message_pe
     struct fs_cluster *cluster = &session->cluster;
     size_t size;
     char *addresses = mpiio_channel_unpack(peers->addresses, &size);
-    int error = -ENOMEM;
+    int error = peers->homes.nodes != cluster->nodes ? -EPROTO : -ENOMEM;
 
     close(peers->addresses);
-    if (peers->homes.nodes != cluster->nodes)
-        error = -EPROTO;
-    else if (addresses != NULL)
-        error = mpiio_net_meet(cluster->net, peers->token, addresses, size);
+    if (error == -EPROTO || addresses == NULL) {
+        free(addresses);
+        return error;
+    }
+    error = mpiio_net_meet(cluster->net, peers->token, addresses, size);
     free(addresses);
     cluster->homes = peers->homes;
     fs_pointers_meet(session, peers->mount);

@@ -81,7 +81,7 @@ void mpiio_degrading_begin(struct mpiio_peers *peers, int node, const char *host
         return;
     set_degraded(peers, node, host, why);
     /* Also to the failed node: it may be alive, and must be fenced first of all. This node is
-       fenced when the call returns. Close its connections only then, because the other side
+       fenced when the call returns. Close its connections only after that: the other side
        concludes from the end of a connection that this node is fenced (has_ended). */
     mpiio_branch_broadcast(peers, &frame);
     mpiio_branch_expect(peers, &self->fenced, MPIIO_AWAIT_FENCED);

@@ -169,7 +169,8 @@ static void code_message(struct mpiio_wire *wire, struct mpiio_message *message)
 /* The maximum number of descriptors that come with a message. */
 #define DESCRIPTORS 2
 
-/* Sets the first places to the fields of a message that are descriptors. Returns their number. */
+/* Sets place to the addresses of the fields of a message that are descriptors. Returns their
+   number. */
 static size_t find_descriptors(struct mpiio_message *message, int *place[DESCRIPTORS])
 {
     size_t count = 0;
@@ -297,6 +298,8 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
         close_all(descriptors);
         return -EPROTO;
     }
+    if (message->type == MPIIO_MESSAGE_HELLO)
+        message->hello.members = -1;
     for (size_t i = 0; i < count; i++)
         *place[i] = descriptors[i];
     return 0;

@@ -13,7 +13,8 @@
 /*
  * The messages between a node's daemon (mpiio-fused) and its engine (mpiio-engine), over a pair of
  * connected SOCK_SEQPACKET sockets. The data itself is not sent: it lies in a memfd of the daemon,
- * which HELLO passes to the engine, like the list of blocks of a flush and their results (slots.h).
+ * which HELLO passes to the engine. The list of blocks of a flush and their results lie there, too
+ * (slots.h).
  * Texts of any length are passed in memfds of their own: the spec of the members, if the file has
  * any, and the addresses of all daemons.
  *
@@ -186,8 +187,8 @@ int mpiio_channel_receive(struct mpiio_channel *channel, struct mpiio_message *m
 /* Returns a new memfd with bytes, for a message, or a negative errno. */
 int mpiio_channel_pack(const void *bytes, size_t size);
 
-/* Returns the contents of a memfd in new memory, which the caller frees, or NULL if it cannot be
-   read. */
+/* Returns the contents of a memfd in new memory, without a terminating zero, and sets *size to
+   their length. The caller frees them. NULL: they cannot be read, or memory is exhausted. */
 char *mpiio_channel_unpack(int fd, size_t *size);
 
 #endif

@@ -70,8 +70,8 @@ bool mpiio_branch_answer(struct mpiio_round *round, struct mpiio_peer *peer,
 
 /* The member: this node in its role of following node 0. */
 
-/* Kills the engine before it does or sends anything else: the engine must not overwrite what
-   daemons store once they are alone. */
+/* Revokes the lease and kills the engine before this node reports FENCED: the engine must not
+   overwrite what daemons store once they are alone. */
 static void on_degraded(struct mpiio_peers *peers)
 {
     const struct mpiio_peers_status *status = &peers->status;

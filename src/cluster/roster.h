@@ -272,8 +272,9 @@ void mpiio_greet_end(struct mpiio_peers *peers);
 /* Joins the node above within timeout ms. Blocks. Call it before the thread is started. */
 int mpiio_greet_join(struct mpiio_peers *peers, int64_t timeout);
 
-/* The reaction of each node, also of node 0, to a frame from above. Calls the event; the event's
-   answer goes to the outbox. */
+/* Handles a frame from above in this node's role of following node 0, which node 0 has, too. Calls
+   the event at once, in the middle of the caller's work. So events send frames only through the
+   outbox. */
 void mpiio_member_receive(struct mpiio_peers *peers, const struct mpiio_peer_frame *frame);
 
 /*

@@ -329,7 +329,8 @@ static void be_answered(struct mpiio_peers *peers)
     }
 }
 
-/* Handles the frames of this node's other threads, and of its events meanwhile. */
+/* Handles the frames that this node's other threads have queued, and those that its events queue
+   meanwhile, until there are none left. */
 static void exchange(struct mpiio_peers *peers)
 {
     struct mpiio_queue *outbox = &peers->sending, empty;

@@ -76,8 +76,8 @@ const struct mpiio_turns_share *mpiio_turns_first(const struct mpiio_turns *turn
 enum mpiio_entry_kind {
     MPIIO_ENTRY_POSITION = 1, /* view, value: the pointer has moved to value */
     MPIIO_ENTRY_OPEN,         /* view, value: node opens the contribution of that number */
-    MPIIO_ENTRY_TURN,         /* view, value: it is the turn of the contribution of that number,
-                                 unless the turn is already further; the ones before are over */
+    MPIIO_ENTRY_TURN,         /* view, value: the turn advances to that number, unless it is
+                                 already further; lower numbers have finished or are dropped */
     MPIIO_ENTRY_LEAVE,        /* node: missing ranks before its contributions are skipped */
     MPIIO_ENTRY_EXIT,         /* node: its contributions are dropped; it never comes back */
 };
@@ -97,8 +97,8 @@ struct mpiio_state {
 
 /*
  * Initializes the state to that before the first entry: all positions are 0. self is this node's
- * number. The positions are in words, which are borrowed zeros and which other processes may
- * move (grant.h), or in memory of the state if words is NULL. Returns 0 or -ENOMEM.
+ * number. The positions are in words, or in memory of the state if words is NULL. words is
+ * borrowed, must be zeros, and may be changed by other processes (grant.h). Returns 0 or -ENOMEM.
  */
 int mpiio_state_init(struct mpiio_state *state, size_t views, _Atomic int64_t *words, int self,
                      int nodes, int64_t ranks);

@@ -153,8 +153,11 @@ struct mpiio_flush_block {
     bool may_wait;
 };
 
-/* Returns the lists of a flush, count entries each: the blocks, which the daemon sets, and their
-   errors, 0 or a negative errno, which the engine sets. */
+/*
+ * Return the two lists of a flush, each with room for count entries: the blocks, which the daemon
+ * sets, and their errors (0 or a negative errno), which the engine sets. The daemon does not touch
+ * them between FLUSH and RESULT, and the engine touches them only then.
+ */
 struct mpiio_flush_block *mpiio_slots_blocks(const struct mpiio_slots *slots);
 int32_t *mpiio_slots_errors(const struct mpiio_slots *slots);
 

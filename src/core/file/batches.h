@@ -11,7 +11,7 @@
 
 /*
  * Batches of runs, or parts of them, that wait to be moved between packed memory and a window of
- * the file: aligned bytes, which may be mapped. They are collected for one window at a time. The
+ * the file, an aligned range that may be mapped. They are collected for one window at a time. The
  * read plan and the write plan (file.h) move them in one guarded access; write-back and the pool
  * use windows of the size of a block (core/cache/block_walk.h). A set belongs to one call, and so
  * to one thread.
@@ -31,7 +31,7 @@ struct mpiio_batch_part {
 struct mpiio_batches {
     struct mpiio_windows *windows; /* borrowed; NULL: nothing is mapped */
     struct mpiio_window *window;   /* the window of the parts; NULL: none, or not mapped */
-    /* in bytes, a power of two; the owner may change MPIIO_WINDOW_SIZE if windows is NULL */
+    /* in bytes, a power of two: MPIIO_WINDOW_SIZE, or set by the owner if windows is NULL */
     int64_t window_size;
     int64_t window_start;     /* its displacement; -1: none yet */
     int64_t previous_end;     /* displacement after the previous run; -1: none */

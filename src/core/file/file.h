@@ -99,8 +99,8 @@ struct mpiio_file_ops {
     int64_t (*pread)(struct mpiio_file *file, void *buffer, size_t length, int64_t displacement,
                      struct mpiio_counters *done);
 
-    /* Makes reads of the descriptor exact, or of the members, do without the kernel's readahead,
-       because other nodes read the following bytes. */
+    /* Turns off the kernel's readahead for mpiio_store_read_file, because other nodes read the
+       following bytes. */
     void (*be_exact)(struct mpiio_file *file);
 
     /* Like mpiio_write_ranges (below). */
@@ -141,8 +141,8 @@ struct mpiio_file {
     int64_t lock_base; /* added to the displacements of locks */
     bool writable;
     const struct mpiio_filesystem *filesystem;
-    enum mpiio_coherence coherence;   /* set before the file is used */
-    enum mpiio_coherence chosen;      /* by mpiio_file_set_coherence; also for members */
+    enum mpiio_coherence coherence; /* set before the file is used */
+    enum mpiio_coherence chosen;    /* by mpiio_file_set_coherence; AUTO: none; also for members */
     struct mpiio_freshness freshness; /* of a descriptor that is not coherent */
     /* for writing if the file is writable; refused if it is assembled or not coherent */
     struct mpiio_windows windows;

@@ -117,7 +117,8 @@ static int add_all(struct view_mounts *mounts, struct view_mounts *old)
     return error;
 }
 
-/* Adds the mount at a place, without a request to it: it may hang. -ENOENT: there is none. */
+/* Adds the mount at a place. Sends no request to the mount, which may hang. Returns -ENOENT if
+   there is none. */
 static int add_place(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
     struct mounts_mount mount;
