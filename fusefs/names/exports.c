@@ -47,8 +47,9 @@ static int add_view(struct fs_exports *exports, const struct vs_spec *spec, unsi
         /* Inode numbers have no room for more views than a store may have nodes. */
         if (!(wanted & 1u << format) || (int64_t)view >= VS_ZARR_NODES)
             continue;
-        if (own.code == 0 && format < FS_ZARR)
-            check_format(exports, view, format, size, &own);
+        if (own.code == 0 && format < FS_ZARR &&
+            check_format(exports, view, format, size, &own) == -ENOMEM)
+            return -ENOMEM;
         if (own.code == 0)
             exports->formats[view] |= 1u << format;
         else if (reasons[format].code == 0)
