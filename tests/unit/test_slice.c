@@ -380,7 +380,7 @@ TEST(test_statfs_returns_the_space_of_the_filesystem)
     struct statvfs st, expected;
 
     assert_int_equal(fstatvfs(fd, &expected), 0);
-    assert_int_equal(fstatvfs(mpiio_store_file(store)->lock_fd, &st), 0);
+    assert_int_equal(mpiio_file_statfs(mpiio_store_file(store), &st), 0);
     assert_int_equal(st.f_blocks, expected.f_blocks);
     assert_int_equal(st.f_frsize, expected.f_frsize);
     close_all(NULL, store, fd);

@@ -137,7 +137,7 @@ struct mpiio_file {
     const struct mpiio_file_ops *ops;
     int fd;            /* -1: the file is assembled */
     int exact;         /* for mpiio_store_read_file: fd, or another one after be_exact */
-    int lock_fd;       /* for locks (exclusion.h) and fstatvfs(2): fd, or a member's */
+    int lock_fd;       /* for locks (exclusion.h): fd, or the first existing member's; -1: none */
     int64_t lock_base; /* added to the displacements of locks */
     bool writable;
     const struct mpiio_filesystem *filesystem;
@@ -171,6 +171,11 @@ void mpiio_file_close(struct mpiio_file *file);
 /* Overrides the coherence that the filesystem's type implies, for all members of an assembled file,
    unless coherence is MPIIO_COHERENCE_AUTO. Must be called before the file is used. */
 void mpiio_file_set_coherence(struct mpiio_file *file, enum mpiio_coherence coherence);
+
+/* Like fstatvfs(2) of the file, or of the first member that exists. Returns 0 or a negative errno.
+   Thread-safe. */
+struct statvfs;
+int mpiio_file_statfs(const struct mpiio_file *file, struct statvfs *st);
 
 /* Returns the current size in bytes, or a negative errno. */
 static inline int64_t mpiio_file_size(struct mpiio_file *file)
