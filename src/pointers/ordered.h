@@ -51,10 +51,10 @@ struct mpiio_ordered_options {
     struct mpiio_ordered_turns turns;
     /*
      * Writes length bytes, which are whole etypes, at a view's pointer, and advances it. share is
-     * the number of the contribution whose turn it must be; MPIIO_ORDERED_NO_TURN: any. Returns 0
-     * or a negative errno; -ESTALE: the contribution was dropped; MPIIO_ORDERED_LATER. Called
-     * without a lock, by one thread a view at a time. waiter: the caller that writes the bytes now;
-     * NULL: the bytes have waited in memory.
+     * the number of the contribution whose turn it must be; MPIIO_POINTERS_ANYBODY (pointers.h):
+     * any. Returns 0 or a negative errno; -ESTALE: the contribution was dropped;
+     * MPIIO_ORDERED_LATER. Called without a lock, by one thread a view at a time. waiter: the caller
+     * that writes the bytes now; NULL: the bytes have waited in memory.
      */
     int (*place)(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter);
@@ -65,8 +65,6 @@ struct mpiio_ordered_options {
     void (*waits)(void *waits_data, bool waits);
     void *data, *waits_data;
 };
-
-#define MPIIO_ORDERED_NO_TURN UINT64_MAX
 
 /* The result of place if the pointer cannot be advanced for now. Nothing was placed. Bytes that
    have waited are kept and placed later, but not by mpiio_ordered_finish once it waits no longer.

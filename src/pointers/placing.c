@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "core/base/thread.h"
+#include "pointers.h"
 
 /* Waiting bytes of a contribution. */
 
@@ -59,7 +60,7 @@ static int64_t drop_chunks(struct mpiio_share_bytes *bytes)
 static int put(const struct mpiio_placing *placing, const void *buffer, size_t length)
 {
     const struct mpiio_ordered_options *options = &placing->share->ordered->options;
-    bool last = placing->waiter != NULL || placing->turn == MPIIO_ORDERED_NO_TURN;
+    bool last = placing->waiter != NULL || placing->turn == MPIIO_POINTERS_ANYBODY;
     int error = 0;
 
     if (length > 0)
@@ -188,7 +189,7 @@ struct mpiio_placing mpiio_placing_begin(struct mpiio_share *share,
 {
     share->placing = true;
     return (struct mpiio_placing){.share = share,
-                                  .turn = share->ordered->unordered ? MPIIO_ORDERED_NO_TURN
+                                  .turn = share->ordered->unordered ? MPIIO_POINTERS_ANYBODY
                                                                     : share->number,
                                   .waiter = waiter};
 }
@@ -242,7 +243,7 @@ static void place_waiting(struct mpiio_share *share, struct mpiio_chunk *chunk)
     } else {
         share->error = share->error != 0 ? share->error : error;
         ordered->stats.lost += (int64_t)(length - used);
-        if (placing.turn == MPIIO_ORDERED_NO_TURN)
+        if (placing.turn == MPIIO_POINTERS_ANYBODY)
             ordered->out_of_turn += (int64_t)used;
         if (chunk == NULL)
             share->bytes.part_length = 0;
