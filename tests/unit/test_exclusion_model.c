@@ -257,3 +257,21 @@ TEST(ranges_meet_a_map_if_they_share_a_byte)
     }
     assert_true(met > 1000 && apart > 1000);
 }
+
+/* A view has no end. Without a limit of steps, each of these walks would take years. */
+TEST(ranges_without_end_count_as_meeting)
+{
+    struct vs_view *even = make_vector(0, 1, 64), *odd = make_vector(32, 1, 64);
+    struct vs_view *nested = make_sparse(3), *far = make_vector(INT64_C(1) << 61, 1, 64);
+
+    for (int i = 0; i < 2; i++) {
+        const struct vs_map *map = vs_view_map(i == 0 ? even : nested);
+        int64_t limit = vs_map_facts(map)->limit;
+
+        assert_true(limit > INT64_C(1) << 50);
+        assert_true(mpiio_exclusion_meets(map, 0, limit, vs_view_map(odd)));
+        assert_true(mpiio_exclusion_meets(map, 5, limit - 5, vs_view_map(odd)));
+    }
+    assert_false(mpiio_exclusion_meets(vs_view_map(even), 0, 1 << 19, vs_view_map(far)));
+    unref_views((struct vs_view *[]){even, odd, nested, far}, 4);
+}

@@ -13,6 +13,12 @@
 /* The number of runs to skip one by one before searching. */
 #define MANY_RUNS 32
 
+/*
+ * The number of runs or batches to look at. A view has no end, so a range of its positions may have
+ * 2^62 of them. A request of FUSE has at most as many as this.
+ */
+#define STEPS_MAX (1 << 20)
+
 /* A lock of the file, shared by several accesses. */
 struct mpiio_shared_lock {
     LIST_ENTRY(mpiio_shared_lock) entry;
@@ -59,10 +65,12 @@ static void add_batch(struct mpiio_access *access, const struct vs_batch *batch)
     access->end = vs_max(access->end, vs_max(batch->displacement, last) + batch->length);
 }
 
+/* Sets the access's range of the file, or a larger one if that takes too many steps. */
 static void set_range(struct mpiio_access *access)
 {
     struct vs_cursor cursor;
     struct vs_batch batch;
+    int steps = 0;
 
     if (access->map == NULL) {
         access->start = access->position;
@@ -72,8 +80,14 @@ static void set_range(struct mpiio_access *access)
     access->start = INT64_MAX;
     access->end = 0;
     vs_cursor_start(&cursor, access->map, access->position, access->length);
-    while (vs_cursor_batch(&cursor, &batch))
+    while (vs_cursor_batch(&cursor, &batch)) {
         add_batch(access, &batch);
+        if (++steps == STEPS_MAX) {
+            access->start = 0;
+            access->end = INT64_MAX;
+            return;
+        }
+    }
 }
 
 /* A walk over the runs of an access in ascending order. */
@@ -110,19 +124,21 @@ static bool ascent_step(struct ascent *ascent, int64_t displacement)
 }
 
 /*
- * Returns true if any run of one access overlaps a run of the other. Both ascend in the file. The
- * access with fewer runs determines the number of steps, because the other one is searched.
+ * Returns true if any run of one access overlaps a run of the other, or if that is not known after
+ * STEPS_MAX steps. Both ascend in the file. The access with fewer runs determines the number of
+ * steps, because the other one is searched.
  */
 static bool runs_meet(const struct mpiio_access *a, const struct mpiio_access *b)
 {
     struct ascent walk[2];
     bool more = ascent_start(&walk[0], a) && ascent_start(&walk[1], b);
 
-    while (more) {
+    for (int steps = 0; more; steps++) {
         const struct vs_run *run[2] = {&walk[0].run, &walk[1].run};
         int behind = run[0]->displacement + run[0]->length <= run[1]->displacement ? 0 : 1;
 
-        if (behind == 1 && run[1]->displacement + run[1]->length > run[0]->displacement)
+        if (steps == STEPS_MAX ||
+            (behind == 1 && run[1]->displacement + run[1]->length > run[0]->displacement))
             return true;
         walk[!behind].steps = 0;
         more = ascent_step(&walk[behind], run[!behind]->displacement);
