@@ -202,13 +202,30 @@ static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const c
     return mpiio_to_file(merged->element.conversion, merged->file, merged->partial.bytes, 1);
 }
 
+/*
+ * Stores at least the first `least` bytes of a part, or sets its error. A short write returns no
+ * error; the attempt to continue it does. Returns the number of bytes stored.
+ */
+static size_t store_first(struct mpiio_slice *slice, struct mpiio_transfer *part, size_t least)
+{
+    size_t stored = 0;
+
+    do {
+        mpiio_store_write(slice->store, part);
+        mpiio_transfer_pass(part, part->bytes);
+        stored += part->bytes;
+        if (part->bytes == 0 && part->error == 0)
+            part->error = -EIO;
+    } while (stored < least && part->error == 0);
+    return stored;
+}
+
 /* Stores an element, or a part of one. Fails unless the whole part is stored. */
 static int store_part(struct mpiio_slice *slice, struct mpiio_transfer *part)
 {
-    mpiio_store_write(slice->store, part);
-    if (part->bytes == part->length)
-        return 0;
-    return part->error != 0 ? part->error : -EIO;
+    size_t length = part->length;
+
+    return store_first(slice, part, length) == length ? 0 : part->error;
 }
 
 static int store_element(struct mpiio_slice *slice, const struct merged *merged,
@@ -378,16 +395,21 @@ static int put_part(const struct converted_write *writing, const struct mpiio_el
 
 /* Whole elements. */
 
-static size_t store_positions(const struct converted_write *writing, int64_t position,
-                              size_t length, const char *memory, enum mpiio_put put)
+/* Stores whole elements. Returns the number of bytes stored; if that is less than an element, the
+   transfer has the error. */
+static size_t store_elements(const struct converted_write *writing, int64_t position, size_t length,
+                             const char *memory, enum mpiio_put put)
 {
+    const struct mpiio_codec *codec = writing->slice->codec;
     struct mpiio_transfer part =
         mpiio_slice_transfer(writing->slice, position, length, memory, writing->transfer->done);
+    size_t stored;
 
     part.put = put;
-    mpiio_store_write(writing->slice->store, &part);
+    stored = store_first(writing->slice, &part,
+                         mpiio_codec_element_at(codec, position).conversion->file);
     writing->transfer->error = part.error;
-    return part.bytes;
+    return stored;
 }
 
 /* Stores elements whose bytes are only reordered. Returns the number of slice bytes stored. */
@@ -405,8 +427,8 @@ static int64_t put_plain(const struct converted_write *writing, char *memory)
         writing->transfer->error =
             mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
         if (writing->transfer->error == 0)
-            put = store_positions(writing, at, part, memory, MPIIO_PUT_WAIT);
-        at += (int64_t)put;
+            put = store_elements(writing, at, part, memory, MPIIO_PUT_WAIT);
+        at += (int64_t)(put - put % conversion->native);
         if (put < part)
             break;
     }
@@ -444,7 +466,7 @@ static int64_t put_locked(const struct converted_write *writing, const char *mem
     writing->transfer->error = error;
     if (error != 0)
         return at;
-    stored = (int64_t)store_positions(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
+    stored = (int64_t)store_elements(writing, position, (size_t)length, memory, MPIIO_PUT_NOW);
     /* A partially stored element does not count. */
     if (stored < length)
         behind = mpiio_codec_element_at(slice->codec, position + stored).offset;
@@ -463,7 +485,7 @@ static int64_t put_packed(const struct converted_write *writing, const char *mem
 
     if (bytewise) {
         int64_t stored =
-            (int64_t)store_positions(writing, position, (size_t)length, memory, MPIIO_PUT_WAIT);
+            (int64_t)store_elements(writing, position, (size_t)length, memory, MPIIO_PUT_WAIT);
 
         at = stored < length ? mpiio_codec_element_at(slice->codec, position + stored).offset
                              : writing->body_end;

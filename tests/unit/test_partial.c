@@ -318,6 +318,32 @@ TEST(sizes_are_those_of_the_slice)
     close_opened(&file);
 }
 
+/* The file may grow to the middle of a value. A value that is stored in part does not count, so a
+   call that stores no whole value returns the error. */
+TEST(a_full_file_ends_at_a_whole_value)
+{
+    const char *views[] = {LONGS, "'etype': 'double', 'datarep': 'external32'"};
+    const int64_t values[] = {1, 2, 3};
+
+    for (int i = 0; i < 2; i++) {
+        int64_t size = i == 0 ? 4 : 8;
+
+        open_file(make_view(views[i]));
+        for (int64_t room = 0; room <= 3 * size; room++) {
+            int64_t whole = room / size * 8;
+
+            assert_int_equal(ftruncate(file.fd, 0), 0);
+            limit_file((rlim_t)room);
+            assert_int_equal(mpiio_slice_write(file.slice, values, 24, 0),
+                             whole > 0 ? whole : -EFBIG);
+            assert_int_equal(mpiio_slice_write(file.slice, (char *)values + 8, 16, 8),
+                             whole > 8 ? whole - 8 : -EFBIG);
+            limit_file(RLIM_INFINITY);
+        }
+        close_opened(&file);
+    }
+}
+
 TEST(holes_are_found_by_whole_elements)
 {
     const int64_t value = 9;
