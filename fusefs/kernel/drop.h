@@ -35,6 +35,8 @@ struct fs_drop {
     struct fs_handle *handle;
     struct fs_version version;
     struct fuse_file_info info;
+    uint64_t nonce;  /* of the request for a grant */
+    unsigned number; /* by which the slice's pages count as invalidated (fs_grants_await_drop) */
 };
 
 /*

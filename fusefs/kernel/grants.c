@@ -252,30 +252,31 @@ bool fs_grants_is_user(uid_t user)
     return user == geteuid();
 }
 
-bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce)
+/* A drop that is queued keeps its number, so that all requests that wait for drops get grants. */
+bool fs_grants_await_drop(struct fs_session *session, const struct fs_handle *handle,
+                          unsigned *number)
 {
+    struct fs_slice *slice = handle->slice;
     bool drops;
 
     if (!handle->writes || !fs_grants_are_on(session))
         return false;
     pthread_mutex_lock(&session->slices.lock);
-    drops = handle->slice->ungranted == (handle->rights == 0) &&
-            atomic_load(&handle->slice->paged) != FS_UNPAGED;
-    if (drops) {
-        handle->nonce = nonce;
-        handle->drop = FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1);
-        atomic_store(&handle->slice->paged, handle->drop);
-    }
+    drops = slice->ungranted == (handle->rights == 0) && atomic_load(&slice->paged) != FS_UNPAGED;
+    if (drops && atomic_load(&slice->paged) == FS_PAGED)
+        atomic_store(&slice->paged,
+                     FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1));
+    *number = atomic_load(&slice->paged);
     pthread_mutex_unlock(&session->slices.lock);
     return drops;
 }
 
 /* If the kernel has read pages since then, the slice no longer has this drop's number. */
-void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle)
+void fs_grants_dropped(struct fs_session *session, struct fs_slice *slice, unsigned number)
 {
     pthread_mutex_lock(&session->slices.lock);
-    if (atomic_load(&handle->slice->paged) == handle->drop)
-        atomic_store(&handle->slice->paged, FS_UNPAGED);
+    if (atomic_load(&slice->paged) == number)
+        atomic_store(&slice->paged, FS_UNPAGED);
     pthread_mutex_unlock(&session->slices.lock);
 }
 

@@ -50,12 +50,14 @@ bool fs_grants_is_user(uid_t user);
 /*
  * Returns true if the kernel should invalidate the slice's pages before fs_grants_ask: the handle
  * is to write, the kernel may have pages, and no other handle lacks a grant. Call it right before
- * the drop. Keeps the request's nonce in the handle. Thread-safe.
+ * the drop. Sets *number to the drop's number, which several drops of the slice may have.
+ * Thread-safe.
  */
-bool fs_grants_await_drop(struct fs_session *session, struct fs_handle *handle, uint64_t nonce);
+bool fs_grants_await_drop(struct fs_session *session, const struct fs_handle *handle,
+                          unsigned *number);
 
-/* Records that the pages have been invalidated. Thread-safe. */
-void fs_grants_dropped(struct fs_session *session, struct fs_handle *handle);
+/* Records that a drop of that number has invalidated all pages of the slice. Thread-safe. */
+void fs_grants_dropped(struct fs_session *session, struct fs_slice *slice, unsigned number);
 
 /*
  * Grants the handle the rights that are possible, in a slot of the page, and completes the request,

@@ -52,8 +52,6 @@ struct fs_handle {
     struct mpiio_share *share; /* its contribution, if it is in "ordered" */
     unsigned rights; /* rights granted through it (fusefs/kernel/grants.h); lock: the slices' */
     uint32_t grant;  /* the word of the grant when it was given; lock: the slices' */
-    uint64_t nonce;  /* nonce of the request for a grant that waits for drop */
-    unsigned drop;   /* number of the drop that it waits for; lock: the slices' */
     bool joined;     /* it is counted in its slice; lock: the slices' */
     bool flushed;    /* it was closed at least once; lock: the slices' */
     struct fs_cut_part part; /* its part in its slice's cuts */

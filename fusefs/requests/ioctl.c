@@ -23,9 +23,9 @@ static void answer(struct fs_session *session, fuse_req_t request, struct fs_han
 
 static void answer_dropped(struct fs_session *session, const struct fs_drop *drop, int error)
 {
-    (void)error;
-    fs_grants_dropped(session, drop->handle);
-    answer(session, drop->request, drop->handle, drop->handle->nonce);
+    if (error == 0)
+        fs_grants_dropped(session, drop->slice, drop->number);
+    answer(session, drop->request, drop->handle, drop->nonce);
 }
 
 /*
@@ -35,13 +35,16 @@ static void answer_dropped(struct fs_session *session, const struct fs_drop *dro
 static bool waits_for_drop(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                            struct fs_handle *handle, uint64_t nonce)
 {
+    struct fs_drop drop = {.slice = handle->slice,
+                           .inode = inode,
+                           .done = answer_dropped,
+                           .request = request,
+                           .handle = handle,
+                           .nonce = nonce};
+
     return fs_grants_is_user(fuse_req_ctx(request)->uid) &&
-           fs_grants_await_drop(session, handle, nonce) &&
-           fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = handle->slice,
-                                                               .inode = inode,
-                                                               .done = answer_dropped,
-                                                               .request = request,
-                                                               .handle = handle}) == 0;
+           fs_grants_await_drop(session, handle, &drop.number) &&
+           fs_drop_queue(&session->notifier, &drop) == 0;
 }
 
 /* Answers the library of mpiio-run, which requests the mark of a truncated slice, or reports it. */
@@ -78,7 +81,7 @@ static void drop_written(struct fs_session *session, fuse_req_t request,
     int64_t end;
 
     memcpy(&range, reported, sizeof(range));
-    if (range.offset < 0 || range.length <= 0 ||
+    if (range.offset < 0 || range.length <= 0 || range.length > MPIIO_GRANT_RANGE_MAX ||
         __builtin_add_overflow(range.offset, range.length, &end)) {
         fuse_reply_err(request, EINVAL);
         return;

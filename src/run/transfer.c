@@ -69,8 +69,9 @@ void run_call_abandon(void)
 
 /* Serving. */
 
-#define MOST      0x7ffff000  /* the maximum that Linux transfers in a call */
-#define TAKE_MOST (512 << 10) /* the mount serves longer calls on "shared", and splits them */
+#define MOST 0x7ffff000 /* the maximum that Linux transfers in a call */
+/* The mount serves longer calls on "shared", and splits them. */
+#define TAKE_MOST MPIIO_GRANT_RANGE_MAX
 #define COPY_PART (256 << 10)
 #define COPY_MOST (8 << 20)
 

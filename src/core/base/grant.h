@@ -114,8 +114,11 @@ struct mpiio_grant_request {
 /*
  * Reports a write to "shared" during which the right to write was revoked. Writes to slices are
  * repeated through the mount, but here the mount would take other etypes. Returns once the kernel
- * has invalidated the pages that show the bytes.
+ * has invalidated the pages that show the bytes. The range is bounded, because the daemon searches
+ * other slices for each of its bytes.
  */
+#define MPIIO_GRANT_RANGE_MAX (512 << 10)
+
 struct mpiio_grant_range {
     int64_t offset, length; /* of the slice */
 };
