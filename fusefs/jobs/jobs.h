@@ -28,16 +28,16 @@ struct fs_jobs {
 
     pthread_mutex_t lock; /* acquired before the fifo's lock */
     pthread_cond_t changed;
-    bool stop;          /* lock: lock */
-    int apart;          /* number of jobs that run in threads of their own; lock: lock */
-    int calls;          /* number of jobs inside a call; lock: lock */
-    enum fs_call call;  /* the highest kind while calls are active; lock: lock */
-    bool unmounts;      /* another node has asked this node to unmount; lock: lock */
-    atomic_bool forced; /* unmounting by force */
-    bool last;          /* this node unmounted the others and comes last; lock: lock */
-    uint64_t syncs;     /* number of forced syncs so far; lock: lock */
-    uint64_t synced;    /* number of the latest one that has ended; lock: lock */
-    int sync_error;     /* its result; lock: lock */
+    bool stop;            /* lock: lock */
+    int apart;            /* number of jobs that run in threads of their own; lock: lock */
+    int calls;            /* number of jobs inside a call; lock: lock */
+    enum fs_call call;    /* the highest kind while calls are active; lock: lock */
+    atomic_bool unmounts; /* another node has asked this node to unmount */
+    atomic_bool forced;   /* unmounting by force */
+    bool last;            /* this node unmounted the others and comes last; lock: lock */
+    uint64_t syncs;       /* number of forced syncs so far; lock: lock */
+    uint64_t synced;      /* number of the latest one that has ended; lock: lock */
+    int sync_error;       /* its result; lock: lock */
     char *unsaved; /* data that the last attempt to unmount all nodes left unsaved; lock: lock */
 };
 

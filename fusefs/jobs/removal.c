@@ -12,6 +12,7 @@
 
 #include "core/base/complain.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/nodes.h"
 
@@ -99,13 +100,9 @@ void fs_removal_free(struct fs_removal *removal)
 static bool comes_last(struct fs_session *session)
 {
     struct fs_jobs *jobs = &session->jobs;
-    bool last, reported;
+    bool last = MPIIO_LOCKED(&jobs->lock, jobs->last);
 
-    pthread_mutex_lock(&jobs->lock);
-    last = jobs->last;
-    reported = jobs->unmounts;
-    pthread_mutex_unlock(&jobs->lock);
-    return last || (session->cluster.node == 0 && !reported);
+    return last || (session->cluster.node == 0 && !atomic_load(&jobs->unmounts));
 }
 
 /* Removes the file. Returns the reason if it stays, or NULL. */

@@ -202,19 +202,12 @@ static int unmount_idle(struct fs_session *session, bool force)
     return error;
 }
 
-static void set_unmounts(struct fs_jobs *jobs, bool unmounts)
-{
-    pthread_mutex_lock(&jobs->lock);
-    jobs->unmounts = unmounts;
-    pthread_mutex_unlock(&jobs->lock);
-}
-
 static void unmount_node(struct fs_session *session, struct fs_job *job)
 {
     char text[512];
     int error = sync_first(session, job->value);
 
-    set_unmounts(&session->jobs, true);
+    atomic_store(&session->jobs.unmounts, true);
     if (error == 0 || job->value)
         error = unmount_idle(session, job->value);
     if (error == 0) {
@@ -223,7 +216,7 @@ static void unmount_node(struct fs_session *session, struct fs_job *job)
             kill(getpid(), SIGTERM);
         return;
     }
-    set_unmounts(&session->jobs, false);
+    atomic_store(&session->jobs.unmounts, false);
     describe(session, error, text, sizeof(text));
     mpiio_peers_unmounted(session->cluster.peers, error, text);
 }

@@ -418,7 +418,7 @@ void fs_nodes_leave(struct fs_session *session)
 {
     struct fs_cluster *cluster = &session->cluster;
 
-    if (session->jobs.unmounts)
+    if (atomic_load(&session->jobs.unmounts))
         mpiio_peers_unmounted(cluster->peers, 0, NULL);
     else
         mpiio_peers_goodbye(cluster->peers);
