@@ -39,23 +39,6 @@
 #include "fusefs/names/slices.h"
 #include "fusefs/names/tree.h"
 
-/* The requests that are counted in stats.json, in its order. */
-enum fs_request {
-    FS_LOOKUP,
-    FS_GETATTR,
-    FS_READLINK,
-    FS_OPEN,
-    FS_READ,
-    FS_WRITE,
-    FS_RELEASE,
-    FS_LSEEK,
-    FS_FSYNC,
-    FS_READDIR,
-    FS_XATTR,
-    FS_OTHER,
-    FS_REQUESTS
-};
-
 /*
  * A mount: the state that the request handlers share, passed as libfuse's userdata. fs_mount_open
  * initializes it once; afterwards it is thread-safe.
@@ -113,17 +96,11 @@ struct fs_session {
     atomic_int logged_unwritten;
     atomic_int view_errors; /* number of views that failed to compile, for limiting the log */
     _Atomic int64_t listed; /* mpiio_clock until which the kernel may use listed attributes */
-    _Atomic uint64_t requests[FS_REQUESTS];
 };
 
 static inline struct fs_session *fs_session_of(fuse_req_t request)
 {
     return fuse_req_userdata(request);
-}
-
-static inline void fs_count(struct fs_session *session, enum fs_request kind)
-{
-    atomic_fetch_add_explicit(&session->requests[kind], 1, memory_order_relaxed);
 }
 
 /*

@@ -23,43 +23,52 @@ struct fs_traced {
 };
 
 /* Requests that the kernel sends to this filesystem, by their opcodes. */
-static const char *const names[] = {
-    [FUSE_LOOKUP] = "lookup",
-    [FUSE_GETATTR] = "getattr",
-    [FUSE_SETATTR] = "setattr",
-    [FUSE_READLINK] = "readlink",
-    [FUSE_SYMLINK] = "symlink",
-    [FUSE_MKNOD] = "mknod",
-    [FUSE_MKDIR] = "mkdir",
-    [FUSE_UNLINK] = "unlink",
-    [FUSE_RMDIR] = "rmdir",
-    [FUSE_RENAME] = "rename",
-    [FUSE_LINK] = "link",
-    [FUSE_OPEN] = "open",
-    [FUSE_READ] = "read",
-    [FUSE_WRITE] = "write",
-    [FUSE_STATFS] = "statfs",
-    [FUSE_RELEASE] = "release",
-    [FUSE_FSYNC] = "fsync",
-    [FUSE_SETXATTR] = "setxattr",
-    [FUSE_GETXATTR] = "getxattr",
-    [FUSE_LISTXATTR] = "listxattr",
-    [FUSE_REMOVEXATTR] = "removexattr",
-    [FUSE_FLUSH] = "flush",
-    [FUSE_INIT] = "init",
-    [FUSE_OPENDIR] = "opendir",
-    [FUSE_READDIR] = "readdir",
-    [FUSE_RELEASEDIR] = "releasedir",
-    [FUSE_FSYNCDIR] = "fsyncdir",
-    [FUSE_ACCESS] = "access",
-    [FUSE_CREATE] = "create",
-    [FUSE_DESTROY] = "destroy",
-    [FUSE_IOCTL] = "ioctl",
-    [FUSE_FALLOCATE] = "fallocate",
-    [FUSE_READDIRPLUS] = "readdirplus",
-    [FUSE_RENAME2] = "rename",
-    [FUSE_LSEEK] = "lseek",
+static const struct kind {
+    const char *name;
+    enum fs_request counter;
+} kinds[] = {
+    [FUSE_LOOKUP] = {"lookup", FS_LOOKUP},
+    [FUSE_GETATTR] = {"getattr", FS_GETATTR},
+    [FUSE_SETATTR] = {"setattr", FS_OTHER},
+    [FUSE_READLINK] = {"readlink", FS_READLINK},
+    [FUSE_SYMLINK] = {"symlink", FS_OTHER},
+    [FUSE_MKNOD] = {"mknod", FS_OTHER},
+    [FUSE_MKDIR] = {"mkdir", FS_OTHER},
+    [FUSE_UNLINK] = {"unlink", FS_OTHER},
+    [FUSE_RMDIR] = {"rmdir", FS_OTHER},
+    [FUSE_RENAME] = {"rename", FS_OTHER},
+    [FUSE_LINK] = {"link", FS_OTHER},
+    [FUSE_OPEN] = {"open", FS_OPEN},
+    [FUSE_READ] = {"read", FS_READ},
+    [FUSE_WRITE] = {"write", FS_WRITE},
+    [FUSE_STATFS] = {"statfs", FS_OTHER},
+    [FUSE_RELEASE] = {"release", FS_RELEASE},
+    [FUSE_FSYNC] = {"fsync", FS_FSYNC},
+    [FUSE_SETXATTR] = {"setxattr", FS_XATTR},
+    [FUSE_GETXATTR] = {"getxattr", FS_XATTR},
+    [FUSE_LISTXATTR] = {"listxattr", FS_XATTR},
+    [FUSE_REMOVEXATTR] = {"removexattr", FS_XATTR},
+    [FUSE_FLUSH] = {"flush", FS_OTHER},
+    [FUSE_INIT] = {"init", FS_UNCOUNTED},
+    [FUSE_OPENDIR] = {"opendir", FS_UNCOUNTED},
+    [FUSE_READDIR] = {"readdir", FS_READDIR},
+    [FUSE_RELEASEDIR] = {"releasedir", FS_UNCOUNTED},
+    [FUSE_FSYNCDIR] = {"fsyncdir", FS_FSYNC},
+    [FUSE_ACCESS] = {"access", FS_OTHER},
+    [FUSE_CREATE] = {"create", FS_OTHER},
+    [FUSE_DESTROY] = {"destroy", FS_UNCOUNTED},
+    [FUSE_IOCTL] = {"ioctl", FS_OTHER},
+    [FUSE_FALLOCATE] = {"fallocate", FS_OTHER},
+    [FUSE_READDIRPLUS] = {"readdirplus", FS_READDIR},
+    [FUSE_RENAME2] = {"rename", FS_OTHER},
+    [FUSE_LSEEK] = {"lseek", FS_LSEEK},
 };
+
+/* Returns the kind of a request; one without a name if it is unknown. */
+static struct kind kind_of(uint32_t opcode)
+{
+    return opcode < sizeof(kinds) / sizeof(*kinds) ? kinds[opcode] : (struct kind){NULL};
+}
 
 static bool is_answered(uint32_t opcode)
 {
@@ -136,6 +145,8 @@ void fs_trace_begin(struct fs_trace *trace, const void *request, size_t length)
         return;
     memcpy(&header, request, sizeof(header));
     MPIIO_PROBE(request_begin, header.unique, header.opcode, header.nodeid);
+    atomic_fetch_add_explicit(&trace->requests[kind_of(header.opcode).counter], 1,
+                              memory_order_relaxed);
     if (!fs_log_takes(trace->log, MPIIO_LOG_DEBUG))
         return;
     traced = is_answered(header.opcode) ? malloc(sizeof(*traced)) : NULL;
@@ -239,8 +250,7 @@ static void log_request(const struct fs_trace *trace, const struct fs_traced *tr
                         int64_t result)
 {
     char file[2 * FS_NAME_SIZE + 16], offset[32] = "", length[32] = "";
-    const char *name =
-        traced->opcode < sizeof(names) / sizeof(*names) ? names[traced->opcode] : NULL;
+    const char *name = kind_of(traced->opcode).name;
 
     name_inode(trace->tree, traced->inode, file, sizeof(file));
     if (traced->has_offset)

@@ -111,7 +111,6 @@ void fs_open(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     struct fs_session *session = fs_session_of(request);
     int error;
 
-    fs_count(session, FS_OPEN);
     /* The mount serves by now. A file inherits the readahead setting when it is opened. */
     if (!atomic_exchange(&session->readahead, true))
         raise_readahead(session);
@@ -167,7 +166,6 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
     struct fs_read_buffer *buffer = NULL;
     int error = size > FS_READ_MAX ? -EINVAL : 0;
 
-    fs_count(session, FS_READ);
     /* The kernel reads pages of a mapping without a lock owner. */
     if (read.handle->ops->positionless && info->lock_owner == 0)
         error = -ENODEV;
@@ -244,7 +242,6 @@ void fs_write(fuse_req_t request, fuse_ino_t inode, const char *buffer, size_t s
     ssize_t put;
     int answer;
 
-    fs_count(write.session, FS_WRITE);
     if (handle->ops->write == NULL)
         put = -EBADF;
     else if (handle->ops->positionless && write.mapped)
@@ -277,7 +274,6 @@ void fs_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
     int64_t found;
 
     (void)inode;
-    fs_count(session, FS_LSEEK);
     found = do_lseek(session, fs_handle_of(info), offset, whence);
     if (found < 0)
         fuse_reply_err(request, (int)-found);
@@ -292,7 +288,6 @@ void fs_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
     struct fs_handle *handle = fs_handle_of(info);
     int error = -EOPNOTSUPP;
 
-    fs_count(session, FS_OTHER);
     if (mode == 0 && handle->ops->fallocate != NULL)
         error = handle->ops->fallocate(session, inode, handle, offset, length);
     fuse_reply_err(request, -error);
@@ -323,7 +318,6 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
                                .handle = handle};
     int answer;
 
-    fs_count(session, FS_FSYNC);
     answer = handle->ops->fsync != NULL ? handle->ops->fsync(session, &waiter) : 0;
     if (answer <= 0)
         fuse_reply_err(request, -answer);
@@ -353,7 +347,6 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     struct fs_waiter waiter = {.done = tell_flushed, .request = request, .handle = handle};
 
     (void)inode;
-    fs_count(session, FS_OTHER);
     fs_handle_flushed(&session->slices, handle);
     if (handle->writes && fs_flush_first(session, &waiter) == 0)
         return;
@@ -368,6 +361,5 @@ void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
 
     (void)inode;
     close_handle(session, fs_handle_of(info));
-    fs_count(session, FS_RELEASE);
     fuse_reply_err(request, 0);
 }

@@ -105,7 +105,6 @@ void fs_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void *argu
     struct mpiio_grant_request asked;
 
     (void)argument;
-    fs_count(session, FS_OTHER);
     if ((flags & FUSE_IOCTL_DIR) != 0 || !handle->ops->grantable) {
         fuse_reply_err(request, command == MPIIO_GRANT_ASK ? ENODATA : ENOTTY);
         return;

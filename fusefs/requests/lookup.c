@@ -283,7 +283,6 @@ void fs_lookup(fuse_req_t request, fuse_ino_t parent, const char *name)
     struct fuse_entry_param entry;
     int error;
 
-    fs_count(session, FS_LOOKUP);
     error = do_lookup(session, fuse_req_ctx(request)->pid, parent, name, &entry);
     if (error != 0)
         fuse_reply_err(request, -error);
@@ -299,7 +298,6 @@ void fs_getattr(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *inf
     int error;
 
     (void)info;
-    fs_count(session, FS_GETATTR);
     error = attributes(session, node, &st);
     if (error != 0)
         fuse_reply_err(request, -error);
@@ -433,7 +431,6 @@ void fs_setattr(fuse_req_t request, fuse_ino_t inode, struct stat *wanted, int w
     struct stat st;
     int error;
 
-    fs_count(session, FS_OTHER);
     error = do_setattr(request, node, wanted, which, info, &st);
     if (error < 0)
         fuse_reply_err(request, -error);
@@ -451,7 +448,6 @@ void fs_access(fuse_req_t request, fuse_ino_t inode, int mask)
     struct fs_node node = fs_tree_node(&session->tree, inode);
     int error = 0;
 
-    fs_count(session, FS_OTHER);
     if ((mask & W_OK) && node.kind == FS_SLICE)
         error = -session->read_only;
     else if (mask & W_OK)
@@ -468,7 +464,6 @@ void fs_statfs(fuse_req_t request, fuse_ino_t inode)
     int error;
 
     (void)inode;
-    fs_count(session, FS_OTHER);
     error = mpiio_file_statfs(mpiio_store_file(session->store), &st);
     if (error != 0) {
         fuse_reply_err(request, -error);
@@ -485,7 +480,6 @@ void fs_readlink(fuse_req_t request, fuse_ino_t inode)
     char name[FS_NAME_SIZE];
     int64_t rank;
 
-    fs_count(session, FS_READLINK);
     if (node.kind == FS_FILE) {
         fuse_reply_readlink(request, session->file);
         return;

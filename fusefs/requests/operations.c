@@ -65,56 +65,47 @@ static void fs_init(void *userdata, struct fuse_conn_info *connection)
     }
 }
 
-/* Fails with EPERM, because names are fixed. */
-static void refuse(fuse_req_t request)
-{
-    fs_count(fs_session_of(request), FS_OTHER);
-    fuse_reply_err(request, EPERM);
-}
-
-static void fs_create(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
-                      struct fuse_file_info *info)
-{
-    (void)parent, (void)name, (void)mode, (void)info;
-    refuse(request);
-}
+/*
+ * Names are fixed, so these fail with EPERM. There is no fs_create: libfuse then answers the first
+ * CREATE with ENOSYS, and the kernel sends MKNOD from then on.
+ */
 
 static void fs_mknod(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode,
                      dev_t device)
 {
     (void)parent, (void)name, (void)mode, (void)device;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 static void fs_mkdir(fuse_req_t request, fuse_ino_t parent, const char *name, mode_t mode)
 {
     (void)parent, (void)name, (void)mode;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 static void fs_unlink(fuse_req_t request, fuse_ino_t parent, const char *name)
 {
     (void)parent, (void)name;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 static void fs_symlink(fuse_req_t request, const char *target, fuse_ino_t parent, const char *name)
 {
     (void)target, (void)parent, (void)name;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 static void fs_rename(fuse_req_t request, fuse_ino_t parent, const char *name,
                       fuse_ino_t new_parent, const char *new_name, unsigned flags)
 {
     (void)parent, (void)name, (void)new_parent, (void)new_name, (void)flags;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 static void fs_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char *name)
 {
     (void)inode, (void)parent, (void)name;
-    refuse(request);
+    fuse_reply_err(request, EPERM);
 }
 
 const struct fuse_lowlevel_ops fs_operations = {
@@ -142,7 +133,6 @@ const struct fuse_lowlevel_ops fs_operations = {
     .listxattr = fs_listxattr,
     .setxattr = fs_setxattr,
     .removexattr = fs_removexattr,
-    .create = fs_create,
     .mknod = fs_mknod,
     .mkdir = fs_mkdir,
     .unlink = fs_unlink,

@@ -99,7 +99,6 @@ static void list(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset
                               .with_attributes = with_attributes,
                               .size = size < READDIR_MAX ? size : READDIR_MAX};
 
-    fs_count(session, FS_READDIR);
     if (!fs_tree_is_folder(folder) || offset < 0) {
         fuse_reply_err(request, folder.kind == FS_NONE ? ENOENT : EINVAL);
         return;
@@ -140,7 +139,6 @@ void fs_fsyncdir(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse
 
     (void)datasync;
     (void)info;
-    fs_count(session, FS_FSYNC);
     if (inode == FUSE_ROOT_ID)
         error = fs_drop_queue(&session->notifier,
                               &(struct fs_drop){.done = answer_sync, .request = request});

@@ -15,16 +15,18 @@
 /* The text of stats.json. */
 
 static const char *const request_names[FS_REQUESTS] = {
-    "lookup",  "getattr", "readlink", "open",    "read",  "write",
-    "release", "lseek",   "fsync",    "readdir", "xattr", "other",
+    [FS_LOOKUP] = "lookup",   [FS_GETATTR] = "getattr", [FS_READLINK] = "readlink",
+    [FS_OPEN] = "open",       [FS_READ] = "read",       [FS_WRITE] = "write",
+    [FS_RELEASE] = "release", [FS_LSEEK] = "lseek",     [FS_FSYNC] = "fsync",
+    [FS_READDIR] = "readdir", [FS_XATTR] = "xattr",     [FS_OTHER] = "other",
 };
 
 static void print_requests(struct fs_session *session, FILE *out)
 {
     fputs("  \"requests\": {", out);
-    for (int i = 0; i < FS_REQUESTS; i++)
+    for (int i = FS_UNCOUNTED + 1; i < FS_REQUESTS; i++)
         fprintf(out, "\"%s\": %llu, ", request_names[i],
-                (unsigned long long)atomic_load(&session->requests[i]));
+                (unsigned long long)atomic_load(&session->trace.requests[i]));
     fprintf(out, "\"dropped\": %llu},\n",
             (unsigned long long)(atomic_load(&session->notifier.dropped) +
                                  atomic_load(&session->dropper.dropped)));

@@ -354,7 +354,6 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
 
-    fs_count(session, FS_XATTR);
     /* Every ls and cp asks for names of security. and system., so those come first. */
     if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
         reply_list(request, node, size);
@@ -381,7 +380,6 @@ void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
 
-    fs_count(session, FS_XATTR);
     if (node.kind == FS_SLICE && node.shared)
         reply_value(request, shared_names, sizeof(shared_names), size);
     else if (node.kind == FS_SLICE)
@@ -445,7 +443,6 @@ void fs_setxattr(fuse_req_t request, fuse_ino_t inode, const char *name, const c
     int error = -EPERM;
 
     (void)flags;
-    fs_count(session, FS_XATTR);
     if (strcmp(name, MPIIO_ACL_POSIX) == 0)
         error = change_list(session, node, value, size);
     else if (inode == FUSE_ROOT_ID)
@@ -461,7 +458,6 @@ void fs_removexattr(fuse_req_t request, fuse_ino_t inode, const char *name)
     struct fs_session *session = fs_session_of(request);
     int error = -EPERM;
 
-    fs_count(session, FS_XATTR);
     if (strcmp(name, MPIIO_ACL_POSIX) == 0)
         error = change_list(session, fs_tree_node(&session->tree, inode), NULL, 0);
     fuse_reply_err(request, -error);
