@@ -209,24 +209,14 @@ bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, b
     return false;
 }
 
-bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
-                     const char *name, struct fs_node *node)
+struct fs_node fs_exports_find(const struct fs_exports *exports, struct fs_node folder,
+                               const char *name)
 {
     struct vs_zarr_entry entry;
-    char listed[FS_NAME_SIZE];
 
-    if (exports != NULL && folder.kind == FS_EXPORT_FOLDER) {
-        if (!vs_zarr_find(exports->zarr, (int64_t)folder.view, file_size(exports), name, &entry))
-            return false;
-        *node = node_of(&entry, folder.view);
-        return true;
-    }
-    for (int64_t i = 0, index = 0;
-         fs_exports_entry(exports, folder, holds_ranks, &index, listed, node); index = ++i)
-        if (strcmp(name, listed) == 0)
-            return true;
-    *node = (struct fs_node){.kind = FS_NONE};
-    return false;
+    if (!vs_zarr_find(exports->zarr, (int64_t)folder.view, file_size(exports), name, &entry))
+        return (struct fs_node){.kind = FS_NONE};
+    return node_of(&entry, folder.view);
 }
 
 int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node)

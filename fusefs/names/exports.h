@@ -43,18 +43,16 @@ void fs_exports_free(struct fs_exports *exports);
 bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_format format);
 
 /*
- * Finds an export by its name in a folder: a file for all ranks if the folder holds ranks, "zarr"
- * in the mount point, and what is inside it. Returns false if there is none.
- */
-bool fs_exports_find(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
-                     const char *name, struct fs_node *node);
-
-/*
- * Gets entry number *index of those that fs_exports_find finds in a folder, and writes its name
- * (FS_NAME_SIZE bytes). Returns false if there are fewer, and subtracts their number from *index.
+ * Gets entry number *index of the exports in a folder, and writes its name (FS_NAME_SIZE bytes): a
+ * file for all ranks if the folder holds ranks, "zarr" in the mount point, and what is inside it.
+ * Returns false if there are fewer, and subtracts their number from *index.
  */
 bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
                       int64_t *index, char *name, struct fs_node *node);
+
+/* Finds a name in "zarr" or in a folder of it. Returns a node of kind FS_NONE if there is none. */
+struct fs_node fs_exports_find(const struct fs_exports *exports, struct fs_node folder,
+                               const char *name);
 
 /* Returns the length of an export in bytes, or a negative errno. */
 int64_t fs_exports_length(const struct fs_exports *exports, struct fs_node node);

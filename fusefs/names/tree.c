@@ -346,30 +346,51 @@ static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node fo
     return node;
 }
 
+/*
+ * Returns entry number *index of those that are neither ranks nor views' folders. After the last
+ * one, subtracts their number from *index, and returns false.
+ */
+static bool fixed_entry(const struct fs_tree *tree, struct fs_node folder, int64_t *index,
+                        char *name, struct fs_node *node)
+{
+    *node = folder;
+    if (folder.kind == FS_CONTROL) {
+        if (*index >= control_entry_count(tree))
+            return false;
+        node->kind = control_entries[*index].kind;
+        strcpy(name, control_entries[*index].name);
+        return true;
+    }
+    if (folder.kind == FS_ROOT && (*index)-- == 0) {
+        node->kind = FS_CONTROL;
+        strcpy(name, ".mpiio");
+        return true;
+    }
+    if (folder.kind == FS_ROOT && tree->whole && (*index)-- == 0) {
+        *node = whole_of(tree);
+        strcpy(name, "whole");
+        return true;
+    }
+    return fs_exports_entry(tree->exports, folder, holds_ranks(tree, folder), index, name, node);
+}
+
 struct fs_node fs_tree_find(const struct fs_tree *tree, struct fs_node folder, const char *name)
 {
     struct fs_node node = {.kind = FS_NONE};
+    char listed[FS_NAME_SIZE];
     long view;
 
-    if (folder.kind == FS_CONTROL) {
-        for (int64_t i = 0; i < control_entry_count(tree); i++)
-            if (strcmp(name, control_entries[i].name) == 0)
-                node.kind = control_entries[i].kind;
-        return node;
-    }
-    if (folder.kind == FS_ROOT && strcmp(name, ".mpiio") == 0) {
-        node.kind = FS_CONTROL;
-        return node;
-    }
-    if (folder.kind == FS_ROOT && tree->whole && strcmp(name, "whole") == 0)
-        return whole_of(tree);
-    if (fs_exports_find(tree->exports, folder, holds_ranks(tree, folder), name, &node))
-        return node;
+    if (folder.kind == FS_EXPORT_FOLDER)
+        return fs_exports_find(tree->exports, folder, name);
+    for (int64_t i = 0, index = 0; fixed_entry(tree, folder, &index, listed, &node); index = ++i)
+        if (strcmp(name, listed) == 0)
+            return node;
     if (holds_ranks(tree, folder)) {
         node = find_pointed(tree, folder, name);
         return node.kind != FS_NONE || !lists_ranks(tree, folder) ? node
                                                                   : find_rank(tree, folder, name);
     }
+    node = (struct fs_node){.kind = FS_NONE};
     if (folder.kind == FS_ROOT && (view = vs_spec_find_view(tree->spec, name)) >= 0) {
         node.kind = FS_FOLDER;
         node.view = (size_t)view;
@@ -430,26 +451,6 @@ bool fs_tree_entry(const struct fs_tree *tree, struct fs_node folder, int64_t in
         return true;
     }
     index -= 2;
-    if (folder.kind == FS_CONTROL) {
-        if (index >= control_entry_count(tree))
-            return false;
-        node->kind = control_entries[index].kind;
-        strcpy(name, control_entries[index].name);
-        return true;
-    }
-    if (folder.kind == FS_ROOT && index-- == 0) {
-        node->kind = FS_CONTROL;
-        strcpy(name, ".mpiio");
-        return true;
-    }
-    if (folder.kind == FS_ROOT && tree->whole && index-- == 0) {
-        *node = whole_of(tree);
-        strcpy(name, "whole");
-        return true;
-    }
-    if (fs_exports_entry(tree->exports, folder, holds_ranks(tree, folder), &index, name, node))
-        return true;
-    if (folder.kind == FS_EXPORT_FOLDER)
-        return false;
-    return listed_entry(tree, folder, index, name, node);
+    return fixed_entry(tree, folder, &index, name, node) ||
+           listed_entry(tree, folder, index, name, node);
 }
