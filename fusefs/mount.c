@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/complain.h"
 #include "core/base/process.h"
 #include "core/base/sha256.h"
 #include "core/datarep.h"
@@ -48,18 +47,24 @@ static int check_digest(const struct fs_session *session)
     mpiio_sha256_hex(text, length, digest);
     if (strcmp(digest, options->spec_digest) == 0)
         return 0;
-    mpiio_complain(options->name, "%s: the spec was changed before it was mounted (mount again)",
+    return fs_fail(options, 2, "%s: the spec was changed before it was mounted (mount again)",
                    options->spec_name);
-    return 2;
 }
 
-/* Reports an error of the spec. */
-static void complain_spec(const struct fs_session *session, struct vs_error *why)
+/*
+ * Reports an error of the spec, and returns status. If messages have another name for the spec than
+ * its path, the user has not seen its text: the line and the column are left out.
+ */
+static int fail_spec(const struct fs_session *session, int status, struct vs_error *why)
 {
+    const struct fs_options *options = session->options;
     char text[1536];
 
-    mpiio_complain(session->options->name, "%s",
-                   fs_options_explain(session->options, why, text, sizeof(text)));
+    if (options->spec_name != options->spec && strcmp(why->source, options->spec) == 0) {
+        snprintf(why->source, sizeof(why->source), "%s", options->spec_name);
+        why->line = why->column = 0;
+    }
+    return fs_fail(options, status, "%s", vs_error_text(why, text, sizeof(text)));
 }
 
 static int load_spec(struct fs_session *session)
@@ -77,8 +82,7 @@ static int load_spec(struct fs_session *session)
                 : mpiio_spec_load(session->options->spec, &overrides, &session->spec, &why);
     if (error == 0)
         return check_digest(session);
-    complain_spec(session, &why);
-    return 2;
+    return fail_spec(session, 2, &why);
 }
 
 /* MPI 3.1, 13.3: the etypes of a filetype must not overlap if the file is open for writing. */
@@ -86,12 +90,11 @@ static int refuse_overlap(const struct fs_session *session, struct fs_node node)
 {
     const char *name = vs_spec_view_name(session->spec, node.view);
 
-    mpiio_complain(
-        session->options->name,
+    return fs_fail(
+        session->options, 2,
         "%s: view%s%s, rank %lld: the view holds bytes of the file twice, so that it can "
         "only be mounted read-only (-o ro)",
         session->options->spec_name, name ? " " : "", name ? name : "", (long long)node.rank);
-    return 2;
 }
 
 /* Compiles one rank's view and checks that it can be a slice. */
@@ -101,6 +104,7 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
     struct fs_node node = {.kind = FS_SLICE, .view = view, .rank = rank};
     struct vs_error why = {0};
     int error = fs_slices_get(&session->slices, node, &slice, &why);
+    int status = error == -ENOMEM ? 1 : 2;
 
     if (error == 0) {
         bool overlaps = session->read_only == 0 && !mpiio_slice_is_writable(slice->slice);
@@ -109,11 +113,9 @@ static int check_rank(struct fs_session *session, size_t view, int64_t rank)
         return overlaps ? refuse_overlap(session, node) : 0;
     }
     if (why.code != 0)
-        complain_spec(session, &why);
-    else
-        mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
-                       strerror(-error));
-    return error == -ENOMEM ? 1 : 2;
+        return fail_spec(session, status, &why);
+    return fs_fail(session->options, status, "%s: %s", session->options->spec_name,
+                   strerror(-error));
 }
 
 static int check_view(struct fs_session *session, size_t view)
@@ -124,12 +126,9 @@ static int check_view(struct fs_session *session, size_t view)
     struct vs_error why = {0};
     int status = 0;
 
-    if (name != NULL && strlen(name) >= FS_NAME_SIZE) {
-        mpiio_complain(session->options->name,
-                       "%s: the name of a view is longer than 255 bytes: %s",
+    if (name != NULL && strlen(name) >= FS_NAME_SIZE)
+        return fs_fail(session->options, 2, "%s: the name of a view is longer than 255 bytes: %s",
                        session->options->spec_name, name);
-        return 2;
-    }
     if (vs_spec_view_is_common(session->spec, view)) {
         /* check_rank finds and reports the same error. */
         if (vs_spec_view(session->spec, view, 0, &session->common[view], &why) != 0)
@@ -160,18 +159,14 @@ static int check_views(struct fs_session *session)
     session->common = calloc(session->tree.views + 1, sizeof(struct vs_view *));
     session->overlaps = (struct fs_overlaps){&session->slices, &session->notifier,
                                              calloc(session->tree.views + 1, sizeof(atomic_int))};
-    if (session->resolved == NULL || session->common == NULL || session->overlaps.known == NULL) {
-        mpiio_complain(session->options->name, "out of memory");
-        return 1;
-    }
+    if (session->resolved == NULL || session->common == NULL || session->overlaps.known == NULL)
+        return fs_fail(session->options, 1, "out of memory");
     session->resolved_length = strlen(session->resolved);
     if (session->tree.whole)
         session->common[session->tree.views] = vs_members_whole(vs_spec_members(session->spec));
     if (fs_slices_init(&session->slices, &session->tree, session->store, session->common,
-                       session->options->narrow, session->resolved_length) != 0) {
-        mpiio_complain(session->options->name, "out of memory");
-        return 1;
-    }
+                       session->options->narrow, session->resolved_length) != 0)
+        return fs_fail(session->options, 1, "out of memory");
     fs_read_buffers_init(&session->buffers, FS_READ_MAX);
     session->has_slices = true;
     /*
@@ -192,7 +187,6 @@ static int open_exports(struct fs_session *session)
     unsigned wanted = (unsigned)options->nc << FS_NETCDF | (unsigned)options->vti << FS_VTK |
                       (unsigned)options->zarr << FS_ZARR;
     struct vs_error why = {0};
-    char text[1536];
     int error;
 
     if (wanted == 0)
@@ -201,19 +195,14 @@ static int open_exports(struct fs_session *session)
     if (error == -EINVAL) {
         if (why.source[0] == '\0')
             snprintf(why.source, sizeof(why.source), "%s", options->spec);
-        mpiio_complain(options->name, "%s", vs_error_text(&why, text, sizeof(text)));
-        return 2;
+        return fail_spec(session, 2, &why);
     }
-    if (error != 0) {
-        mpiio_complain(options->name, "%s: %s", session->file, strerror(-error));
-        return 1;
-    }
-    if (session->exports.zarr != NULL && vs_spec_find_view(session->spec, "zarr") >= 0) {
-        mpiio_complain(options->name,
+    if (error != 0)
+        return fs_fail(options, 1, "%s: %s", session->file, strerror(-error));
+    if (session->exports.zarr != NULL && vs_spec_find_view(session->spec, "zarr") >= 0)
+        return fs_fail(options, 2,
                        "%s: option zarr: the name is taken by a view (give the view another name)",
-                       options->spec);
-        return 2;
-    }
+                       options->spec_name);
     session->tree.exports = &session->exports;
     return 0;
 }
@@ -258,8 +247,7 @@ static int check_header(const struct fs_session *session)
 
     if (mpiio_header_check(session->spec, why, sizeof(why)) == 0)
         return 0;
-    mpiio_complain(session->options->name, "%s", why);
-    return 1;
+    return fs_fail(session->options, 1, "%s", why);
 }
 
 static void log_replaced(void *data, int64_t member, const char *path)
@@ -282,11 +270,9 @@ static int open_members(struct fs_session *session)
     struct vs_error why = {0};
     int error;
 
-    if (options->delete_on_close) {
-        mpiio_complain(options->name, "%s: delete_on_close is not possible with an assembled file",
+    if (options->delete_on_close)
+        return fs_fail(options, 2, "%s: delete_on_close is not possible with an assembled file",
                        options->spec_name);
-        return 2;
-    }
     error = open_file(session, &why);
     if (error == 0) {
         mpiio_assembled_on_replaced(mpiio_store_file(session->store), log_replaced, session);
@@ -295,11 +281,8 @@ static int open_members(struct fs_session *session)
         session->file = strdup(vs_spec_file(session->spec));
         return 0;
     }
-    if (why.code != 0)
-        complain_spec(session, &why);
-    else
-        mpiio_complain(options->name, "%s", strerror(-error));
-    return 1;
+    return why.code != 0 ? fail_spec(session, 1, &why)
+                         : fs_fail(options, 1, "%s", strerror(-error));
 }
 
 static int open_single(struct fs_session *session)
@@ -325,10 +308,9 @@ static int open_single(struct fs_session *session)
     } else if (error == -ENOENT && !session->options->create) {
         advice = " (create it with -o create, or name another with -f)";
     }
-    mpiio_complain(session->options->name, "%s: %s%s", path,
+    return fs_fail(session->options, 1, "%s: %s%s", path,
                    error == -EINVAL ? "not a regular file or a block device" : strerror(-error),
                    advice);
-    return 1;
 }
 
 /* Opens the shared file, and finds its path and the spec's. Returns an exit status. */
@@ -350,10 +332,8 @@ static int open_store(struct fs_session *session)
         session->spec_path = realpath(options->spec, NULL);
     if (session->file != NULL && session->spec_path == NULL)
         session->spec_path = strdup(session->file);
-    if (session->spec_path == NULL) {
-        mpiio_complain(options->name, "%s: %s", vs_spec_file(session->spec), strerror(errno));
-        return 1;
-    }
+    if (session->spec_path == NULL)
+        return fs_fail(options, 1, "%s: %s", vs_spec_file(session->spec), strerror(errno));
     return fs_removal_prepare(session);
 }
 
@@ -376,21 +356,17 @@ static int set_up_cache(struct fs_session *session)
     if (error == 0 && back)
         mpiio_cache_on_full(session->cache, fs_flusher_full, &session->flusher);
     if (error == -EFBIG)
-        mpiio_complain(options->name,
+        return fs_fail(options, 1,
                        "write-back: no room for its memory: %s (raise the limit with ulimit -f)",
                        strerror(-error));
-    else if (error != 0)
-        mpiio_complain(options->name, "write-back: %s", mpiio_rlimit_text(error));
-    return error != 0;
+    return error != 0 ? fs_fail(options, 1, "write-back: %s", mpiio_rlimit_text(error)) : 0;
 }
 
 static int set_up_pool(struct fs_session *session)
 {
     int error = fs_pool_init(session);
 
-    if (error != 0)
-        mpiio_complain(session->options->name, "pool: %s", mpiio_rlimit_text(error));
-    return error != 0;
+    return error != 0 ? fs_fail(session->options, 1, "pool: %s", mpiio_rlimit_text(error)) : 0;
 }
 
 static int start_atomic(struct fs_session *session)
@@ -399,13 +375,10 @@ static int start_atomic(struct fs_session *session)
 
     if (session->options->atomic || vs_spec_atomic(session->spec))
         error = fs_atomic_start(session);
-    if (error == -EOPNOTSUPP)
-        mpiio_complain(session->options->name, "%s: atomic mode: the filesystem has no file locks",
-                       session->file);
-    else if (error != 0)
-        mpiio_complain(session->options->name, "%s: atomic mode: %s", session->file,
-                       strerror(-error));
-    return error != 0;
+    if (error == 0)
+        return 0;
+    return fs_fail(session->options, 1, "%s: atomic mode: %s", session->file,
+                   error == -EOPNOTSUPP ? "the filesystem has no file locks" : strerror(-error));
 }
 
 static int open_log(struct fs_session *session)
@@ -414,11 +387,7 @@ static int open_log(struct fs_session *session)
     int error = fs_log_open(&session->log, options->name, session->mountpoint, options->log,
                             options->foreground, options->log_level);
 
-    if (error != 0) {
-        mpiio_complain(options->name, "%s: %s", options->log, strerror(-error));
-        return 1;
-    }
-    return 0;
+    return error != 0 ? fs_fail(options, 1, "%s: %s", options->log, strerror(-error)) : 0;
 }
 
 /* Logs how the filesystem is treated if that slows down access, or was set by an option. */
@@ -458,11 +427,9 @@ static int choose_mode(struct fs_session *session)
     if (error == 0 && disjoint)
         error =
             fs_overlaps_ends_inside(&session->tree, 0, mpiio_store_size(session->store), &inside);
-    if (error != 0) {
-        mpiio_complain(session->options->name, "%s: %s", session->options->spec_name,
+    if (error != 0)
+        return fs_fail(session->options, 1, "%s: %s", session->options->spec_name,
                        strerror(-error));
-        return 1;
-    }
     if (disjoint && !inside)
         session->mode = &fs_mode_unique;
     return 0;
@@ -474,10 +441,9 @@ static int set_up_pointers(struct fs_session *session)
 
     if (error == 0)
         error = fs_ordered_init(session);
-    if (error != 0)
-        mpiio_complain(session->options->name, "shared file pointers: %s",
-                       mpiio_rlimit_text(error));
-    return error != 0;
+    return error != 0
+               ? fs_fail(session->options, 1, "shared file pointers: %s", mpiio_rlimit_text(error))
+               : 0;
 }
 
 /* Initializes the parts that do not need the file. */

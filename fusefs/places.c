@@ -13,7 +13,6 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "core/base/complain.h"
 #include "fusefs/base/options.h"
 #include "mounts/look.h"
 #include "viewspec/members/members.h"
@@ -123,11 +122,10 @@ static bool below_has(struct below *below, const char *path)
 
 static int refuse_below(const struct fs_options *options, const char *what, const char *path)
 {
-    mpiio_complain(options->name,
+    return fs_fail(options, 1,
                    "%s%s: lies below the mount point, %s, and would be hidden by the mount "
                    "(mount elsewhere)",
                    what, path, options->mountpoint);
-    return 1;
 }
 
 static int check_members(const struct fs_options *options, const struct vs_members *members,
@@ -239,9 +237,8 @@ static int refuse_mounted(const struct fs_options *options)
 
     if (before == MOUNTED_NOT)
         return 0;
-    mpiio_complain(options->name, "%s: already mounted%s (unmount it first with mpiio-umount)",
+    return fs_fail(options, 1, "%s: already mounted%s (unmount it first with mpiio-umount)",
                    options->mountpoint, before == MOUNTED_DEGRADED ? ", degraded" : "");
-    return 1;
 }
 
 /* Checks a descriptor given as the mount point. The caller has opened it, and does the mount. */
@@ -250,16 +247,11 @@ static int check_descriptor(const struct fs_options *options, char **mountpoint)
     struct stat st;
 
     if (options->fuse_fd <= STDERR_FILENO || fstat(options->fuse_fd, &st) != 0 ||
-        !S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR)) {
-        mpiio_complain(options->name,
-                       "%s: not an open /dev/fuse (mpiio-containers(7) has an example)",
+        !S_ISCHR(st.st_mode) || st.st_rdev != makedev(FUSE_MAJOR, FUSE_MINOR))
+        return fs_fail(options, 1, "%s: not an open /dev/fuse (mpiio-containers(7) has an example)",
                        options->mountpoint);
-        return 1;
-    }
     *mountpoint = strdup(options->mountpoint);
-    if (*mountpoint == NULL)
-        mpiio_complain(options->name, "out of memory");
-    return *mountpoint == NULL;
+    return *mountpoint == NULL ? fs_fail(options, 1, "out of memory") : 0;
 }
 
 int fs_places_mountpoint(const struct fs_options *options, char **mountpoint)
@@ -272,17 +264,13 @@ int fs_places_mountpoint(const struct fs_options *options, char **mountpoint)
     if (refuse_mounted(options) != 0)
         return 1;
     *mountpoint = realpath(path, NULL);
-    if (*mountpoint == NULL || stat(*mountpoint, &st) != 0) {
-        mpiio_complain(options->name, "%s: %s%s", path,
+    if (*mountpoint == NULL || stat(*mountpoint, &st) != 0)
+        return fs_fail(options, 1, "%s: %s%s", path,
                        errno == ENOTCONN ? "the daemon of this mount has exited" : strerror(errno),
                        errno == ENOTCONN ? " (unmount it first with mpiio-umount)"
                        : errno == ENOENT ? " (create the folder first)"
                                          : "");
-        return 1;
-    }
-    if (!S_ISDIR(st.st_mode)) {
-        mpiio_complain(options->name, "%s: %s", path, strerror(ENOTDIR));
-        return 1;
-    }
+    if (!S_ISDIR(st.st_mode))
+        return fs_fail(options, 1, "%s: %s", path, strerror(ENOTDIR));
     return 0;
 }

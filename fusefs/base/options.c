@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,10 +170,19 @@ static const char help_end[] =
     "\n"
     "Exit status: 0 done, 1 failed, 2 usage or spec error. See mpiio-fused(8).\n";
 
+int fs_fail(const struct fs_options *options, int status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    mpiio_complain_list(options->name, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
 static int usage(const struct fs_options *options, const char *what, const char *text)
 {
-    mpiio_complain(options->name, "%s%s (see --help)", what, text);
-    return -EINVAL;
+    return fs_fail(options, -EINVAL, "%s%s (see --help)", what, text);
 }
 
 /* Returns the value of a decimal number in [low, high], or -1. */
@@ -571,17 +581,6 @@ void fs_options_free(struct fs_options *options)
     free(options->log);
     free(options->pointers);
     free(options->fuse);
-}
-
-const char *fs_options_explain(const struct fs_options *options, struct vs_error *why, char *text,
-                               size_t size)
-{
-    if (options->spec_name != options->spec && strcmp(why->source, options->spec) == 0) {
-        snprintf(why->source, sizeof(why->source), "%s", options->spec_name);
-        why->line = 0;
-        why->column = 0;
-    }
-    return vs_error_text(why, text, size);
 }
 
 void fs_options_help(void)

@@ -97,12 +97,11 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv);
 void fs_options_free(struct fs_options *options);
 
 /*
- * Writes the error of the spec into text, as vs_error_text does. If messages have another name for
- * the spec than its path, the user has not seen its text: the line and the column are left out.
- * Returns text.
+ * Prints why the program fails: one line on stderr, which begins with the program's name. Returns
+ * status.
  */
-const char *fs_options_explain(const struct fs_options *options, struct vs_error *why, char *text,
-                               size_t size);
+int fs_fail(const struct fs_options *options, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Prints the text of --help to stdout. */
 void fs_options_help(void);

@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/complain.h"
 #include "core/base/process.h"
 #include "core/base/thread.h"
 #include "fusefs/session.h"
@@ -79,10 +78,10 @@ int fs_removal_prepare(struct fs_session *session)
         return 0;
     error = hold(&session->removal, session->file);
     why = error != 0 ? strerror(error) : why_not(&session->removal, mpiio_store_fd(session->store));
-    if (why != NULL)
-        mpiio_complain(session->options->name,
-                       "%s: delete_on_close: the file cannot be removed: %s", session->file, why);
-    return why != NULL;
+    if (why == NULL)
+        return 0;
+    return fs_fail(session->options, 1, "%s: delete_on_close: the file cannot be removed: %s",
+                   session->file, why);
 }
 
 void fs_removal_free(struct fs_removal *removal)

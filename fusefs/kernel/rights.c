@@ -9,7 +9,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "core/base/complain.h"
 #include "core/file/acl.h"
 #include "core/store_members.h"
 #include "fusefs/base/options.h"
@@ -75,24 +74,22 @@ static int read_spec_list(struct fs_rights *rights)
 static int check_members(const struct fs_rights *rights, const struct vs_members *members,
                          const char *file)
 {
-    const char *name = rights->options->name;
+    const struct fs_options *options = rights->options;
     int64_t member;
     char *path;
 
-    if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED) {
-        mpiio_complain(name,
+    if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED)
+        return fs_fail(options, 1,
                        "%s: allow_other: the file has %lld members, and at most %d are possible",
                        file, (long long)vs_members_count(members), MPIIO_MEMBERS_JUDGED);
-        return 1;
-    }
     member = mpiio_members_find_list(mpiio_store_file(rights->store));
     if (member < 0)
         return 0;
     path = vs_members_file(members, member);
-    mpiio_complain(name,
-                   "member %lld, %s: allow_other: a member with an access control list is not "
-                   "possible",
-                   (long long)member, path != NULL ? path : "?");
+    fs_fail(options, 1,
+            "member %lld, %s: allow_other: a member with an access control list is not "
+            "possible",
+            (long long)member, path != NULL ? path : "?");
     free(path);
     return 1;
 }
@@ -132,17 +129,13 @@ int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
     rights->for_others = options->allow_other || options->default_permissions;
     if (options->allow_other && members && check_members(rights, vs_spec_members(spec), file) != 0)
         return 1;
-    if (options->allow_other && !members && check_list(rights) != 0) {
-        mpiio_complain(options->name,
+    if (options->allow_other && !members && check_list(rights) != 0)
+        return fs_fail(options, 1,
                        "%s: allow_other: the file has an access control list that only its own "
                        "filesystem can evaluate (%s)",
                        file, MPIIO_ACL_NFS4);
-        return 1;
-    }
     error = read_spec_list(rights);
-    if (error != 0)
-        mpiio_complain(options->name, "%s: %s", options->spec_name, strerror(-error));
-    return error != 0;
+    return error != 0 ? fs_fail(options, 1, "%s: %s", options->spec_name, strerror(-error)) : 0;
 }
 
 void fs_rights_free(struct fs_rights *rights)

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/complain.h"
 #include "core/base/fd_link.h"
 #include "fusefs/kernel/passthrough.h"
 #include "handle_ops.h"
@@ -25,8 +24,7 @@ struct waiting {
 
 static int refuse(const struct fs_session *session, const char *what)
 {
-    mpiio_complain(session->options->name, "%s: sequential: %s", session->options->spec_name, what);
-    return 2;
+    return fs_fail(session->options, 2, "%s: sequential: %s", session->options->spec_name, what);
 }
 
 static int refuse_options(const struct fs_session *session)
@@ -85,10 +83,10 @@ int fs_sequential_prepare(struct fs_session *session)
     else
         error = open_empty(session);
     session->read_only = options->access == FS_ACCESS_RO ? -EROFS : 0;
-    if (error != 0)
-        mpiio_complain(options->name, "%s: %s", path,
-                       error == -EINVAL ? "not a FIFO or a character device" : strerror(-error));
-    return error != 0;
+    return error != 0
+               ? fs_fail(options, 1, "%s: %s", path,
+                         error == -EINVAL ? "not a FIFO or a character device" : strerror(-error))
+               : 0;
 }
 
 int fs_sequential_open(struct fs_session *session)
@@ -108,9 +106,7 @@ int fs_sequential_open(struct fs_session *session)
         mpiio_stream_open(session->file, options->access != FS_ACCESS_RO,
                           (size_t)vs_view_facts(session->common[0])->etype_size, &session->stream);
     session->tree.sequential = true;
-    if (error != 0)
-        mpiio_complain(options->name, "%s: %s", session->file, strerror(-error));
-    return error != 0;
+    return error != 0 ? fs_fail(options, 1, "%s: %s", session->file, strerror(-error)) : 0;
 }
 
 static void on_interrupt(fuse_req_t request, void *data)

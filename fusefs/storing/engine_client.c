@@ -11,7 +11,6 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "core/base/complain.h"
 #include "core/base/process.h"
 #include "core/base/thread.h"
 #include "core/cache/cache.h"
@@ -88,8 +87,7 @@ void fs_nodes_on_progress(void *data, struct mpiio_progress *progress)
 
 int fs_engine_cannot_talk(struct fs_session *session, int error)
 {
-    mpiio_complain(session->options->name, "cannot talk to mpiio-engine: %s", strerror(-error));
-    return 1;
+    return fs_fail(session->options, 1, "cannot talk to mpiio-engine: %s", strerror(-error));
 }
 
 int fs_engine_await(struct fs_session *session, enum mpiio_message_type type,
@@ -112,14 +110,12 @@ static int find_interface(const struct fs_session *session, struct mpiio_local_a
     const char *interface = session->options->interface;
     int error = mpiio_local_address_find(interface, local);
 
-    if (error == -EADDRNOTAVAIL)
-        mpiio_complain(session->options->name, "interface=%s: there is no such address here",
-                       interface);
-    else if (error != 0)
-        mpiio_complain(session->options->name, "interface=%s: %s", interface,
-                       error == -EINVAL ? "neither an interface nor an address nor a network"
-                                        : strerror(-error));
-    return error != 0 ? 1 : 0;
+    if (error == 0)
+        return 0;
+    return fs_fail(session->options, 1, "interface=%s: %s", interface,
+                   error == -EADDRNOTAVAIL ? "there is no such address here"
+                   : error == -EINVAL      ? "neither an interface nor an address nor a network"
+                                           : strerror(-error));
 }
 
 /*
@@ -150,12 +146,11 @@ static int make_room(const struct fs_session *session, unsigned *most)
         *most = allowed > tree + 2 ? (unsigned)((allowed - tree) / 2) : 1;
     if (allowed >= tree || below == 0)
         return 0;
-    mpiio_complain(session->options->name,
+    return fs_fail(session->options, 1,
                    "node %d: its daemon needs %llu open files for %d nodes, and may have %llu "
                    "(raise the limit with ulimit -Hn)",
                    cluster->node, (unsigned long long)tree, cluster->nodes,
                    (unsigned long long)allowed);
-    return 1;
 }
 
 /* Creates the network of this node. Returns 0, or 1 after a line on stderr. */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cluster/peers.h"
-#include "core/base/complain.h"
 #include "core/base/thread.h"
 #include "core/base/process.h"
 #include "core/cache/cache.h"
@@ -180,14 +179,14 @@ static int listen_for_others(struct fs_session *session)
     int error = is_asked(session) ? mpiio_net_listen(session->cluster.net) : 0;
 
     if (error == -EADDRINUSE && ports->first != 0)
-        mpiio_complain(session->options->name,
+        return fs_fail(session->options, 1,
                        "no TCP port from %d to %d is free (each mount on a machine needs its own: "
                        "-o port=PORT-PORT)",
                        ports->first, ports->last);
-    else if (error != 0)
-        mpiio_complain(session->options->name, "cannot listen for the other nodes: %s",
+    if (error != 0)
+        return fs_fail(session->options, 1, "cannot listen for the other nodes: %s",
                        strerror(-error));
-    return error != 0 ? 1 : 0;
+    return 0;
 }
 
 /* Joins the node above, and then accepts connections of the tree and the pool. */
@@ -327,11 +326,9 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     if (listen_for_others(session) != 0)
         return 1;
     error = open_peers(session, events);
-    if (error != 0) {
-        mpiio_complain(session->options->name, "cannot begin to meet the other nodes: %s",
+    if (error != 0)
+        return fs_fail(session->options, 1, "cannot begin to meet the other nodes: %s",
                        mpiio_rlimit_text(error));
-        return 1;
-    }
     error = say_hello(session);
     if (error != 0)
         return fs_engine_cannot_talk(session, error);
@@ -340,11 +337,9 @@ int fs_nodes_meet(struct fs_session *session, const struct mpiio_peers_events *e
     error = meet_others(session, &message.peers);
     if (error == 0)
         error = join_peers(session);
-    if (error != 0) {
-        mpiio_complain(session->options->name, "cannot join the other nodes: %s",
+    if (error != 0)
+        return fs_fail(session->options, 1, "cannot join the other nodes: %s",
                        mpiio_rlimit_text(error));
-        return 1;
-    }
     return 0;
 }
 
