@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -177,23 +176,6 @@ void fs_grants_joined(struct fs_session *session, struct fs_handle *handle)
     pthread_mutex_unlock(&slices->lock);
 }
 
-/*
- * Invalidates the pages of slices that may show bytes of this one. A program with a grant may be
- * killed between a write past the page cache and its check that the grant still holds. Pages that
- * were filled in between may then lack the bytes.
- */
-static void drop_pages(struct fs_session *session, struct fs_slice *slice)
-{
-    struct fs_slice **list;
-    size_t count = fs_handle_readers(&session->slices, slice, is_apart(session, slice), &list);
-
-    for (size_t i = 0; i < count; i++) {
-        fs_drop_later(&session->notifier, list[i], list[i]->inode);
-        fs_slices_put(&session->slices, list[i]);
-    }
-    free(list);
-}
-
 void fs_grants_leave(struct fs_session *session, struct fs_handle *handle)
 {
     struct fs_slices *slices = &session->slices;
@@ -213,8 +195,12 @@ void fs_grants_leave(struct fs_session *session, struct fs_handle *handle)
         grants->spare[grants->spares++] = slice->grant;
     }
     pthread_mutex_unlock(&slices->lock);
+    /*
+     * The program may have been killed between a write past the page cache and its check that the
+     * grant still holds. Pages that were filled in between may then lack the bytes.
+     */
     if (lost)
-        drop_pages(session, slice);
+        fs_overlaps_drop(&session->overlaps, slice, 0, 0);
 }
 
 void fs_grants_left(struct fs_session *session, struct fs_slice *slice)

@@ -116,16 +116,18 @@ static bool shows(const struct fs_slice *slice, int64_t offset, int64_t length,
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {
-    struct fs_slice **list;
-    size_t count, dropped = 0;
+    struct fs_slice_list list;
+    size_t dropped = 0;
 
-    count = fs_handle_readers(overlaps->slices, slice, is_apart(overlaps, slice), &list);
-    for (size_t i = 0; i < count; i++) {
+    fs_handle_readers(overlaps->slices, slice, is_apart(overlaps, slice), &list);
+    for (size_t i = 0; i < list.count; i++) {
+        struct fs_slice *other = list.slices[i];
+
         /* The kernel knows the slice by its own number. Only mode unique uses others. */
-        if (list[i] != slice && shows(slice, offset, length, list[i]))
-            dropped += fs_drop_later(overlaps->notifier, list[i], list[i]->inode);
-        fs_slices_put(overlaps->slices, list[i]);
+        if (length == 0 || (other != slice && shows(slice, offset, length, other)))
+            dropped += fs_drop_later(overlaps->notifier, other, other->inode);
+        fs_slices_put(overlaps->slices, other);
     }
-    free(list);
+    free(list.slices);
     return dropped;
 }

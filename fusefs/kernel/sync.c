@@ -111,21 +111,21 @@ int fs_sync_reported(struct fs_session *session, const struct fs_waiter *waiter,
  */
 static int send_pages(struct fs_session *session)
 {
-    struct fs_slice **list;
-    int64_t count = fs_slices_written(&session->slices, &list);
-    int error = 0;
+    struct fs_slice_list list;
+    int error = fs_slices_written(&session->slices, &list);
 
-    for (int64_t i = 0; i < count; i++) {
-        fuse_ino_t inode = fs_slices_inode_open(&session->slices, list[i]);
+    for (size_t i = 0; i < list.count; i++) {
+        struct fs_slice *slice = list.slices[i];
+        fuse_ino_t inode = fs_slices_inode_open(&session->slices, slice);
         int torn;
 
-        fs_drop_pages(session, &(struct fs_drop){.slice = list[i], .inode = inode});
-        torn = fs_store_partial(session, list[i]);
+        fs_drop_pages(session, &(struct fs_drop){.slice = slice, .inode = inode});
+        torn = fs_store_partial(session, slice);
         error = error != 0 ? error : torn;
-        fs_slices_put(&session->slices, list[i]);
+        fs_slices_put(&session->slices, slice);
     }
-    free(list);
-    return count < 0 ? (int)count : error;
+    free(list.slices);
+    return error;
 }
 
 int fs_sync_all(struct fs_session *session)

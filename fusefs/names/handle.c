@@ -180,43 +180,18 @@ bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *sli
     return MPIIO_LOCKED(&slices->lock, fs_slices_open(slices, slice)->read > (slice->readers > 0));
 }
 
-/*
- * Counts the slices that fs_handle_readers lists, and stores references to the first `room` of
- * them. Lock held.
- */
-static size_t collect_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
-                              struct fs_slice **list, size_t room)
+void fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
+                       struct fs_slice_list *list)
 {
     struct fs_slice *other = NULL;
-    size_t count = 0;
+    bool added = true;
 
-    assert(mpiio_is_held(&slices->lock));
-    while ((other = fs_slices_related(slices, slice, apart, other)) != NULL) {
-        if (other->readers == 0)
-            continue;
-        if (count < room) {
-            other->entry.users++;
-            list[count] = other;
-        }
-        count++;
-    }
-    return count;
-}
-
-size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
-                         struct fs_slice ***list)
-{
-    size_t count;
-
-    *list = NULL;
+    *list = (struct fs_slice_list){0};
     pthread_mutex_lock(&slices->lock);
-    count = collect_readers(slices, slice, apart, NULL, 0);
-    if (count > 0)
-        *list = calloc(count, sizeof(struct fs_slice *));
-    if (*list != NULL)
-        collect_readers(slices, slice, apart, *list, count);
+    while (added && (other = fs_slices_related(slices, slice, apart, other)) != NULL)
+        if (other->readers > 0)
+            added = fs_slice_list_add(list, other);
     pthread_mutex_unlock(&slices->lock);
-    return *list != NULL ? count : 0;
 }
 
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)

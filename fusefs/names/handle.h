@@ -127,12 +127,10 @@ bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *sli
 
 /*
  * Lists the slices open for reading that may show bytes of the given slice, including itself, as
- * fs_slices_related finds them. Sets *list to a new array with a reference to each; the caller
- * frees it by free(). Returns their number; sets NULL and returns 0 if there are none or memory is
- * short. Thread-safe.
+ * fs_slices_related finds them. The list is incomplete if memory is short. Thread-safe.
  */
-size_t fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
-                         struct fs_slice ***list);
+void fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
+                       struct fs_slice_list *list);
 
 /*
  * Waits if a slice is open only by handles that may have been closed for good: about 10 ms, or

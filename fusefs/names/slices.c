@@ -2,6 +2,7 @@
 #include "slices.h"
 
 #include "core/base/thread.h"
+#include "viewspec/base/list.h"
 #include "handle.h"
 #include "version.h"
 
@@ -208,42 +209,33 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
     return next;
 }
 
-/*
- * Takes references to the first `room` slices that are open for writing, and counts all of them.
- * Lock held.
- */
-static size_t collect(struct fs_slices *slices, struct fs_slice **list, size_t room)
+bool fs_slice_list_add(struct fs_slice_list *list, struct fs_slice *slice)
 {
-    size_t count = 0;
+    struct fs_slice **slices =
+        vs_list_grow(list->slices, list->count, &list->room, sizeof(*list->slices));
 
-    assert(mpiio_is_held(&slices->lock));
-    for (size_t view = 0; view <= slices->tree->views; view++) {
-        for (struct fs_slice *slice = slices->open[view].first; slice != NULL;
-             slice = slice->next_open) {
-            if (slice->writers == 0)
-                continue;
-            if (count < room) {
-                assert(slice->entry.users > 0);
-                slice->entry.users++; /* its handles already count as users, so it is not idle */
-                list[count] = slice;
-            }
-            count++;
-        }
-    }
-    return count;
+    if (slices == NULL)
+        return false;
+    assert(slice->entry.users > 0);
+    slice->entry.users++; /* its handles already count as users, so it is not idle */
+    list->slices = slices;
+    list->slices[list->count++] = slice;
+    return true;
 }
 
-int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list)
+int fs_slices_written(struct fs_slices *slices, struct fs_slice_list *list)
 {
-    size_t count;
+    bool added = true;
 
+    *list = (struct fs_slice_list){0};
     pthread_mutex_lock(&slices->lock);
-    count = collect(slices, NULL, 0);
-    *list = calloc(count + 1, sizeof(struct fs_slice *));
-    if (*list != NULL)
-        collect(slices, *list, count);
+    for (size_t view = 0; view <= slices->tree->views; view++)
+        for (struct fs_slice *slice = slices->open[view].first; slice != NULL && added;
+             slice = slice->next_open)
+            if (slice->writers > 0)
+                added = fs_slice_list_add(list, slice);
     pthread_mutex_unlock(&slices->lock);
-    return *list != NULL ? (int64_t)count : -ENOMEM;
+    return added ? 0 : -ENOMEM;
 }
 
 bool fs_slices_is_filled(struct fs_slices *slices, const struct fs_slice *slice,

@@ -162,11 +162,20 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
 /* Begins new inode numbers for all slices, for each as soon as it is not open. */
 void fs_slices_renumber(struct fs_slices *slices);
 
+/* A list of open slices, with a reference to each. The user frees the array. */
+struct fs_slice_list {
+    struct fs_slice **slices;
+    size_t count, room;
+};
+
+/* Adds a slice. Returns false if out of memory. The table's lock is held. */
+bool fs_slice_list_add(struct fs_slice_list *list, struct fs_slice *slice);
+
 /*
- * Lists the slices that are open for writing. Sets *list to a new array with a reference to each,
- * which the caller frees by free(). Returns their number or -ENOMEM.
+ * Lists the slices that are open for writing. Returns 0, or -ENOMEM if the list is incomplete.
+ * Takes the lock.
  */
-int64_t fs_slices_written(struct fs_slices *slices, struct fs_slice ***list);
+int fs_slices_written(struct fs_slices *slices, struct fs_slice_list *list);
 
 /*
  * Iterates over the open slices that may show a byte of the given one, including itself. Returns

@@ -48,14 +48,13 @@ static void close_one(struct fs_slices *slices, struct fs_handle *handle)
 __attribute__((noinline, noclone)) static void counted(struct fs_slices *slices, int64_t rank)
 {
     struct fs_handle handle;
-    struct fs_slice **list;
-    size_t count;
+    struct fs_slice_list list;
 
     open_one(slices, &handle, rank);
-    count = fs_handle_readers(slices, handle.slice, true, &list);
-    for (size_t i = 0; i < count; i++)
-        fs_slices_put(slices, list[i]);
-    free(list);
+    fs_handle_readers(slices, handle.slice, true, &list);
+    for (size_t i = 0; i < list.count; i++)
+        fs_slices_put(slices, list.slices[i]);
+    free(list.slices);
     if (!fs_slices_is_written(slices, handle.slice) || !fs_handle_may_hold(slices, handle.slice) ||
         !fs_handle_truncates(slices, handle.slice, (pid_t)(1 + rank % THREADS)))
         abort();

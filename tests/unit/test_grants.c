@@ -34,11 +34,6 @@ int fs_drop_queue(struct fs_dropper *notifier, const struct fs_drop *drop)
     return 0;
 }
 
-bool fs_drop_later(struct fs_dropper *notifier, struct fs_slice *slice, fuse_ino_t inode)
-{
-    return true;
-}
-
 size_t fs_overlaps_drop(struct fs_overlaps *overlaps, struct fs_slice *slice, int64_t offset,
                         int64_t length)
 {

@@ -130,7 +130,8 @@ TEST(new_numbers, setup, teardown)
 
 TEST(those_that_are_written, setup, teardown)
 {
-    struct fs_slice *slices[3] = {get(0, false), get(1, false), get(2, true)}, **list;
+    struct fs_slice *slices[3] = {get(0, false), get(1, false), get(2, true)};
+    struct fs_slice_list list;
     struct fs_handle handles[4] = {{.slice = slices[0], .reads = true},
                                    {.slice = slices[0], .writes = true},
                                    {.slice = slices[2], .reads = true},
@@ -142,11 +143,12 @@ TEST(those_that_are_written, setup, teardown)
     assert_true(fs_slices_is_written(&model.slices, slices[0]));
     assert_false(fs_slices_is_written(&model.slices, slices[1]));
     assert_false(fs_slices_is_written(&model.slices, slices[2]));
-    assert_int_equal(fs_slices_written(&model.slices, &list), 1);
-    assert_ptr_equal(list[0], slices[0]);
+    assert_int_equal(fs_slices_written(&model.slices, &list), 0);
+    assert_int_equal(list.count, 1);
+    assert_ptr_equal(list.slices[0], slices[0]);
     assert_int_equal(slices[0]->entry.users, 2);
-    fs_slices_put(&model.slices, list[0]);
-    free(list);
+    fs_slices_put(&model.slices, list.slices[0]);
+    free(list.slices);
     assert_false(fs_handle_leave(&model.slices, &handles[1]));
     assert_false(fs_handle_leave(&model.slices, &handles[0]));
     assert_true(fs_handle_leave(&model.slices, &handles[3]));
