@@ -111,7 +111,7 @@ static char *about(struct fs_session *session, struct fs_node node, const struct
     return text;
 }
 
-/* The value called name (without its prefix) of a slice's view; text NULL where there is none. */
+/* Finds a value of a view by its name without the prefix. If none has it, text stays NULL. */
 static void view_value(struct fs_session *session, struct fs_node node, const struct vs_view *view,
                        const char *name, struct value *value)
 {
@@ -119,7 +119,6 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
     const char *view_name =
         fs_tree_is_whole(&session->tree, node) ? NULL : vs_spec_view_name(session->spec, node.view);
 
-    *value = (struct value){.text = NULL};
     if (strcmp(name, "about") == 0)
         set_made(value, about(session, node, view));
     else if (strcmp(name, "view") == 0)
@@ -133,7 +132,7 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
     else if (strcmp(name, "filetype") == 0)
         set_made(value, vs_view_filetype_text(view));
     else if (strcmp(name, "datarep") == 0)
-        value->text = vs_view_facts(view)->datarep_name;
+        set_made(value, strdup(vs_view_facts(view)->datarep_name)); /* the view may be freed */
     else if (strcmp(name, "extent") == 0)
         set_number(value, map->tile_extent);
     else if (strcmp(name, "tile_size") == 0)
@@ -142,7 +141,6 @@ static void view_value(struct fs_session *session, struct fs_node node, const st
 
 static void root_value(struct fs_session *session, const char *name, struct value *value)
 {
-    *value = (struct value){.text = NULL};
     if (strcmp(name, "nodes") == 0)
         set_number(value, session->cluster.nodes);
     else if (strcmp(name, "state") == 0)
@@ -169,14 +167,6 @@ static void reply_value(fuse_req_t request, const char *text, size_t length, siz
         fuse_reply_buf(request, text, length);
 }
 
-static void reply_text(fuse_req_t request, const char *text, size_t size)
-{
-    if (text == NULL)
-        fuse_reply_err(request, ENODATA);
-    else
-        reply_value(request, text, strlen(text), size);
-}
-
 static bool is_owner(fuse_req_t request)
 {
     uid_t user = fuse_req_ctx(request)->uid;
@@ -191,33 +181,33 @@ static int set_log(struct fs_session *session, fuse_req_t request, const char *n
 }
 
 /*
- * Acts on an unlisted name when its value is read, because the kernel lets nobody set attributes of
- * a read-only mount. -ENODATA: not such a name. 0: the request is answered, or will be.
+ * Acts on an unlisted name of the root when its value is read, because the kernel lets nobody set
+ * attributes of a read-only mount. Returns 0, a negative errno, -ENODATA if it is no such name, or
+ * 1 if the request is answered later.
  */
-static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size)
+static int do_named(struct fs_session *session, fuse_req_t request, const char *name, size_t size,
+                    struct value *value)
 {
     bool force = strcmp(name, "unmount_force") == 0;
     int error;
 
     if (strncmp(name, SET_LOG, strlen(SET_LOG)) == 0) {
         name += strlen(SET_LOG);
-        error = set_log(session, request, name, strlen(name));
-        if (error == 0)
-            reply_value(request, "", 0, size);
-        return error;
+        value->text = "";
+        return set_log(session, request, name, strlen(name));
     }
     if ((!force && strcmp(name, "unmount") != 0) || !fs_cluster_is_on(&session->cluster))
         return -ENODATA;
     if (!is_owner(request))
         return -EPERM;
-    if (size == 0) { /* how long it is: who asks that comes again */
-        fuse_reply_xattr(request, 1);
+    value->text = "0";
+    if (size == 0) /* A caller who asks for the length alone asks again for the value. */
         return 0;
-    }
-    return fs_jobs_run(&session->jobs, &(struct fs_job){.run = fs_unmount_all,
-                                                        .apart = force,
-                                                        .request = request,
-                                                        .value = force});
+    error =
+        fs_jobs_run(&session->jobs,
+                    &(struct fs_job){
+                        .run = fs_unmount_all, .apart = force, .request = request, .value = force});
+    return error != 0 ? error : 1;
 }
 
 /* Returns the accesses that a node allows to anybody, as bits of a mode. */
@@ -272,7 +262,6 @@ static int pointer_value(struct fs_session *session, fuse_req_t request, struct 
     uint64_t turn;
     int error;
 
-    *value = (struct value){.text = NULL};
     if (session->stream != NULL)
         return strncmp(name, "shared_", strlen("shared_")) == 0 ? -EOPNOTSUPP : -ENODATA;
     if (strncmp(name, SEEK, strlen(SEEK)) == 0) {
@@ -287,60 +276,50 @@ static int pointer_value(struct fs_session *session, fuse_req_t request, struct 
     return error;
 }
 
-static void slice_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
-                        const char *name, size_t size)
+static int slice_value(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                       const char *name, size_t size, struct value *value)
 {
     struct fs_slice *slice;
-    struct value value;
-    int error = node.shared ? pointer_value(session, request, node, name, size, &value) : -ENODATA;
+    int error = node.shared ? pointer_value(session, request, node, name, size, value) : -ENODATA;
 
-    if (error == 0) {
-        reply_text(request, value.text, size);
-        return;
-    }
-    if (error == -ENODATA)
-        error = fs_slice_of(session, node, &slice);
-    if (error != 0) {
-        fuse_reply_err(request, -error);
-        return;
-    }
-    view_value(session, node, mpiio_slice_view(slice->slice), name, &value);
-    reply_text(request, value.text, size);
-    free(value.made);
+    if (error != -ENODATA)
+        return error;
+    error = fs_slice_of(session, node, &slice);
+    if (error != 0)
+        return error;
+    view_value(session, node, mpiio_slice_view(slice->slice), name, value);
     fs_slices_put(&session->slices, slice);
+    return 0;
 }
 
-/* The rank whose turn it is. -ENODATA: value has it. */
+/* Finds the rank whose turn it is. */
 static int turn_value(const struct fs_session *session, struct fs_node node, struct value *value)
 {
     int64_t position;
     uint64_t turn;
     int error = mpiio_pointers_get(session->pointers.pointers, node.view, &position, &turn);
 
-    if (error != 0)
-        return error;
-    set_number(value, (int64_t)(turn % (uint64_t)session->tree.ranks));
-    return -ENODATA;
+    if (error == 0)
+        set_number(value, (int64_t)(turn % (uint64_t)session->tree.ranks));
+    return error;
 }
 
-/* Replies with an attribute of a node that is no slice. Only the root has any. */
-static void other_reply(struct fs_session *session, fuse_req_t request, struct fs_node node,
-                        const char *name, size_t size)
+/*
+ * Finds the value of an attribute by its name without the prefix, or acts on the name. Leaves text
+ * NULL if the node has no such attribute. Returns 0, a negative errno, or 1 if the request is
+ * answered later.
+ */
+static int find_value(struct fs_session *session, fuse_req_t request, struct fs_node node,
+                      const char *name, size_t size, struct value *value)
 {
-    struct value value = {.text = NULL};
-    int error = -ENODATA;
-
-    if (node.kind == FS_ROOT) {
-        error = do_named(session, request, name, size);
-        root_value(session, name, &value);
-    }
+    if (node.kind == FS_SLICE)
+        return slice_value(session, request, node, name, size, value);
     if (node.kind == FS_ORDERED && strcmp(name, "turn") == 0)
-        error = turn_value(session, node, &value);
-    if (error == -ENODATA)
-        reply_text(request, value.text, size);
-    else if (error != 0)
-        fuse_reply_err(request, -error);
-    free(value.made);
+        return turn_value(session, node, value);
+    if (node.kind != FS_ROOT)
+        return 0;
+    root_value(session, name, value);
+    return value->text != NULL ? 0 : do_named(session, request, name, size, value);
 }
 
 /* The list that files get which are made in a folder: a mount has none. */
@@ -353,6 +332,8 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
 {
     struct fs_session *session = fs_session_of(request);
     struct fs_node node = fs_tree_node(&session->tree, inode);
+    struct value value = {.text = NULL};
+    int error;
 
     /* Every ls and cp asks for names of security. and system., so those come first. */
     if (strcmp(name, MPIIO_ACL_POSIX) == 0) {
@@ -368,11 +349,14 @@ void fs_getxattr(fuse_req_t request, fuse_ino_t inode, const char *name, size_t 
                                     : EOPNOTSUPP);
         return;
     }
-    name += strlen(PREFIX);
-    if (node.kind == FS_SLICE)
-        slice_reply(session, request, node, name, size);
-    else
-        other_reply(session, request, node, name, size);
+    error = find_value(session, request, node, name + strlen(PREFIX), size, &value);
+    if (error == 0 && value.text == NULL)
+        error = -ENODATA;
+    if (error == 0)
+        reply_value(request, value.text, strlen(value.text), size);
+    else if (error < 0)
+        fuse_reply_err(request, -error);
+    free(value.made);
 }
 
 void fs_listxattr(fuse_req_t request, fuse_ino_t inode, size_t size)
