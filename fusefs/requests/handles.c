@@ -345,14 +345,18 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     struct fs_session *session = fs_session_of(request);
     struct fs_handle *handle = fs_handle_of(info);
     struct fs_waiter waiter = {.done = tell_flushed, .request = request, .handle = handle};
+    int error;
 
     (void)inode;
     fs_handle_flushed(&session->slices, handle);
-    if (handle->writes && fs_flush_first(session, &waiter) == 0)
-        return;
-    if (!handle->writes)
+    if (!handle->writes) {
         fs_store_unwritten(session);
-    reply_flushed(session, request, handle, waiter.torn);
+        reply_flushed(session, request, handle, 0);
+        return;
+    }
+    error = fs_flush_first(session, &waiter);
+    if (error != 0)
+        fuse_reply_err(request, -error);
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
