@@ -212,33 +212,29 @@ static void flush_rest(struct fs_session *session)
         fs_log_line(&session->log, MPIIO_LOG_ERROR, "not all is stored: %s", strerror(-error));
 }
 
-/* The same for a node among several. When all are unmounted, it places what waits for its turn, and
-   waits until the others have placed and stored theirs: mpiio-umount waits for one daemon alone. */
-static void settle_node(struct fs_session *session, struct mounts_ending *ending)
-{
-    if (session->ordered != NULL)
-        mpiio_ordered_close(session->ordered);
-    fs_jobs_stop(&session->jobs);
-    flush_rest(session);
-    fs_nodes_leave(session);
-    fs_ordered_finish(session, ending);
-    flush_rest(session);
-    fs_flusher_finish(&session->flusher);
-    fs_nodes_quit(session);
-    fs_flusher_stop(&session->flusher);
-}
-
-/* Places and stores what is left, after a single node was unmounted. */
+/*
+ * Places and stores what is left after the unmount. A node among several then waits until the
+ * others have placed and stored theirs, because mpiio-umount waits for one daemon alone.
+ */
 static void settle(struct fs_session *session, struct mounts_ending *ending)
 {
     struct fs_flusher *flusher = &session->flusher;
+    bool node = fs_cluster_is_on(&session->cluster) && flusher->started;
 
-    fs_ordered_finish(session, ending);
+    if (node && session->ordered != NULL)
+        mpiio_ordered_close(session->ordered);
     fs_jobs_stop(&session->jobs);
+    if (node) {
+        flush_rest(session);
+        fs_nodes_leave(session);
+    }
+    fs_ordered_finish(session, ending);
     if (!flusher->started)
         return;
     flush_rest(session);
     fs_flusher_finish(flusher);
+    if (node)
+        fs_nodes_quit(session);
     fs_flusher_stop(flusher);
 }
 
@@ -279,10 +275,7 @@ static int serve_and_unmount(struct fs_session *session)
     /* It may have been taken away while files were open; what it was mounted on stays. */
     if (session->device != 0 && fs_device_at(session->mountpoint) == session->device)
         fuse_session_unmount(session->fuse);
-    if (fs_cluster_is_on(&session->cluster) && session->flusher.started)
-        settle_node(session, ending);
-    else
-        settle(session, ending);
+    settle(session, ending);
     fs_removal_end(session, error);
     if (listens)
         fs_signals_end(&stop);
