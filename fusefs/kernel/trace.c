@@ -67,7 +67,7 @@ static const struct kind {
 /* Returns the kind of a request; one without a name if it is unknown. */
 static struct kind kind_of(uint32_t opcode)
 {
-    return opcode < sizeof(kinds) / sizeof(*kinds) ? kinds[opcode] : (struct kind){NULL};
+    return opcode < sizeof(kinds) / sizeof(*kinds) ? kinds[opcode] : (struct kind){.name = NULL};
 }
 
 static bool is_answered(uint32_t opcode)

@@ -98,7 +98,7 @@ src/mounts:
 src/slurm:
 src/umount: src/mounts viewspec/base/line.h
 fusefs/base: src/core src/core/base src/core/file src/cluster src/net viewspec viewspec/base/line.h
-fusefs/names: src/core src/core/base viewspec viewspec/export/export.h viewspec/members
+fusefs/names: src/core src/core/base viewspec viewspec/base/list.h viewspec/export/export.h viewspec/members
 fusefs/storing: fusefs/names fusefs/base fusefs src/core src/core/base src/core/cache src/core/file/freshness.h src/core/file/source.h src/cluster src/net src/pointers src/pool viewspec viewspec/types/ranks.h viewspec/members
 fusefs/kernel: fusefs/names fusefs/base fusefs/storing fusefs src/core src/core/base src/core/file src/core/members/assembled.h src/core/cache viewspec viewspec/map/cover.h viewspec/members
 fusefs/jobs: fusefs/names fusefs/base fusefs/storing fusefs/kernel fusefs src/core src/core/base src/core/cache src/cluster viewspec
