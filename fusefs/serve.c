@@ -339,8 +339,8 @@ static int serve_in_child(struct fs_session *session)
 
 static const struct mpiio_peers_events peers_events = {
     .log = fs_nodes_on_log,
-    .on_epoch = fs_nodes_on_epoch,
-    .on_finished = fs_nodes_on_finished,
+    .on_epoch = fs_flusher_on_epoch,
+    .on_finished = fs_flusher_on_finished,
     .progress = fs_nodes_on_progress,
     .on_lease = fs_nodes_on_lease,
     .on_prepare = fs_atomic_on_prepare,

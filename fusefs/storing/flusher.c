@@ -175,8 +175,10 @@ void fs_flusher_full(void *data)
     wake(flusher);
 }
 
-void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
+void fs_flusher_on_epoch(void *session, uint64_t epoch, bool sync)
 {
+    struct fs_flusher *flusher = &((struct fs_session *)session)->flusher;
+
     pthread_mutex_lock(&flusher->lock);
     flusher->begun = (struct fs_epoch){.due = true, .number = epoch, .sync = sync};
     MPIIO_PROBE(epoch_begin, epoch, sync);
@@ -184,8 +186,10 @@ void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync)
     wake(flusher);
 }
 
-void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error)
+void fs_flusher_on_finished(void *session, uint64_t epoch, bool sync, int error)
 {
+    struct fs_flusher *flusher = &((struct fs_session *)session)->flusher;
+
     pthread_mutex_lock(&flusher->lock);
     flusher->over = (struct fs_epoch){.due = true, .number = epoch, .sync = sync, .error = error};
     MPIIO_PROBE(epoch_end, epoch, error);

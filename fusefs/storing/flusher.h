@@ -162,12 +162,12 @@ void fs_flusher_finish(struct fs_flusher *flusher);
 void fs_flusher_full(void *flusher);
 
 /*
- * fs_flusher_begin reports that an epoch has begun, before this node's engine joins it.
- * fs_flusher_end reports that all nodes have finished it, and that the homes have stored. Neither
- * waits.
+ * Implement the peers' events (peers.h). fs_flusher_on_epoch reports that an epoch has begun,
+ * before this node's engine joins it. fs_flusher_on_finished reports that all nodes have finished
+ * it, and that the homes have stored. Neither waits.
  */
-void fs_flusher_begin(struct fs_flusher *flusher, uint64_t epoch, bool sync);
-void fs_flusher_end(struct fs_flusher *flusher, uint64_t epoch, bool sync, int error);
+void fs_flusher_on_epoch(void *session, uint64_t epoch, bool sync);
+void fs_flusher_on_finished(void *session, uint64_t epoch, bool sync, int error);
 
 /* Makes this node store by itself and write through from now on. Does not wait. */
 void fs_flusher_go_alone(struct fs_flusher *flusher);

@@ -37,20 +37,6 @@ void fs_nodes_on_log(void *data, enum mpiio_log_level level, const char *line)
     fs_log_line(&session->log, level, "%s", line);
 }
 
-void fs_nodes_on_epoch(void *data, uint64_t epoch, bool sync)
-{
-    struct fs_session *session = data;
-
-    fs_flusher_begin(&session->flusher, epoch, sync);
-}
-
-void fs_nodes_on_finished(void *data, uint64_t epoch, bool sync, int error)
-{
-    struct fs_session *session = data;
-
-    fs_flusher_end(&session->flusher, epoch, sync, error);
-}
-
 /*
  * Does not kill the engine before all nodes are ready. Until then engines store nothing, and one
  * may still have to report why its node is not ready.

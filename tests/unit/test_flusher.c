@@ -155,7 +155,7 @@ static void hand_over(struct told *told, bool sync)
 /* Begins an epoch, and waits until this node has finished its part. */
 static void begin_epoch(uint64_t epoch, bool sync)
 {
-    fs_flusher_begin(&session.flusher, epoch, sync);
+    fs_flusher_on_epoch(&session, epoch, sync);
     await_calls(&calls.done, epoch);
 }
 
@@ -271,7 +271,7 @@ TEST(epochs)
     /* This node has finished its part, but homes on other nodes may still be storing. */
     assert_false(fs_flusher_rests(flusher, &number));
     changes = atomic_load(&flusher->changes);
-    fs_flusher_end(flusher, 6, false, 0);
+    fs_flusher_on_finished(&session, 6, false, 0);
     await_calls(&calls.answered, 1);
     assert_true(fs_flusher_rests(flusher, &number));
     assert_int_equal(number, 6);
@@ -282,7 +282,7 @@ TEST(epochs)
     assert_false(fs_flusher_is_clean(flusher, true));
 
     begin_epoch(7, true);
-    fs_flusher_end(flusher, 7, true, -EIO);
+    fs_flusher_on_finished(&session, 7, true, -EIO);
     await_calls(&calls.answered, 3);
     assert_int_equal(syncing.flushed.error, -EIO);
     assert_int_equal(late.flushed.error, -EIO);
@@ -302,7 +302,7 @@ TEST(blocks_that_stay)
     calls.left = (struct fs_stored){.blocks = -ENOSPC};
     hand_over(&told, false);
     begin_epoch(1, false);
-    fs_flusher_end(flusher, 1, false, 0);
+    fs_flusher_on_finished(&session, 1, false, 0);
     await_calls(&calls.answered, 1);
     assert_int_equal(told.flushed.blocks, -ENOSPC);
     assert_int_equal(told.flushed.error, 0);
@@ -312,7 +312,7 @@ TEST(blocks_that_stay)
     calls.begun = 1;
     hand_over(&told, false);
     begin_epoch(2, false);
-    fs_flusher_end(flusher, 2, false, 0);
+    fs_flusher_on_finished(&session, 2, false, 0);
     await_calls(&calls.answered, 2);
     assert_int_equal(told.flushed.blocks, 0);
     assert_false(fs_flusher_is_clean(flusher, false));
