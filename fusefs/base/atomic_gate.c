@@ -2,13 +2,12 @@
 #include "atomic_gate.h"
 
 #include <errno.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/thread.h"
 
-/* The kernel does not wait for a release. This is the pause between two looks, in ns. */
-#define RELEASE_PAUSE 10000000
-#define RELEASE_STEPS 100
+/* The time to wait for releases, in ms. The kernel does not wait for them. */
+#define RELEASE_MS 1000
 
 void fs_atomic_init(struct fs_atomic *atomic, struct fs_workers *workers)
 {
@@ -55,7 +54,8 @@ void fs_atomic_enter(struct fs_atomic *atomic)
 void fs_atomic_leave(struct fs_atomic *atomic)
 {
     pthread_mutex_lock(&atomic->lock);
-    atomic->open--;
+    if (--atomic->open == 0)
+        pthread_cond_broadcast(&atomic->changed);
     pthread_mutex_unlock(&atomic->lock);
 }
 
@@ -140,12 +140,10 @@ void fs_atomic_open_door(struct fs_atomic *atomic, uint64_t change)
 
 void fs_atomic_await_releases(struct fs_atomic *atomic)
 {
-    const struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
-    bool open = true;
+    int64_t limit = mpiio_clock() + RELEASE_MS;
 
-    for (int i = 0; i < RELEASE_STEPS && open; i++) {
-        if (i > 0)
-            nanosleep(&pause, NULL);
-        open = MPIIO_LOCKED(&atomic->lock, atomic->open > 0);
-    }
+    pthread_mutex_lock(&atomic->lock);
+    while (atomic->open > 0 && mpiio_wait_until(&atomic->changed, &atomic->lock, limit))
+        continue;
+    pthread_mutex_unlock(&atomic->lock);
 }

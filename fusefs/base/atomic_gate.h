@@ -23,10 +23,10 @@ struct fs_atomic {
     atomic_bool on;
 
     pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned open;    /* number of open slices; lock: lock */
-    bool changing;    /* opens wait until the change is settled; lock: lock */
-    uint64_t settled; /* the number of the last settled change; lock: lock */
+    pthread_cond_t changed; /* a change was settled, or the last open slice was closed */
+    unsigned open;          /* number of open slices; lock: lock */
+    bool changing;          /* opens wait until the change is settled; lock: lock */
+    uint64_t settled;       /* the number of the last settled change; lock: lock */
 };
 
 void fs_atomic_init(struct fs_atomic *atomic, struct fs_workers *workers);

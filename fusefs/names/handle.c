@@ -3,15 +3,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "core/base/clock.h"
 #include "core/base/thread.h"
 
-/* Pauses while a release may be in progress, in ns. Each is twice as long as the one before. */
-#define RELEASE_PAUSE     20000
-#define RELEASE_PAUSE_MAX 5000000
-/* The number of further pauses if the slice is cut, so that the kernel believes it to be empty. */
-#define RELEASE_PAUSES 200
+/*
+ * The time to wait for a release, in ms; the second limit applies if the slice is cut, so that the
+ * kernel believes it to be empty.
+ */
+#define RELEASE_MS     10
+#define RELEASE_CUT_MS 1000
 
 /*
  * Returns the link to the handle that the thread opened last, or the link that ends the list. Lock
@@ -110,6 +111,7 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
     pthread_mutex_lock(&slices->lock);
     leave_slice(slices, handle->slice, handle);
     last = handle->writes && handle->slice->writers == 0;
+    pthread_cond_broadcast(&slices->opened);
     pthread_mutex_unlock(&slices->lock);
     return last;
 }
@@ -146,6 +148,7 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
         handle->joined = true;
         fs_cut_joined(handle);
         remember_opener(slices, handle, opener);
+        pthread_cond_broadcast(&slices->opened);
     }
     pthread_mutex_unlock(&slices->lock);
     return error;
@@ -205,30 +208,25 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
     pthread_mutex_unlock(&slices->lock);
 }
 
-static bool may_be_released(struct fs_slices *slices, struct fs_slice *slice)
+/* Returns true if all handles of the slice were closed at least once. Lock held. */
+static bool may_be_released(const struct fs_slice *slice)
 {
-    return MPIIO_LOCKED(&slices->lock, slice->handles > 0 && slice->flushed == slice->handles);
-}
-
-static void await_release(struct fs_slices *slices, struct fs_slice *slice)
-{
-    int left = fs_cut_mark(&slice->cut) != FS_UNCUT ? RELEASE_PAUSES : 0;
-    struct timespec pause = {.tv_nsec = RELEASE_PAUSE};
-
-    do {
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec <= RELEASE_PAUSE_MAX)
-            pause.tv_nsec *= 2;
-    } while ((pause.tv_nsec <= RELEASE_PAUSE_MAX || left-- > 0) && may_be_released(slices, slice));
+    return slice->handles > 0 && slice->flushed == slice->handles;
 }
 
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
                              void (*waits)(void *data, bool waits), void *data)
 {
-    if (!may_be_released(slices, slice))
+    bool cut = fs_cut_mark(&slice->cut) != FS_UNCUT;
+    int64_t limit = mpiio_clock() + (cut ? RELEASE_CUT_MS : RELEASE_MS);
+
+    if (!MPIIO_LOCKED(&slices->lock, may_be_released(slice)))
         return;
     waits(data, true);
-    await_release(slices, slice);
+    pthread_mutex_lock(&slices->lock);
+    while (may_be_released(slice) && mpiio_wait_until(&slices->opened, &slices->lock, limit))
+        continue;
+    pthread_mutex_unlock(&slices->lock);
     waits(data, false);
 }
 

@@ -26,6 +26,7 @@ int fs_slices_init(struct fs_slices *slices, const struct fs_tree *tree, struct 
     slices->open = calloc(tree->views + 1, sizeof(*slices->open));
     if (slices->open == NULL)
         return -ENOMEM;
+    pthread_cond_init(&slices->opened, NULL);
     return -pthread_mutex_init(&slices->lock, NULL);
 }
 
@@ -44,6 +45,7 @@ void fs_slices_free(struct fs_slices *slices)
 {
     mpiio_lru_clear(&slices->table, free_slice);
     free(slices->open);
+    pthread_cond_destroy(&slices->opened);
     pthread_mutex_destroy(&slices->lock);
 }
 

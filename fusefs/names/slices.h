@@ -122,6 +122,7 @@ struct fs_slices {
     size_t idle_limit;          /* the maximum number of unreferenced slices */
 
     pthread_mutex_t lock;
+    pthread_cond_t opened;                 /* signals that a slice was opened or released */
     struct mpiio_lru table;                /* by inode number; lock: lock */
     struct fs_open *open;                  /* by view; the last entry is "whole"; lock: lock */
     struct fs_handle *openers[FS_OPENERS]; /* handles with an opener, hashed by it; lock: lock */
