@@ -9,13 +9,6 @@
 
 /* Mode shared. */
 
-static int own_number(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode)
-{
-    (void)session;
-    *inode = slice->inode;
-    return 0;
-}
-
 /*
  * Chooses direct_io. A handle that only writes bypasses the page cache, which would cost a copy,
  * and a read for each page in which records begin or end. Above all, the kernel then locks no page
@@ -139,22 +132,7 @@ static void open_unique(struct fs_session *session, const struct fs_handle *hand
     info->direct_io = false;
 }
 
-static int refresh_unique(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                          struct fs_handle *handle)
-{
-    (void)session, (void)request, (void)inode, (void)handle;
-    return 0;
-}
-
-static void wrote_unique(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
-                         const struct fs_handle *handle, off_t offset, size_t put, bool direct)
-{
-    (void)session, (void)inode, (void)handle, (void)offset, (void)direct;
-    fuse_reply_write(request, put);
-}
-
 const struct fs_mode fs_mode_shared = {
-    .number = own_number,
     .open = open_shared,
     .refresh = refresh_shared,
     .wrote = wrote_shared,
@@ -162,7 +140,6 @@ const struct fs_mode fs_mode_shared = {
 
 const struct fs_mode fs_mode_direct = {
     .maps_direct = true,
-    .number = own_number,
     .open = open_direct,
     .refresh = refresh_direct,
     .wrote = wrote_shared,
@@ -178,6 +155,4 @@ const struct fs_mode fs_mode_unique = {
     .timeout = 1.0,
     .number = new_number,
     .open = open_unique,
-    .refresh = refresh_unique,
-    .wrote = wrote_unique,
 };

@@ -26,7 +26,7 @@ struct fs_mode {
 
     /*
      * Sets *inode to the inode number of a slice that the kernel looks up. Returns 0 or a negative
-     * errno.
+     * errno. NULL: it is the slice's own.
      */
     int (*number)(struct fs_session *session, struct fs_slice *slice, fuse_ino_t *inode);
 
@@ -37,14 +37,15 @@ struct fs_mode {
     /*
      * Completes an fsync. If pages may be older than the file, invalidates them, so that the reader
      * sees what others have stored. Then returns 1: the notifier answers. Otherwise returns 0 or a
-     * negative errno, for the caller to answer. Unique mode invalidates nothing.
+     * negative errno, for the caller to answer. NULL: pages are never older.
      */
     int (*refresh)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                    struct fs_handle *handle);
 
     /*
      * Answers a write of put bytes at offset. They are stored, so other readers must see them after
-     * the answer. direct is true if the write bypassed the page cache.
+     * the answer. direct is true if the write bypassed the page cache. NULL: no other reader has
+     * pages.
      */
     void (*wrote)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                   const struct fs_handle *handle, off_t offset, size_t put, bool direct);

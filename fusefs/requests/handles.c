@@ -183,7 +183,7 @@ void fs_read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset,
 static void reply_written(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                           const struct fs_handle *handle, off_t offset, size_t put, bool direct)
 {
-    if (handle->ops->unseen)
+    if (handle->ops->unseen || session->mode->wrote == NULL)
         fuse_reply_write(request, put);
     else
         session->mode->wrote(session, request, inode, handle, offset, put, direct);
@@ -298,7 +298,7 @@ static void tell_synced(struct fs_session *session, struct fs_waiter *waiter,
 {
     int answer = fs_sync_reported(session, waiter, flushed);
 
-    if (answer == 0)
+    if (answer == 0 && session->mode->refresh != NULL)
         answer = session->mode->refresh(session, waiter->request, waiter->inode, waiter->handle);
     if (answer <= 0)
         fuse_reply_err(waiter->request, -answer);

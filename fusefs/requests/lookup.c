@@ -212,7 +212,8 @@ static int look_up_slice(struct fs_session *session, pid_t thread, struct fs_nod
     if (error != 0)
         return error;
     fs_handle_looked_up(&session->slices, slice, thread);
-    error = session->mode->number(session, slice, &entry->ino);
+    if (session->mode->number != NULL)
+        error = session->mode->number(session, slice, &entry->ino);
     fs_slices_put(&session->slices, slice);
     return error;
 }
@@ -272,8 +273,6 @@ static int do_lookup(struct fs_session *session, pid_t thread, fuse_ino_t parent
         entry->entry_timeout = 0;
     if (node.kind == FS_SLICE)
         error = look_up_slice(session, thread, node, entry);
-    if (node.ordered)
-        entry->ino = fs_tree_inode(node);
     return error != 0 ? error : attributes(session, node, &entry->attr);
 }
 

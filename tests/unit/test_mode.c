@@ -156,8 +156,6 @@ TEST(refreshes, setup, teardown)
     told.version_error = -EIO;
     assert_int_equal(refreshed(&fs_mode_shared), -EIO);
     assert_int_equal(told.dropped, 2);
-    assert_int_equal(refreshed(&fs_mode_unique), 0);
-    assert_int_equal(told.dropped, 2);
 }
 
 /* Writes size bytes at offset through a handle of the only slice. */
@@ -209,9 +207,6 @@ TEST(answers_writes, setup, teardown)
 TEST(answers_at_once, setup, teardown)
 {
     told.overlapping = 1;
-    wrote(&fs_mode_unique, true, true, HEADER, 50);
-    assert_int_equal(told.length, 0);
-    assert_int_equal(told.answered, 50);
     atomic_store(&session.atomic.on, true);
     wrote(&fs_mode_shared, true, true, HEADER, 50);
     assert_int_equal(told.length, 0);
@@ -226,8 +221,6 @@ TEST(numbers, setup, teardown)
 {
     fuse_ino_t first, again;
 
-    assert_int_equal(fs_mode_shared.number(&session, &slice, &first), 0);
-    assert_int_equal(first, slice.inode);
     assert_int_equal(fs_mode_unique.number(&session, &slice, &first), 0);
     assert_int_equal(fs_mode_unique.number(&session, &slice, &again), 0);
     assert_int_equal(first, again);
@@ -236,5 +229,4 @@ TEST(numbers, setup, teardown)
     assert_int_not_equal(first, again);
     told.version_error = -EIO;
     assert_int_equal(fs_mode_unique.number(&session, &slice, &again), -EIO);
-    assert_int_equal(fs_mode_shared.number(&session, &slice, &again), 0);
 }
