@@ -334,6 +334,9 @@ static int open_store(struct fs_session *session)
         session->spec_path = strdup(session->file);
     if (session->spec_path == NULL)
         return fs_fail(options, 1, "%s: %s", vs_spec_file(session->spec), strerror(errno));
+    session->settling.store = session->store;
+    session->durable =
+        (struct fs_durable){.store = session->store, .writes = session->read_only == 0};
     return fs_removal_prepare(session);
 }
 
@@ -381,15 +384,6 @@ static int start_atomic(struct fs_session *session)
                    error == -EOPNOTSUPP ? "the filesystem has no file locks" : strerror(-error));
 }
 
-static int open_log(struct fs_session *session)
-{
-    const struct fs_options *options = session->options;
-    int error = fs_log_open(&session->log, options->name, session->mountpoint, options->log,
-                            options->foreground, options->log_level);
-
-    return error != 0 ? fs_fail(options, 1, "%s: %s", options->log, strerror(-error)) : 0;
-}
-
 /* Logs how the filesystem is treated if that slows down access, or was set by an option. */
 static void log_filesystem(const struct fs_session *session)
 {
@@ -406,6 +400,19 @@ static void log_filesystem(const struct fs_session *session)
                     "%s: on %s, whose clients may have page caches of their own: treated as "
                     "coherence=%s",
                     session->file, name, mpiio_coherence_name(coherence));
+}
+
+static int open_log(struct fs_session *session)
+{
+    const struct fs_options *options = session->options;
+    int error = fs_log_open(&session->log, options->name, session->mountpoint, options->log,
+                            options->foreground, options->log_level);
+
+    if (error != 0)
+        return fs_fail(options, 1, "%s: %s", options->log, strerror(-error));
+    if (session->stream == NULL)
+        log_filesystem(session);
+    return 0;
 }
 
 /*
@@ -446,6 +453,14 @@ static int set_up_pointers(struct fs_session *session)
                : 0;
 }
 
+static int set_up_passthrough(struct fs_session *session)
+{
+    fs_passthrough_init(&session->passthrough, &session->slices,
+                        session->options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
+                            session->cluster.nodes <= 1 && session->pool.pool == NULL);
+    return 0;
+}
+
 /* Initializes the parts that do not need the file. */
 static void begin_session(struct fs_session *session, const struct fs_options *options)
 {
@@ -467,48 +482,18 @@ static void begin_session(struct fs_session *session, const struct fs_options *o
 
 int fs_mount_open(struct fs_session *session, const struct fs_options *options)
 {
-    int status;
+    /* Each step returns an exit status. */
+    static int (*const steps[])(struct fs_session * session) = {
+        fs_cluster_init,    load_spec,          fs_places_check,      open_store,
+        fs_rights_init,     set_up_cache,       set_up_pool,          start_atomic,
+        check_views,        open_exports,       choose_mode,          set_up_pointers,
+        fs_sequential_open, set_up_passthrough, fs_places_mountpoint, open_log,
+    };
+    int status = 0;
 
     begin_session(session, options);
-    status = fs_cluster_init(session);
-    if (status == 0)
-        status = load_spec(session);
-    if (status == 0)
-        status = fs_places_check(options, session->spec);
-    if (status == 0)
-        status = open_store(session);
-    session->settling.store = session->store;
-    session->durable =
-        (struct fs_durable){.store = session->store, .writes = session->read_only == 0};
-    if (status == 0)
-        status =
-            fs_rights_init(&session->rights, options, session->spec, session->store, session->file);
-    if (status == 0)
-        status = set_up_cache(session);
-    if (status == 0)
-        status = set_up_pool(session);
-    if (status == 0)
-        status = start_atomic(session);
-    if (status == 0)
-        status = check_views(session);
-    if (status == 0)
-        status = open_exports(session);
-    if (status == 0)
-        status = choose_mode(session);
-    if (status == 0)
-        status = set_up_pointers(session);
-    if (status == 0)
-        status = fs_sequential_open(session);
-    if (status == 0)
-        fs_passthrough_init(&session->passthrough, &session->slices,
-                            options->passthrough == FS_WISH_AUTO && session->cache == NULL &&
-                                session->cluster.nodes <= 1 && session->pool.pool == NULL);
-    if (status == 0)
-        status = fs_places_mountpoint(options, &session->mountpoint);
-    if (status == 0)
-        status = open_log(session);
-    if (status == 0 && session->stream == NULL)
-        log_filesystem(session);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps) && status == 0; i++)
+        status = steps[i](session);
     return status;
 }
 

@@ -10,7 +10,6 @@
 
 struct fs_options;
 struct fs_session;
-struct vs_spec;
 
 /*
  * mount.c: loads the spec, checks its views, opens the shared file and checks the mount point. Does
@@ -24,17 +23,17 @@ void fs_mount_close(struct fs_session *session);
 /*
  * places.c: refuses a mount point that would hide a file that the mount uses. If members were
  * hidden, the daemon would wait for itself to look them up. If the spec, the file or the log were
- * hidden, users could not reach them. Returns 0, or 1 after one line on stderr. Call it before
- * mounting.
+ * hidden, users could not reach them. Returns 0, or 1 after one line on stderr. Call it once the
+ * spec is known, and before mounting.
  */
-int fs_places_check(const struct fs_options *options, const struct vs_spec *spec);
+int fs_places_check(struct fs_session *session);
 
 /*
- * places.c: checks the mount point, and sets *mountpoint to its real path, which the caller frees.
- * A descriptor ("/dev/fd/N") must be an open /dev/fuse. Returns 0, or 1 after one line on stderr.
- * Call it before mounting.
+ * places.c: checks the mount point, and sets session->mountpoint to its real path. A descriptor
+ * ("/dev/fd/N") must be an open /dev/fuse. Returns 0, or 1 after one line on stderr. Call it before
+ * mounting.
  */
-int fs_places_mountpoint(const struct fs_options *options, char **mountpoint);
+int fs_places_mountpoint(struct fs_session *session);
 
 /*
  * serve.c: mounts, and serves until the mount ends. With -F it serves in this process. Otherwise it

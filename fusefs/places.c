@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "fusefs/base/options.h"
+#include "fusefs/session.h"
 #include "mounts/look.h"
 #include "viewspec/members/members.h"
 
@@ -179,11 +179,12 @@ static int check_place(const struct fs_options *options, struct below *below, co
     return status;
 }
 
-int fs_places_check(const struct fs_options *options, const struct vs_spec *spec)
+int fs_places_check(struct fs_session *session)
 {
-    const struct vs_members *members = vs_spec_members(spec);
+    const struct fs_options *options = session->options;
+    const struct vs_members *members = vs_spec_members(session->spec);
     const char *paths[] = {options->shorthand == NULL ? options->spec : NULL, options->log,
-                           members == NULL ? vs_spec_file(spec) : NULL};
+                           members == NULL ? vs_spec_file(session->spec) : NULL};
     struct below below = {.passed = ""};
     int status = 0;
 
@@ -254,17 +255,18 @@ static int check_descriptor(const struct fs_options *options, char **mountpoint)
     return *mountpoint == NULL ? fs_fail(options, 1, "out of memory") : 0;
 }
 
-int fs_places_mountpoint(const struct fs_options *options, char **mountpoint)
+int fs_places_mountpoint(struct fs_session *session)
 {
+    const struct fs_options *options = session->options;
     const char *path = options->mountpoint;
     struct stat st;
 
     if (options->fuse_fd >= 0)
-        return check_descriptor(options, mountpoint);
+        return check_descriptor(options, &session->mountpoint);
     if (refuse_mounted(options) != 0)
         return 1;
-    *mountpoint = realpath(path, NULL);
-    if (*mountpoint == NULL || stat(*mountpoint, &st) != 0)
+    session->mountpoint = realpath(path, NULL);
+    if (session->mountpoint == NULL || stat(session->mountpoint, &st) != 0)
         return fs_fail(options, 1, "%s: %s%s", path,
                        errno == ENOTCONN ? "the daemon of this mount has exited" : strerror(errno),
                        errno == ENOTCONN ? " (unmount it first with mpiio-umount)"

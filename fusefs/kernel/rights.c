@@ -11,7 +11,7 @@
 
 #include "core/file/acl.h"
 #include "core/store_members.h"
-#include "fusefs/base/options.h"
+#include "fusefs/session.h"
 #include "viewspec/members/members.h"
 
 /* The maximum size of a list on any filesystem (XATTR_SIZE_MAX). */
@@ -71,18 +71,18 @@ static int read_spec_list(struct fs_rights *rights)
  * Refuses allow_other if there are too many members to check at each access, or if one has a list.
  * Returns an exit status.
  */
-static int check_members(const struct fs_rights *rights, const struct vs_members *members,
-                         const char *file)
+static int check_members(const struct fs_session *session)
 {
-    const struct fs_options *options = rights->options;
+    const struct fs_options *options = session->options;
+    const struct vs_members *members = vs_spec_members(session->spec);
     int64_t member;
     char *path;
 
     if (vs_members_count(members) > MPIIO_MEMBERS_JUDGED)
         return fs_fail(options, 1,
                        "%s: allow_other: the file has %lld members, and at most %d are possible",
-                       file, (long long)vs_members_count(members), MPIIO_MEMBERS_JUDGED);
-    member = mpiio_members_find_list(mpiio_store_file(rights->store));
+                       session->file, (long long)vs_members_count(members), MPIIO_MEMBERS_JUDGED);
+    member = mpiio_members_find_list(mpiio_store_file(session->store));
     if (member < 0)
         return 0;
     path = vs_members_file(members, member);
@@ -116,24 +116,25 @@ static unsigned find_unmapped(const char *map, const char *overflow)
     return number;
 }
 
-int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
-                   const struct vs_spec *spec, struct mpiio_store *store, const char *file)
+int fs_rights_init(struct fs_session *session)
 {
-    bool members = mpiio_store_has_members(store);
+    const struct fs_options *options = session->options;
+    struct fs_rights *rights = &session->rights;
+    bool members = mpiio_store_has_members(session->store);
     int error;
 
     rights->options = options;
-    rights->store = store;
+    rights->store = session->store;
     rights->unmapped_user = find_unmapped("/proc/self/uid_map", "/proc/sys/kernel/overflowuid");
     rights->unmapped_group = find_unmapped("/proc/self/gid_map", "/proc/sys/kernel/overflowgid");
     rights->for_others = options->allow_other || options->default_permissions;
-    if (options->allow_other && members && check_members(rights, vs_spec_members(spec), file) != 0)
+    if (options->allow_other && members && check_members(session) != 0)
         return 1;
     if (options->allow_other && !members && check_list(rights) != 0)
         return fs_fail(options, 1,
                        "%s: allow_other: the file has an access control list that only its own "
                        "filesystem can evaluate (%s)",
-                       file, MPIIO_ACL_NFS4);
+                       session->file, MPIIO_ACL_NFS4);
     error = read_spec_list(rights);
     return error != 0 ? fs_fail(options, 1, "%s: %s", options->spec_name, strerror(-error)) : 0;
 }

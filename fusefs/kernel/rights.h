@@ -10,6 +10,7 @@
 #include "fusefs/names/tree.h"
 
 struct fs_options;
+struct fs_session;
 struct mpiio_store;
 
 /*
@@ -34,12 +35,10 @@ struct fs_rights {
 };
 
 /*
- * Reads the rights of the shared file, which is open and has the path file, and of the spec.
- * Returns an exit status: 0, or 1 after one line on stderr. The caller calls fs_rights_free in
- * either case.
+ * Reads the rights of the shared file, which is open, and of the spec. Returns an exit status: 0,
+ * or 1 after one line on stderr. The caller calls fs_rights_free in either case.
  */
-int fs_rights_init(struct fs_rights *rights, const struct fs_options *options,
-                   const struct vs_spec *spec, struct mpiio_store *store, const char *file);
+int fs_rights_init(struct fs_session *session);
 void fs_rights_free(struct fs_rights *rights);
 
 /* Returns the mode to report for a node that has that mode and possibly a list. Thread-safe. */
