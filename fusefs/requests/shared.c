@@ -22,19 +22,21 @@ static int64_t etype_of(const struct fs_slice *slice)
     return vs_view_facts(mpiio_slice_view(slice->slice))->etype_size;
 }
 
-static size_t view_of(const struct fs_session *session, const struct fs_slice *slice)
+/*
+ * Takes etypes for a contribution as mpiio_pointers_take does. Sets *offset to their slice offset,
+ * and returns the number of their bytes.
+ */
+static int64_t take(const struct fs_session *session, const struct fs_slice *slice, uint64_t share,
+                    int64_t count, int64_t limit, off_t *offset)
 {
-    return fs_tree_node(&session->tree, slice->inode).view;
-}
+    size_t view = fs_tree_node(&session->tree, slice->inode).view;
+    int64_t etype = etype_of(slice), position;
+    int64_t got =
+        mpiio_pointers_take(session->pointers.pointers, view, share, count, limit, &position);
 
-/* Takes etypes for a read or a write: mpiio_pointers_take. */
-static int64_t take(const struct fs_session *session, const struct fs_handle *handle, int64_t count,
-                    int64_t limit, int64_t *position)
-{
-    int64_t got = mpiio_pointers_take(session->pointers.pointers, view_of(session, handle->slice),
-                                      handle->taker, count, limit, position);
-
-    return got == -ETIMEDOUT ? -EIO : got;
+    if (got > 0 && __builtin_mul_overflow(position, etype, offset))
+        return -EFBIG;
+    return got > 0 ? got * etype : got;
 }
 
 int fs_shared_open(struct fs_session *session, fuse_ino_t inode, pid_t thread,
@@ -61,19 +63,11 @@ static bool goes_on(const struct fs_handle *handle, off_t offset)
     return offset != 0 && atomic_load(&handle->last_write) != offset;
 }
 
-/* Converts a position and a number of etypes. Sets *offset, and returns the number of bytes. */
-static ssize_t place(int64_t position, int64_t etypes, int64_t etype, off_t *offset)
-{
-    if (__builtin_mul_overflow(position, etype, offset))
-        return -EFBIG;
-    return (ssize_t)(etypes * etype);
-}
-
 static ssize_t shared_read(struct fs_read *read)
 {
     const struct fs_slice *slice = read->handle->slice;
     int64_t etype = etype_of(slice);
-    int64_t room = (int64_t)read->size / etype, position, end, got;
+    int64_t room = (int64_t)read->size / etype, end, got;
 
     if (read->offset != 0)
         return 0;
@@ -82,11 +76,9 @@ static ssize_t shared_read(struct fs_read *read)
     end = mpiio_slice_size(slice->slice);
     if (end < 0)
         return (ssize_t)end;
-    got = take(read->session, read->handle, room, end / etype, &position);
-    if (got > 0)
-        got = place(position, got, etype, &read->offset);
+    got = take(read->session, slice, read->handle->taker, room, end / etype, &read->offset);
     if (got <= 0)
-        return (ssize_t)got;
+        return got == -ETIMEDOUT ? -EIO : (ssize_t)got;
     read->size = (size_t)got;
     return fs_slice_read_at(read);
 }
@@ -112,21 +104,19 @@ static ssize_t shared_write(struct fs_write *write)
 {
     struct fs_handle *handle = write->handle;
     int64_t etype = etype_of(handle->slice);
-    int64_t count = count_etypes(write, etype), position, got;
+    int64_t count = count_etypes(write, etype), got;
+    off_t start = write->offset;
 
     if (!write->appends && goes_on(handle, write->offset))
         return -EMSGSIZE;
     if (count < 0)
         return (ssize_t)count;
-    got = take(write->session, handle, count, mpiio_slice_etypes(handle->slice->slice), &position);
+    got = take(write->session, handle->slice, handle->taker, count,
+               mpiio_slice_etypes(handle->slice->slice), &write->offset);
     if (got <= 0)
-        return got < 0 ? (ssize_t)got : -EFBIG;
-    atomic_store(&handle->last_write, may_go_on(write->size, FS_WRITE_MAX)
-                                          ? FS_SHARED_CUT
-                                          : write->offset + got * etype);
-    got = place(position, got, etype, &write->offset);
-    if (got < 0)
-        return (ssize_t)got;
+        return got == -ETIMEDOUT ? -EIO : got < 0 ? (ssize_t)got : -EFBIG;
+    atomic_store(&handle->last_write,
+                 may_go_on(write->size, FS_WRITE_MAX) ? FS_SHARED_CUT : start + got);
     write->size = (size_t)got;
     write->appends = false; /* the pointer determines the offset */
     return fs_slice_write_at(write);
@@ -135,15 +125,12 @@ static ssize_t shared_write(struct fs_write *write)
 int fs_shared_take(struct fs_session *session, const struct fs_slice *slice, uint64_t share,
                    size_t size, off_t *offset)
 {
-    int64_t etype = etype_of(slice), count = (int64_t)size / etype, position, got;
-    ssize_t placed;
+    int64_t count = (int64_t)size / etype_of(slice);
+    int64_t got = take(session, slice, share, count, mpiio_slice_etypes(slice->slice), offset);
 
-    got = mpiio_pointers_take(session->pointers.pointers, view_of(session, slice), share, count,
-                              mpiio_slice_etypes(slice->slice), &position);
-    if (got < count)
-        return got < 0 ? (int)got : -EFBIG;
-    placed = place(position, got, etype, offset);
-    return placed < 0 ? (int)placed : 0;
+    if (got < 0)
+        return (int)got;
+    return got < (int64_t)size ? -EFBIG : 0;
 }
 
 int fs_shared_seek(struct fs_session *session, struct fs_node node, const char *text, size_t length)
