@@ -78,7 +78,6 @@ struct fs_session {
     struct mpiio_ordered *ordered;          /* NULL: the mount has no "ordered" */
     struct mpiio_stream *stream;            /* the file if it is sequential, else NULL */
     const struct fs_handle_ops *shared_ops; /* the operations of "shared" */
-    atomic_uint ordered_open;               /* open handles of "ordered" */
     _Atomic int64_t ordered_flushed;        /* time of its last close, by mpiio_clock */
     atomic_uint ordered_uses;               /* inode numbers given to its lookups */
     struct fs_jobs jobs;

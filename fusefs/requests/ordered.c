@@ -205,9 +205,8 @@ void fs_ordered_await_releases(struct fs_session *session, size_t view)
 {
     struct fs_slice *slice;
 
-    if (atomic_load(&session->ordered_open) == 0 ||
+    if (!fs_tree_has_ordered(&session->tree, view) ||
         mpiio_clock() - atomic_load(&session->ordered_flushed) > RELEASE_MS ||
-        !fs_tree_has_ordered(&session->tree, view) ||
         fs_slice_of(session, fs_tree_shared(view), &slice) != 0)
         return;
     fs_handle_await_release(&session->slices, slice, fs_workers_waits, &session->workers);
@@ -237,7 +236,6 @@ static int ordered_open(struct fs_session *session, fuse_ino_t inode, pid_t thre
         return error;
     }
     handle->taker = mpiio_share_number(handle->share);
-    atomic_fetch_add(&session->ordered_open, 1);
     return 0;
 }
 
@@ -245,7 +243,6 @@ static int ordered_open(struct fs_session *session, fuse_ino_t inode, pid_t thre
 static void ordered_release(struct fs_session *session, struct fs_handle *handle)
 {
     mpiio_share_close(handle->share);
-    atomic_fetch_sub(&session->ordered_open, 1);
     fs_slice_release(session, handle);
 }
 
