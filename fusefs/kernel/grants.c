@@ -87,7 +87,7 @@ static bool is_apart(const struct fs_session *session, const struct fs_slice *sl
 /* Returns true if stores may wait in pages of the slice. Lock held. */
 static bool may_hold(const struct fs_slice *slice)
 {
-    return atomic_load(&slice->paged) != FS_UNPAGED && slice->holders > 0;
+    return atomic_load(&slice->paged) != FS_UNPAGED && slice->counts.holders > 0;
 }
 
 /*
@@ -133,7 +133,7 @@ bool fs_grants_is_bare(struct fs_session *session, const struct fs_handle *handl
     const struct fs_slice *slice = handle->slice;
 
     return MPIIO_LOCKED(&session->slices.lock, atomic_load(&slice->paged) == FS_UNPAGED &&
-                                                   slice->handles > handle->joined);
+                                                   slice->counts.handles > handle->joined);
 }
 
 void fs_grants_paged(struct fs_session *session, struct fs_slice *slice)
@@ -157,7 +157,7 @@ static void mark_watched(struct fs_session *session, const struct fs_slice *slic
 {
     _Atomic uint32_t *word = word_of(session, slice);
 
-    if (word != NULL && slice->ungranted > 0)
+    if (word != NULL && slice->counts.ungranted > 0)
         atomic_fetch_or(word, MPIIO_GRANT_WATCHED);
     else if (word != NULL)
         atomic_fetch_and(word, ~MPIIO_GRANT_WATCHED);
@@ -248,7 +248,8 @@ bool fs_grants_await_drop(struct fs_session *session, const struct fs_handle *ha
     if (!handle->writes || !fs_grants_are_on(session))
         return false;
     pthread_mutex_lock(&session->slices.lock);
-    drops = slice->ungranted == (handle->rights == 0) && atomic_load(&slice->paged) != FS_UNPAGED;
+    drops = slice->counts.ungranted == (handle->rights == 0) &&
+            atomic_load(&slice->paged) != FS_UNPAGED;
     if (drops && atomic_load(&slice->paged) == FS_PAGED)
         atomic_store(&slice->paged,
                      FS_PAGED + 1 + session->grants.drops++ % (UINT_MAX - FS_PAGED - 1));
@@ -310,9 +311,9 @@ static const char *give(struct fs_session *session, struct fs_handle *handle,
     if (!set_word(grants, slice, rights))
         return "too many slices are granted";
     if (handle->rights == 0) {
-        assert(slice->ungranted > 0);
+        assert(slice->counts.ungranted > 0);
         slice->granted++;
-        slice->ungranted--;
+        slice->counts.ungranted--;
     }
     handle->grant = atomic_load(&grants->page->words[slice->grant]);
     handle->rights = rights & wanted;

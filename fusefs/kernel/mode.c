@@ -23,9 +23,10 @@ static void open_shared(struct fs_session *session, const struct fs_handle *hand
                         struct fuse_file_info *info)
 {
     info->keep_cache = fs_slices_is_filled(&session->slices, handle->slice, &handle->version);
-    info->direct_io = handle->writes &&
-                      ((info->flags & O_APPEND) ||
-                       (!handle->reads && !fs_handle_may_store(&session->slices, handle->slice)));
+    info->direct_io =
+        handle->writes &&
+        ((info->flags & O_APPEND) ||
+         (!handle->reads && fs_slices_counts(&session->slices, handle->slice).updaters == 0));
 }
 
 static void answer_refresh(struct fs_session *session, const struct fs_drop *drop, int error)
@@ -76,7 +77,7 @@ static void wrote_shared(struct fs_session *session, fuse_req_t request, fuse_in
     bool paged = !fs_atomic_is_on(&session->atomic) || session->mode->maps_direct;
     bool others =
         paged && end > start && fs_overlaps_drop(&session->overlaps, slice, start, end - start) > 0;
-    bool own = paged && put > 0 && direct && fs_handle_is_read(&session->slices, slice);
+    bool own = paged && put > 0 && direct && fs_slices_counts(&session->slices, slice).readers > 0;
 
     if ((own || (others && direct)) &&
         fs_drop_queue(&session->notifier, &(struct fs_drop){.slice = slice,

@@ -165,7 +165,7 @@ static bool hide(struct fs_handle *handle)
     struct fs_cut *cut = &handle->slice->cut;
 
     fs_cut_granted(handle);
-    if (!handle->part.granted || handle->slice->writers > 1 || !keeps(handle))
+    if (!handle->part.granted || handle->slice->counts.writers > 1 || !keeps(handle))
         return false;
     if (!is_unseen(handle)) {
         handle->part.seen = cut->number - 1;

@@ -72,11 +72,28 @@ static void end_open(struct fs_slices *slices, struct fs_slice *slice)
 {
     struct fs_open *open = fs_slices_open(slices, slice);
 
-    assert(slice->handles == 0);
+    assert(slice->counts.handles == 0);
     assert(mpiio_is_held(&slices->lock));
     *(slice->prev_open != NULL ? &slice->prev_open->next_open : &open->first) = slice->next_open;
     if (slice->next_open != NULL)
         slice->next_open->prev_open = slice->prev_open;
+}
+
+/* Adds a handle to its slice's counts (by is 1), or removes it (by is -1). Lock held. */
+static void count(const struct fs_handle *handle, unsigned by)
+{
+    struct fs_counts *counts = &handle->slice->counts;
+
+    counts->handles += by;
+    counts->readers += handle->reads ? by : 0;
+    counts->writers += handle->writes ? by : 0;
+    counts->updaters += handle->reads && handle->writes ? by : 0;
+    counts->holders += handle->holds ? by : 0;
+    counts->flushed += handle->flushed ? by : 0;
+    counts->ungranted += handle->rights == 0 ? by : 0;
+    assert(counts->readers <= counts->handles && counts->writers <= counts->handles);
+    assert(counts->holders <= counts->writers && counts->flushed <= counts->handles);
+    assert(handle->slice->granted + counts->ungranted <= counts->handles);
 }
 
 /* Removes a handle from its slice's counts, if it has joined. Lock held. */
@@ -89,18 +106,10 @@ static void leave_slice(struct fs_slices *slices, struct fs_slice *slice, struct
     handle->joined = false;
     if (handle->opener != 0)
         forget_opener(find_opened(slices, handle->opener - 1));
-    assert(slice->handles > 0 && slice->writers >= handle->writes);
-    assert(slice->holders >= handle->holds && slice->readers >= handle->reads);
-    assert(slice->granted + slice->ungranted <= slice->handles);
-    slice->writers -= handle->writes;
-    slice->updaters -= handle->reads && handle->writes;
-    slice->holders -= handle->holds;
-    slice->flushed -= handle->flushed;
-    slice->ungranted -= handle->rights == 0;
-    slice->readers -= handle->reads;
-    if (handle->reads && slice->readers == 0)
+    count(handle, -1U);
+    if (handle->reads && slice->counts.readers == 0)
         fs_slices_open(slices, slice)->read--;
-    if (--slice->handles == 0)
+    if (slice->counts.handles == 0)
         end_open(slices, slice);
 }
 
@@ -110,7 +119,7 @@ bool fs_handle_leave(struct fs_slices *slices, struct fs_handle *handle)
 
     pthread_mutex_lock(&slices->lock);
     leave_slice(slices, handle->slice, handle);
-    last = handle->writes && handle->slice->writers == 0;
+    last = handle->writes && handle->slice->counts.writers == 0;
     pthread_cond_broadcast(&slices->opened);
     pthread_mutex_unlock(&slices->lock);
     return last;
@@ -131,20 +140,18 @@ int fs_handle_join(struct fs_slices *slices, struct fs_handle *handle, fuse_ino_
     int error = 0;
 
     pthread_mutex_lock(&slices->lock);
-    if (slice->handles == 0) {
+    if (slice->counts.handles == 0) {
         slice->inode_open = inode;
         atomic_store(&slice->paged, FS_UNPAGED);
     }
     if (slice->inode_open != inode) {
         error = -ESTALE;
     } else {
-        if (slice->handles++ == 0)
+        if (slice->counts.handles == 0)
             begin_open(slices, slice);
-        if (handle->reads && slice->readers++ == 0)
+        if (handle->reads && slice->counts.readers == 0)
             fs_slices_open(slices, slice)->read++;
-        slice->writers += handle->writes;
-        slice->updaters += handle->reads && handle->writes;
-        slice->ungranted++;
+        count(handle, 1);
         handle->joined = true;
         fs_cut_joined(handle);
         remember_opener(slices, handle, opener);
@@ -159,28 +166,14 @@ void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle)
     pthread_mutex_lock(&slices->lock);
     assert(handle->joined && !handle->holds);
     handle->holds = true;
-    handle->slice->holders++;
+    handle->slice->counts.holders++;
     pthread_mutex_unlock(&slices->lock);
-}
-
-bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice)
-{
-    return MPIIO_LOCKED(&slices->lock, slice->readers > 0);
-}
-
-bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice)
-{
-    return MPIIO_LOCKED(&slices->lock, slice->updaters > 0);
-}
-
-bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice)
-{
-    return MPIIO_LOCKED(&slices->lock, slice->holders > 0);
 }
 
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    return MPIIO_LOCKED(&slices->lock, fs_slices_open(slices, slice)->read > (slice->readers > 0));
+    return MPIIO_LOCKED(&slices->lock,
+                        fs_slices_open(slices, slice)->read > (slice->counts.readers > 0));
 }
 
 void fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool apart,
@@ -192,7 +185,7 @@ void fs_handle_readers(struct fs_slices *slices, struct fs_slice *slice, bool ap
     *list = (struct fs_slice_list){0};
     pthread_mutex_lock(&slices->lock);
     while (added && (other = fs_slices_related(slices, slice, apart, other)) != NULL)
-        if (other->readers > 0)
+        if (other->counts.readers > 0)
             added = fs_slice_list_add(list, other);
     pthread_mutex_unlock(&slices->lock);
 }
@@ -201,7 +194,7 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
 {
     pthread_mutex_lock(&slices->lock);
     if (handle->joined && !handle->flushed) {
-        handle->slice->flushed++;
+        handle->slice->counts.flushed++;
         fs_cut_closed(handle);
     }
     handle->flushed = true;
@@ -211,7 +204,7 @@ void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle)
 /* Returns true if all handles of the slice were closed at least once. Lock held. */
 static bool may_be_released(const struct fs_slice *slice)
 {
-    return slice->handles > 0 && slice->flushed == slice->handles;
+    return slice->counts.handles > 0 && slice->counts.flushed == slice->counts.handles;
 }
 
 void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
@@ -228,11 +221,6 @@ void fs_handle_await_release(struct fs_slices *slices, struct fs_slice *slice,
         continue;
     pthread_mutex_unlock(&slices->lock);
     waits(data, false);
-}
-
-bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice)
-{
-    return MPIIO_LOCKED(&slices->lock, slice->handles == 1);
 }
 
 struct fs_handle *fs_handle_truncates(struct fs_slices *slices, struct fs_slice *slice,

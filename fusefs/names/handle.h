@@ -104,24 +104,6 @@ void fs_handle_holds(struct fs_slices *slices, struct fs_handle *handle);
 /* Records that a descriptor of the handle was closed, perhaps the last one. Thread-safe. */
 void fs_handle_flushed(struct fs_slices *slices, struct fs_handle *handle);
 
-/* Returns true if the slice is open for reading, so that its pages may be filled. Thread-safe. */
-bool fs_handle_is_read(struct fs_slices *slices, struct fs_slice *slice);
-
-/*
- * Returns true if one handle has the slice open for both reading and writing, so that a shared
- * mapping may modify the kernel's pages. Thread-safe.
- */
-bool fs_handle_may_store(struct fs_slices *slices, const struct fs_slice *slice);
-
-/*
- * Returns true if the slice is open for writing through the kernel's pages, so that bytes stored
- * through a mapping may exist only there. Thread-safe.
- */
-bool fs_handle_may_hold(struct fs_slices *slices, struct fs_slice *slice);
-
-/* Returns true if exactly one handle has the slice open. Thread-safe. */
-bool fs_handle_is_sole(struct fs_slices *slices, const struct fs_slice *slice);
-
 /* Returns true if another slice of the same view is open for reading. Thread-safe. */
 bool fs_handle_reads_beside(struct fs_slices *slices, const struct fs_slice *slice);
 

@@ -138,7 +138,7 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
     uint64_t number;
 
     pthread_mutex_lock(&slices->lock);
-    if (slice->handles > 0) {
+    if (slice->counts.handles > 0) {
         number = slice->inode_open;
     } else {
         if (!fs_version_same(version, &slices->numbered_file)) {
@@ -158,9 +158,9 @@ void fs_slices_renumber(struct fs_slices *slices)
     pthread_mutex_unlock(&slices->lock);
 }
 
-bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice)
+struct fs_counts fs_slices_counts(struct fs_slices *slices, const struct fs_slice *slice)
 {
-    return MPIIO_LOCKED(&slices->lock, slice->writers > 0);
+    return MPIIO_LOCKED(&slices->lock, slice->counts);
 }
 
 uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice)
@@ -187,7 +187,7 @@ static struct fs_slice *open_twin(struct fs_slices *slices, const struct fs_slic
         return NULL;
     node.format = node.format == FS_NPY ? FS_PLAIN : FS_NPY;
     twin = mpiio_lru_find(&slices->table, fs_tree_inode(node));
-    return twin != NULL && twin->handles > 0 ? twin : NULL;
+    return twin != NULL && twin->counts.handles > 0 ? twin : NULL;
 }
 
 struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *slice, bool apart,
@@ -206,7 +206,8 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
         next = open_twin(slices, slice);
     while (next == NULL && ++open <= slices->open + slices->tree->views)
         next = open == own && apart ? slice : open->first;
-    if (next == slice && slice->handles == 0) /* only its twin is open, or no slice of its rank */
+    if (next == slice &&
+        slice->counts.handles == 0) /* only its twin is open, or no slice of its rank */
         return fs_slices_related(slices, slice, apart, slice);
     return next;
 }
@@ -234,7 +235,7 @@ int fs_slices_written(struct fs_slices *slices, struct fs_slice_list *list)
     for (size_t view = 0; view <= slices->tree->views; view++)
         for (struct fs_slice *slice = slices->open[view].first; slice != NULL && added;
              slice = slice->next_open)
-            if (slice->writers > 0)
+            if (slice->counts.writers > 0)
                 added = fs_slice_list_add(list, slice);
     pthread_mutex_unlock(&slices->lock);
     return added ? 0 : -ENOMEM;

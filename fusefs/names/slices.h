@@ -50,6 +50,17 @@ struct fs_cut_part {
 /* Fills [start, end) of a slice with zeros. Returns 0 or a negative errno. */
 typedef int fs_cut_fill(void *data, int64_t start, int64_t end);
 
+/* The numbers of a slice's open handles, kept because a request cannot walk over all of them. */
+struct fs_counts {
+    unsigned handles;   /* all of them */
+    unsigned readers;   /* those open for reading, so that pages may be filled */
+    unsigned writers;   /* those open for writing */
+    unsigned updaters;  /* those open for both, so that a shared mapping may modify pages */
+    unsigned holders;   /* those whose bytes may exist in the kernel's pages alone */
+    unsigned flushed;   /* those closed at least once */
+    unsigned ungranted; /* those without a grant */
+};
+
 /*
  * A slice in use. It is created when a request first needs it, and stays while it is referenced.
  * Unreferenced slices are evicted, the least recently used first. All functions are thread-safe.
@@ -73,12 +84,7 @@ struct fs_slice {
      */
     struct fs_version filled;
 
-    /*
-     * Numbers of its open handles, kept because a request cannot walk over all of them: all
-     * handles; those open for reading; for writing; for both; those whose bytes the kernel may
-     * hold; those closed at least once; those without a grant. Lock: the table's.
-     */
-    unsigned handles, readers, writers, updaters, holders, flushed, ungranted;
+    struct fs_counts counts; /* lock: the table's */
 
     /*
      * While it is open: the inode number by which it is open (fs_slices_number), and its neighbors
@@ -190,8 +196,8 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
 /* Returns the list of open slices of the slice's view. The table's lock is held. */
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice);
 
-/* Returns true if a slice is open for writing. Takes the lock. */
-bool fs_slices_is_written(struct fs_slices *slices, const struct fs_slice *slice);
+/* Returns the numbers of the slice's open handles. Takes the lock. */
+struct fs_counts fs_slices_counts(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Returns the inode number by which the slice is open, or was last open. */
 uint64_t fs_slices_inode_open(struct fs_slices *slices, const struct fs_slice *slice);

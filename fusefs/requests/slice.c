@@ -145,7 +145,7 @@ static int64_t seek_held(struct fs_slice *slice, int64_t start, int whence)
 static int64_t seek_slice(struct fs_session *session, struct fs_slice *slice, int64_t start,
                           int whence)
 {
-    if (fs_handle_may_hold(&session->slices, slice))
+    if (fs_slices_counts(&session->slices, slice).holders > 0)
         return seek_held(slice, start, whence);
     return whence == SEEK_DATA ? mpiio_slice_seek_data(slice->slice, start)
                                : mpiio_slice_seek_hole(slice->slice, start);
@@ -213,7 +213,7 @@ int fs_slice_join(struct fs_session *session, fuse_ino_t inode, pid_t thread,
     error = check_access(session, handle->slice, info->flags);
     /* The kernel sends dirty pages of others before O_TRUNC discards those that it has not sent. */
     handle->drops_first = error == 0 && session->mode->holds_writes && handle->writes &&
-                          fs_slices_is_written(&session->slices, handle->slice);
+                          fs_slices_counts(&session->slices, handle->slice).writers > 0;
     if (error == 0)
         error = fs_handle_join(&session->slices, handle, inode, thread);
     /*

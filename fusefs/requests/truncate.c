@@ -57,7 +57,7 @@ static void drop_filled(const struct gap *gap, int64_t start, int64_t end)
     if (!gap->handle->direct && first < last)
         fs_drop_range(&session->dropper, slice, gap->inode, first, (size_t)(last - first),
                       !gap->resizes);
-    if (fs_handle_is_read(&session->slices, slice))
+    if (fs_slices_counts(&session->slices, slice).readers > 0)
         fs_drop_later(&session->notifier, slice, gap->inode);
 }
 
@@ -102,7 +102,8 @@ static bool cuts_held(struct fs_session *session, struct fs_slice *slice)
 {
     if (!has_one_mark(session, slice))
         return false;
-    return fs_cut_mark(&slice->cut) != FS_UNCUT || fs_handle_is_sole(&session->slices, slice);
+    return fs_cut_mark(&slice->cut) != FS_UNCUT ||
+           fs_slices_counts(&session->slices, slice).handles == 1;
 }
 
 int fs_truncate_opened(struct fs_session *session, fuse_ino_t inode, struct fs_handle *handle,

@@ -55,7 +55,8 @@ __attribute__((noinline, noclone)) static void counted(struct fs_slices *slices,
     for (size_t i = 0; i < list.count; i++)
         fs_slices_put(slices, list.slices[i]);
     free(list.slices);
-    if (!fs_slices_is_written(slices, handle.slice) || !fs_handle_may_hold(slices, handle.slice) ||
+    if (fs_slices_counts(slices, handle.slice).writers == 0 ||
+        fs_slices_counts(slices, handle.slice).holders == 0 ||
         !fs_handle_truncates(slices, handle.slice, (pid_t)(1 + rank % THREADS)))
         abort();
     close_one(slices, &handle);

@@ -97,10 +97,10 @@ static struct fuse_file_info opened(const struct fs_mode *mode, int flags, bool 
                                .writes = (flags & O_ACCMODE) != O_RDONLY};
     struct fuse_file_info info = {.flags = flags};
 
-    slice.readers = handle.reads + reader;
-    slice.updaters = reader && updater;
+    slice.counts.readers = handle.reads + reader;
+    slice.counts.updaters = reader && updater;
     mode->open(&session, &handle, &info);
-    slice.readers = slice.updaters = 0;
+    slice.counts.readers = slice.counts.updaters = 0;
     return info;
 }
 
@@ -165,10 +165,10 @@ static void wrote(const struct fs_mode *mode, bool direct, bool reader, off_t of
 
     told.start = told.length = told.later = 0;
     told.answered = 0;
-    slice.readers = reader;
+    slice.counts.readers = reader;
     session.mode = mode;
     mode->wrote(&session, NULL, slice.inode, &handle, offset, size, direct);
-    slice.readers = 0;
+    slice.counts.readers = 0;
 }
 
 TEST(answers_writes, setup, teardown)

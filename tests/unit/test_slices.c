@@ -140,9 +140,9 @@ TEST(those_that_are_written, setup, teardown)
     for (int i = 0; i < 4; i++)
         assert_int_equal(fs_handle_join(&model.slices, &handles[i], handles[i].slice->inode, i + 1),
                          0);
-    assert_true(fs_slices_is_written(&model.slices, slices[0]));
-    assert_false(fs_slices_is_written(&model.slices, slices[1]));
-    assert_false(fs_slices_is_written(&model.slices, slices[2]));
+    assert_int_equal(fs_slices_counts(&model.slices, slices[0]).writers, 2);
+    assert_int_equal(fs_slices_counts(&model.slices, slices[1]).writers, 0);
+    assert_int_equal(fs_slices_counts(&model.slices, slices[2]).writers, 0);
     assert_int_equal(fs_slices_written(&model.slices, &list), 0);
     assert_int_equal(list.count, 1);
     assert_ptr_equal(list.slices[0], slices[0]);
@@ -152,7 +152,7 @@ TEST(those_that_are_written, setup, teardown)
     assert_false(fs_handle_leave(&model.slices, &handles[1]));
     assert_false(fs_handle_leave(&model.slices, &handles[0]));
     assert_true(fs_handle_leave(&model.slices, &handles[3]));
-    assert_false(fs_slices_is_written(&model.slices, slices[0]));
+    assert_int_equal(fs_slices_counts(&model.slices, slices[0]).writers, 0);
     assert_false(fs_handle_leave(&model.slices, &handles[2]));
     for (int i = 0; i < 3; i++)
         fs_slices_put(&model.slices, slices[i]);
