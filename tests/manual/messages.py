@@ -50,7 +50,7 @@ EXCEPTIONS = {
 }
 
 # Calls that print a message or forward it, and texts that one of these prints by "%s".
-CALLS = re.compile(r"\b(mpiio_complain|mpiio_roster_log|fs_log_line|unmount_say"
+CALLS = re.compile(r"\b(mpiio_complain|fs_fail|mpiio_roster_log|fs_log_line|unmount_say"
                    r"|refuse_option|refuse|usage|vs_members_fail|fail_member|fail_start|say_other|slurm_error)"
                    r"\s*\(|fprintf\(stderr|dprintf\(STDERR_FILENO")
 TEXTS = re.compile(r"\breturn\b|\b(what|why|reason|wrong|advice|message|text)\s*=[^=]"
