@@ -12,6 +12,20 @@
 /* Three nodes. Two are on this machine. */
 enum { PING, PONG, ELSEWHERE, NODES };
 
+/* Set to simulate that the memory for /dev/shm is exhausted. */
+static bool exhausted;
+
+int __wrap_fallocate64(int fd, int mode, off_t start, off_t length);
+int __real_fallocate64(int fd, int mode, off_t start, off_t length);
+
+int __wrap_fallocate64(int fd, int mode, off_t start, off_t length)
+{
+    if (!exhausted)
+        return __real_fallocate64(fd, mode, start, length);
+    errno = ENOSPC;
+    return -1;
+}
+
 static void assert_no_trace(uint64_t mark)
 {
     char command[128];
@@ -37,6 +51,23 @@ TEST(test_alone)
     engine_bells_ring(&bells, PONG);
     seen = engine_bells_look(&bells);
     engine_bells_sleep(&bells, seen, 1000);
+    engine_bells_free(&bells);
+    assert_no_trace(MARK);
+}
+
+/* A page that cannot be allocated must not be touched. */
+TEST(test_memory_exhausted)
+{
+    struct engine_bells bells;
+
+    exhausted = true;
+    engine_bells_init(&bells, PING, NODES, MARK);
+    exhausted = false;
+    assert_null(bells.all);
+    engine_bells_meet(&bells, MARK);
+    assert_false(engine_bells_reach(&bells, PING));
+    engine_bells_ring(&bells, PING);
+    assert_int_equal(engine_bells_look(&bells), 0);
     engine_bells_free(&bells);
     assert_no_trace(MARK);
 }
