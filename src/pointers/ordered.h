@@ -53,8 +53,8 @@ struct mpiio_ordered_options {
      * Writes length bytes, which are whole etypes, at a view's pointer, and advances it. share is
      * the number of the contribution whose turn it must be; MPIIO_POINTERS_ANYBODY (pointers.h):
      * any. Returns 0 or a negative errno; -ESTALE: the contribution was dropped;
-     * MPIIO_ORDERED_LATER. Called without a lock, by one thread a view at a time. waiter: the caller
-     * that writes the bytes now; NULL: the bytes have waited in memory.
+     * MPIIO_ORDERED_LATER. Called without a lock, by one thread a view at a time. waiter: the
+     * caller that writes the bytes now; NULL: the bytes have waited in memory.
      */
     int (*place)(void *data, size_t view, uint64_t share, const void *buffer, size_t length,
                  struct mpiio_ordered_waiter *waiter);
