@@ -369,21 +369,36 @@ static void add_global(const struct from_variable *variable, json_t *view, struc
     json_object_set_new(view, "global", whole);
 }
 
+/* Fails if the grid does not fit the variable, by the rules of a darray, which not all have. */
+static int check_grid(const struct from_variable *variable, const struct from_grid *grid,
+                      struct vs_error *error)
+{
+    if (grid->ranks == 1 || grid->dimensions != variable->dimensions || !from_elements(variable))
+        return 0;
+    for (int d = 0; d < grid->dimensions; d++) {
+        int64_t blocks = grid->psizes[d], length = grid->blocks[d], size = variable->shape[d];
+
+        if (variable->boxes.count && blocks > 1 && grid->distributions[d] == FROM_CYCLIC)
+            return from_fail(error, -EINVAL, variable->name,
+                             "a variable in chunks cannot be distributed cyclically");
+        if (grid->distributions[d] == FROM_BLOCK && length && length < vs_ceil_div(size, blocks))
+            return from_fail(error, -EINVAL, variable->name,
+                             "%" PRId64 " blocks of %" PRId64 " do not cover %" PRId64 " elements",
+                             blocks, length, size);
+    }
+    return 0;
+}
+
 json_t *from_view(const struct from_variable *variable, const struct from_grid *grid,
                   struct vs_error *error)
 {
     struct maker maker = {.variable = variable};
     json_t *view;
 
-    for (int d = 0; d < variable->dimensions; d++) {
+    if (check_grid(variable, grid, error))
+        return NULL;
+    for (int d = 0; d < variable->dimensions; d++)
         maker.axes[d] = from_axis(variable, grid, d);
-        if (variable->boxes.count && maker.axes[d].ranks > 1 &&
-            maker.axes[d].distribution == FROM_CYCLIC) {
-            from_fail(error, -EINVAL, variable->name,
-                      "a variable in chunks cannot be distributed cyclically");
-            return NULL;
-        }
-    }
     make_elements(&maker);
     view = make_view(&maker, grid, from_elements(variable));
     add_labels(variable, view);

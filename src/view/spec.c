@@ -158,7 +158,7 @@ static int leave_out(const struct view_args *args, const struct from_file *file,
 
         if (spec != NULL)
             chosen[fitting++] = chosen[i];
-        else if (error.line > 0) /* the line is in the spec, which the user has not seen */
+        else if (error.code == -EINVAL) /* a line is in the spec, which the user has not seen */
             view_message("%s: %s: the decomposition does not fit: %s", file->path,
                          file->variables[chosen[i]].name, error.reason);
         else
