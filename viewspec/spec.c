@@ -204,7 +204,7 @@ static int read_file_name(struct vs_spec *spec, const char *folder,
         return 0;
     else if (name == NULL)
         return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
-                       spec->shorthand ? spec->text.names->give_file : "");
+                       spec->text.shorthand ? spec->text.names->give_file : "");
     else
         spec->file = vs_path_from(folder, name);
     return spec->file ? 0 : no_memory(spec, error);
@@ -303,87 +303,80 @@ static int resolve(struct vs_spec *spec, const char *folder, const struct vs_ove
     return vs_spec_compile(spec, folder, overrides, error);
 }
 
-static const struct vs_overrides no_overrides;
-
-static const struct vs_names *names_of(const struct vs_overrides *overrides)
+static void read_json(struct vs_spec *spec, size_t length, struct vs_error *error)
 {
-    return overrides->from_options ? &vs_names_options : &vs_names_fields;
+    json_error_t json;
+
+    spec->text.bytes = spec->bytes;
+    spec->text.length = length;
+    spec->root = json_loadb(spec->bytes, length, JSON_REJECT_DUPLICATES, &json);
+    if (spec->root == NULL)
+        vs_syntax_fail(&spec->text, &json, error);
+}
+
+static void read_shorthand(struct vs_spec *spec, const struct vs_overrides *overrides,
+                           struct vs_error *error)
+{
+    const struct vs_names *names = spec->text.names;
+
+    if (overrides->members && !overrides->file)
+        spec->root = vs_members_translate(spec->bytes, overrides, &spec->origins, error);
+    else
+        spec->root =
+            vs_shorthand_translate(spec->bytes, spec->text.source, names, overrides->defines,
+                                   overrides->define_count, &spec->origins, error);
+    spec->text.shorthand = spec->bytes;
+    spec->text.pieces = overrides->pieces ? names->pieces : names->view;
+    spec->text.origins = spec->origins;
+}
+
+/* Parses `length` bytes of JSON, or of shorthand, as vs_spec_parse does. */
+static int parse(const char *text, size_t length, bool shorthand, const char *source,
+                 const char *folder, const struct vs_overrides *overrides, struct vs_spec **result,
+                 struct vs_error *error)
+{
+    static const struct vs_overrides none;
+    struct vs_spec *spec = calloc(1, sizeof(*spec));
+
+    if (spec == NULL)
+        return vs_note(error, -ENOMEM, source, "out of memory");
+    overrides = overrides ? overrides : &none;
+    spec->text.source = vs_arena_text(&spec->arena, source);
+    spec->text.names = overrides->from_options ? &vs_names_options : &vs_names_fields;
+    spec->rank_word = "rank";
+    spec->bytes = vs_arena_alloc(&spec->arena, length + 1);
+    if (spec->arena.failure) {
+        vs_note(error, -ENOMEM, source, "out of memory");
+    } else {
+        memcpy(spec->bytes, text, length);
+        if (shorthand)
+            read_shorthand(spec, overrides, error);
+        else
+            read_json(spec, length, error);
+    }
+    if (!error->code)
+        resolve(spec, folder, overrides, error);
+    if (error->code)
+        vs_spec_free(spec);
+    else
+        *result = spec;
+    return error->code;
 }
 
 int vs_spec_parse(const char *text, size_t length, const char *source, const char *folder,
-                  const struct vs_overrides *overrides, struct vs_spec **result,
+                  const struct vs_overrides *overrides, struct vs_spec **spec,
                   struct vs_error *error)
 {
-    struct vs_spec *spec;
-    char *bytes;
-    json_error_t json;
-
-    overrides = overrides ? overrides : &no_overrides;
     if (length > VS_SPEC_MAX_BYTES)
         return vs_note(error, -EFBIG, source, "a spec is at most 64 MiB");
-    spec = calloc(1, sizeof(*spec));
-    bytes = malloc(length + 1);
-    if (spec == NULL || bytes == NULL) {
-        free(spec);
-        free(bytes);
-        return vs_note(error, -ENOMEM, source, "out of memory");
-    }
-    memcpy(bytes, text, length);
-    bytes[length] = '\0';
-    spec->bytes = bytes;
-    spec->text.names = names_of(overrides);
-    spec->rank_word = "rank";
-    spec->text.bytes = bytes;
-    spec->text.length = length;
-    spec->text.source = vs_arena_text(&spec->arena, source);
-    if (!spec->text.source)
-        vs_note(error, -ENOMEM, source, "out of memory");
-    else if (!(spec->root = json_loadb(bytes, length, JSON_REJECT_DUPLICATES, &json)))
-        vs_syntax_fail(&spec->text, &json, error);
-    else
-        resolve(spec, folder, overrides, error);
-    if (error->code)
-        vs_spec_free(spec);
-    else
-        *result = spec;
-    return error->code;
+    return parse(text, length, false, source, folder, overrides, spec, error);
 }
 
 int vs_spec_parse_shorthand(const char *text, const char *source, const char *folder,
-                            const struct vs_overrides *overrides, struct vs_spec **result,
+                            const struct vs_overrides *overrides, struct vs_spec **spec,
                             struct vs_error *error)
 {
-    struct vs_spec *spec;
-
-    overrides = overrides ? overrides : &no_overrides;
-    spec = calloc(1, sizeof(*spec));
-    if (spec == NULL)
-        return vs_note(error, -ENOMEM, source, "out of memory");
-    spec->text.names = names_of(overrides);
-    spec->rank_word = "rank";
-    if (overrides->members && !overrides->file)
-        spec->root = vs_members_translate(text, overrides, &spec->origins, error);
-    else
-        spec->root = vs_shorthand_translate(text, source, spec->text.names, overrides->defines,
-                                            overrides->define_count, &spec->origins, error);
-    spec->bytes = spec->root ? vs_pretty(spec->root) : NULL;
-    spec->shorthand = strdup(text);
-    spec->text.source = vs_arena_text(&spec->arena, source);
-    if (!spec->bytes || !spec->shorthand || !spec->text.source) {
-        vs_note(error, -ENOMEM, source, "out of memory");
-    } else {
-        spec->text.bytes = spec->bytes;
-        spec->text.length = strlen(spec->bytes);
-        spec->text.shorthand = spec->shorthand;
-        spec->text.pieces = overrides->pieces ? spec->text.names->pieces : spec->text.names->view;
-        spec->text.origins = spec->origins;
-        resolve(spec, folder, overrides, error);
-    }
-    if (error->code)
-        vs_spec_free(spec);
-    else
-        *result = spec;
-    return error->code;
+    return parse(text, strlen(text), true, source, folder, overrides, spec, error);
 }
 
 void vs_spec_free(struct vs_spec *spec)
@@ -404,17 +397,15 @@ void vs_spec_free(struct vs_spec *spec)
     json_decref(spec->defines);
     json_decref(spec->scope.indexes);
     free(spec->file);
-    free(spec->bytes);
-    free(spec->shorthand);
     vs_arena_free(&spec->arena);
     free(spec);
 }
 
 const char *vs_spec_text(const struct vs_spec *spec, size_t *length, bool *shorthand)
 {
-    *shorthand = spec->shorthand;
-    *length = *shorthand ? strlen(spec->shorthand) : spec->text.length;
-    return *shorthand ? spec->shorthand : spec->bytes;
+    *shorthand = spec->text.shorthand;
+    *length = *shorthand ? strlen(spec->bytes) : spec->text.length;
+    return spec->bytes;
 }
 
 const char *vs_spec_file(const struct vs_spec *spec)

@@ -27,8 +27,7 @@ struct named_view {
 struct vs_spec {
     struct vs_arena arena;
     struct vs_text text;
-    char *bytes;
-    char *shorthand; /* NULL: bytes were not translated */
+    char *bytes;     /* the JSON or the shorthand that was parsed; NULL: a nested spec */
     json_t *origins; /* places in shorthand of the values in text */
     json_t *root;
     json_t *defines; /* name -> string, from -D */
