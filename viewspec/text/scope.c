@@ -16,8 +16,10 @@
 /* The position of a parser, and the reason why it failed. */
 struct expr {
     const char *at;
-    struct vs_scope *scope;
-    size_t visible; /* number of bindings that may be used: those before the current one */
+    struct vs_scope *scope; /* NULL: the expression is translated, and has no value */
+    size_t visible;         /* number of bindings that may be used: those before the current one */
+    struct vs_expression *out; /* the translation; NULL: the expression is evaluated */
+    const char *wrong;         /* the place of the error */
     char *reason;
     size_t size;
     bool failed;
@@ -26,14 +28,15 @@ struct expr {
 
 static int64_t expr_sum(struct expr *p);
 
-__attribute__((format(printf, 2, 3))) static int64_t expr_fail(struct expr *p, const char *format,
-                                                               ...)
+__attribute__((format(printf, 3, 4))) static int64_t expr_fail(struct expr *p, const char *at,
+                                                               const char *format, ...)
 {
     va_list arguments;
 
     if (p->failed)
         return 0;
     p->failed = true;
+    p->wrong = at;
     va_start(arguments, format);
     vsnprintf(p->reason, p->size, format, arguments);
     va_end(arguments);
@@ -47,47 +50,89 @@ static char expr_peek(struct expr *p)
     return p->failed ? '\0' : *p->at;
 }
 
-static bool expr_accept(struct expr *p, char wanted)
+/* Appends a token to the translation, if there is one. */
+static void expr_emit(struct expr *p, const char *token, size_t length)
+{
+    struct vs_expression *out = p->out;
+
+    if (out == NULL)
+        return;
+    if (length >= sizeof(out->text) - out->length) {
+        expr_fail(p, p->at, "the expression is longer than %zu characters", sizeof(out->text) - 1);
+        return;
+    }
+    memcpy(out->text + out->length, token, length);
+    out->length += length;
+    out->tokens++;
+}
+
+/* Consumes the next character if it is the wanted one, whose translation is token. */
+static bool expr_accept(struct expr *p, char wanted, const char *token)
 {
     if (expr_peek(p) != wanted)
         return false;
+    expr_emit(p, token, strlen(token));
     p->at++;
     return true;
 }
 
-static void expr_expect(struct expr *p, char wanted)
+static int64_t expr_expected(struct expr *p, const char *what)
 {
-    char found = expr_peek(p);
-    if (expr_accept(p, wanted))
-        return;
-    if (found)
-        expr_fail(p, "expected '%c', found '%.20s'", wanted, p->at);
-    else
-        expr_fail(p, "expected '%c' at the end", wanted);
+    /* Shorthand goes on after a blank. */
+    int found = expr_peek(p) ? (int)strcspn(p->at, p->out ? " \t\n" : "") : 0;
+
+    return found ? expr_fail(p, p->at, "expected %s, found '%.*s'", what, found > 20 ? 20 : found,
+                             p->at)
+                 : expr_fail(p, p->at, "expected %s at the end", what);
 }
 
+/* Reads decimal digits. In a translation they may have a suffix; "4x4" is two numbers then, and so
+   is "4kx4k". */
 static int64_t expr_number(struct expr *p)
 {
-    const char *start = p->at;
+    static const char suffixes[] = "kmgt";
+    const char *start = p->at, *suffix = NULL;
     int64_t value = 0;
     bool overflow = false;
+    char digits[24];
+
     for (; isdigit((unsigned char)*p->at); p->at++)
         overflow |= __builtin_mul_overflow(value, 10, &value) ||
                     __builtin_add_overflow(value, *p->at - '0', &value);
-    if (vs_scope_name_length(p->at))
-        return expr_fail(p, "'%.20s' is neither a number nor a name", start);
-    return overflow ? expr_fail(p, "%.*s exceeds 2^63-1", (int)(p->at - start), start) : value;
+    if (p->out && *p->at)
+        suffix = strchr(suffixes, tolower((unsigned char)*p->at));
+    if (suffix) {
+        overflow |=
+            __builtin_mul_overflow(value, INT64_C(1024) << (10 * (suffix - suffixes)), &value);
+        p->at++;
+    }
+    if (vs_scope_name_length(p->at) && !(p->out && *p->at == 'x'))
+        return expr_fail(p, start, "'%.20s' is neither a number nor a name", start);
+    if (overflow)
+        return expr_fail(p, start, "%.*s exceeds 2^63-1", (int)(p->at - start), start);
+    if (p->out == NULL)
+        return value;
+    p->out->number = value;
+    expr_emit(p, digits, (size_t)snprintf(digits, sizeof(digits), "%lld", (long long)value));
+    return 0;
 }
 
-static int64_t expr_extreme(struct expr *p, bool smallest)
+/* Reads a value in parentheses, or min's and max's two, of which it returns the one wanted. */
+static int64_t expr_parentheses(struct expr *p, bool two, bool smallest)
 {
     int64_t a, b;
 
-    expr_expect(p, '(');
+    if (++p->nesting > EXPR_NESTING_MAX)
+        return expr_fail(p, p->at, "nested too deep");
+    if (!expr_accept(p, '(', "("))
+        return expr_expected(p, "'('");
     a = expr_sum(p);
-    expr_expect(p, ',');
-    b = expr_sum(p);
-    expr_expect(p, ')');
+    if (two && !expr_accept(p, ',', ", "))
+        expr_expected(p, "','");
+    b = two ? expr_sum(p) : a;
+    if (!expr_accept(p, ')', ")"))
+        expr_expected(p, "')'");
+    p->nesting--;
     return (a < b) == smallest ? a : b;
 }
 
@@ -102,12 +147,12 @@ static int64_t expr_look_up(struct expr *p, const char *name)
         return scope->ranks;
     if (strcmp(name, "rank") == 0) {
         scope->uses_rank = scope->names_rank = true;
-        return scope->rank < 0 ? expr_fail(p, "unknown name \"rank\"") : scope->rank;
+        return scope->rank < 0 ? expr_fail(p, p->at, "unknown name \"rank\"") : scope->rank;
     }
     found = json_object_get(scope->indexes, name);
     index = (size_t)json_integer_value(found);
     if (found == NULL || index >= p->visible || scope->states[index] == VS_UNKNOWN)
-        return expr_fail(p, "unknown name \"%s\"", name);
+        return expr_fail(p, p->at, "unknown name \"%s\"", name);
     dependent = scope->states[index] == VS_RANK_DEPENDENT;
     scope->uses_rank |= dependent;
     scope->names_rank |= dependent;
@@ -116,23 +161,28 @@ static int64_t expr_look_up(struct expr *p, const char *name)
 
 static int64_t expr_name(struct expr *p)
 {
+    const char *start = p->at;
     char text[EXPR_NAME_MAX];
-    size_t length = vs_scope_name_length(p->at);
+    size_t length = vs_scope_name_length(start);
 
-    if (length >= sizeof(text))
-        return expr_fail(p, "unknown name \"%.20s...\"", p->at);
-    memcpy(text, p->at, length);
-    text[length] = '\0';
     p->at += length;
-    if (strcmp(text, "min") == 0 || strcmp(text, "max") == 0)
-        return expr_extreme(p, strcmp(text, "min") == 0);
+    expr_emit(p, start, length);
+    if (length == 3 && (strncmp(start, "min", 3) == 0 || strncmp(start, "max", 3) == 0))
+        return expr_parentheses(p, true, start[1] == 'i');
+    if (p->out) {
+        p->failed |= !p->out->known(p->out->argument, start, length);
+        return 0;
+    }
+    if (length >= sizeof(text))
+        return expr_fail(p, start, "unknown name \"%.20s...\"", start);
+    snprintf(text, sizeof(text), "%.*s", (int)length, start);
     return expr_look_up(p, text);
 }
 
 static int64_t expr_negate(struct expr *p, int64_t value)
 {
     if (__builtin_sub_overflow((int64_t)0, value, &value))
-        return expr_fail(p, "the result exceeds 64 bits");
+        return expr_fail(p, p->at, "the result exceeds 64 bits");
     return value;
 }
 
@@ -142,25 +192,17 @@ static int64_t expr_factor(struct expr *p)
     bool negative = false;
     char next;
 
-    while (expr_peek(p) == '-') {
+    while (expr_accept(p, '-', "-"))
         negative = !negative;
-        p->at++;
-    }
     next = expr_peek(p);
-    if (isdigit((unsigned char)next)) {
+    if (isdigit((unsigned char)next))
         value = expr_number(p);
-    } else if (isalpha((unsigned char)next) || next == '_') {
-        value = ++p->nesting > EXPR_NESTING_MAX ? expr_fail(p, "nested too deep") : expr_name(p);
-        p->nesting--;
-    } else if (expr_accept(p, '(')) {
-        value = ++p->nesting > EXPR_NESTING_MAX ? expr_fail(p, "nested too deep") : expr_sum(p);
-        p->nesting--;
-        expr_expect(p, ')');
-    } else if (next) {
-        return expr_fail(p, "expected a number, a name or '(', found '%.20s'", p->at);
-    } else {
-        return expr_fail(p, "expected a number, a name or '(' at the end");
-    }
+    else if (isalpha((unsigned char)next) || next == '_')
+        value = expr_name(p);
+    else if (next == '(')
+        value = expr_parentheses(p, false, false);
+    else
+        return expr_expected(p, "a number, a name or '('");
     return negative ? expr_negate(p, value) : value;
 }
 
@@ -168,10 +210,10 @@ static int64_t expr_divide(struct expr *p, int64_t a, int64_t b, bool rest)
 {
     int64_t quotient, remainder;
 
-    if (p->failed)
+    if (p->failed || p->out)
         return 0;
     if (!b)
-        return expr_fail(p, "division by zero");
+        return expr_fail(p, p->at, "division by zero");
     if (b == -1)
         return rest ? 0 : expr_negate(p, a);
     quotient = a / b;
@@ -187,12 +229,12 @@ static int64_t expr_product(struct expr *p)
 {
     int64_t value = expr_factor(p);
     for (;;) {
-        if (expr_accept(p, '*')) {
+        if (expr_accept(p, '*', " * ")) {
             if (__builtin_mul_overflow(value, expr_factor(p), &value))
-                expr_fail(p, "the result exceeds 64 bits");
-        } else if (expr_accept(p, '/')) {
+                expr_fail(p, p->at, "the result exceeds 64 bits");
+        } else if (expr_accept(p, '/', " / ")) {
             value = expr_divide(p, value, expr_factor(p), false);
-        } else if (expr_accept(p, '%')) {
+        } else if (expr_accept(p, '%', " % ")) {
             value = expr_divide(p, value, expr_factor(p), true);
         } else {
             return value;
@@ -205,14 +247,14 @@ static int64_t expr_sum(struct expr *p)
     int64_t value = expr_product(p);
     for (;;) {
         bool overflow;
-        if (expr_accept(p, '+'))
+        if (expr_accept(p, '+', " + "))
             overflow = __builtin_add_overflow(value, expr_product(p), &value);
-        else if (expr_accept(p, '-'))
+        else if (expr_accept(p, '-', " - "))
             overflow = __builtin_sub_overflow(value, expr_product(p), &value);
         else
             return value;
         if (overflow)
-            expr_fail(p, "the result exceeds 64 bits");
+            expr_fail(p, p->at, "the result exceeds 64 bits");
     }
 }
 
@@ -227,7 +269,17 @@ static int expr_evaluate(const char *text, struct vs_scope *scope, size_t visibl
         .at = text, .scope = scope, .visible = visible, .reason = reason, .size = size};
     *result = expr_sum(&p);
     if (!p.failed && expr_peek(&p))
-        expr_fail(&p, "unexpected '%.20s'", p.at);
+        expr_fail(&p, p.at, "unexpected '%.20s'", p.at);
+    return p.failed ? -EINVAL : 0;
+}
+
+int vs_expression_read(const char *text, struct vs_expression *result)
+{
+    struct expr p = {
+        .at = text, .out = result, .reason = result->reason, .size = sizeof(result->reason)};
+
+    expr_sum(&p);
+    result->end = p.failed ? p.wrong : p.at;
     return p.failed ? -EINVAL : 0;
 }
 

@@ -54,6 +54,29 @@ int vs_scope_settle(struct vs_scope *scope, bool strict);
 int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
                      const struct vs_place *place, json_t *value, int64_t *result);
 
+/* The longest expression in shorthand, with its zero byte. */
+#define VS_EXPRESSION_MAX 512
+
+/* An expression that is translated from shorthand. Zero all but the first two before use. */
+struct vs_expression {
+    /* Returns true if expressions may use the name. Otherwise it has reported the error. */
+    bool (*known)(void *argument, const char *name, size_t length);
+    void *argument;
+    char text[VS_EXPRESSION_MAX]; /* without suffixes of numbers */
+    size_t length;                /* of text */
+    int tokens;                   /* in text */
+    int64_t number;               /* the last one in text */
+    const char *end;              /* the text behind the expression, or the place of the error */
+    char reason[512];
+};
+
+/*
+ * Reads the expression at the beginning of text. It has the grammar of other expressions, but its
+ * numbers may have a suffix, k, M, G or T, and x may follow them. Returns 0, or -EINVAL with the
+ * reason filled, unless a name is not known.
+ */
+int vs_expression_read(const char *text, struct vs_expression *result);
+
 /* Returns how many characters at the beginning of text can be part of a name. */
 size_t vs_scope_name_length(const char *text);
 
