@@ -84,29 +84,23 @@ void vs_arena_free(struct vs_arena *arena)
     *arena = (struct vs_arena){0};
 }
 
-int64_t vs_add(struct vs_arena *arena, int64_t a, int64_t b)
+static int64_t overflow(struct vs_arena *arena)
 {
-    int64_t result;
-    if (!__builtin_add_overflow(a, b, &result))
-        return result;
     fail_arena(arena, -EOVERFLOW);
     return 0;
+}
+
+int64_t vs_add(struct vs_arena *arena, int64_t a, int64_t b)
+{
+    return __builtin_add_overflow(a, b, &a) ? overflow(arena) : a;
 }
 
 int64_t vs_sub(struct vs_arena *arena, int64_t a, int64_t b)
 {
-    int64_t result;
-    if (!__builtin_sub_overflow(a, b, &result))
-        return result;
-    fail_arena(arena, -EOVERFLOW);
-    return 0;
+    return __builtin_sub_overflow(a, b, &a) ? overflow(arena) : a;
 }
 
 int64_t vs_mul(struct vs_arena *arena, int64_t a, int64_t b)
 {
-    int64_t result;
-    if (!__builtin_mul_overflow(a, b, &result))
-        return result;
-    fail_arena(arena, -EOVERFLOW);
-    return 0;
+    return __builtin_mul_overflow(a, b, &a) ? overflow(arena) : a;
 }

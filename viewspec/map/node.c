@@ -316,17 +316,15 @@ int64_t vs_node_seek(const struct vs_node *node, int64_t position)
         case VS_RUN:
             return displacement + position;
         case VS_LOOP:
-            index = position / node->child->size;
-            displacement += index * node->stride;
-            position -= index * node->child->size;
-            node = node->child;
-            break;
         case VS_BLOCKS:
             index = position / node->child->size;
             position -= index * node->child->size;
-            block = vs_node_entry(node->before, node->count, index);
-            displacement += node->displacements[block];
-            displacement += (index - node->before[block]) * node->stride;
+            if (node->kind == VS_BLOCKS) {
+                block = vs_node_entry(node->before, node->count, index);
+                displacement += node->displacements[block];
+                index -= node->before[block];
+            }
+            displacement += index * node->stride;
             node = node->child;
             break;
         case VS_SEQ:
@@ -393,16 +391,14 @@ int64_t vs_node_lower_bound(const struct vs_node *node, int64_t displacement)
         case VS_RUN:
             return position + vs_max(target, 0);
         case VS_LOOP:
-            index = first_instance(node->child, node->count, node->stride, target);
-            position += index * node->child->size;
-            target -= index * node->stride;
-            node = node->child;
-            break;
         case VS_BLOCKS:
-            index = first_block(node, target);
-            target -= node->displacements[index];
-            position += node->before[index] * node->child->size;
-            count = node->before[index + 1] - node->before[index];
+            count = node->count;
+            if (node->kind == VS_BLOCKS) {
+                index = first_block(node, target);
+                target -= node->displacements[index];
+                position += node->before[index] * node->child->size;
+                count = node->before[index + 1] - node->before[index];
+            }
             index = first_instance(node->child, count, node->stride, target);
             position += index * node->child->size;
             target -= index * node->stride;
