@@ -353,14 +353,13 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     view->references = 1;
     view->types = types;
     error = build_map(source, view);
+    if (!error) {
+        fill_facts(source, view);
+        error = read_shape(source, view);
+    }
     if (error) {
         vs_view_unref(view);
         return error;
-    }
-    fill_facts(source, view);
-    if (read_shape(source, view)) {
-        vs_view_unref(view);
-        return source->scope->error->code;
     }
     *result = view;
     if (shared && shareable)
