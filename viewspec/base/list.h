@@ -25,4 +25,17 @@ static inline void *vs_list_grow(void *list, size_t count, size_t *room, size_t 
     return moved;
 }
 
+/*
+ * Makes room for one more element in the variable `list`, which may move, of count elements.
+ * Returns false if out of memory, and leaves the list unchanged.
+ */
+#define VS_LIST_ROOM(list, count, room)                                                            \
+    __extension__({                                                                                \
+        void *vs_moved = vs_list_grow((list), (size_t)(count), &(room), sizeof(*(list)));          \
+                                                                                                   \
+        if (vs_moved)                                                                              \
+            (list) = vs_moved;                                                                     \
+        vs_moved != NULL;                                                                          \
+    })
+
 #endif

@@ -128,7 +128,6 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
     const struct vs_map *map = vs_view_map(view);
     const struct vs_map_facts *facts = vs_map_facts(map);
     const struct vs_shape *tile = NULL;
-    struct member *members;
     struct member member = {
         .first = facts->first,
         .etype = vs_view_facts(view)->etype_file_size,
@@ -151,10 +150,8 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
         if (!member.tiles)
             return -ENOMEM;
     }
-    members = vs_list_grow(assembly->members, assembly->count, &assembly->room, sizeof(*members));
-    if (members == NULL)
+    if (!VS_LIST_ROOM(assembly->members, assembly->count, assembly->room))
         return -ENOMEM;
-    assembly->members = members;
     if (bytes)
         member.end = place_in_member(&member, bytes - 1) + 1;
     assembly->bytes += bytes;

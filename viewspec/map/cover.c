@@ -139,11 +139,8 @@ static int cover_expanded(struct walk *walk, const struct vs_item *items, int64_
 
 static int add_piece(struct pieces *pieces, const struct piece *piece)
 {
-    struct piece *list =
-        vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
-    if (list == NULL)
+    if (!VS_LIST_ROOM(pieces->list, pieces->count, pieces->room))
         return -ENOMEM;
-    pieces->list = list;
     pieces->list[pieces->count++] = *piece;
     return 0;
 }
@@ -350,15 +347,12 @@ void vs_cover_free(struct vs_cover *cover)
 int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copies)
 {
     const struct vs_map_facts *facts = vs_map_facts(map);
-    struct rank_tiles *ranks;
     const struct vs_shape *tile;
 
     if (facts->tile_size == 0)
         return 0;
-    ranks = vs_list_grow(cover->ranks, cover->rank_count, &cover->rank_room, sizeof(*ranks));
-    if (ranks == NULL)
+    if (!VS_LIST_ROOM(cover->ranks, cover->rank_count, cover->rank_room))
         return -ENOMEM;
-    cover->ranks = ranks;
     tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
     if (tile == NULL)
         return -ENOMEM;

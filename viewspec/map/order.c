@@ -62,14 +62,10 @@ struct pairing {
 /* Adds a piece. Returns 0, -ENOMEM, or -E2BIG if there are VS_PIECES_MAX already. */
 static int pieces_add(struct pieces *pieces, const struct piece *piece)
 {
-    struct piece *list;
-
     if (pieces->count == VS_PIECES_MAX)
         return -E2BIG;
-    list = vs_list_grow(pieces->list, (size_t)pieces->count, &pieces->room, sizeof(*list));
-    if (list == NULL)
+    if (!VS_LIST_ROOM(pieces->list, pieces->count, pieces->room))
         return -ENOMEM;
-    pieces->list = list;
     pieces->list[pieces->count++] = *piece;
     return 0;
 }
