@@ -57,69 +57,88 @@ enum {
     MISSING,
 };
 
-static const struct option long_options[] = {
-    {"ranks", required_argument, NULL, 'n'},     {"file", required_argument, NULL, 'f'},
-    {"define", required_argument, NULL, 'D'},    {"rank", required_argument, NULL, 'r'},
-    {"view", required_argument, NULL, 'v'},      {"members", required_argument, NULL, MEMBERS},
-    {"pieces", required_argument, NULL, PIECES}, {"missing", required_argument, NULL, MISSING},
-    {"offset", required_argument, NULL, OFFSET}, {"length", required_argument, NULL, LENGTH},
-    {"format", required_argument, NULL, FORMAT}, {"fields", required_argument, NULL, FIELDS},
-    {"to", required_argument, NULL, TO},         {"output", required_argument, NULL, 'o'},
-    {"force", no_argument, NULL, FORCE},         {"spec", required_argument, NULL, SPEC},
-    {"narrow", required_argument, NULL, NARROW}, {"svg", required_argument, NULL, SVG},
-    {"window", required_argument, NULL, WINDOW}, {"width", required_argument, NULL, WIDTH},
-    {"color", required_argument, NULL, COLOR},   {"from", required_argument, NULL, FROM},
-    {"var", required_argument, NULL, VAR},       {"all", no_argument, NULL, ALL},
-    {"type", required_argument, NULL, TYPE},     {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},         {NULL, 0, NULL, 0},
-};
+/* A member of struct view_args that an option's value is stored in as it is. */
+#define TEXT(member) offsetof(struct view_args, member)
 
-/* Options of some subcommands: those whose `options` have one of these flags. */
+/* All options. */
 static const struct {
-    int option;
-    unsigned takers;
     const char *name;
-} special_options[] = {
-    {'r', VIEW_TAKES_RANK, "-r"},
-    {OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET | VIEW_TAKES_PICTURE, "--offset"},
-    {LENGTH, VIEW_TAKES_RANGE, "--length"},
-    {FORMAT, VIEW_TAKES_FORMAT, "--format"},
-    {FIELDS, VIEW_TAKES_FORMAT, "--fields"},
-    {TO, VIEW_TAKES_TARGET, "--to"},
-    {'o', VIEW_TAKES_TARGET, "-o"},
-    {FORCE, VIEW_TAKES_TARGET, "--force"},
-    {SPEC, VIEW_TAKES_TARGET, "--spec"},
-    {NARROW, VIEW_TAKES_NARROW, "--narrow"},
-    {SVG, VIEW_TAKES_PICTURE, "--svg"},
-    {WINDOW, VIEW_TAKES_PICTURE, "--window"},
-    {WIDTH, VIEW_TAKES_PICTURE, "--width"},
-    {COLOR, VIEW_TAKES_PICTURE, "--color"},
-    {FROM, VIEW_TAKES_SOURCE, "--from"},
-    {VAR, VIEW_TAKES_SOURCE, "--var"},
-    {ALL, VIEW_TAKES_SOURCE, "--all"},
-    {TYPE, VIEW_TAKES_SOURCE, "--type"},
+    int value;       /* the letter of its short form, or its number above */
+    unsigned takers; /* the subcommands with one of these flags; 0: all */
+    int argument;    /* has_arg of struct option */
+    size_t text;     /* TEXT; 0: take_option checks or converts it */
+} options[] = {
+    {"ranks", 'n', 0, required_argument, 0},
+    {"file", 'f', 0, required_argument, TEXT(file)},
+    {"define", 'D', 0, required_argument, 0},
+    {"view", 'v', 0, required_argument, TEXT(view)},
+    {"members", MEMBERS, 0, required_argument, TEXT(members)},
+    {"pieces", PIECES, 0, required_argument, TEXT(pieces)},
+    {"missing", MISSING, 0, required_argument, TEXT(missing)},
+    {"help", 'h', 0, no_argument, 0},
+    {"version", 'V', 0, no_argument, 0},
+    {"rank", 'r', VIEW_TAKES_RANK, required_argument, 0},
+    {"offset", OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET | VIEW_TAKES_PICTURE, required_argument,
+     0},
+    {"length", LENGTH, VIEW_TAKES_RANGE, required_argument, 0},
+    {"format", FORMAT, VIEW_TAKES_FORMAT, required_argument, 0},
+    {"fields", FIELDS, VIEW_TAKES_FORMAT, required_argument, TEXT(fields)},
+    {"to", TO, VIEW_TAKES_TARGET, required_argument, TEXT(to)},
+    {"output", 'o', VIEW_TAKES_TARGET, required_argument, TEXT(output)},
+    {"force", FORCE, VIEW_TAKES_TARGET, no_argument, 0},
+    {"spec", SPEC, VIEW_TAKES_TARGET, required_argument, TEXT(output_spec)},
+    {"narrow", NARROW, VIEW_TAKES_NARROW, required_argument, 0},
+    {"svg", SVG, VIEW_TAKES_PICTURE, required_argument, TEXT(svg)},
+    {"window", WINDOW, VIEW_TAKES_PICTURE, required_argument, 0},
+    {"width", WIDTH, VIEW_TAKES_PICTURE, required_argument, 0},
+    {"color", COLOR, VIEW_TAKES_PICTURE, required_argument, 0},
+    {"from", FROM, VIEW_TAKES_SOURCE, required_argument, TEXT(from)},
+    {"var", VAR, VIEW_TAKES_SOURCE, required_argument, 0},
+    {"all", ALL, VIEW_TAKES_SOURCE, no_argument, 0},
+    {"type", TYPE, VIEW_TAKES_SOURCE, required_argument, TEXT(type)},
 };
+#define OPTIONS (sizeof(options) / sizeof(*options))
 
 /* The values of --format, in the order of enum view_format. */
 static const char *const formats[] = {"text", "csv", "json"};
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-/* Reports a usage error and refers to the help. */
-static int fail_usage(const struct view_command *command, const char *what, const char *why)
+int view_usage(const char *command, const char *what, const char *why)
 {
-    view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
-                 why, command->name);
+    view_message("%s: %s%s%s (see mpiio-view %s --help)", command, what, *why ? ": " : "", why,
+                 command);
     return VIEW_USAGE;
 }
 
-/* Reports a value that an option cannot have. */
-static int fail_value(const struct view_command *command, const char *option, const char *text,
-                      const char *why)
+int view_usage_value(const char *command, const char *option, const char *text, const char *why)
 {
     char what[256];
 
     snprintf(what, sizeof(what), "%s %s", option, text);
-    return fail_usage(command, what, why);
+    return view_usage(command, what, why);
+}
+
+int view_usage_option(const char *command, char **argv, int kind)
+{
+    char what[256];
+
+    if (optopt && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
+        snprintf(what, sizeof(what), "-%c", optopt);
+    else
+        snprintf(what, sizeof(what), "%s", argv[optind - 1]);
+    return view_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
+}
+
+int view_usage_number(const char *command, const char *option, int64_t low, int64_t high,
+                      const char *why, int64_t *value)
+{
+    char *end;
+
+    errno = 0;
+    *value = strtoll(optarg, &end, 10);
+    return *optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= low && *value <= high
+               ? VIEW_DONE
+               : view_usage_value(command, option, optarg, why);
 }
 
 static int parse_size(const struct view_command *command, const char *option, const char *text,
@@ -129,22 +148,9 @@ static int parse_size(const struct view_command *command, const char *option, co
 
     if (!error)
         return VIEW_DONE;
-    return fail_value(command, option, text,
-                      error == -ERANGE ? "more than 2^63-1 bytes"
-                                       : "expected a number of bytes, such as 4096, 4k, 1M");
-}
-
-/* Reads the number of an option, which must be low .. high. why is the error. */
-static int parse_number(const struct view_command *command, const char *option, int64_t low,
-                        int64_t high, const char *why, int64_t *value)
-{
-    char *end;
-
-    errno = 0;
-    *value = strtoll(optarg, &end, 10);
-    return *optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= low && *value <= high
-               ? VIEW_DONE
-               : fail_value(command, option, optarg, why);
+    return view_usage_value(command->name, option, text,
+                            error == -ERANGE ? "more than 2^63-1 bytes"
+                                             : "expected a number of bytes, such as 4096, 4k, 1M");
 }
 
 static int parse_format(const struct view_command *command, enum view_format *format)
@@ -154,51 +160,30 @@ static int parse_format(const struct view_command *command, enum view_format *fo
             *format = (enum view_format)i;
             return VIEW_DONE;
         }
-    return fail_value(command, "--format", optarg, "expected text, csv or json");
+    return view_usage_value(command->name, "--format", optarg, "expected text, csv or json");
 }
 
-/* Reports an option that getopt_long has rejected. */
-static int bad_option(const struct view_command *command, char **argv, int kind)
-{
-    char what[256];
-
-    if (optopt && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
-        snprintf(what, sizeof(what), "-%c", optopt);
-    else
-        snprintf(what, sizeof(what), "%s", argv[optind - 1]);
-    return fail_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
-}
-
-/* Stores the value of an option if it is text. */
+/* Stores the value of an option as it is. */
 static void take_text(int option, struct view_args *args)
 {
-    const struct {
-        int option;
-        const char **text;
-    } texts[] = {{'f', &args->file},      {'v', &args->view},        {MEMBERS, &args->members},
-                 {PIECES, &args->pieces}, {MISSING, &args->missing}, {FIELDS, &args->fields},
-                 {TO, &args->to},         {'o', &args->output},      {SPEC, &args->output_spec},
-                 {SVG, &args->svg},       {FROM, &args->from},       {TYPE, &args->type},
-                 {COLOR, &args->color}};
-
-    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-        if (texts[i].option == option)
-            *texts[i].text = optarg;
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (options[i].value == option)
+            *(const char **)((char *)args + options[i].text) = optarg;
 }
 
-/* Handles options that have no value, or whose value is not text. Checks the value of --color. */
+/* Handles an option. */
 static int take_option(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
     case 'n':
-        return parse_number(command, "-n", 1, INT32_MAX,
-                            "expected a number of ranks, 1 .. 2147483647", &args->ranks);
+        return view_usage_number(command->name, "-n", 1, INT32_MAX,
+                                 "expected a number of ranks, 1 .. 2147483647", &args->ranks);
     case 'r':
-        return parse_number(command, "-r", 0, INT32_MAX, "expected the number of a rank",
-                            &args->rank);
+        return view_usage_number(command->name, "-r", 0, INT32_MAX, "expected the number of a rank",
+                                 &args->rank);
     case WIDTH:
-        return parse_number(command, "--width", 20, 1000,
-                            "expected a number of columns, 20 .. 1000", &args->width);
+        return view_usage_number(command->name, "--width", 20, 1000,
+                                 "expected a number of columns, 20 .. 1000", &args->width);
     case OFFSET:
         args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
@@ -207,17 +192,21 @@ static int take_option(const struct view_command *command, int option, struct vi
     case WINDOW:
         if (parse_size(command, "--window", optarg, &args->window))
             return VIEW_USAGE;
-        return args->window ? VIEW_DONE : fail_usage(command, "--window 0", "nothing to draw");
+        return args->window ? VIEW_DONE
+                            : view_usage(command->name, "--window 0", "nothing to draw");
     case FORMAT:
         return parse_format(command, &args->format);
     case NARROW:
         return mpiio_narrow_parse(optarg, &args->narrow)
                    ? VIEW_DONE
-                   : fail_value(command, "--narrow", optarg, "expected refuse or truncate");
+                   : view_usage_value(command->name, "--narrow", optarg,
+                                      "expected refuse or truncate");
     case COLOR:
+        args->color = optarg;
         return !strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never")
                    ? VIEW_DONE
-                   : fail_usage(command, "--color", "expected always, auto or never");
+                   : view_usage_value(command->name, "--color", optarg,
+                                      "expected always, auto or never");
     case 'D':
         args->defines[args->define_count++] = optarg;
         return VIEW_DONE;
@@ -231,17 +220,51 @@ static int take_option(const struct view_command *command, int option, struct vi
         args->all = true;
         return VIEW_DONE;
     default:
+        take_text(option, args);
         return VIEW_DONE;
     }
 }
 
-/* Returns NULL if the subcommand takes the option, else the option's name. */
-static const char *not_taken(const struct view_command *command, int option)
+/* Returns true if the subcommand takes option number i. */
+static bool is_taken(const struct view_command *command, size_t i)
 {
-    for (size_t i = 0; i < sizeof(special_options) / sizeof(*special_options); i++)
-        if (special_options[i].option == option)
-            return command->options & special_options[i].takers ? NULL : special_options[i].name;
-    return NULL;
+    return !options[i].takers || command->options & options[i].takers;
+}
+
+/* Lists the long options that the subcommand takes: abbreviations stand for these. */
+static void list_options(const struct view_command *command, struct option list[OPTIONS + 1])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (is_taken(command, i))
+            list[count++] =
+                (struct option){options[i].name, options[i].argument, NULL, options[i].value};
+    list[count] = (struct option){0};
+}
+
+/*
+ * Refuses an option of other subcommands, after getopt_long has returned option. Its whole name
+ * may also abbreviate an option of this subcommand. index is negative unless getopt_long found a
+ * long option.
+ */
+static int refuse_foreign(const struct view_command *command, char **argv, int option, int index)
+{
+    bool is_long = index >= 0 || (strchr("?:", option) && !strncmp(argv[optind - 1], "--", 2));
+    bool value_follows = index >= 0 && optarg == argv[optind - 1];
+    const char *typed = is_long ? argv[optind - 1 - value_follows] + 2 : "";
+    size_t length = strcspn(typed, "=");
+    char what[32];
+
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (is_taken(command, i) || (is_long ? strlen(options[i].name) != length ||
+                                                   strncmp(options[i].name, typed, length) != 0
+                                             : options[i].value != option))
+            continue;
+        snprintf(what, sizeof(what), is_long ? "--%s" : "-%.1s", options[i].name);
+        return view_usage(command->name, what, "not an option of this subcommand");
+    }
+    return VIEW_DONE;
 }
 
 /* Returns true if -v has a view in shorthand instead of a name. Names have no blanks. */
@@ -254,10 +277,10 @@ static bool is_shorthand(const struct view_args *args)
 static int take_members(const struct view_command *command, struct view_args *args)
 {
     if (!args->view && !args->pieces)
-        return fail_usage(command, "--members",
+        return view_usage(command->name, "--members",
                           "needs --pieces or --view, which say where they lie");
     if (args->file)
-        return fail_usage(command, "--members", "excludes -f");
+        return view_usage(command->name, "--members", "excludes -f");
     args->spec = "--members";
     args->shorthand = args->view ? args->view : "";
     args->view = NULL;
@@ -276,15 +299,15 @@ static int take_view(const struct view_command *command, const char *operand,
     if (args->members)
         return take_members(command, args);
     if (args->pieces)
-        return fail_usage(command, "--pieces", "is for --members, which is missing");
+        return view_usage(command->name, "--pieces", "is for --members, which is missing");
     args->spec = operand ? operand : "--view";
     if (!args->view || (operand && !is_shorthand(args)))
         return !args->view || takes_name
                    ? VIEW_DONE
-                   : fail_usage(command, "-v",
+                   : view_usage(command->name, "-v",
                                 "not an option of this subcommand where there is a SPEC");
     if (operand && args->file)
-        return fail_usage(command, operand, "the file is named twice, by -f, too");
+        return view_usage(command->name, operand, "the file is named twice, by -f, too");
     if (operand)
         args->file = operand;
     args->spec = "--view";
@@ -300,15 +323,15 @@ static int take_source(const struct view_command *command, int count, char **ope
     const char *other = args->file ? "-f" : args->view ? "-v" : args->define_count ? "-D" : NULL;
 
     if (other)
-        return fail_usage(command, other, "not an option with --from");
+        return view_usage(command->name, other, "not an option with --from");
     if (args->all && args->var_count)
-        return fail_usage(command, "--all", "not an option with --var");
+        return view_usage(command->name, "--all", "not an option with --var");
     if (count > 1)
-        return fail_usage(command, operands[1], "one argument too many");
+        return view_usage(command->name, operands[1], "one argument too many");
     if (count == 1 && !args->all && !args->var_count)
-        return fail_usage(command, operands[0], "of which variable? (--var NAME, --all)");
+        return view_usage(command->name, operands[0], "of which variable? (--var NAME, --all)");
     if (args->type && !args->all && !args->var_count)
-        return fail_usage(command, "--type", "of which variable? (--var NAME, --all)");
+        return view_usage(command->name, "--type", "of which variable? (--var NAME, --all)");
     args->decomposition = count ? operands[0] : NULL;
     return VIEW_DONE;
 }
@@ -323,22 +346,22 @@ static int take_operands(const struct view_command *command, int count, char **o
     if (args->from)
         return take_source(command, count, operands, args);
     if (args->all || args->var_count || args->type)
-        return fail_usage(command, "--from FILE is missing", "");
+        return view_usage(command->name, "--from FILE is missing", "");
     wanted -= !has_spec;
     if (count < 1 && has_spec)
-        return fail_usage(command, "SPEC is missing", "");
+        return view_usage(command->name, "SPEC is missing", "");
     if (count < wanted)
-        return fail_usage(command, "DISP is missing", "");
+        return view_usage(command->name, "DISP is missing", "");
     if (count > wanted)
-        return fail_usage(command, operands[wanted], "one argument too many");
+        return view_usage(command->name, operands[wanted], "one argument too many");
     if (take_view(command, has_spec ? operands[0] : NULL, args))
         return VIEW_USAGE;
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
-        return fail_usage(command, "-r RANK is missing", "");
+        return view_usage(command->name, "-r RANK is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->to)
-        return fail_usage(command, "--to DATAREP is missing", "");
+        return view_usage(command->name, "--to DATAREP is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->output)
-        return fail_usage(command, "-o FILE is missing", "");
+        return view_usage(command->name, "-o FILE is missing", "");
     return command->options & VIEW_TAKES_PLACE
                ? parse_size(command, "DISP", operands[wanted - 1], &args->place)
                : VIEW_DONE;
@@ -348,11 +371,19 @@ static int take_operands(const struct view_command *command, int count, char **o
 static int parse_args(const struct view_command *command, int argc, char **argv,
                       struct view_args *args)
 {
-    const char *name;
-    int option, status;
+    struct option own[OPTIONS + 1];
+    int option, index, status;
 
+    list_options(command, own);
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":n:f:D:r:v:o:hV", long_options, NULL)) != -1) {
+    for (;;) {
+        index = -1;
+        option = getopt_long(argc, argv, ":n:f:D:r:v:o:hV", own, &index);
+        if (option == -1)
+            break;
+        status = refuse_foreign(command, argv, option, index);
+        if (status)
+            return status;
         if (option == 'h') {
             printf("%s%s", command->help, common_help);
             return VIEW_DONE;
@@ -362,10 +393,7 @@ static int parse_args(const struct view_command *command, int argc, char **argv,
             return VIEW_DONE;
         }
         if (option == '?' || option == ':')
-            return bad_option(command, argv, option);
-        if ((name = not_taken(command, option)))
-            return fail_usage(command, name, "not an option of this subcommand");
-        take_text(option, args);
+            return view_usage_option(command->name, argv, option);
         status = take_option(command, option, args);
         if (status)
             return status;

@@ -44,12 +44,6 @@ static const struct option long_options[] = {
 /* Signals that are passed on to the command: requests to terminate, or to act. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 
-static int fail_usage(const char *what, const char *why)
-{
-    view_message("capture: %s%s (see mpiio-view capture --help)", what, why);
-    return VIEW_USAGE;
-}
-
 /* Sets the environment of the command. output may be NULL. */
 static int prepare_log(const char *output, const char *log)
 {
@@ -333,14 +327,12 @@ static int start_capture(int argc, char **argv)
         case 'V':
             view_version();
             return VIEW_DONE;
-        case ':':
-            return fail_usage(argv[optind - 1], ": the value is missing");
         default:
-            return fail_usage(argv[optind - 1], ": no such option");
+            return view_usage_option("capture", argv, option);
         }
     }
     if (optind == argc)
-        return fail_usage("COMMAND is missing", "");
+        return view_usage("capture", "COMMAND is missing", "");
     fflush(stdout);
     return run_capture(output, argv + optind);
 }

@@ -20,18 +20,12 @@ struct top {
     char *const *places; /* mount points; if empty: all */
     size_t count;
     double interval; /* seconds */
-    long rounds;     /* number of tables to print; 0: until a signal */
+    int64_t rounds;  /* number of tables to print; 0: until a signal */
     bool prometheus;
     const char *output; /* path of a file to replace; NULL: stdout */
 };
 
-static int fail_usage(const char *what)
-{
-    view_message("top: %s (see mpiio-view top --help)", what);
-    return VIEW_USAGE;
-}
-
-static int take_option(struct top *top, int option)
+static int take_option(struct top *top, char **argv, int option)
 {
     char *end = optarg;
 
@@ -39,13 +33,11 @@ static int take_option(struct top *top, int option)
     case 'd':
         top->interval = strtod(optarg, &end);
         return *end || end == optarg || !(top->interval >= 0.1 && top->interval <= 86400)
-                   ? fail_usage("-d: expected seconds, 0.1 .. 86400")
+                   ? view_usage_value("top", "-d", optarg, "expected seconds, 0.1 .. 86400")
                    : VIEW_DONE;
     case 'c':
-        top->rounds = strtol(optarg, &end, 10);
-        return *end || end == optarg || top->rounds < 1
-                   ? fail_usage("-c: expected a number of tables")
-                   : VIEW_DONE;
+        return view_usage_number("top", "-c", 1, INT64_MAX, "expected a number of tables",
+                                 &top->rounds);
     case 'p':
         top->prometheus = true;
         return VIEW_DONE;
@@ -53,7 +45,7 @@ static int take_option(struct top *top, int option)
         top->output = optarg;
         return VIEW_DONE;
     default:
-        return fail_usage(option == ':' ? "the value of an option is missing" : "no such option");
+        return view_usage_option("top", argv, option);
     }
 }
 
@@ -201,7 +193,7 @@ static int watch_mounts(const struct top *top)
     pause.tv_nsec = (long)((top->interval - (double)pause.tv_sec) * 1e9);
     if (!status && top->prometheus)
         status = write_metrics(top, &mounts);
-    for (long round = 0; !status && !top->prometheus && (!top->rounds || round < top->rounds);
+    for (int64_t round = 0; !status && !top->prometheus && (!top->rounds || round < top->rounds);
          round++) {
         nanosleep(&pause, NULL);
         status = look_at_mounts(top, &mounts);
@@ -236,10 +228,10 @@ static int start_top(int argc, char **argv)
             view_version();
             return VIEW_DONE;
         }
-        status = take_option(&top, option);
+        status = take_option(&top, argv, option);
     }
     if (!status && top.output && !top.prometheus)
-        status = fail_usage("-o goes with --prometheus");
+        status = view_usage("top", "-o", "goes with --prometheus");
     top.places = argv + optind;
     top.count = (size_t)(argc - optind);
     return status ? status : watch_mounts(&top);

@@ -109,6 +109,23 @@ struct vs_overrides view_overrides(const struct view_args *args);
 int view_run(const struct view_command *command, int argc, char **argv);
 
 /*
+ * Reports of wrong usage, which name the subcommand and refer to its help. They print
+ * "mpiio-view: COMMAND: WHAT: WHY (see mpiio-view COMMAND --help)" on stderr, without WHY if that
+ * is empty, and return VIEW_USAGE.
+ */
+int view_usage(const char *command, const char *what, const char *why);
+
+/* Reports that the option cannot have the value in text. */
+int view_usage_value(const char *command, const char *option, const char *text, const char *why);
+
+/* Reports an option that getopt_long has rejected, by returning kind: ':' or '?'. */
+int view_usage_option(const char *command, char **argv, int kind);
+
+/* Reads optarg, which must be a number low .. high. Returns VIEW_DONE, or reports why. */
+int view_usage_number(const char *command, const char *option, int64_t low, int64_t high,
+                      const char *why, int64_t *value);
+
+/*
  * Functions that the subcommands share. They return exit statuses and print their own one-line
  * messages on stderr. They are not thread-safe unless stated otherwise.
  */

@@ -168,7 +168,7 @@ assert title.startswith("a&b<c>??\u00e9.json: "), title'
     local see="(see mpiio-view draw --help)"
     fails 2 "several views: choose one with -v (sparse, interleaved, twice, same, nothing)" \
         mpiio-view draw gaps.json
-    fails 2 "draw: --color: expected always, auto or never $see" mpiio-view draw scatter.json --color blue
+    fails 2 "draw: --color blue: expected always, auto or never $see" mpiio-view draw scatter.json --color blue
     fails 2 "draw: --width 5: expected a number of columns, 20 .. 1000 $see" \
         mpiio-view draw scatter.json --width 5
     fails 2 "draw: --window 0: nothing to draw $see" mpiio-view draw scatter.json --window 0

@@ -142,8 +142,13 @@ hostile_top() {
     [ "$output" = "mpiio-view: $mnt: no mount of mpiio-mount" ]
     run -1 mpiio-view top nowhere
     run -2 mpiio-view top -d 0
-    [ "$output" = "mpiio-view: top: -d: expected seconds, 0.1 .. 86400 (see mpiio-view top --help)" ]
+    [ "$output" = "mpiio-view: top: -d 0: expected seconds, 0.1 .. 86400 (see mpiio-view top --help)" ]
+    run -2 mpiio-view top -c 99999999999999999999
+    [ "$output" = "mpiio-view: top: -c 99999999999999999999: expected a number of tables (see mpiio-view top --help)" ]
+    run -2 mpiio-view top --count
+    [ "$output" = "mpiio-view: top: --count: the value is missing (see mpiio-view top --help)" ]
     run -2 mpiio-view top -o file
     run -2 mpiio-view top --bogus
+    [ "$output" = "mpiio-view: top: --bogus: no such option (see mpiio-view top --help)" ]
     run -0 mpiio-view top --help
 }
