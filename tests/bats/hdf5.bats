@@ -251,6 +251,9 @@ with h5py.File("part.h5", "w") as f:
 with h5py.File("b.h5", "w") as f:
     f.create_dataset("cut", data=np.zeros((4, 6)), external=[("c.bin", 0, 50), ("d.bin", 0, 500)])
     f.create_dataset("latin", data=np.zeros(6), external=[(b"\xe9.bin", 0, 48)])
+    padded = np.zeros((4, 2), np.dtype("i1,f8", align=True))
+    f.create_dataset("padded", data=padded, external=[("e.bin", 64, 64), ("e.bin", 0, 64)])
+    f.create_dataset("twice", data=np.zeros((4, 2)), external=[("e.bin", 0, 32), ("e.bin", 0, 32)])
     properties, unlimited = h5py.h5p.create(h5py.h5p.DATASET_CREATE), h5py.h5s.UNLIMITED
     to, part = h5py.h5s.create_simple((0,), (unlimited,)), h5py.h5s.create_simple((4,))
     to.select_hyperslab((0,), (unlimited,), (4,), (4,))
@@ -260,6 +263,8 @@ with h5py.File("b.h5", "w") as f:
 cut	-	4x6	not a view: its values lie in several files, which end inside of a row
 latin	-	6	not a view: ?.bin: Invalid or incomplete multibyte or wide character
 numbered	-	0	not a view: it is virtual, with numbered sources
+padded	-	4x2	not a view: structures with gaps, in chunks that do not lie in the order of the array
+twice	-	4x2	not a view: its parts lie between each other, or are the same
 LIST
 }
 

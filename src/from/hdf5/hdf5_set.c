@@ -362,7 +362,7 @@ static void read_external(const struct reader *r, unsigned count)
     }
     if (left)
         from_refuse(variable, "its values lie in other files, which are too small");
-    if (boxes.count && r->wanted && !variable->reason)
+    if (boxes.count && !variable->reason)
         from_boxes_keep(&boxes, variable);
     free(boxes.records);
 }
