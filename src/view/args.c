@@ -328,10 +328,6 @@ static int take_source(const struct view_command *command, int count, char **ope
         return view_usage(command->name, "--all", "not an option with --var");
     if (count > 1)
         return view_usage(command->name, operands[1], "one argument too many");
-    if (count == 1 && !args->all && !args->var_count)
-        return view_usage(command->name, operands[0], "of which variable? (--var NAME, --all)");
-    if (args->type && !args->all && !args->var_count)
-        return view_usage(command->name, "--type", "of which variable? (--var NAME, --all)");
     args->decomposition = count ? operands[0] : NULL;
     return VIEW_DONE;
 }

@@ -87,10 +87,12 @@ static int choose_all(const struct from_file *file, size_t *chosen, size_t *coun
 static int choose_variables(const struct view_args *args, struct from_file *file, size_t *chosen,
                             size_t *count)
 {
+    size_t names = args->var_count ? args->var_count : 1;
+
     if (args->all)
         return choose_all(file, chosen, count);
-    for (size_t i = 0; i < args->var_count; i++) {
-        long found = find_variable(file, args->vars[i]);
+    for (size_t i = 0; i < names; i++) {
+        long found = find_variable(file, args->var_count ? args->vars[i] : file->variables[0].name);
         if (found < 0)
             return VIEW_USAGE;
         chosen[(*count)++] = (size_t)found;
@@ -217,35 +219,53 @@ static int make_spec(const struct view_args *args, struct from_file *file)
     return status;
 }
 
+/* Returns true if the contents of the file are listed, not a spec of variables. */
+static bool is_listing(const struct view_args *args)
+{
+    return !args->all && !args->var_count && !args->decomposition && !args->type;
+}
+
 /*
- * Opens the file for the variables of --var. Links among them are known only after that. If there
- * are any, opens the file again for the variables that they refer to.
+ * Sets names to those that the file itself has for the variables of --var, which may be links, or
+ * for its only variable. Returns true if the file must be opened again for them.
+ */
+static bool resolve_names(const struct view_args *args, const struct from_file *file,
+                          const char **names)
+{
+    bool again = false;
+
+    if (!args->all && !args->var_count && file->count == 1) {
+        names[0] = file->variables[0].name;
+        return true;
+    }
+    for (size_t i = 0; i < args->var_count; i++) {
+        long found = from_find(file, args->vars[i]);
+        names[i] = found < 0 ? args->vars[i] : file->variables[found].name;
+        again = again || strcmp(names[i], args->vars[i]) != 0;
+    }
+    return again;
+}
+
+/*
+ * Opens the file for the variables that a spec is made of. Their names in the file are known only
+ * after that. If the file has other names for them, opens it again for these.
  */
 static int open_file(const struct view_args *args, struct from_file **file, struct vs_error *error)
 {
     struct from_wanted wanted = {args->vars, args->var_count, args->all};
     const char **names = calloc(args->var_count + 1, sizeof(*names));
     struct from_file *first;
-    bool again = false;
-    int code;
+    int code = names ? from_open(args->from, wanted, &first, error)
+                     : from_fail_code(error, -ENOMEM, args->from);
 
-    if (names == NULL) {
-        snprintf(error->reason, sizeof(error->reason), "%s", strerror(ENOMEM));
-        return error->code = -ENOMEM;
-    }
-    code = from_open(args->from, wanted, &first, error);
     if (code) {
         free((void *)names);
         return code;
     }
-    for (size_t i = 0; i < args->var_count; i++) {
-        long found = from_find(first, args->vars[i]);
-        names[i] = found < 0 ? args->vars[i] : first->variables[found].name;
-        again = again || strcmp(names[i], args->vars[i]) != 0;
-    }
     *file = first;
-    if (again) {
+    if (!is_listing(args) && resolve_names(args, first, names)) {
         wanted.names = names;
+        wanted.count = args->var_count ? args->var_count : 1;
         code = from_open(args->from, wanted, file, error);
         from_free(first);
     }
@@ -269,11 +289,14 @@ static int view_from(const struct view_args *args)
         return view_spec_failed(&error);
     if (file->note)
         view_message("%s: %s", file->path, file->note);
-    if (args->all || args->var_count)
+    for (size_t i = 0; is_listing(args) && i < file->count; i++)
+        print_variable(&file->variables[i]);
+    if (!is_listing(args) && !args->all && !args->var_count && file->count != 1) {
+        view_message("%s: which variable? (--var NAME, or --all)", file->path);
+        status = VIEW_USAGE;
+    } else if (!is_listing(args)) {
         status = make_spec(args, file);
-    else
-        for (size_t i = 0; i < file->count; i++)
-            print_variable(&file->variables[i]);
+    }
     from_free(file);
     return status;
 }
@@ -312,6 +335,7 @@ const struct view_command view_spec = {
         "Fortran records): name, type and shape, and why a variable cannot be a view. With --var\n"
         "or --all it prints a spec of variables. A DECOMPOSITION distributes those of as many\n"
         "dimensions over the ranks, as in a darray's shorthand; without one there is one rank.\n"
+        "A DECOMPOSITION or --type alone stands for the file's only variable.\n"
         "\n"
         "  --from=FILE  the file\n"
         "  --var=NAME   a variable; may be repeated\n"

@@ -249,8 +249,7 @@ LIST
         mpiio-view spec --from ocean.nc --var temp -n 3 'none,block,block on 2x2'
     fails 2 "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
         mpiio-view spec --from ocean.nc --var time 'block on 2 at 5'
-    fails 2 "spec: none: of which variable? (--var NAME, --all) (see mpiio-view spec --help)" \
-        mpiio-view spec --from ocean.nc none
+    fails 2 "ocean.nc: which variable? (--var NAME, or --all)" mpiio-view spec --from ocean.nc none
     fails 2 "spec: -f: not an option with --from (see mpiio-view spec --help)" \
         mpiio-view spec --from ocean.nc -f ocean.nc
     # A single dimension is divided among the ranks of -n.
@@ -299,6 +298,27 @@ with netCDF4.Dataset("chunks.nc", "w") as data:
     mpiio-mount --from grid.nc 'block,none on 2' "$mnt"
     [ "$(stat -c %s "$mnt/v/rank0" "$mnt/v/rank1")" = $'240\n192' ]
     mpiio-umount "$mnt"
+}
+
+@test "from: a decomposition or a type takes the file's only variable" {
+    py '
+np.save("a.npy", np.arange(12.0).reshape(6, 2))
+with h5py.File("one.h5", "w") as f:
+    f.create_dataset("a/x", data=np.arange(12.0).reshape(6, 2), chunks=(2, 2))
+with h5py.File("zip.h5", "w") as f:
+    f.create_dataset("x", data=np.arange(100), chunks=(10,), compression="gzip")
+h5py.File("none.h5", "w").close()
+open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + struct.pack("<i", 48))'
+    for file in a.npy one.h5; do
+        mpiio-view spec --from $file 'block,none on 2' >a.json
+        [ "$(mpiio-view dump a.json -r 1 | tr '\n' ' ')" = '6.0 7.0 8.0 9.0 10.0 11.0 ' ]
+    done
+    cmp <(mpiio-view spec --from one.h5 block,none -n 2) \
+        <(mpiio-view spec --from one.h5 --var a/x block,none -n 2)
+    mpiio-view spec --from r.dat --type double >r.json
+    [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
+    fails 2 "zip.h5: x: not a view: chunks are filtered (deflate)" mpiio-view spec --from zip.h5 block -n 2
+    fails 2 "none.h5: which variable? (--var NAME, or --all)" mpiio-view spec --from none.h5 block -n 2
 }
 
 @test "from: damaged files are refused with one line" {
