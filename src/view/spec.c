@@ -160,7 +160,8 @@ static int leave_out(const struct view_args *args, const struct from_file *file,
 
         if (spec != NULL)
             chosen[fitting++] = chosen[i];
-        else if (error.code == -EINVAL) /* a line is in the spec, which the user has not seen */
+        /* A line is one of the spec, which the user has not seen. */
+        else if (error.line > 0 || error.code == -EINVAL)
             view_message("%s: %s: the decomposition does not fit: %s", file->path,
                          file->variables[chosen[i]].name, error.reason);
         else

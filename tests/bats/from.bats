@@ -273,27 +273,6 @@ with netCDF4.Dataset("grid.nc", "w", format="NETCDF3_CLASSIC") as data:
     [ "$(ls "$mnt")" = t ]
     py 'assert (np.load("mnt/t/rank1.npy") == np.arange(24, 48.0).reshape(4, 6)).all()'
     mpiio-umount "$mnt"
-    # Records and chunks are views without a darray, to which the same rule applies.
-    ocean
-    fails 2 "ocean.nc: temp: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
-        mpiio-view spec --from ocean.nc --var temp 'none,block(1),none on 2'
-    fails 2 "ocean.nc: temp: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var temp 'block(1),block,none on 2x2'
-    fails 2 "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
-        mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 1x2'
-    mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 2x2' >temp.json
-    [ "$(mpiio-view dump temp.json -r 3 | wc -w)" -eq 12 ] # the last of 3 records
-    py '
-with netCDF4.Dataset("chunks.nc", "w") as data:
-    for name, length in dict(y=8, x=6, t=2).items():
-        data.createDimension(name, length)
-    data.createVariable("c", "f8", ("y", "x"), chunksizes=(3, 6))[:] = 1
-    data.createVariable("t", "f8", ("t",))[:] = 2'
-    fails 2 "chunks.nc: c: the decomposition does not fit: 3 blocks of 2 do not cover 8 elements" \
-        mpiio-view spec --from chunks.nc --var c 'block(2),none on 3'
-    fails 2 "chunks.nc: c: the decomposition does not fit: a variable in chunks cannot be distributed cyclically" \
-        mpiio-view spec --from chunks.nc --var c 'cyclic,none on 2'
-    mpiio-view spec --from chunks.nc --all 'cyclic on 2' 2>err | jq -e .views.t >/dev/null
     # All variables can be divided into blocks that are as even as possible.
     mpiio-mount --from grid.nc 'block,none on 2' "$mnt"
     [ "$(stat -c %s "$mnt/v/rank0" "$mnt/v/rank1")" = $'240\n192' ]
@@ -319,6 +298,25 @@ open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + str
     [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
     fails 2 "zip.h5: x: not a view: chunks are filtered (deflate)" mpiio-view spec --from zip.h5 block -n 2
     fails 2 "none.h5: which variable? (--var NAME, or --all)" mpiio-view spec --from none.h5 block -n 2
+}
+
+@test "from: a distribution that records or chunks cannot have is reported as any other" {
+    ocean
+    py '
+with h5py.File("a.h5", "w") as f:
+    f.create_dataset("chunks", data=np.zeros((4, 4)), chunks=(2, 4))
+    f["plain"] = np.zeros((4, 4))'
+    fails 2 "ocean.nc: time: the decomposition does not fit: 2 blocks of 1 do not cover 3 elements" \
+        mpiio-view spec --from ocean.nc --var time 'block(1) on 2'
+    fails 2 "a.h5: chunks: the decomposition does not fit: 2 blocks of 1 do not cover 4 elements" \
+        mpiio-view spec --from a.h5 --var chunks 'block(1),none on 2'
+    fails 2 "ocean.nc: temp: the decomposition does not fit: 1 blocks of 2 do not cover 3 elements" \
+        mpiio-view spec --from ocean.nc --var temp 'block(2),block,none on 1x2'
+    mpiio-view spec --from ocean.nc --var time 'block(2) on 2' >time.json
+    [ "$(mpiio-view dump time.json -r 1)" = 1.0 ]
+    run -0 --separate-stderr mpiio-view spec --from a.h5 --all 'cyclic,none on 2'
+    [ "$stderr" = "mpiio-view: a.h5: chunks: the decomposition does not fit: a variable in chunks cannot be distributed cyclically" ]
+    [ "$(jq -c '.views | keys' <<<"$output")" = '["plain"]' ]
 }
 
 @test "from: damaged files are refused with one line" {
