@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/store_members.h"
 #include "viewspec/global.h"
@@ -278,7 +279,8 @@ static int print_view(const struct vs_spec *spec, size_t index, const struct vie
 }
 
 /* Prints warnings. */
-static void warn_of(const struct vs_spec *spec, size_t index, const struct view_survey *survey)
+static void warn_of(const struct vs_spec *spec, size_t index, struct mpiio_store *store,
+                    const struct view_survey *survey)
 {
     const char *name = vs_spec_view_name(spec, index);
     char view[300];
@@ -290,10 +292,11 @@ static void warn_of(const struct vs_spec *spec, size_t index, const struct view_
                      " overlaps itself: its slice can be read, not written",
                      view, survey->overlapping);
     if (survey->file_size >= 0)
-        view_suspect(survey, spec, index, view);
+        view_suspect(survey, spec, index, view, store);
 }
 
-static int check_view(const struct vs_spec *spec, size_t index, int64_t file_size)
+static int check_view(const struct vs_spec *spec, size_t index, struct mpiio_store *store,
+                      int64_t file_size)
 {
     struct view_survey survey = {0};
     struct vs_cover *cover = vs_cover_new();
@@ -302,7 +305,7 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
 
     if (!status) {
         status = print_view(spec, index, &survey, cover);
-        warn_of(spec, index, &survey);
+        warn_of(spec, index, store, &survey);
     }
     view_survey_free(&survey);
     vs_cover_free(cover);
@@ -310,73 +313,70 @@ static int check_view(const struct vs_spec *spec, size_t index, int64_t file_siz
 }
 
 /* Warns of members that are one file, because then the file can only be read. */
-static void warn_of_twins(const struct vs_spec *spec)
+static void warn_of_twins(const struct vs_spec *spec, struct mpiio_store *store)
 {
     const struct vs_members *members = vs_spec_members(spec);
     struct mpiio_member_twins twins;
-    struct mpiio_store *store;
     char *first, *second;
 
-    if (view_open_file(spec, O_RDONLY, &store))
+    if (mpiio_assembled_find_twins(mpiio_store_file(store), &twins) <= 0)
         return;
-    if (mpiio_assembled_find_twins(mpiio_store_file(store), &twins) > 0) {
-        first = vs_members_file(members, twins.first);
-        second = vs_members_file(members, twins.second);
-        fflush(stdout);
-        view_message("warning: member %" PRId64 ", %s: the same file as member %" PRId64
-                     ", %s: they can only be read",
-                     twins.second, second ? second : "?", twins.first, first ? first : "?");
-        free(first);
-        free(second);
-    }
-    mpiio_store_close(store);
+    first = vs_members_file(members, twins.first);
+    second = vs_members_file(members, twins.second);
+    fflush(stdout);
+    view_message("warning: member %" PRId64 ", %s: the same file as member %" PRId64
+                 ", %s: they can only be read",
+                 twins.second, second ? second : "?", twins.first, first ? first : "?");
+    free(first);
+    free(second);
 }
 
 /* Prints how a mount treats the file's filesystem if hosts do not share its pages. */
-static void print_filesystem(const struct vs_spec *spec)
+static void print_filesystem(const struct mpiio_file *file)
 {
-    const struct mpiio_file *file;
-    struct mpiio_store *store;
-
-    if (view_open_file(spec, O_RDONLY, &store))
-        return;
-    file = mpiio_store_file(store);
     if (!mpiio_file_is_coherent(file))
         printf("filesystem: %s, whose clients may have page caches of their own: treated as "
                "coherence=%s (mpiio-mount(1), FILESYSTEMS)\n",
                file->filesystem->name, mpiio_coherence_name(file->coherence));
-    mpiio_store_close(store);
+}
+
+static void print_file(const struct vs_spec *spec, struct mpiio_store *store, int64_t size)
+{
+    const struct vs_members *members = vs_spec_members(spec);
+    size_t views = vs_spec_view_count(spec);
+    char text[40] = "", file[PATH_MAX];
+
+    vs_line_copy(file, sizeof(file), vs_spec_file(spec), strlen(vs_spec_file(spec)));
+    if (members)
+        snprintf(text, sizeof(text), " of %" PRId64 " member%s", vs_members_count(members),
+                 view_plural(vs_members_count(members)));
+    printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, size,
+           view_plural(size), text, vs_spec_ranks(spec), view_plural(vs_spec_ranks(spec)), views,
+           view_plural((int64_t)views));
+    print_filesystem(mpiio_store_file(store));
+    if (members)
+        warn_of_twins(spec, store);
 }
 
 static int run_check(const struct view_args *args, const struct vs_spec *spec)
 {
-    struct vs_error why = {0};
-    int64_t file_size = view_file_size(spec, &why);
-    char members[40] = "";
-    size_t views = vs_spec_view_count(spec);
-    int status = VIEW_DONE;
-    char file[PATH_MAX];
+    struct mpiio_store *store = NULL;
+    struct stat st = {.st_size = -1};
+    int status = view_open_file(spec, O_RDONLY, &store), error;
 
     (void)args;
-    if (file_size < 0) {
-        status = view_file_failed(spec, file_size, &why);
-    } else {
-        vs_line_copy(file, sizeof(file), vs_spec_file(spec), strlen(vs_spec_file(spec)));
-        if (vs_spec_members(spec))
-            snprintf(members, sizeof(members), " of %" PRId64 " member%s",
-                     vs_members_count(vs_spec_members(spec)),
-                     view_plural(vs_members_count(vs_spec_members(spec))));
-        printf("%s: %" PRId64 " byte%s%s, %" PRId64 " rank%s, %zu view%s\n", file, file_size,
-               view_plural(file_size), members, vs_spec_ranks(spec),
-               view_plural(vs_spec_ranks(spec)), views, view_plural((int64_t)views));
-        print_filesystem(spec);
-        if (vs_spec_members(spec))
-            warn_of_twins(spec);
+    if (!status) {
+        error = mpiio_store_stat(store, &st);
+        if (error)
+            status = view_failed(vs_spec_file(spec), error);
+        else
+            print_file(spec, store, st.st_size);
     }
-    for (size_t i = 0; i < views; i++) {
-        int result = check_view(spec, i, file_size);
+    for (size_t i = 0; i < vs_spec_view_count(spec); i++) {
+        int result = check_view(spec, i, store, st.st_size);
         status = status ? status : result;
     }
+    mpiio_store_close(store);
     return status;
 }
 

@@ -73,6 +73,7 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
         if (!result)
             return VIEW_DONE;
         mpiio_store_close(*store);
+        *store = NULL;
     }
     return view_file_failed(spec, result, &error);
 }

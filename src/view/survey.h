@@ -79,6 +79,6 @@ int64_t view_survey_tail(const struct view_survey *survey);
  * view's name in messages. Not thread-safe.
  */
 void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, size_t index,
-                  const char *view);
+                  const char *view, struct mpiio_store *store);
 
 #endif

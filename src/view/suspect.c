@@ -325,19 +325,16 @@ static void look_at_end(const struct look *look)
 }
 
 void view_suspect(const struct view_survey *survey, const struct vs_spec *spec, size_t index,
-                  const char *view)
+                  const char *view, struct mpiio_store *store)
 {
-    struct look look = {.survey = survey, .view = view};
-    struct vs_error error = {0};
+    struct look look = {.survey = survey, .view = view, .store = store};
     bool records = false;
 
     look_at_end(&look);
-    if (survey->tile_max > 0 && survey->file_size > 0 &&
-        mpiio_store_open_spec(spec, O_RDONLY, &look.store, &error) == 0) {
+    if (survey->tile_max > 0 && survey->file_size > 0) {
         records = look_for_records(&look);
         if (!looks_swapped(&look, spec, index))
             look_at_order(&look);
-        mpiio_store_close(look.store);
     }
     look_at_array(&look, records);
 }

@@ -155,6 +155,20 @@ END
     [ "${lines[6]}" = "  ranks      0-2: 16 bytes, 2 etypes, 1 run each, a tile" ]
 }
 
+@test "check: the file is opened once, and an error is printed once" {
+    head -c 800 /dev/zero >m0
+    printf '{ "viewspec": 1, "ranks": 2, "members": { "files": ["m0"], "view": { "tiles": 1, "filetype": { "type": "contiguous", "count": 800 } } }, "view": { "etype": "double", "filetype": { "type": "scatter" } } }' >m.json
+    mpiio-view check m.json >want
+    # Three calls open the member: two look at it, one is for the values. All others fail.
+    strace -f -qq -o calls -P "$tmp/m0" -e inject=openat:error=EIO:when=4+ \
+        mpiio-view check m.json >out 2>err
+    diff want out
+    [ ! -s err ]
+    run -1 --separate-stderr strace -f -qq -o calls -P "$tmp/m0" -e inject=openat:error=EIO \
+        mpiio-view check m.json
+    [ "$stderr" = "mpiio-view: m.json:1:30: /members: member 0, $tmp/m0: Input/output error" ]
+}
+
 @test "check: byte order" {
     local type
     python fields
