@@ -15,9 +15,9 @@ struct from_nc_dimension {
 #define FROM_NC_VALUES 32
 
 struct from_nc_attribute {
-    const char *name; /* static */
-    long variable;    /* its number in struct from_file; -1: an attribute of the file */
-    int size;         /* bytes of a value */
+    char *name;    /* owned */
+    long variable; /* its number in struct from_file; -1: an attribute of the file */
+    int size;      /* bytes of a value */
     bool is_integer, is_signed;
     int64_t count; /* of values; only the first FROM_NC_VALUES bytes are kept */
     unsigned char values[FROM_NC_VALUES]; /* big-endian */
@@ -29,7 +29,6 @@ struct from_nc_header {
     /* The numbers of the dimensions of each variable of struct from_file. */
     int64_t (*shapes)[FROM_DIMENSIONS_MAX];
     size_t shape_count, shape_room;
-    /* The attributes that this library uses (netcdf_header.c lists them). */
     struct from_nc_attribute *attributes;
     size_t attribute_count, attribute_room;
     int64_t records; /* from the header, or computed from the file's size */

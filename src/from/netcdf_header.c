@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 
 /*
@@ -23,35 +24,6 @@
 
 enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64, TYPES };
-
-/* The attributes that are kept: fill values, and attributes of models that write one file per
-   process. */
-static const char *const kept[] = {
-    "_FillValue",
-    "missing_value",
-    "domain_decomposition",
-    "DOMAIN_dimensions_ids",
-    "DOMAIN_size_global",
-    "DOMAIN_position_first",
-    "DOMAIN_halo_size_start",
-    "DOMAIN_halo_size_end",
-    "Nx",
-    "Ny",
-    "sNx",
-    "sNy",
-    "tile_number",
-    "exch2_txGlobalo",
-    "exch2_txglobalo",
-    "exch2_tyGlobalo",
-    "exch2_tyglobalo",
-    "partition",
-    "WEST-EAST_GRID_DIMENSION",
-    "WEST-EAST_PATCH_START_UNSTAG",
-    "WEST-EAST_PATCH_START_STAG",
-    "SOUTH-NORTH_GRID_DIMENSION",
-    "SOUTH-NORTH_PATCH_START_UNSTAG",
-    "SOUTH-NORTH_PATCH_START_STAG",
-};
 
 static const int type_sizes[TYPES] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
 
@@ -153,30 +125,22 @@ static int read_type(struct reader *r)
     return has_stopped(r) ? BYTE : (int)type;
 }
 
-static const char *find_kept(const unsigned char *bytes, int64_t length)
-{
-    for (size_t i = 0; bytes && i < sizeof(kept) / sizeof(*kept); i++)
-        if ((int64_t)strlen(kept[i]) == length && !memcmp(kept[i], bytes, (size_t)length))
-            return kept[i];
-    return NULL;
-}
-
-static void keep_attribute(struct reader *r, const struct from_nc_attribute *attribute,
-                           const unsigned char *from)
+/* Adds an attribute, which has no values yet. */
+static struct from_nc_attribute *add_attribute(struct reader *r, const unsigned char *name,
+                                               int64_t length)
 {
     struct from_nc_header *header = r->header;
     struct from_nc_attribute *more = vs_list_grow(header->attributes, header->attribute_count,
                                                   &header->attribute_room, sizeof(*more));
+    char *text = more ? strndup((const char *)name, (size_t)length) : NULL;
 
-    if (more == NULL) {
+    header->attributes = more ? more : header->attributes;
+    if (text == NULL) {
         from_no_memory(r->file);
-        return;
+        return NULL;
     }
-    header->attributes = more;
-    more += header->attribute_count++;
-    *more = *attribute;
-    for (int64_t i = 0; i < attribute->count * attribute->size && i < FROM_NC_VALUES; i++)
-        more->values[i] = from[i];
+    more[header->attribute_count] = (struct from_nc_attribute){.name = text};
+    return &more[header->attribute_count++];
 }
 
 /* Reads the attributes of a variable, or of the file (-1). */
@@ -185,17 +149,20 @@ static void read_attributes(struct reader *r, long variable)
     int64_t items = read_list(r, TAG_ATTRIBUTE), length;
 
     for (int64_t i = 0; i < items && !has_stopped(r); i++) {
-        const unsigned char *bytes = read_name(r, &length);
-        struct from_nc_attribute attribute = {.name = find_kept(bytes, length),
-                                              .variable = variable};
+        const unsigned char *name = read_name(r, &length), *bytes;
+        struct from_nc_attribute *attribute = name ? add_attribute(r, name, length) : NULL;
+        if (attribute == NULL)
+            return;
         int kind = read_type(r);
-        attribute.size = type_sizes[kind];
-        attribute.is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
-        attribute.is_signed = kind < UBYTE || kind == INT64;
-        attribute.count = read_count(r);
-        bytes = read_values(r, attribute.count, attribute.size);
-        if (bytes && attribute.name)
-            keep_attribute(r, &attribute, bytes);
+        attribute->variable = variable;
+        attribute->size = type_sizes[kind];
+        attribute->is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
+        attribute->is_signed = kind < UBYTE || kind == INT64;
+        attribute->count = read_count(r);
+        bytes = read_values(r, attribute->count, attribute->size);
+        if (bytes)
+            memcpy(attribute->values, bytes,
+                   (size_t)vs_min(attribute->count * attribute->size, FROM_NC_VALUES));
     }
 }
 
@@ -416,6 +383,8 @@ void from_nc_free(struct from_nc_header *header)
 {
     for (size_t i = 0; i < header->dimension_count; i++)
         free(header->dimensions[i].name);
+    for (size_t i = 0; i < header->attribute_count; i++)
+        free(header->attributes[i].name);
     free(header->dimensions);
     free(header->shapes);
     free(header->attributes);
