@@ -150,23 +150,26 @@ static void check_meta(struct reader *r)
 }
 
 /*
- * Parses the text of the file at path. Returns 0, or a negative errno with error filled. The caller
- * frees meta's fields in both cases.
+ * Parses a whole .meta file. Returns 0, -EAGAIN if head does not have all of it, or a negative
+ * errno with the file's error filled. The caller frees meta's fields in all cases.
  */
-static int read_meta(const char *text, size_t length, const char *path, struct meta *meta,
-                     struct vs_error *error)
+static int read_meta(const struct from_bytes *head, const struct from_file *file, struct meta *meta)
 {
-    struct reader r = {.words = {.at = text, .end = text + length}, .meta = meta};
+    const char *text = (const char *)head->bytes;
+    struct reader r = {.words = {.at = text, .end = text + head->length}, .meta = meta};
 
-    *meta = (struct meta){.records = 1, .fields = calloc(FIELDS_MAX, sizeof(*meta->fields))};
+    *meta = (struct meta){.records = 1};
+    if ((int64_t)head->length < head->size)
+        return -EAGAIN;
+    meta->fields = calloc(FIELDS_MAX, sizeof(*meta->fields));
     if (!meta->fields)
-        return from_fail_code(error, -ENOMEM, path);
+        return from_no_memory(file);
     while (from_words_peek(&r.words))
         read_entry(&r);
     check_meta(&r);
     if (r.words.wrong)
-        return from_fail(error, -EINVAL, path, "damaged .meta file at byte %zu: %s",
-                         (size_t)(r.words.at - text), r.words.wrong);
+        return from_wrong(file, "damaged .meta file at byte %zu: %s", (size_t)(r.words.at - text),
+                          r.words.wrong);
     return 0;
 }
 
@@ -201,8 +204,6 @@ static bool describe_array(struct from_variable *variable, const struct meta *me
  */
 
 #define SUFFIX ".meta"
-/* The maximum size of a .meta file. */
-#define TEXT_MAX ((size_t)1 << 20)
 
 struct piece {
     const char *path; /* of the .meta file */
@@ -249,25 +250,6 @@ static bool is_piece(const char *entry, const char *name)
     return length && !strncmp(entry, name, length) && piece_name(entry) == length;
 }
 
-/* Returns the contents of the file as a new string; NULL with error filled. */
-static char *read_text(const char *path, size_t *length, struct vs_error *error)
-{
-    char *text = malloc(TEXT_MAX);
-    FILE *file = text ? from_open_text(path) : NULL;
-    int why = file ? 0 : errno;
-
-    if (file) {
-        *length = fread(text, 1, TEXT_MAX, file);
-        why = ferror(file) ? errno : *length == TEXT_MAX ? EFBIG : 0;
-        fclose(file);
-    }
-    if (!why)
-        return text;
-    from_fail_code(error, -why, path);
-    free(text);
-    return NULL;
-}
-
 static bool is_same_array(const struct meta *one, const struct meta *other)
 {
     if (one->dimensions != other->dimensions || one->size != other->size ||
@@ -307,22 +289,24 @@ static void place_piece(struct piece *piece, const struct meta *meta)
     }
 }
 
-static void read_piece(const struct pieces *pieces, struct piece *piece)
+/* Reads the .meta file of the next piece: a from_parser. */
+static int read_piece(struct from_file *file, const struct from_source *source,
+                      const struct from_bytes *head, void *argument)
 {
-    struct vs_error *error = pieces->file->error;
+    const struct pieces *pieces = argument;
+    struct piece *piece = &pieces->all[pieces->count];
     struct meta own = {0};
-    size_t length = 0;
-    char *text = read_text(piece->path, &length, error);
+    int code = read_meta(head, file, &own);
 
-    if (text && !read_meta(text, length, piece->path, &own, error)) {
-        piece->bytes = (int64_t)length;
+    (void)source;
+    if (!code) {
+        piece->bytes = head->size;
         place_piece(piece, &own);
         if (!is_same_array(&own, pieces->meta))
-            from_fail(error, -EINVAL, piece->path, "its array is not that of %s",
-                      pieces->file->path);
+            code = from_wrong(file, "its array is not that of %s", pieces->file->path);
     }
     free(own.fields);
-    free(text);
+    return code;
 }
 
 /* Reads the .meta files of all pieces. */
@@ -337,8 +321,10 @@ static int read_all(struct pieces *pieces)
     if (!pieces->all)
         return from_no_memory(file);
     for (; !file->error->code && pieces->count < paths->count; pieces->count++) {
-        pieces->all[pieces->count].path = paths->list[pieces->count];
-        read_piece(pieces, &pieces->all[pieces->count]);
+        struct from_file own = {
+            .error = file->error, .format = file->format, .path = paths->list[pieces->count]};
+        pieces->all[pieces->count].path = own.path;
+        from_head(&own, read_piece, pieces);
     }
     return file->error->code;
 }
@@ -575,11 +561,8 @@ static int describe_data(struct from_file *file, int64_t bytes, const struct met
 static int parse_mitgcm(const struct from_bytes *head, struct from_file *file)
 {
     struct meta meta;
-    int code;
+    int code = read_meta(head, file, &meta);
 
-    if ((int64_t)head->length < head->size)
-        return -EAGAIN;
-    code = read_meta((const char *)head->bytes, head->length, file->path, &meta, file->error);
     if (!code)
         code = describe_data(file, head->size, &meta);
     free(meta.fields);
