@@ -242,21 +242,18 @@ struct from_variable *from_brick_variable(struct from_brick *brick, struct from_
                                           const struct from_values *values)
 {
     if (!name.length) {
-        const char *path = brick->lines.file->path, *slash = strrchr(path, '/'), *dot;
-        name = from_span_of(slash ? slash + 1 : path);
-        dot = strrchr(name.at, '.');
+        name = from_span_of(basename(brick->lines.file->path));
+        const char *dot = strrchr(name.at, '.');
         name.length = dot > name.at ? (size_t)(dot - name.at) : name.length;
     }
     struct from_variable *variable = from_add(brick->lines.file, name.at, name.length);
     if (variable == NULL)
         return NULL;
-    variable->size = values->size;
-    variable->datarep = values->size == 1 ? NULL : from_datarep(values->order);
+    from_set_number(variable, values->kind, values->size, values->order);
     for (int d = values->dimensions - 1; d >= 0; d--)
         variable->shape[variable->dimensions++] = values->shape[d];
     if (values->components > 1)
         variable->shape[variable->dimensions++] = values->components;
-    variable->etype = values->kind == 'V' ? NULL : from_number(values->kind, values->size);
     int64_t elements = from_elements(variable);
     if (elements < 0)
         from_lines_fail(&brick->lines, "more than 2^63-1 bytes");

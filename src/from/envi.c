@@ -155,9 +155,7 @@ static void add_band(struct reader *r, char kind, int size, int64_t band, struct
 
     if (variable == NULL)
         return;
-    variable->etype = from_number(kind, size);
-    variable->datarep = size == 1 ? NULL : from_datarep(r->order ? '>' : '<');
-    variable->size = size;
+    from_set_number(variable, kind, size, r->order ? '>' : '<');
     variable->dimensions = 2;
     variable->shape[0] = r->line_count;
     variable->shape[1] = r->samples;

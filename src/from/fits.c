@@ -230,9 +230,7 @@ static void add_image(struct reader *r, struct from_variable *variable)
 {
     int64_t size = labs(r->bits) / 8;
 
-    variable->size = size;
-    variable->etype = from_number(r->bits < 0 ? 'f' : r->bits == 8 ? 'u' : 'i', size);
-    variable->datarep = size > 1 ? "big-endian" : NULL;
+    from_set_number(variable, r->bits < 0 ? 'f' : r->bits == 8 ? 'u' : 'i', size, '>');
     if (r->axes > FROM_DIMENSIONS_MAX)
         from_refuse(variable, "more than %d dimensions", FROM_DIMENSIONS_MAX);
     for (int64_t d = r->axes - 1; d >= 0 && r->axes <= FROM_DIMENSIONS_MAX; d--)

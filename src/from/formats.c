@@ -103,8 +103,8 @@ static int compare_paths(const void *a, const void *b)
 int from_paths_find(struct from_paths *paths, struct from_file *file, const char *path,
                     bool (*is_one)(const char *entry, const char *base))
 {
-    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    char *name = slash ? strndup(path, (size_t)(base - path)) : strdup(".");
+    const char *base = basename(path);
+    char *name = base > path ? strndup(path, (size_t)(base - path)) : strdup(".");
     DIR *folder = name ? opendir(name) : NULL;
     const struct dirent *entry;
     int code = folder ? 0 : -errno;

@@ -302,7 +302,15 @@ json_t *from_number(char kind, int64_t size)
 {
     return kind == 'f'   ? from_float(size)
            : kind == 'c' ? from_complex(size)
+           : kind == 'V' ? NULL
                          : from_integer(size, kind == 'i');
+}
+
+void from_set_number(struct from_variable *variable, char kind, int64_t size, char order)
+{
+    variable->etype = from_number(kind, size);
+    variable->size = size;
+    variable->datarep = size > 1 ? from_datarep(order) : NULL;
 }
 
 json_t *from_contiguous(int64_t count)

@@ -197,8 +197,11 @@ json_t *from_integer(int64_t size, bool is_signed);
 json_t *from_float(int64_t size);   /* IEEE binary16, 32, 64; this machine's long double */
 json_t *from_complex(int64_t size); /* of two reals of half that size */
 
-/* Returns the type of a number by its kind in NumPy: i, u, f or c. */
+/* Returns the type of a number by its kind in NumPy: i, u, f or c; V: none. */
 json_t *from_number(char kind, int64_t size);
+
+/* Makes a variable consist of such numbers in a byte order, '<' or '>'; 0: of one byte each. */
+void from_set_number(struct from_variable *variable, char kind, int64_t size, char order);
 
 /* Returns that many adjacent elements without a type: bytes, or etypes of a view. */
 json_t *from_contiguous(int64_t count);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats.h"
+#include "text.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -194,15 +194,6 @@ static bool is_subfiling(const struct from_bytes *head)
 
 /* Reading the config. */
 
-static int64_t parse_number(const char *text)
-{
-    char *end;
-
-    errno = 0;
-    int64_t number = strtoll(text, &end, 10);
-    return errno || end == text || *end || number <= 0 ? -1 : number;
-}
-
 /* Returns the path of a subfile: in the folder of the config's text, or beside the config if
    they were moved. */
 static char *find_subfile(const struct stripes *stripes, const char *name)
@@ -230,7 +221,10 @@ static int read_line(struct stripes *stripes, const char *line)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
         size_t length = strlen(numbers[i].key);
         if (!strncmp(line, numbers[i].key, length))
-            return (*numbers[i].number = parse_number(line + length)) < 0 ? -EINVAL : 0;
+            return from_span_number(from_span_of(line + length), numbers[i].number) &&
+                           *numbers[i].number > 0
+                       ? 0
+                       : -EINVAL;
     }
     if (!strncmp(line, folder, strlen(folder))) {
         free(stripes->folder);

@@ -541,7 +541,7 @@ static char *find_meta(const char *name)
 static int describe_data(struct from_file *file, int64_t bytes, const struct meta *meta)
 {
     size_t length = strlen(file->path) - strlen(SUFFIX), piece = piece_name(file->path);
-    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    const char *name = basename(file->path);
 
     if (piece && !is_whole(meta)) {
         if (find_pieces(file, meta))

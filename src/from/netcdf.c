@@ -26,9 +26,7 @@ struct name {
 
 static bool split_name(const char *path, struct name *name)
 {
-    const char *slash = strrchr(path, '/');
-
-    name->base = slash ? (size_t)(slash + 1 - path) : 0;
+    name->base = (size_t)(basename(path) - path);
     name->length = name->end = strlen(path);
     if (from_has_suffix(path, SUFFIX))
         name->end -= strlen(SUFFIX);

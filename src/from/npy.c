@@ -211,7 +211,7 @@ static bool is_npy(const struct from_bytes *head)
 /* Adds a variable named after the file, without its folder and ".npy". */
 static struct from_variable *add_variable(struct from_file *file)
 {
-    const char *slash = strrchr(file->path, '/'), *name = slash ? slash + 1 : file->path;
+    const char *name = basename(file->path);
     size_t length = strlen(name);
 
     if (from_has_suffix(name, ".npy"))

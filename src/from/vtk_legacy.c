@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "formats.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -93,11 +93,9 @@ static bool next_words(struct reader *r)
 static int64_t read_number(struct reader *r, int word, int64_t least)
 {
     const char *text = r->words[word];
-    char *end = NULL;
+    int64_t value;
 
-    errno = 0;
-    long long value = text ? strtoll(text, &end, 10) : 0;
-    if (text == NULL || errno || end == text || *end || value < least) {
+    if (!text || !from_span_number(from_span_of(text), &value) || value < least) {
         fail_vtk(r, "expected a number");
         return 0;
     }
@@ -214,8 +212,7 @@ static void add_array(struct reader *r, const char *section, const char *name, c
         return;
     }
     if (types[kind].kind) {
-        variable->etype = from_number(types[kind].kind, types[kind].size);
-        variable->datarep = types[kind].size > 1 ? "big-endian" : NULL;
+        from_set_number(variable, types[kind].kind, types[kind].size, '>');
         skip_values(r, values * variable->size);
     } else {
         from_refuse(variable, "values of type %s", type);

@@ -195,11 +195,8 @@ static void read_array(struct reader *r, const char **attributes)
     array->components = number_of(r, attributes, "NumberOfComponents", 0, 1);
     array->offset = number_of(r, attributes, "offset", 0, -1);
     for (size_t i = 0; i < sizeof(types) / sizeof(*types) && type; i++)
-        if (!strcmp(types[i].name, type)) {
-            variable->etype = from_number(types[i].kind, types[i].size);
-            variable->size = types[i].size;
-            variable->datarep = types[i].size > 1 ? from_datarep(r->order) : NULL;
-        }
+        if (!strcmp(types[i].name, type))
+            from_set_number(variable, types[i].kind, types[i].size, r->order);
     if (reason)
         from_refuse(variable, "%s", reason);
     else if (array->offset < 0)
