@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "text.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -160,13 +160,23 @@ static bool is_config(const struct from_bytes *head)
            memmem(head->bytes, head->length, "stripe_size=", 12);
 }
 
+/* Returns true if entry is the name of a config of base. */
+static bool is_config_of(const char *entry, const char *base)
+{
+    static const char middle[] = ".subfile_";
+    size_t length = strlen(base), number = length + strlen(middle);
+
+    return !strncmp(entry, base, length) && !strncmp(entry + length, middle, strlen(middle)) &&
+           isdigit((unsigned char)entry[number]) && from_has_suffix(entry, SUFFIX);
+}
+
 /* Returns the config of FILE.h5, which has its inode number, or is the only one: a new string,
    or NULL. */
 static char *find_config(const char *path)
 {
-    char *own = NULL, *pattern = NULL, *found = NULL;
+    char *own = NULL, *found = NULL;
+    struct from_paths paths = {0};
     struct stat st;
-    glob_t names = {0};
 
     if (stat(path, &st) || asprintf(&own, "%s.subfile_%ju" SUFFIX, path, (uintmax_t)st.st_ino) < 0)
         return NULL;
@@ -174,12 +184,10 @@ static char *find_config(const char *path)
         return own;
     free(own);
     /* A copy of the file has another inode number. */
-    if (strpbrk(path, "*?[\\") || asprintf(&pattern, "%s.subfile_[0-9]*" SUFFIX, path) < 0)
-        return NULL;
-    if (!glob(pattern, GLOB_NOSORT, NULL, &names) && names.gl_pathc == 1)
-        found = strdup(names.gl_pathv[0]);
-    globfree(&names);
-    free(pattern);
+    from_paths_find(&paths, NULL, path, is_config_of);
+    if (paths.count == 1)
+        found = strdup(paths.list[0]);
+    from_paths_free(&paths);
     return found;
 }
 
