@@ -192,14 +192,9 @@ static int64_t choose_end(const struct view_args *args, struct mpiio_slice *slic
     return end > args->offset ? end : args->offset;
 }
 
-static int run_cat(const struct view_args *args, const struct vs_spec *spec)
+static int cat_slice(const struct view_args *args, const char *file, struct mpiio_store *store,
+                     struct mpiio_slice *slice)
 {
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
-    int status = view_open_slice(args, spec, O_RDONLY, &store, &slice);
-
-    if (status)
-        return status;
     struct ring ring = {
         .slice = slice,
         .begin = args->offset,
@@ -208,10 +203,14 @@ static int run_cat(const struct view_args *args, const struct vs_spec *spec)
         .filled = PTHREAD_COND_INITIALIZER,
         .freed = PTHREAD_COND_INITIALIZER,
     };
-    status = copy_slice(&ring, vs_spec_file(spec));
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    return status;
+
+    (void)store;
+    return copy_slice(&ring, file);
+}
+
+static int run_cat(const struct view_args *args, const struct vs_spec *spec)
+{
+    return view_use_slice(args, spec, O_RDONLY, cat_slice);
 }
 
 const struct view_command view_cat = {

@@ -153,30 +153,35 @@ int view_compile(const struct view_args *args, const struct vs_spec *spec, struc
                                                                        : VIEW_DONE;
 }
 
-int view_open_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
-                    struct mpiio_store **store, struct mpiio_slice **slice)
+int view_use_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
+                   view_slice_user *use)
 {
     struct vs_view *view = NULL;
+    struct mpiio_store *store = NULL;
+    struct mpiio_slice *slice;
     char datarep[64]; /* mpiio_slice_new takes the view over, even if it fails */
     int status = view_compile(args, spec, &view), result;
 
     if (status)
         return status;
-    status = view_open_file(spec, flags, store);
+    status = view_open_file(spec, flags, &store);
     if (status) {
         vs_view_unref(view);
         return status;
     }
     snprintf(datarep, sizeof(datarep), "%s", vs_view_facts(view)->datarep_name);
-    result = mpiio_slice_new(*store, view, args->narrow, slice);
-    if (!result)
-        return VIEW_DONE;
-    if (result == -ENOTSUP)
+    result = mpiio_slice_new(store, view, args->narrow, &slice);
+    if (!result) {
+        status = use(args, vs_spec_file(spec), store, slice);
+        mpiio_slice_free(slice);
+    } else if (result == -ENOTSUP) {
         view_message("data representation %s: not supported", datarep);
-    else
-        view_failed(NULL, result);
-    mpiio_store_close(*store);
-    return VIEW_FAILED;
+        status = VIEW_FAILED;
+    } else {
+        status = view_failed(NULL, result);
+    }
+    mpiio_store_close(store);
+    return status;
 }
 
 int view_write_out(const char *buffer, int64_t size)

@@ -404,16 +404,14 @@ static int settle_names(const struct view_args *args, struct dump *dump)
     return status;
 }
 
-static int run_dump(const struct view_args *args, const struct vs_spec *spec)
+static int dump_slice(const struct view_args *args, const char *file, struct mpiio_store *store,
+                      struct mpiio_slice *slice)
 {
-    struct dump dump = {.format = args->format};
-    struct mpiio_store *store;
-    int status = view_open_slice(args, spec, O_RDONLY, &store, &dump.slice);
+    struct dump dump = {.format = args->format, .slice = slice, .view = mpiio_slice_view(slice)};
     int64_t end = 0;
+    int status;
 
-    if (status)
-        return status;
-    dump.view = mpiio_slice_view(dump.slice);
+    (void)store;
     dump.in = malloc(CHUNK);
     dump.out = dump.end = malloc(CHUNK);
     if (!dump.in || !dump.out)
@@ -421,17 +419,20 @@ static int run_dump(const struct view_args *args, const struct vs_spec *spec)
     else
         status = settle_names(args, &dump);
     if (!status)
-        status = choose_range(args, &dump, vs_spec_file(spec), &end);
+        status = choose_range(args, &dump, file, &end);
     if (!status)
-        status = put_all(&dump, vs_spec_file(spec), end);
+        status = put_all(&dump, file, end);
     for (int64_t i = 0; dump.fields && i < dump.field_count; i++)
         free(dump.fields[i].open);
     free(dump.fields);
     free(dump.in);
     free(dump.out);
-    mpiio_slice_free(dump.slice);
-    mpiio_store_close(store);
     return status;
+}
+
+static int run_dump(const struct view_args *args, const struct vs_spec *spec)
+{
+    return view_use_slice(args, spec, O_RDONLY, dump_slice);
 }
 
 const struct view_command view_dump = {

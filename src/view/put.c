@@ -132,16 +132,7 @@ static int put_slice(const struct view_args *args, const char *file, struct mpii
 
 static int run_put(const struct view_args *args, const struct vs_spec *spec)
 {
-    struct mpiio_store *store;
-    struct mpiio_slice *slice;
-    int status = view_open_slice(args, spec, O_RDWR, &store, &slice);
-
-    if (status)
-        return status;
-    status = put_slice(args, vs_spec_file(spec), store, slice);
-    mpiio_slice_free(slice);
-    mpiio_store_close(store);
-    return status;
+    return view_use_slice(args, spec, O_RDWR, put_slice);
 }
 
 const struct view_command view_put = {

@@ -174,12 +174,16 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
  */
 int view_check_header(const struct vs_spec *spec);
 
+/* Uses a slice of a file, whose path is for messages. Returns an exit status. */
+typedef int view_slice_user(const struct view_args *args, const char *file,
+                            struct mpiio_store *store, struct mpiio_slice *slice);
+
 /*
- * Compiles the view of args, opens the file with flags, and makes the slice. Returns VIEW_DONE, or
- * another status after a message on stderr. The caller owns both.
+ * Compiles the view of args, opens the file with flags, makes the slice, and calls use with it.
+ * Returns the status of use, or another one after a message on stderr.
  */
-int view_open_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
-                    struct mpiio_store **store, struct mpiio_slice **slice);
+int view_use_slice(const struct view_args *args, const struct vs_spec *spec, int flags,
+                   view_slice_user *use);
 
 /*
  * Returns the size of the spec's file in bytes, or a negative errno (-ENOENT if the spec names no
