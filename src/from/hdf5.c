@@ -304,26 +304,18 @@ static bool open_subfile(struct stripes *stripes, int64_t number)
 static int64_t read_stripes(void *self, void *buffer, size_t length, int64_t at)
 {
     struct stripes *stripes = self;
-    size_t done = 0;
+    int64_t done = 0, got = 1, local, room;
 
-    while (done < length && at < stripes->size) {
-        int64_t local, room;
-        int64_t number = find_byte(stripes, at, &local, &room);
-        ssize_t got = -1;
+    while (done < (int64_t)length && at + done < stripes->size && got > 0) {
+        int64_t number = find_byte(stripes, at + done, &local, &room);
 
-        room = vs_min(room, (int64_t)(length - done));
-        if (open_subfile(stripes, number))
-            got = pread(stripes->fd, (char *)buffer + done, (size_t)room, local);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -errno;
-        if (got == 0)
-            break;
-        done += (size_t)got;
-        at += got;
+        room = vs_min(room, (int64_t)length - done);
+        got = open_subfile(stripes, number)
+                  ? from_read(&stripes->fd, (char *)buffer + done, (size_t)room, local)
+                  : -errno;
+        done += vs_max(got, 0);
     }
-    return (int64_t)done;
+    return got < 0 ? got : done;
 }
 
 /* Computes the size of the whole: the end of the last byte in any subfile. */
