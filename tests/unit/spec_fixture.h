@@ -18,14 +18,18 @@ static inline char *quoted(char *text)
     return text;
 }
 
-static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides, const char *format,
-                                           va_list arguments)
+/* Returns the spec that the text describes, with overrides unless they are NULL. */
+__attribute__((format(printf, 2, 3))) static inline struct vs_spec *
+spec_with(const struct vs_overrides *overrides, const char *format, ...)
 {
     struct vs_error error = {0};
     struct vs_spec *spec = NULL;
     char *text = NULL;
+    va_list arguments;
 
+    va_start(arguments, format);
     assert_true(vasprintf(&text, format, arguments) > 0);
+    va_end(arguments);
     quoted(text);
     if (vs_spec_parse(text, strlen(text), "text", "/folder", overrides, &spec, &error) != 0)
         fail_msg("%s: %s in %.4000s", error.pointer, error.reason, text);
@@ -33,31 +37,7 @@ static inline struct vs_spec *spec_from_va(const struct vs_overrides *overrides,
     return spec;
 }
 
-/* Returns the spec that the text describes. */
-__attribute__((format(printf, 1, 2))) static inline struct vs_spec *spec_from(const char *format,
-                                                                              ...)
-{
-    struct vs_spec *spec;
-    va_list arguments;
-
-    va_start(arguments, format);
-    spec = spec_from_va(NULL, format, arguments);
-    va_end(arguments);
-    return spec;
-}
-
-/* Makes a spec from text, with overrides. */
-__attribute__((format(printf, 2, 3))) static inline struct vs_spec *
-spec_with(const struct vs_overrides *overrides, const char *format, ...)
-{
-    struct vs_spec *spec;
-    va_list arguments;
-
-    va_start(arguments, format);
-    spec = spec_from_va(overrides, format, arguments);
-    va_end(arguments);
-    return spec;
-}
+#define spec_from(...) spec_with(NULL, __VA_ARGS__)
 
 /* Compiles all views of a spec for all ranks. Returns 0 or the error of the first that fails. */
 static inline int compile_views(const struct vs_spec *spec, struct vs_error *error)
@@ -95,21 +75,18 @@ static inline int64_t disp_at(const struct vs_spec *spec, size_t index, int64_t 
     return displacement;
 }
 
-/* Returns a rank's first view of the spec that the text describes. overrides may be NULL. */
-__attribute__((format(printf, 3, 4))) static inline struct vs_view *
-view_from(int64_t rank, const struct vs_overrides *overrides, const char *format, ...)
+/* Returns a rank's first view of a spec, which it frees. */
+static inline struct vs_view *first_view(struct vs_spec *spec, int64_t rank)
 {
-    struct vs_view *view;
-    struct vs_spec *spec;
-    va_list arguments;
+    struct vs_view *view = view_at(spec, 0, rank);
 
-    va_start(arguments, format);
-    spec = spec_from_va(overrides, format, arguments);
-    va_end(arguments);
-    view = view_at(spec, 0, rank);
     vs_spec_free(spec);
     return view;
 }
+
+/* view_from(rank, overrides, format, ...): a rank's first view of the spec that the text describes.
+ */
+#define view_from(rank, ...) first_view(spec_with(__VA_ARGS__), rank)
 
 static inline void unref_views(struct vs_view **views, int count)
 {
