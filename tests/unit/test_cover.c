@@ -245,22 +245,15 @@ TEST(random_views)
     assert_true(closed > usable / 2);
 }
 
-/* Returns the coverage by all ranks' views. Any error, -E2BIG included, fails the test. */
-__attribute__((format(printf, 2, 3))) static struct vs_cover_result
-cover_of(int ranks, const char *format, ...)
+/* Returns the coverage by all ranks' views of a spec, which it frees. Any error, -E2BIG included,
+   fails the test. */
+static struct vs_cover_result cover_of(struct vs_spec *spec)
 {
-    char keys[512];
     struct vs_cover *cover = vs_cover_new();
     struct vs_cover_result result;
-    struct vs_spec *spec;
-    va_list arguments;
 
     assert_non_null(cover);
-    va_start(arguments, format);
-    vsnprintf(keys, sizeof(keys), format, arguments);
-    va_end(arguments);
-    spec = spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, keys);
-    for (int64_t i = 0; i < ranks; i++) {
+    for (int64_t i = 0; i < vs_spec_ranks(spec); i++) {
         struct vs_view *view = view_at(spec, 0, i);
         assert_int_equal(vs_cover_add(cover, vs_view_map(view), 1), 0);
         vs_view_unref(view);
@@ -277,12 +270,12 @@ TEST(large_array_in_closed_form)
     static const char *const orders[] = {"C", "Fortran"};
 
     for (int i = 0; i < 4; i++) {
-        struct vs_cover_result result =
-            cover_of(1024,
-                     "'etype': 'double', 'filetype': {'type': 'darray', 'gsizes': "
-                     "[1000003,1000001], 'distribs': ['%s', 'cyclic'], 'dargs': [null,3], "
-                     "'psizes': [32,32], 'order': '%s'}",
-                     i < 2 ? "block" : "cyclic", orders[i % 2]);
+        struct vs_cover_result result = cover_of(
+            spec_from("{'viewspec': 1, 'file': 'f', 'ranks': 1024, 'view': {'etype': "
+                      "'double', 'filetype': {'type': 'darray', 'gsizes': [1000003,1000001], "
+                      "'distribs': ['%s', 'cyclic'], 'dargs': [null,3], 'psizes': [32,32], "
+                      "'order': '%s'}}}",
+                      i < 2 ? "block" : "cyclic", orders[i % 2]));
         assert_int_equal(result.period, INT64_C(1000003) * 1000001 * 8);
         assert_int_equal(result.once, result.period);
         assert_int_equal(result.method, VS_COVER_CLOSED);
@@ -292,7 +285,8 @@ TEST(large_array_in_closed_form)
 
 static void expect_cover(int ranks, const char *keys, int64_t period, int64_t once, int64_t many)
 {
-    struct vs_cover_result result = cover_of(ranks, "%s", keys);
+    struct vs_cover_result result =
+        cover_of(spec_from("{'viewspec': 1, 'file': 'f', 'ranks': %d, 'view': {%s}}", ranks, keys));
 
     assert_int_equal(result.period, period);
     assert_int_equal(result.once, once);
