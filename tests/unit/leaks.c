@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "leaks.h"
+#include "wrap.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -10,19 +11,6 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const void *blocks[BLOCKS]; /* guarded by lock */
 static size_t count;               /* guarded by lock */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t number, size_t size);
-void *__real_realloc(void *block, size_t size);
-char *__real_strdup(const char *text);
-char *__real_strndup(const char *text, size_t size);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t number, size_t size);
-void *__wrap_realloc(void *block, size_t size);
-char *__wrap_strdup(const char *text);
-char *__wrap_strndup(const char *text, size_t size);
-void __wrap_free(void *block);
 
 /* Adds a block to the list, unless it is NULL. Returns the block. */
 static void *add(void *block)
@@ -51,19 +39,19 @@ static void drop(const void *block)
     pthread_mutex_unlock(&lock);
 }
 
-void *__wrap_malloc(size_t size)
+WRAP(void *, malloc, size_t size)
 {
     return add(__real_malloc(size));
 }
 
-void *__wrap_calloc(size_t number, size_t size)
+WRAP(void *, calloc, size_t number, size_t size)
 {
     return add(__real_calloc(number, size));
 }
 
 /* Drops the block first: another thread may get its memory as soon as it is freed. With a size of
    0, which no caller passes, NULL would not mean failure. */
-void *__wrap_realloc(void *block, size_t size)
+WRAP(void *, realloc, void *block, size_t size)
 {
     void *moved;
 
@@ -73,17 +61,17 @@ void *__wrap_realloc(void *block, size_t size)
     return moved;
 }
 
-char *__wrap_strdup(const char *text)
+WRAP(char *, strdup, const char *text)
 {
     return add(__real_strdup(text));
 }
 
-char *__wrap_strndup(const char *text, size_t size)
+WRAP(char *, strndup, const char *text, size_t size)
 {
     return add(__real_strndup(text, size));
 }
 
-void __wrap_free(void *block)
+WRAP(void, free, void *block)
 {
     drop(block);
     __real_free(block);

@@ -5,6 +5,7 @@
  * simulated here.
  */
 #include "slice_fixture.h"
+#include "wrap.h"
 
 #include <pthread.h>
 
@@ -79,10 +80,7 @@ int fs_cluster_store(struct fs_session *session, uint64_t epoch, bool sync, bool
     return 0;
 }
 
-int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after);
-int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status);
-
-int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint64_t *after)
+WRAP(int, mpiio_peers_request_flush, struct mpiio_peers *peers, bool sync, uint64_t *after)
 {
     pthread_mutex_lock(&lock);
     *after = calls.begun;
@@ -91,7 +89,7 @@ int __wrap_mpiio_peers_request_flush(struct mpiio_peers *peers, bool sync, uint6
     return 0;
 }
 
-int __wrap_mpiio_peers_epoch_done(struct mpiio_peers *peers, uint64_t epoch, int status)
+WRAP(int, mpiio_peers_epoch_done, struct mpiio_peers *peers, uint64_t epoch, int status)
 {
     assert_int_equal(status, 0);
     pthread_mutex_lock(&lock);

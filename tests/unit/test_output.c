@@ -8,18 +8,14 @@
 #include <sys/wait.h>
 
 #include "unit.h"
+#include "wrap.h"
 #include "view/view.h"
 
 /* Features that the simulated filesystem lacks. */
 static bool no_tmpfile, no_links;
 static char said[256];
 
-int __real_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...);
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
-
-int __wrap_open64(const char *path, int flags, ...)
+WRAP(int, open64, const char *path, int flags, ...)
 {
     va_list args;
     mode_t mode;
@@ -34,7 +30,7 @@ int __wrap_open64(const char *path, int flags, ...)
     return __real_open64(path, flags, mode);
 }
 
-int __wrap_link(const char *from, const char *to)
+WRAP(int, link, const char *from, const char *to)
 {
     if (!no_links)
         return __real_link(from, to);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "peers_fixture.h"
+#include "wrap.h"
 
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -20,10 +21,7 @@ static struct cluster cluster;
 static _Atomic int64_t clock_ahead;   /* ms */
 static _Atomic int64_t clock_stopped; /* the time in ms at which the clock is stopped; 0: it runs */
 
-int64_t __real_mpiio_clock(void);
-int64_t __wrap_mpiio_clock(void);
-
-int64_t __wrap_mpiio_clock(void)
+WRAP(int64_t, mpiio_clock, void)
 {
     int64_t stopped = atomic_load(&clock_stopped);
 
