@@ -94,77 +94,77 @@ TEST(expressions_read_well)
     assert_expression(NULL, 2, (int64_t[]){INT64_MIN, INT64_MAX});
 }
 
-static json_t *merge_text(const char *text)
+/* Returns the JSON that a text describes. */
+static json_t *json_from(const char *text)
 {
-    json_t *list = json_loads(text, 0, NULL), *views[8], *merged;
+    char *copy = quoted(strdup(text));
+    json_t *json = json_loads(copy, 0, NULL);
+
+    assert_non_null(json);
+    free(copy);
+    return json;
+}
+
+/* Checks that JSON, which it frees, is that of a text. */
+static void assert_json(json_t *json, const char *text)
+{
+    json_t *expected = json_from(text);
+    char *found = json_dumps(json, JSON_COMPACT);
+
+    if (!json_equal(json, expected))
+        fail_msg("%s\n%s", found, text);
+    free(found);
+    json_decref(expected);
+    json_decref(json);
+}
+
+static void assert_merged(const char *text, const char *expected)
+{
+    json_t *list = json_from(text), *views[8];
     size_t count = json_array_size(list);
 
     for (size_t i = 0; i < count; i++)
         views[i] = json_array_get(list, i);
-    merged = capture_merge(views, count);
+    assert_json(capture_merge(views, count), expected);
     json_decref(list);
-    return merged;
-}
-
-static void assert_merged(const char *views, const char *expected)
-{
-    json_t *merged = merge_text(views), *json = json_loads(expected, 0, NULL);
-    char *text = json_dumps(merged, JSON_COMPACT);
-
-    if (!json_equal(merged, json))
-        fail_msg("%s\n%s", text, expected);
-    free(text);
-    json_decref(merged);
-    json_decref(json);
 }
 
 TEST(only_what_differs_is_per_rank)
 {
-    assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":0,\"etype\":\"int\"}]",
-                  "{\"disp\":0,\"etype\":\"int\"}");
-    assert_merged("[{\"disp\":0,\"etype\":\"int\"},{\"disp\":8,\"etype\":\"byte\"}]",
-                  "{\"disp\":\"rank*8\",\"per_rank\":[{\"etype\":\"int\"},{\"etype\":\"byte\"}]}");
+    assert_merged("[{'disp':0,'etype':'int'},{'disp':0,'etype':'int'}]",
+                  "{'disp':0,'etype':'int'}");
+    assert_merged("[{'disp':0,'etype':'int'},{'disp':8,'etype':'byte'}]",
+                  "{'disp':'rank*8','per_rank':[{'etype':'int'},{'etype':'byte'}]}");
     /* Lists of different lengths; a filetype that only one rank lacks; a representation. */
-    assert_merged("[{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
-                  "\"blocklengths\":[1,2],\"displacements\":[0,4]}},"
-                  "{\"disp\":0,\"etype\":\"int\",\"datarep\":\"external32\"}]",
-                  "{\"disp\":0,\"etype\":\"int\",\"per_rank\":[{\"filetype\":{\"type\":\"indexed\","
-                  "\"blocklengths\":[1,2],\"displacements\":[0,4]},\"datarep\":\"native\"},"
-                  "{\"filetype\":\"etype\",\"datarep\":\"external32\"}]}");
+    assert_merged("[{'disp':0,'etype':'int','filetype':{'type':'indexed','blocklengths':[1,2],"
+                  "'displacements':[0,4]}},{'disp':0,'etype':'int','datarep':'external32'}]",
+                  "{'disp':0,'etype':'int','per_rank':[{'filetype':{'type':'indexed',"
+                  "'blocklengths':[1,2],'displacements':[0,4]},'datarep':'native'},"
+                  "{'filetype':'etype','datarep':'external32'}]}");
     /* Inside lists, too. */
-    assert_merged("[{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
-                  "\"blocklengths\":[1,2],\"displacements\":[0,4]}},"
-                  "{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
-                  "\"blocklengths\":[1,3],\"displacements\":[0,4]}}]",
-                  "{\"disp\":0,\"etype\":\"int\",\"filetype\":{\"type\":\"indexed\","
-                  "\"blocklengths\":[1,\"2 + rank\"],\"displacements\":[0,4]}}");
+    assert_merged("[{'disp':0,'etype':'int','filetype':{'type':'indexed','blocklengths':[1,2],"
+                  "'displacements':[0,4]}},{'disp':0,'etype':'int','filetype':{'type':'indexed',"
+                  "'blocklengths':[1,3],'displacements':[0,4]}}]",
+                  "{'disp':0,'etype':'int','filetype':{'type':'indexed','blocklengths':"
+                  "[1,'2 + rank'],'displacements':[0,4]}}");
 }
 
 static void assert_tiles(const char *view, const char *tiles, const char *expected)
 {
-    json_t *merged = json_loads(view, 0, NULL), *list = json_loads(tiles, 0, NULL);
-    json_t *with = capture_merge_tiles(merged, list), *json = json_loads(expected, 0, NULL);
-    json_t *before = json_loads(view, 0, NULL);
-    char *text = json_dumps(with, JSON_COMPACT);
+    json_t *merged = json_from(view), *list = json_from(tiles);
 
-    if (!json_equal(with, json))
-        fail_msg("%s\n%s", text, expected);
-    assert_true(json_equal(merged, before));
-    free(text);
-    json_decref(before);
-    json_decref(json);
-    json_decref(with);
+    assert_json(capture_merge_tiles(merged, list), expected);
+    assert_json(merged, view);
     json_decref(list);
-    json_decref(merged);
 }
 
 TEST(tiles_join_a_merged_view)
 {
-    assert_tiles("{\"disp\":0}", "[7]", "{\"disp\":0,\"tiles\":7}");
-    assert_tiles("{\"disp\":0}", "[7,7,7]", "{\"disp\":0,\"tiles\":7}");
-    assert_tiles("{\"disp\":0}", "[5,6,7]", "{\"disp\":0,\"tiles\":\"5 + rank\"}");
-    assert_tiles("{\"disp\":0}", "[-1,-1]", "{\"disp\":0}");
-    assert_tiles("{\"disp\":0}", "[-1,1]", "{\"disp\":0,\"per_rank\":[{},{\"tiles\":1}]}");
-    assert_tiles("{\"per_rank\":[{\"disp\":0},{\"disp\":8},{\"disp\":9}]}", "[1,-1,0]",
-                 "{\"per_rank\":[{\"disp\":0,\"tiles\":1},{\"disp\":8},{\"disp\":9,\"tiles\":0}]}");
+    assert_tiles("{'disp':0}", "[7]", "{'disp':0,'tiles':7}");
+    assert_tiles("{'disp':0}", "[7,7,7]", "{'disp':0,'tiles':7}");
+    assert_tiles("{'disp':0}", "[5,6,7]", "{'disp':0,'tiles':'5 + rank'}");
+    assert_tiles("{'disp':0}", "[-1,-1]", "{'disp':0}");
+    assert_tiles("{'disp':0}", "[-1,1]", "{'disp':0,'per_rank':[{},{'tiles':1}]}");
+    assert_tiles("{'per_rank':[{'disp':0},{'disp':8},{'disp':9}]}", "[1,-1,0]",
+                 "{'per_rank':[{'disp':0,'tiles':1},{'disp':8},{'disp':9,'tiles':0}]}");
 }
