@@ -26,11 +26,11 @@
  * failed, 2 usage.
  */
 #include "exercise.h"
+#include "options.h"
 #include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -172,59 +172,24 @@ static void end_file(struct file *file)
     free(file->buffer);
 }
 
-static int64_t number_of(const char *text)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 0);
-    if (errno != 0 || end == text || *end || value < 0) {
-        fprintf(stderr, "exercise: %s: not a number\n", text);
-        exit(2);
-    }
-    return value;
-}
-
 static void parse(struct options *options, int argc, char **argv)
 {
-    static const struct option names[] = {
-        {"seed", 1, NULL, 's'},      {"ops", 1, NULL, 'n'},    {"seconds", 1, NULL, 't'},
-        {"size", 1, NULL, 'm'},      {"etype", 1, NULL, 'e'},  {"scatter", 1, NULL, 'c'},
-        {"slices", 0, NULL, 'l'},    {"unique", 0, NULL, 'u'}, {"threads", 0, NULL, 'p'},
-        {"keep-open", 0, NULL, 'k'}, {"no-map", 0, NULL, 'M'}, {"dump", 1, NULL, 'd'},
-        {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
-        switch (c) {
-        case 's':
-            options->seed = (uint64_t)number_of(optarg);
-            break;
-        case 'n':
-            options->ops = number_of(optarg);
-            break;
-        case 't':
-            options->seconds = (double)number_of(optarg);
-            break;
-        case 'm':
-            options->size = number_of(optarg);
-            break;
-        case 'e':
-            options->etype = number_of(optarg);
-            break;
-        case 'c':
-            options->scatter = number_of(optarg);
-            break;
-        case 'd':
-            options->dump = optarg;
-            break;
-        default:
-            options->slices |= c == 'l';
-            options->unique |= c == 'u';
-            options->threads |= c == 'p';
-            options->keep_open |= c == 'k';
-            options->no_map |= c == 'M';
-            if (c == '?')
-                exit(2);
-        }
-    }
+    const struct setting settings[] = {
+        {"seed", (int64_t *)&options->seed, 0, INT64_MAX, NULL, NULL},
+        {"ops", &options->ops, 0, INT64_MAX, NULL, NULL},
+        {"seconds", &options->seconds, 0, INT64_MAX, NULL, NULL},
+        {"size", &options->size, 1, INT64_MAX, NULL, NULL},
+        {"etype", &options->etype, 1, INT64_MAX, NULL, NULL},
+        {"scatter", &options->scatter, 0, INT64_MAX, NULL, NULL},
+        {"slices", .flag = &options->slices},
+        {"unique", .flag = &options->unique},
+        {"threads", .flag = &options->threads},
+        {"keep-open", .flag = &options->keep_open},
+        {"no-map", .flag = &options->no_map},
+        {"dump", .text = &options->dump},
+    };
+
+    parse_options(settings, sizeof(settings) / sizeof(*settings), argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -233,15 +198,14 @@ int main(int argc, char **argv)
         .options = {.ops = 20000, .seconds = 3600, .size = 1048576, .etype = 1}};
     run.options.seed = (uint64_t)time(NULL) * 1000 + (uint64_t)getpid() % 1000;
     parse(&run.options, argc, argv);
-    if (optind == argc || argc - optind > MAX_FILES || run.options.etype < 1 ||
-        run.options.size < 1) {
+    if (optind == argc || argc - optind > MAX_FILES) {
         fprintf(stderr, "exercise: usage: exercise [OPTION]... PATH[,PATH]...\n");
         return 2;
     }
     printf("exercise: --seed=%" PRIu64 "\n", run.options.seed);
     fflush(stdout);
     run.file_count = argc - optind;
-    run.end = now() + run.options.seconds;
+    run.end = now() + (double)run.options.seconds;
     for (int i = 0; i < run.file_count; i++)
         start_file(&run, i, argv[optind + i]);
     if (run.options.threads)

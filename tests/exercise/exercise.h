@@ -19,8 +19,7 @@
 
 struct options {
     uint64_t seed;
-    int64_t ops, size, etype, scatter;
-    double seconds;
+    int64_t ops, size, etype, scatter, seconds;
     bool slices, unique, threads, keep_open, no_map;
     const char *dump;
 };

@@ -21,11 +21,11 @@
  * Afterwards each run of FILE must hold its owner's last write, or with --until-killed the write
  * that failed. Prints a summary. Exit status: 0 all correct, 1 not, 2 usage.
  */
+#include "options.h"
 #include "random.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -228,51 +228,20 @@ static bool report(const struct options *options, struct shared *shared)
     return bad || (options->until_killed && !killed);
 }
 
-static int64_t number_of(const char *text, int64_t least, int64_t most)
-{
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 0);
-    if (errno != 0 || end == text || *end || value < least || value > most) {
-        fprintf(stderr, "interleave: %s: wrong number\n", text);
-        exit(2);
-    }
-    return value;
-}
-
 static void parse(struct options *options, int argc, char **argv)
 {
-    static const struct option names[] = {{"runs", 1, NULL, 'r'},         {"updates", 1, NULL, 'u'},
-                                          {"batch", 1, NULL, 'b'},        {"seed", 1, NULL, 's'},
-                                          {"grow", 0, NULL, 'g'},         {"follow", 0, NULL, 'f'},
-                                          {"until-killed", 0, NULL, 'k'}, {NULL, 0, NULL, 0}};
-    for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
-        switch (c) {
-        case 'r':
-            options->runs = number_of(optarg, 1, 1 << 24);
-            break;
-        case 'u':
-            options->updates = number_of(optarg, 0, INT64_C(1) << 40);
-            break;
-        case 'b':
-            options->batch = number_of(optarg, 1, MAX_BATCH);
-            break;
-        case 's':
-            options->seed = (uint64_t)number_of(optarg, 0, INT64_MAX);
-            break;
-        case 'g':
-            options->grow = true;
-            break;
-        case 'f':
-            options->grow = options->follow = true;
-            break;
-        case 'k':
-            options->until_killed = true;
-            break;
-        default:
-            exit(2);
-        }
-    }
+    const struct setting settings[] = {
+        {"runs", &options->runs, 1, 1 << 24, NULL, NULL},
+        {"updates", &options->updates, 0, INT64_C(1) << 40, NULL, NULL},
+        {"batch", &options->batch, 1, MAX_BATCH, NULL, NULL},
+        {"seed", (int64_t *)&options->seed, 0, INT64_MAX, NULL, NULL},
+        {"grow", .flag = &options->grow},
+        {"follow", .flag = &options->follow},
+        {"until-killed", .flag = &options->until_killed},
+    };
+
+    parse_options(settings, sizeof(settings) / sizeof(*settings), argc, argv);
+    options->grow |= options->follow;
     if (argc - optind != 3) {
         fprintf(stderr, "interleave: usage: interleave [OPTION]... FILE SLICE2 SLICE3\n");
         exit(2);
