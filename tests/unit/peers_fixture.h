@@ -309,21 +309,25 @@ static inline void make_node_net(struct cluster *cluster, int number)
     meet_others(node->net, net_token, addresses);
 }
 
-/* Starts a node. The node above it must have been started before. */
-static inline int start_node(struct cluster *cluster, int number, int timeout)
+/* Joins the node above, which must have been started before, and answers connections. */
+static inline int open_node(struct node *node, int nodes, int timeout)
 {
-    struct node *node = &cluster->node[number];
     char host[16];
     struct mpiio_peers_options options;
     int error;
 
-    make_node_net(cluster, number);
-    snprintf(host, sizeof(host), "host%d", number);
-    options = make_options(node, cluster->nodes, timeout, host);
+    snprintf(host, sizeof(host), "host%d", node->number);
+    options = make_options(node, nodes, timeout, host);
     error = mpiio_peers_open(&options, &node->peers);
-    if (error == 0 && number != 0)
+    if (error == 0 && node->number != 0)
         error = mpiio_peers_join(node->peers, PATIENCE);
     return error == 0 ? start_net(node->net, node->peers) : error;
+}
+
+static inline int start_node(struct cluster *cluster, int number, int timeout)
+{
+    make_node_net(cluster, number);
+    return open_node(&cluster->node[number], cluster->nodes, timeout);
 }
 
 /* Frees a node. It can be started again. */
@@ -335,13 +339,19 @@ static inline void free_node(struct node *node)
     node->net = NULL;
 }
 
+/* Starts the nodes from first on, and waits until all have joined. */
+static inline void start_nodes(struct cluster *cluster, int first, int timeout)
+{
+    for (int i = first; i < cluster->nodes; i++)
+        assert_int_equal(start_node(cluster, i, timeout), 0);
+    for (int i = 0; i < cluster->nodes; i++)
+        assert_int_equal(mpiio_peers_wait(cluster->node[i].peers, PATIENCE), 0);
+}
+
 static inline void start_cluster(struct cluster *cluster, int nodes, int timeout)
 {
     cluster_init(cluster, nodes);
-    for (int i = 0; i < nodes; i++)
-        assert_int_equal(start_node(cluster, i, timeout), 0);
-    for (int i = 0; i < nodes; i++)
-        assert_int_equal(mpiio_peers_wait(cluster->node[i].peers, PATIENCE), 0);
+    start_nodes(cluster, 0, timeout);
 }
 
 static inline bool is_wrong(struct cluster *cluster)

@@ -221,9 +221,7 @@ TEST_TREES(test_strangers_have_no_effect)
     assert_int_equal(mpiio_address_wait(silent[99], POLLIN, PATIENCE), 0);
     close(silent[99]);
     silent[0] = dial();
-    assert_int_equal(start_node(&cluster, 2, LONG_TIMEOUT), 0);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
+    start_nodes(&cluster, 2, LONG_TIMEOUT);
     await_end(silent[0]); /* closed, because all nodes have joined */
     end_cluster();
 }
@@ -235,10 +233,7 @@ TEST_TREES(test_refused_nodes_learn_why)
     for (int i = 1; i < NODES_MAX; i++)
         if (mpiio_tree_above(i, tree_width()) != 0)
             assert_int_equal(ask_to_join(i, "host0"), -EINVAL);
-    for (int i = 1; i < NODES_MAX; i++)
-        assert_int_equal(start_node(&cluster, i, LONG_TIMEOUT), 0);
-    for (int i = 0; i < NODES_MAX; i++)
-        assert_int_equal(mpiio_peers_wait(cluster.node[i].peers, PATIENCE), 0);
+    start_nodes(&cluster, 1, LONG_TIMEOUT);
     /* All nodes have joined. A late node cannot replace one of them. */
     for (int i = 1; i < NODES_MAX; i++)
         assert_int_equal(ask_to_join(i, "host0"),

@@ -46,9 +46,7 @@ static bool read_line(int fd, char *line, size_t capacity)
 static int child_start(struct node *node, int nodes, int timeout, int in)
 {
     const char *addresses[CHILDREN_MAX] = {NULL};
-    struct mpiio_peers_options options;
-    char line[4096], host[16];
-    int rc;
+    char line[4096];
 
     node->net = make_net(node->number, nodes, PATIENCE);
     report(node, "%s\n", node->net->own);
@@ -58,12 +56,7 @@ static int child_start(struct node *node, int nodes, int timeout, int in)
         addresses[mpiio_tree_above(node->number, tree_width())] = line;
     }
     meet_others(node->net, net_token, addresses);
-    snprintf(host, sizeof(host), "host%d", node->number);
-    options = make_options(node, nodes, timeout, host);
-    rc = mpiio_peers_open(&options, &node->peers);
-    if (rc == 0 && node->number != 0)
-        rc = mpiio_peers_join(node->peers, PATIENCE);
-    return rc == 0 ? start_net(node->net, node->peers) : rc;
+    return open_node(node, nodes, timeout);
 }
 
 static void child_main(int number, int nodes, int timeout, int in, int out)
@@ -199,6 +192,18 @@ static void end_alone(struct child *child)
     expect_line(child, "bye");
 }
 
+/* Kills one of the daemons. The others report that with this line, and exit. */
+static void kill_one(int number, int nodes, const char *report)
+{
+    send_signal(&children[number], SIGKILL);
+    for (int i = 0; i < nodes; i++) {
+        if (i == number)
+            continue;
+        expect_line(&children[i], report);
+        end_alone(&children[i]);
+    }
+}
+
 /* ms. Survivors wait for this time if the node that dies connected others, because its leases
    bind them, too. */
 #define BETWEEN_TIMEOUT 10000
@@ -206,13 +211,7 @@ static void end_alone(struct child *child)
 TEST(test_a_killed_peer, NULL, reap)
 {
     spawn_all(children, 4, LONG_TIMEOUT);
-    send_signal(&children[2], SIGKILL);
-    for (int i = 0; i < 4; i++) {
-        if (i == 2)
-            continue;
-        expect_line(&children[i], "degraded 2 host2 its connection has ended");
-        end_alone(&children[i]);
-    }
+    kill_one(2, 4, "degraded 2 host2 its connection has ended");
 }
 
 static int reset_fanout(void **state)
@@ -226,23 +225,13 @@ TEST(test_a_killed_node_between, NULL, reset_fanout)
 {
     fanout = 2;
     spawn_all(children, 4, BETWEEN_TIMEOUT);
-    send_signal(&children[1], SIGKILL);
-    for (int i = 0; i < 4; i++) {
-        if (i == 1)
-            continue;
-        expect_line(&children[i], "degraded 1 host1 its connection has ended");
-        end_alone(&children[i]);
-    }
+    kill_one(1, 4, "degraded 1 host1 its connection has ended");
 }
 
 TEST(test_a_killed_coordinator, NULL, reap)
 {
     spawn_all(children, 3, BETWEEN_TIMEOUT);
-    send_signal(&children[0], SIGKILL);
-    for (int i = 1; i < 3; i++) {
-        expect_line(&children[i], "degraded 0 host0 ");
-        end_alone(&children[i]);
-    }
+    kill_one(0, 3, "degraded 0 host0 ");
 }
 
 static void flush_all(int asks, const char *epoch)
