@@ -134,16 +134,23 @@ static void random_spec(int number)
         fail_msg("%s: %s: %s", model.text, error.pointer, error.reason);
 }
 
+/* Gets the views of a member's bytes, in the whole and in its file. */
+static void get_views(int member, struct vs_view **view, struct vs_view **local)
+{
+    const struct vs_members *members = vs_spec_members(model.spec);
+    struct vs_error error = {0};
+
+    assert_int_equal(vs_members_view(members, member, view, &error), 0);
+    assert_int_equal(vs_members_local(members, member, local, &error), 0);
+}
+
 /* Cuts a member's bytes out of the whole. */
 static void cut(int member)
 {
-    const struct vs_members *members = vs_spec_members(model.spec);
     struct vs_view *view, *local;
-    struct vs_error error = {0};
     char path[512];
 
-    assert_int_equal(vs_members_view(members, member, &view, &error), 0);
-    assert_int_equal(vs_members_local(members, member, &local, &error), 0);
+    get_views(member, &view, &local);
     if (model.bytes[member] < 0)
         model.bytes[member] = vs_view_positions(view, model.length);
     model.file[member] = malloc(FILE_MAX);
@@ -165,8 +172,12 @@ static void cut(int member)
     vs_view_unref(local);
 }
 
-static void cut_up(int number)
+/* Makes the members of a random spec, and assembles them. */
+static void make_whole(int number, int flags)
 {
+    struct vs_error error = {0};
+
+    srand((unsigned)number);
     random_spec(number);
     fill_randomly(model.whole, WHOLE_MAX);
     memset(model.held, 0, sizeof(model.held));
@@ -176,6 +187,9 @@ static void cut_up(int number)
     for (int k = 0; k < WHOLE_MAX; k++)
         if (!model.held[k])
             model.whole[k] = 0;
+    if (mpiio_store_open_spec(model.spec, flags, &model.store, &error) != 0)
+        fail_msg("%s: %s", model.text, error.reason);
+    assert_int_equal(mpiio_store_size(model.store), model.size);
 }
 
 static void drop(void)
@@ -194,15 +208,6 @@ static void drop(void)
         member_path(i, path, sizeof(path));
         unlink(path);
     }
-}
-
-static void assemble(int flags)
-{
-    struct vs_error error = {0};
-
-    if (mpiio_store_open_spec(model.spec, flags, &model.store, &error) != 0)
-        fail_msg("%s: %s", model.text, error.reason);
-    assert_int_equal(mpiio_store_size(model.store), model.size);
 }
 
 /* Makes a slice of the whole, with a random view. If number is -1, the slice shows all of it. */
@@ -256,9 +261,7 @@ static void check_all(int number)
 TEST(test_read)
 {
     for (int number = 0; number < UNIT_ROUNDS(90); number++) {
-        srand((unsigned)number);
-        cut_up(number);
-        assemble(O_RDONLY);
+        make_whole(number, O_RDONLY);
         check_all(-1);
         for (int kind = 0; kind < 5; kind++)
             check_all(kind);
@@ -270,16 +273,13 @@ TEST(test_read)
 static void check_files(void)
 {
     static unsigned char bytes[FILE_MAX];
-    const struct vs_members *members = vs_spec_members(model.spec);
 
     for (int i = 0; i < model.count; i++) {
         struct vs_view *view, *local;
-        struct vs_error error = {0};
         char path[512];
         FILE *file;
 
-        assert_int_equal(vs_members_view(members, i, &view, &error), 0);
-        assert_int_equal(vs_members_local(members, i, &local, &error), 0);
+        get_views(i, &view, &local);
         for (int64_t k = 0; k < model.bytes[i]; k++)
             model.file[i][vs_map_displacement(vs_view_map(local), k)] =
                 model.whole[vs_map_displacement(vs_view_map(view), k)];
@@ -333,9 +333,7 @@ static void write_all(int number)
 TEST(test_write)
 {
     for (int number = 0; number < UNIT_ROUNDS(60); number++) {
-        srand((unsigned)number);
-        cut_up(number);
-        assemble(O_RDWR);
+        make_whole(number, O_RDWR);
         if (number % 2)
             assert_int_equal(mpiio_store_add_cache(model.store, 8 << 20, &model.cache), 0);
         for (int kind = -1; kind < 5; kind++)
@@ -367,9 +365,7 @@ TEST(test_places)
     for (int number = 0; number < UNIT_ROUNDS(60); number++) {
         struct mpiio_slice *slice;
 
-        srand((unsigned)number);
-        cut_up(number);
-        assemble(O_RDONLY);
+        make_whole(number, O_RDONLY);
         slice = slice_of_whole(-1);
         for (int i = 0; i < 10 && model.size > 0; i++)
             check_seek(slice, below(2) ? below((int)model.size) : model.base);
