@@ -167,6 +167,17 @@ TEST(subarrays)
           2, (struct layout){0, 1, 0, 10, 0, 1, 1, {10}, {3}, false, false});
 }
 
+/* Checks that a spec's first view forms no array, in a file of some bytes. Frees the spec. */
+static void expect_none(struct vs_spec *spec, int64_t file_size, const char *reason)
+{
+    struct vs_error error = {0};
+    struct vs_global *global;
+
+    assert_int_equal(vs_global_new(spec, 0, file_size, &global, &error), -EINVAL);
+    assert_string_equal(error.reason, reason);
+    vs_spec_free(spec);
+}
+
 /* Types of several kinds make the same array, whose elements have holes. */
 TEST(ranks_whose_types_differ)
 {
@@ -185,15 +196,8 @@ TEST(ranks_whose_types_differ)
     snprintf(text, sizeof(text), view, "6", 12);
     check(text, 2, (struct layout){0, 12, 0, 72, 0, 4, 1, {6}, {3}, false, false});
     for (int i = 0; i < 2; i++) {
-        struct vs_error error = {0};
-        struct vs_global *global;
-        struct vs_spec *spec;
-
         snprintf(text, sizeof(text), view, others[i].size, others[i].extent);
-        spec = spec_of(text, 2);
-        assert_int_equal(vs_global_new(spec, 0, 72, &global, &error), -EINVAL);
-        assert_string_equal(error.reason, "the ranks' parts belong to different arrays");
-        vs_spec_free(spec);
+        expect_none(spec_of(text, 2), 72, "the ranks' parts belong to different arrays");
     }
 }
 
@@ -327,15 +331,8 @@ TEST(views_without_an_array)
          "the array has more than 2^62 bytes"},
     };
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        struct vs_spec *spec = spec_of(cases[i].view, 2);
-        struct vs_error error = {0};
-        struct vs_global *global;
-
-        assert_int_equal(vs_global_new(spec, 0, 6, &global, &error), -EINVAL);
-        assert_string_equal(error.reason, cases[i].reason);
-        vs_spec_free(spec);
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        expect_none(spec_of(cases[i].view, 2), 6, cases[i].reason);
 }
 
 /* Types of a spec with members are checked when a view uses them: here, rank 1's. */
