@@ -237,8 +237,7 @@ TEST(short_reads_here_and_there_pass_by)
 /* Files larger than the pool stream through it. Its memory stays within the limit. */
 TEST(a_small_pool_streams)
 {
-    struct fake *fake = make_fake(48 * MIB);
-    struct nodes *nodes = make_nodes(fake, 2, 16 * MIB, 5000);
+    struct nodes *nodes = make_nodes(make_fake(48 * MIB), 2, 16 * MIB, 5000);
     struct vs_view *views[2] = {make_vector(0, 8, 16), make_vector(8, 8, 16)};
 
     read_together(nodes, views);
@@ -399,8 +398,7 @@ static void *read_again(void *data)
    wait for the other could deadlock. */
 TEST(requests_of_the_same_homes_do_not_block_each_other)
 {
-    struct fake *fake = make_fake(32 * MIB);
-    struct nodes *nodes = make_nodes(fake, 3, 64 * MIB, 60000);
+    struct nodes *nodes = make_nodes(make_fake(32 * MIB), 3, 64 * MIB, 60000);
     struct vs_view *view = make_vector(0, 8, 32);
     struct caller callers[12];
 
@@ -417,8 +415,7 @@ TEST(requests_of_the_same_homes_do_not_block_each_other)
 
 TEST(who_is_alone_reads_by_itself)
 {
-    struct fake *fake = make_fake(24 * MIB);
-    struct nodes *nodes = make_nodes(fake, 3, 32 * MIB, 5000);
+    struct nodes *nodes = make_nodes(make_fake(24 * MIB), 3, 32 * MIB, 5000);
     struct vs_view *view = make_vector(0, 8, 16);
 
     assert_int_equal(read_slice(nodes, 0, view), 0);
