@@ -7,29 +7,6 @@
 #include "core/store_members.h"
 #include "convert_model.h"
 
-TEST(random_reads)
-{
-    int fd = make_file();
-    struct mpiio_store *store = open_store(fd);
-
-    srand(11);
-    for (int number = 0; number < UNIT_ROUNDS(90); number++) {
-        struct sample sample;
-
-        make_sample(&sample, number, fd, store);
-        check_read(&sample, 0, (size_t)sample.native_bytes);
-        for (int i = 0; i < 40; i++) {
-            int64_t offset;
-            size_t length;
-
-            random_range(&sample, &offset, &length);
-            check_read(&sample, offset, length);
-        }
-        free_sample(&sample);
-    }
-    close_all(NULL, store, fd);
-}
-
 /* Replaces parts of some values by parts of others. Elements that cannot be stored yet are kept. */
 static void random_write(struct sample *sample)
 {
@@ -67,6 +44,7 @@ static void write_samples(bool held_back)
         int64_t offset, length;
 
         make_sample(&sample, number, fd, store);
+        check_read(&sample, 0, (size_t)sample.native_bytes);
         for (int i = 0; i < 15; i++)
             random_write(&sample);
         check_read(&sample, 0, (size_t)sample.native_bytes);
