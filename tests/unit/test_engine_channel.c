@@ -348,22 +348,3 @@ TEST(wrong_values_are_refused, set_up, tear_down)
     bytes[4]++; /* the version */
     assert_int_equal(inject(bytes, length, -1), -EPROTO);
 }
-
-/* Random bytes always give an answer, and no sanitizer reports an error. */
-TEST(garbage_is_survived, set_up, tear_down)
-{
-    static unsigned char bytes[512];
-    uint32_t random = 12345;
-
-    for (int round = 0; round < 20000; round++) {
-        size_t length = 1 + (size_t)round % sizeof(bytes);
-
-        for (size_t i = 0; i < length; i++) {
-            random = random * 1664525 + 1013904223;
-            bytes[i] = (unsigned char)(random >> (random >> 30 ? 24 : 31));
-        }
-        memset(bytes, 0, length < 4 ? length : 4);
-        bytes[0] = (unsigned char)(1 + round % 12);
-        assert_in_set(-inject(bytes, length, -1), ((const uintmax_t[]){0, EPROTO}), 2);
-    }
-}
