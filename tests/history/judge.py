@@ -300,7 +300,7 @@ def numbers(text):
     return {int(number) for number in re.findall(r"\d+", text)}
 
 
-def main():
+def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file")
     parser.add_argument("count", type=int)
@@ -315,8 +315,8 @@ def main():
     parser.add_argument("--absent", type=numbers, default=set(), help="workers whose contributions came too late")
     parser.add_argument("--seed", type=int, help="the seed of the registers")
     parser.add_argument("--ranks", type=int)
-    return Judge(parser.parse_args()).run()
+    return Judge(parser.parse_args(arguments)).run()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Programs of tests/bats/pointers.bats."""
 import contextlib
+import io
 import os
-import subprocess
 import sys
 
 from common import main
 
 sys.path.insert(0, os.path.join(os.environ["top"], "tests/history"))
+import judge  # noqa: E402
 from records import (APPEND, CALL, CLOSE, DONE, FSYNC, OPEN, RECORD, TAKE, TAKEN, WRITE, records,  # noqa: E402
                      view_start)
 
@@ -55,11 +56,10 @@ class History:
                 for number, record in enumerate(view):
                     file.seek(view_start(COUNT) + (2 * number + offset) * RECORD)
                     file.write(record)
-        judge = os.path.join(os.environ["top"], "tests/history/judge.py")
-        done = subprocess.run([judge, "x.dat", str(COUNT), *(f"calls/{name}" for name in self.logs), *options],
-                              stdout=subprocess.PIPE, text=True)
-        assert done.returncode in (0, 1)
-        return done.returncode, done.stdout
+        arguments = ["x.dat", str(COUNT), *(f"calls/{name}" for name in self.logs), *options]
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            status = judge.main(arguments)
+        return int(status), output.getvalue()
 
 
 TAKES, APPENDS, FIRST, SECOND = "0.take.1", "1.append.2", "0.contribute0.3", "1.contribute1.4"
