@@ -36,28 +36,7 @@ numbers() {
 }
 
 @test "vectors: mpiio-view cat and a mount show every slice" {
-    local folder slice
-    # Writes every case to case/N/{spec.json,data.bin,rankM}.
-    /usr/bin/python3 - "$top/tests/vectors/cases.jsonl" <<'END'
-import json, os, sys
-for line in open(sys.argv[1]):
-    case = json.loads(line)
-    folder = f"case/{case['case']}"
-    os.makedirs(folder)
-    json.dump(case["spec"], open(f"{folder}/spec.json", "w"))
-    open(f"{folder}/data.bin", "wb").write(bytes.fromhex(case["data"]))
-    for rank, slice in enumerate(case["slices"]):
-        open(f"{folder}/rank{rank}", "wb").write(bytes.fromhex(slice))
-END
-    [ "$(find case -name spec.json | wc -l)" -eq 258 ]
-    for folder in case/*; do
-        mount_spec "$folder/spec.json"
-        for slice in "$folder"/rank*; do
-            mpiio-view cat "$folder/spec.json" -r "${slice##*/rank}" | cmp - "$slice"
-            cmp "$mnt/${slice##*/}" "$slice"
-        done
-        umount "$mnt"
-    done
+    python cat_and_mounts_show_every_slice "$top/tests/vectors/cases.jsonl"
 }
 
 @test "vectors: with 64 M runs in one tile, the daemon stays small" {
