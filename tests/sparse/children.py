@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""children.py SLICE: for each way to pass a descriptor on, truncates a slice, writes a little, and
-has another process continue with the descriptor, which leaves a hole. The slice must have the same
-bytes as a plain file after the same calls. Does the same for calls of this process that write
+"""children.py SLICE...: for each way to pass a descriptor on, truncates a slice, writes a little,
+and has another process continue with the descriptor, which leaves a hole. The slice must have the
+same bytes as a plain file after the same calls. Does the same for calls of this process that write
 without being served.
 """
 import array
@@ -12,7 +12,8 @@ import socket
 import subprocess
 import sys
 
-CHILD = [sys.executable, "-c", "import os; os.lseek(1, 9000, 1); os.write(1, b'child' * 100)"]
+# Writes 500 bytes, 9000 bytes behind the offset of its stdout.
+CHILD = ["/usr/bin/dd", "if=child", "bs=500", "seek=9000", "oflag=seek_bytes", "status=none"]
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -27,20 +28,20 @@ def spawn(fd):
 
 def system(fd):
     os.set_inheritable(fd, True)
-    assert os.system(f"{CHILD[0]} -c \"{CHILD[2]}\" >&{fd}") == 0
+    assert os.system(f"{' '.join(CHILD)} >&{fd}") == 0
 
 
 def popen(fd):
     libc.popen.restype = ctypes.c_void_p
     os.set_inheritable(fd, True)
-    stream = libc.popen(f"{CHILD[0]} -c \"{CHILD[2]}\" >&{fd}".encode(), b"w")
+    stream = libc.popen(f"{' '.join(CHILD)} >&{fd}".encode(), b"w")
     assert libc.pclose(ctypes.c_void_p(stream)) == 0
 
 
 def execute(fd):
     path = os.readlink(f"/proc/self/fd/{fd}")
     os.close(fd)
-    subprocess.run([sys.executable, "-c", """
+    subprocess.run([sys.executable, "-Sc", """
 import os, sys
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_TRUNC)
 os.write(fd, b"here" * 100)
@@ -61,7 +62,7 @@ def unseen_fork(fd):
 
 def send(fd):
     ours, theirs = socket.socketpair()
-    receiver = subprocess.Popen([sys.executable, "-c", """
+    receiver = subprocess.Popen([sys.executable, "-Sc", """
 import array, os, socket
 end = socket.socket(fileno=0)
 fd = array.array("i", end.recvmsg(1, 64)[1][0][2])[0]
@@ -111,14 +112,18 @@ def contents(path, way):
         return file.read()
 
 
-with open("rank1", "wb") as file:
-    file.write(b"x" * 500)
+WAYS = vfork, spawn, system, popen, execute, unseen_fork, send, copy, pipe, flags, after, early
+
+for name, data in ("rank1", b"x" * 500), ("child", b"child" * 100):
+    with open(name, "wb") as file:
+        file.write(data)
+expected = [contents("plain", way) for way in WAYS]
 wrong = []
-for way in vfork, spawn, system, popen, execute, unseen_fork, send, copy, pipe, flags, after, early:
-    with open(sys.argv[1], "r+b") as file:
-        file.write(b"x" * os.fstat(file.fileno()).st_size)
-    want = contents("plain", way)
-    got = contents(sys.argv[1], way)
-    if got[:len(want)] != want or got[len(want):].strip(b"x"):
-        wrong.append(way.__name__)
-sys.exit("wrong: " + " ".join(wrong) if wrong else 0)
+for slice in sys.argv[1:]:
+    for way, want in zip(WAYS, expected):
+        with open(slice, "r+b") as file:
+            file.write(b"x" * os.fstat(file.fileno()).st_size)
+        got = contents(slice, way)
+        if got[:len(want)] != want or got[len(want):].strip(b"x"):
+            wrong.append(f"{slice}: {way.__name__}")
+sys.exit("wrong: " + ", ".join(wrong) if wrong else 0)
