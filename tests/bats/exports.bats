@@ -9,7 +9,7 @@ load nodes
 
 # demo_spec: makes f.dat, 7 x 10 doubles, and f.json, which divides them into blocks of four ranks.
 demo_spec() {
-    py 'import numpy as np; np.arange(70.0).tofile("f.dat")'
+    py 'open("f.dat", "wb").write(struct.pack("70d", *range(70)))'
     cat >f.json <<'END'
 { "viewspec": 1, "file": "f.dat", "ranks": 4,
   "view": { "name": "temp", "dims": ["y", "x"], "etype": "double",
@@ -75,24 +75,16 @@ END
 }
 
 @test "exports: nothing changes them" {
-    local name
     demo_spec
     mount_spec f.json -o zarr,nc,vti
     cp f.dat before
-    for name in whole.nc rank0.nc rank0.vti temp.pvti zarr/{.zgroup,.zmetadata,temp/.zarray,temp/0.0}; do
-        python refusals "$mnt/$name"
-    done
+    python refusals "$mnt"/{whole.nc,rank0.{nc,vti},temp.pvti,zarr/{.zgroup,.zmetadata,temp/{.zarray,0.0}}}
     cmp f.dat before
 }
 
 @test "exports: open files show writes to slices at once" {
-    local options
     demo_spec
-    for options in "" ,direct ,cache=back ,atomic ,unique ,local; do
-        mount_spec f.json -o "zarr,nc,vti$options"
-        python written "$mnt"
-        mpiio-umount "$mnt"
-    done
+    python written
 }
 
 @test "exports: a file grows and shrinks while they are open" {

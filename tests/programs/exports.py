@@ -259,24 +259,30 @@ def compare_basics():
 
 
 def refusals():
-    """Calls that would change an export. Argument: its path."""
-    path = sys.argv[1]
-    for flags in (os.O_RDWR, os.O_WRONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_TRUNC):
-        assert fails(os.open, path, flags) == "EROFS", flags
-    for call, *arguments in ((os.truncate, path, 0), (os.chmod, path, 0o600), (os.unlink, path),
-                             (os.rename, path, path + ".x"), (os.utime, path),
-                             (os.open, path, os.O_RDONLY | os.O_TRUNC),
-                             (os.link, path, path + ".x"), (os.mkdir, path + ".x"),
-                             (os.open, path + ".x", os.O_WRONLY | os.O_CREAT),
-                             (os.setxattr, path, "user.x", b"")):
-        assert fails(call, *arguments) in ("EPERM", "EROFS"), call
+    """Calls that would change exports. Arguments: their paths."""
+    for path in sys.argv[1:]:
+        for flags in (os.O_RDWR, os.O_WRONLY, os.O_WRONLY | os.O_APPEND, os.O_WRONLY | os.O_TRUNC):
+            assert fails(os.open, path, flags) == "EROFS", (path, flags)
+        for call, *arguments in ((os.truncate, path, 0), (os.chmod, path, 0o600), (os.unlink, path),
+                                 (os.rename, path, path + ".x"), (os.utime, path),
+                                 (os.open, path, os.O_RDONLY | os.O_TRUNC),
+                                 (os.link, path, path + ".x"), (os.mkdir, path + ".x"),
+                                 (os.open, path + ".x", os.O_WRONLY | os.O_CREAT),
+                                 (os.setxattr, path, "user.x", b"")):
+            assert fails(call, *arguments) in ("EPERM", "EROFS"), (path, call)
 
 
 def written():
-    """Writes to slices are visible in open exports. Argument: the mount point."""
+    """Writes to slices are visible in open exports, with each of the options."""
+    for options in "", ",direct", ",cache=back", ",atomic", ",unique", ",local":
+        print(f"options: {options}")
+        with open("f.json") as file, mounted(json.load(file), "-o", f"zarr,nc,vti{options}") as point:
+            write_to_slices(point)
+
+
+def write_to_slices(point):
     import netCDF4
     import zarr
-    point = sys.argv[1]
     array = zarr.open(f"{point}/zarr", mode="r")["temp"]
     want = np.arange(70.0).reshape(7, 10)
     image = os.open(f"{point}/rank3.vti", os.O_RDONLY)
@@ -296,6 +302,8 @@ def written():
             same("whole.nc", np.asarray(file["temp"][...]), want)
         with netCDF4.Dataset(f"{point}/rank3.nc") as file:
             same("rank3.nc", np.asarray(file["temp"][...]), want[4:, 5:])
+    os.close(image)
+    os.close(whole)
 
 
 def growing():
