@@ -17,7 +17,7 @@ numbers() {
 
 @test "vectors: the tutorial's items, dealt to four processes in turn" {
     local name
-    /usr/bin/python3 -c 'import numpy; numpy.arange(16, dtype="<i4").tofile("data.bin")'
+    py 'open("data.bin", "wb").write(struct.pack("<16i", *range(16)))'
     for name in tutorial-darray tutorial-items; do
         classic $name
         [ "$(numbers d4 4 "$mnt/rank0")" = "0 4 8 12" ]
@@ -28,7 +28,7 @@ numbers() {
 }
 
 @test "vectors: the overview's matrix, its rows dealt to three processes in turn" {
-    /usr/bin/python3 -c 'import numpy; numpy.arange(25.0).tofile("data.bin")'
+    py 'open("data.bin", "wb").write(struct.pack("25d", *range(25)))'
     classic overview-row-cyclic -n 3 -D n=5
     [ "$(numbers fD 8 "$mnt/rank0")" = "0 1 2 3 4 15 16 17 18 19" ]
     [ "$(numbers fD 8 "$mnt/rank1")" = "5 6 7 8 9 20 21 22 23 24" ]
