@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Compares the records that mpiio-view finds in a Fortran file with those that were written.
 
-records.py FILE ORDER    compares all records; ORDER is < or >
+records.py FILE...       compares all records of each file
 records.py files SEED    writes files of random records, with a reader of its own, and compares
 """
 import json
@@ -34,7 +34,7 @@ def listed(path):
     return [line.split("\t") for line in view("spec", "--from", path).decode().splitlines()]
 
 
-def compare(path, order):
+def compare(path):
     """Compares all records. Slices are native in either byte order of the file."""
     ints = 100 + np.arange(1, 65, dtype="i4")
     x = np.arange(1, 1001) * 0.5
@@ -97,4 +97,8 @@ def files(seed):
 
 
 if __name__ == "__main__":
-    files(int(sys.argv[2])) if sys.argv[1] == "files" else compare(*sys.argv[1:])
+    if sys.argv[1] == "files":
+        files(int(sys.argv[2]))
+    else:
+        for name in sys.argv[1:]:
+            compare(name)
