@@ -318,8 +318,8 @@ views_on_slices() {
 fio_runs() {
     local engine=$1
     shift
-    timeout -k 5 $((seconds * 20 + 60)) fio --output-format=terse --ioengine="$engine" --size=2m \
-        --io_size=$((seconds * 2))m --rw=randwrite --norandommap --bsrange=512-64k \
+    timeout -k 5 $((seconds * 20 + 60)) fio --output-format=terse --ioengine="$engine" --size=4m \
+        --io_size=$((seconds * 4))m --rw=randwrite --norandommap --bsrange=512-64k \
         --bs_unaligned=0 --serialize_overlap=1 --verify=crc32c --do_verify=1 --verify_fatal=1 --verify_state_save=0 \
         --allow_file_create=0 --overwrite=1 --fallocate=none --group_reporting "$@" \
         --name=one --filename="$mnt/rank1" --name=two --filename="$mnt/rank2" \
@@ -330,7 +330,7 @@ fio_runs() {
 # unchanged.
 fio_verify() {
     local neighbour
-    make_file x.dat $((8 << 20))
+    make_file x.dat $((16 << 20))
     cp x.dat before.dat
     dealt x.dat 4 512 >x.json
     mount_in "$1" x.json
