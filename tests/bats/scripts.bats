@@ -465,9 +465,9 @@ libraries() {
     done
 }
 
-@test "quickstart: from another directory, leaves nothing behind" {
+@test "quickstart: from another directory, with a compiler of several words, leaves nothing behind" {
     mkdir place
-    TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
+    CC="env ${CC:-cc}" TMPDIR=$tmp/place run -0 "$top/scripts/quickstart" 3>&-
     [ "$(grep -c '^equal$' <<<"$output")" -eq 5 ]
     [[ $output == *'$ mpiio-mount -o npy field.json mnt'* ]]
     [ -z "$(ls -A place)" ]
