@@ -48,13 +48,15 @@ static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUS
 static int prepare_log(const char *output, const char *log)
 {
     const char *wrong = mpiio_preload(MPIIO_CAPTURE_LIBRARY, "../capture/libmpiio-capture.so");
-    char dir[PATH_MAX];
+    char folder[PATH_MAX], dir[PATH_MAX];
 
     if (wrong != NULL) {
         view_message("capture: %s (it is built if MPICH or Open MPI is installed)", wrong);
         return VIEW_FAILED;
     }
-    if (output && (!realpath(output, dir) || access(dir, W_OK))) {
+    /* realpath does not accept a file with this ending. */
+    snprintf(folder, sizeof(folder), "%s/.", output ? output : "");
+    if (output && (!realpath(folder, dir) || access(dir, W_OK | X_OK))) {
         view_message("capture: -o %s: %s", output, strerror(errno));
         return VIEW_FAILED;
     }
