@@ -13,7 +13,7 @@
 
 #define MAX_SETTINGS 16
 
-/* What an option sets: the one of number, flag and text that is not NULL. */
+/* An option. Its value goes to the one of number, flag and text that is not NULL. */
 struct setting {
     const char *name;
     int64_t *number, least, most;
