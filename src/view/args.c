@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "view.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,47 +57,57 @@ enum {
     MEMBERS,
     PIECES,
     MISSING,
+    PROMETHEUS,
 };
 
-/* A member of struct view_args that an option's value is stored in as it is. */
-#define TEXT(member) offsetof(struct view_args, member)
+/* Subcommands that take no spec. */
+#define WITHOUT_SPEC (VIEW_TAKES_MOUNTS | VIEW_TAKES_COMMAND)
 
-/* All options. */
-static const struct {
+/* A member of struct view_args. */
+#define MEMBER(name) offsetof(struct view_args, name)
+
+/*
+ * The options of all subcommands. getopt_long always gets all of them: if it got only those that
+ * the subcommand takes, --rank would be an abbreviation of --ranks where only the latter is taken.
+ */
+static const struct view_option {
     const char *name;
-    int value;       /* the letter of its short form, or its number above */
-    unsigned takers; /* the subcommands with one of these flags; 0: all */
-    int argument;    /* has_arg of struct option */
-    size_t text;     /* TEXT; 0: take_option checks or converts it */
+    int letter;      /* of its short form; or its number above */
+    unsigned takers; /* the subcommands with one of these flags; 0: all that take a spec */
+    int has_value;   /* has_arg of struct option */
+    size_t member;   /* gets the text, or true; 0: take_value checks or converts the text */
 } options[] = {
     {"ranks", 'n', 0, required_argument, 0},
-    {"file", 'f', 0, required_argument, TEXT(file)},
+    {"file", 'f', 0, required_argument, MEMBER(file)},
     {"define", 'D', 0, required_argument, 0},
-    {"view", 'v', 0, required_argument, TEXT(view)},
-    {"members", MEMBERS, 0, required_argument, TEXT(members)},
-    {"pieces", PIECES, 0, required_argument, TEXT(pieces)},
-    {"missing", MISSING, 0, required_argument, TEXT(missing)},
-    {"help", 'h', 0, no_argument, 0},
-    {"version", 'V', 0, no_argument, 0},
+    {"view", 'v', 0, required_argument, MEMBER(view)},
+    {"members", MEMBERS, 0, required_argument, MEMBER(members)},
+    {"pieces", PIECES, 0, required_argument, MEMBER(pieces)},
+    {"missing", MISSING, 0, required_argument, MEMBER(missing)},
+    {"help", 'h', ~0U, no_argument, 0},
+    {"version", 'V', ~0U, no_argument, 0},
     {"rank", 'r', VIEW_TAKES_RANK, required_argument, 0},
     {"offset", OFFSET, VIEW_TAKES_RANGE | VIEW_TAKES_OFFSET | VIEW_TAKES_PICTURE, required_argument,
      0},
     {"length", LENGTH, VIEW_TAKES_RANGE, required_argument, 0},
     {"format", FORMAT, VIEW_TAKES_FORMAT, required_argument, 0},
-    {"fields", FIELDS, VIEW_TAKES_FORMAT, required_argument, TEXT(fields)},
-    {"to", TO, VIEW_TAKES_TARGET, required_argument, TEXT(to)},
-    {"output", 'o', VIEW_TAKES_TARGET, required_argument, TEXT(output)},
-    {"force", FORCE, VIEW_TAKES_TARGET, no_argument, 0},
-    {"spec", SPEC, VIEW_TAKES_TARGET, required_argument, TEXT(output_spec)},
+    {"fields", FIELDS, VIEW_TAKES_FORMAT, required_argument, MEMBER(fields)},
+    {"to", TO, VIEW_TAKES_TARGET, required_argument, MEMBER(to)},
+    {"output", 'o', VIEW_TAKES_TARGET | WITHOUT_SPEC, required_argument, MEMBER(output)},
+    {"force", FORCE, VIEW_TAKES_TARGET, no_argument, MEMBER(force)},
+    {"spec", SPEC, VIEW_TAKES_TARGET, required_argument, MEMBER(output_spec)},
     {"narrow", NARROW, VIEW_TAKES_NARROW, required_argument, 0},
-    {"svg", SVG, VIEW_TAKES_PICTURE, required_argument, TEXT(svg)},
+    {"svg", SVG, VIEW_TAKES_PICTURE, required_argument, MEMBER(svg)},
     {"window", WINDOW, VIEW_TAKES_PICTURE, required_argument, 0},
     {"width", WIDTH, VIEW_TAKES_PICTURE, required_argument, 0},
     {"color", COLOR, VIEW_TAKES_PICTURE, required_argument, 0},
-    {"from", FROM, VIEW_TAKES_SOURCE, required_argument, TEXT(from)},
+    {"from", FROM, VIEW_TAKES_SOURCE, required_argument, MEMBER(from)},
     {"var", VAR, VIEW_TAKES_SOURCE, required_argument, 0},
-    {"all", ALL, VIEW_TAKES_SOURCE, no_argument, 0},
-    {"type", TYPE, VIEW_TAKES_SOURCE, required_argument, TEXT(type)},
+    {"all", ALL, VIEW_TAKES_SOURCE, no_argument, MEMBER(all)},
+    {"type", TYPE, VIEW_TAKES_SOURCE, required_argument, MEMBER(type)},
+    {"interval", 'd', VIEW_TAKES_MOUNTS, required_argument, 0},
+    {"count", 'c', VIEW_TAKES_MOUNTS, required_argument, 0},
+    {"prometheus", PROMETHEUS, VIEW_TAKES_MOUNTS, no_argument, MEMBER(prometheus)},
 };
 #define OPTIONS (sizeof(options) / sizeof(*options))
 
@@ -103,14 +115,16 @@ static const struct {
 static const char *const formats[] = {"text", "csv", "json"};
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
-int view_usage(const char *command, const char *what, const char *why)
+int view_usage(const struct view_command *command, const char *what, const char *why)
 {
-    view_message("%s: %s%s%s (see mpiio-view %s --help)", command, what, *why ? ": " : "", why,
-                 command);
+    view_message("%s: %s%s%s (see mpiio-view %s --help)", command->name, what, *why ? ": " : "",
+                 why, command->name);
     return VIEW_USAGE;
 }
 
-int view_usage_value(const char *command, const char *option, const char *text, const char *why)
+/* Reports a value that an option cannot have. */
+static int fail_value(const struct view_command *command, const char *option, const char *text,
+                      const char *why)
 {
     char what[256];
 
@@ -118,19 +132,21 @@ int view_usage_value(const char *command, const char *option, const char *text, 
     return view_usage(command, what, why);
 }
 
-int view_usage_option(const char *command, char **argv, int kind)
+/* Reports an option that getopt_long has rejected, by returning kind: ':' or '?'. */
+static int fail_option(const struct view_command *command, char **argv, int kind)
 {
     char what[256];
 
-    if (optopt && optopt < 256 && strncmp(argv[optind - 1], "--", 2) != 0)
+    if (optopt && optopt < OFFSET && strncmp(argv[optind - 1], "--", 2) != 0)
         snprintf(what, sizeof(what), "-%c", optopt);
     else
         snprintf(what, sizeof(what), "%s", argv[optind - 1]);
     return view_usage(command, what, kind == ':' ? "the value is missing" : "no such option");
 }
 
-int view_usage_number(const char *command, const char *option, int64_t low, int64_t high,
-                      const char *why, int64_t *value)
+/* Reads the number of an option, which must be low .. high. why is the error. */
+static int parse_number(const struct view_command *command, const char *option, int64_t low,
+                        int64_t high, const char *why, int64_t *value)
 {
     char *end;
 
@@ -138,7 +154,17 @@ int view_usage_number(const char *command, const char *option, int64_t low, int6
     *value = strtoll(optarg, &end, 10);
     return *optarg >= '0' && *optarg <= '9' && !*end && !errno && *value >= low && *value <= high
                ? VIEW_DONE
-               : view_usage_value(command, option, optarg, why);
+               : fail_value(command, option, optarg, why);
+}
+
+static int parse_seconds(const struct view_command *command, double *seconds)
+{
+    char *end;
+
+    *seconds = strtod(optarg, &end);
+    return end != optarg && !*end && *seconds >= 0.1 && *seconds <= 86400
+               ? VIEW_DONE
+               : fail_value(command, "-d", optarg, "expected seconds, 0.1 .. 86400");
 }
 
 static int parse_size(const struct view_command *command, const char *option, const char *text,
@@ -148,9 +174,9 @@ static int parse_size(const struct view_command *command, const char *option, co
 
     if (!error)
         return VIEW_DONE;
-    return view_usage_value(command->name, option, text,
-                            error == -ERANGE ? "more than 2^63-1 bytes"
-                                             : "expected a number of bytes, such as 4096, 4k, 1M");
+    return fail_value(command, option, text,
+                      error == -ERANGE ? "more than 2^63-1 bytes"
+                                       : "expected a number of bytes, such as 4096, 4k, 1M");
 }
 
 static int parse_format(const struct view_command *command, enum view_format *format)
@@ -160,30 +186,22 @@ static int parse_format(const struct view_command *command, enum view_format *fo
             *format = (enum view_format)i;
             return VIEW_DONE;
         }
-    return view_usage_value(command->name, "--format", optarg, "expected text, csv or json");
+    return fail_value(command, "--format", optarg, "expected text, csv or json");
 }
 
-/* Stores the value of an option as it is. */
-static void take_text(int option, struct view_args *args)
-{
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (options[i].value == option)
-            *(const char **)((char *)args + options[i].text) = optarg;
-}
-
-/* Handles an option. */
-static int take_option(const struct view_command *command, int option, struct view_args *args)
+/* Handles an option whose value is not plain text. */
+static int take_value(const struct view_command *command, int option, struct view_args *args)
 {
     switch (option) {
     case 'n':
-        return view_usage_number(command->name, "-n", 1, INT32_MAX,
-                                 "expected a number of ranks, 1 .. 2147483647", &args->ranks);
+        return parse_number(command, "-n", 1, INT32_MAX,
+                            "expected a number of ranks, 1 .. 2147483647", &args->ranks);
     case 'r':
-        return view_usage_number(command->name, "-r", 0, INT32_MAX, "expected the number of a rank",
-                                 &args->rank);
+        return parse_number(command, "-r", 0, INT32_MAX, "expected the number of a rank",
+                            &args->rank);
     case WIDTH:
-        return view_usage_number(command->name, "--width", 20, 1000,
-                                 "expected a number of columns, 20 .. 1000", &args->width);
+        return parse_number(command, "--width", 20, 1000,
+                            "expected a number of columns, 20 .. 1000", &args->width);
     case OFFSET:
         args->offset_given = true;
         return parse_size(command, "--offset", optarg, &args->offset);
@@ -192,78 +210,56 @@ static int take_option(const struct view_command *command, int option, struct vi
     case WINDOW:
         if (parse_size(command, "--window", optarg, &args->window))
             return VIEW_USAGE;
-        return args->window ? VIEW_DONE
-                            : view_usage(command->name, "--window 0", "nothing to draw");
+        return args->window ? VIEW_DONE : view_usage(command, "--window 0", "nothing to draw");
     case FORMAT:
         return parse_format(command, &args->format);
     case NARROW:
         return mpiio_narrow_parse(optarg, &args->narrow)
                    ? VIEW_DONE
-                   : view_usage_value(command->name, "--narrow", optarg,
-                                      "expected refuse or truncate");
+                   : fail_value(command, "--narrow", optarg, "expected refuse or truncate");
     case COLOR:
         args->color = optarg;
         return !strcmp(optarg, "always") || !strcmp(optarg, "auto") || !strcmp(optarg, "never")
                    ? VIEW_DONE
-                   : view_usage_value(command->name, "--color", optarg,
-                                      "expected always, auto or never");
+                   : fail_value(command, "--color", optarg, "expected always, auto or never");
     case 'D':
         args->defines[args->define_count++] = optarg;
         return VIEW_DONE;
     case VAR:
         args->vars[args->var_count++] = optarg;
         return VIEW_DONE;
-    case FORCE:
-        args->force = true;
-        return VIEW_DONE;
-    case ALL:
-        args->all = true;
-        return VIEW_DONE;
+    case 'd':
+        return parse_seconds(command, &args->interval);
     default:
-        take_text(option, args);
-        return VIEW_DONE;
+        assert(option == 'c');
+        return parse_number(command, "-c", 1, INT64_MAX, "expected a number of tables",
+                            &args->rounds);
     }
 }
 
-/* Returns true if the subcommand takes option number i. */
-static bool is_taken(const struct view_command *command, size_t i)
+/* Handles an option. index is its number if its long form is used, else negative. */
+static int take_option(const struct view_command *command, int letter, int index,
+                       struct view_args *args)
 {
-    return !options[i].takers || command->options & options[i].takers;
-}
+    const struct view_option *option = options;
+    char *member, typed[32];
 
-/* Lists the long options that the subcommand takes: abbreviations stand for these. */
-static void list_options(const struct view_command *command, struct option list[OPTIONS + 1])
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (is_taken(command, i))
-            list[count++] =
-                (struct option){options[i].name, options[i].argument, NULL, options[i].value};
-    list[count] = (struct option){0};
-}
-
-/*
- * Refuses an option of other subcommands, after getopt_long has returned option. Its whole name
- * may also abbreviate an option of this subcommand. index is negative unless getopt_long found a
- * long option.
- */
-static int refuse_foreign(const struct view_command *command, char **argv, int option, int index)
-{
-    bool is_long = index >= 0 || (strchr("?:", option) && !strncmp(argv[optind - 1], "--", 2));
-    bool value_follows = index >= 0 && optarg == argv[optind - 1];
-    const char *typed = is_long ? argv[optind - 1 - value_follows] + 2 : "";
-    size_t length = strcspn(typed, "=");
-    char what[32];
-
-    for (size_t i = 0; i < OPTIONS; i++) {
-        if (is_taken(command, i) || (is_long ? strlen(options[i].name) != length ||
-                                                   strncmp(options[i].name, typed, length) != 0
-                                             : options[i].value != option))
-            continue;
-        snprintf(what, sizeof(what), is_long ? "--%s" : "-%.1s", options[i].name);
-        return view_usage(command->name, what, "not an option of this subcommand");
+    while (option->letter != letter)
+        option++;
+    if (option->takers ? !(command->options & option->takers) : command->options & WITHOUT_SPEC) {
+        if (index < 0)
+            snprintf(typed, sizeof(typed), "-%c", letter);
+        else
+            snprintf(typed, sizeof(typed), "--%s", option->name);
+        return view_usage(command, typed, "not an option of this subcommand");
     }
+    if (!option->member)
+        return take_value(command, letter, args);
+    member = (char *)args + option->member;
+    if (option->has_value)
+        *(const char **)member = optarg;
+    else
+        *(bool *)member = true;
     return VIEW_DONE;
 }
 
@@ -277,10 +273,10 @@ static bool is_shorthand(const struct view_args *args)
 static int take_members(const struct view_command *command, struct view_args *args)
 {
     if (!args->view && !args->pieces)
-        return view_usage(command->name, "--members",
+        return view_usage(command, "--members",
                           "needs --pieces or --view, which say where they lie");
     if (args->file)
-        return view_usage(command->name, "--members", "excludes -f");
+        return view_usage(command, "--members", "excludes -f");
     args->spec = "--members";
     args->shorthand = args->view ? args->view : "";
     args->view = NULL;
@@ -299,15 +295,15 @@ static int take_view(const struct view_command *command, const char *operand,
     if (args->members)
         return take_members(command, args);
     if (args->pieces)
-        return view_usage(command->name, "--pieces", "is for --members, which is missing");
+        return view_usage(command, "--pieces", "is for --members, which is missing");
     args->spec = operand ? operand : "--view";
     if (!args->view || (operand && !is_shorthand(args)))
         return !args->view || takes_name
                    ? VIEW_DONE
-                   : view_usage(command->name, "-v",
+                   : view_usage(command, "-v",
                                 "not an option of this subcommand where there is a SPEC");
     if (operand && args->file)
-        return view_usage(command->name, operand, "the file is named twice, by -f, too");
+        return view_usage(command, operand, "the file is named twice, by -f, too");
     if (operand)
         args->file = operand;
     args->spec = "--view";
@@ -323,11 +319,11 @@ static int take_source(const struct view_command *command, int count, char **ope
     const char *other = args->file ? "-f" : args->view ? "-v" : args->define_count ? "-D" : NULL;
 
     if (other)
-        return view_usage(command->name, other, "not an option with --from");
+        return view_usage(command, other, "not an option with --from");
     if (args->all && args->var_count)
-        return view_usage(command->name, "--all", "not an option with --var");
+        return view_usage(command, "--all", "not an option with --var");
     if (count > 1)
-        return view_usage(command->name, operands[1], "one argument too many");
+        return view_usage(command, operands[1], "one argument too many");
     args->decomposition = count ? operands[0] : NULL;
     return VIEW_DONE;
 }
@@ -342,59 +338,70 @@ static int take_operands(const struct view_command *command, int count, char **o
     if (args->from)
         return take_source(command, count, operands, args);
     if (args->all || args->var_count || args->type)
-        return view_usage(command->name, "--from FILE is missing", "");
+        return view_usage(command, "--from FILE is missing", "");
     wanted -= !has_spec;
     if (count < 1 && has_spec)
-        return view_usage(command->name, "SPEC is missing", "");
+        return view_usage(command, "SPEC is missing", "");
     if (count < wanted)
-        return view_usage(command->name, "DISP is missing", "");
+        return view_usage(command, "DISP is missing", "");
     if (count > wanted)
-        return view_usage(command->name, operands[wanted], "one argument too many");
+        return view_usage(command, operands[wanted], "one argument too many");
     if (take_view(command, has_spec ? operands[0] : NULL, args))
         return VIEW_USAGE;
     if (command->options & VIEW_TAKES_RANK && args->rank < 0)
-        return view_usage(command->name, "-r RANK is missing", "");
+        return view_usage(command, "-r RANK is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->to)
-        return view_usage(command->name, "--to DATAREP is missing", "");
+        return view_usage(command, "--to DATAREP is missing", "");
     if (command->options & VIEW_TAKES_TARGET && !args->output)
-        return view_usage(command->name, "-o FILE is missing", "");
+        return view_usage(command, "-o FILE is missing", "");
     return command->options & VIEW_TAKES_PLACE
                ? parse_size(command, "DISP", operands[wanted - 1], &args->place)
                : VIEW_DONE;
+}
+
+/* Makes the arguments of getopt_long. letters has room for all. */
+static void list_options(const struct view_command *command, struct option *list, char *letters)
+{
+    /* The options of a command are its own. */
+    letters += sprintf(letters, command->options & VIEW_TAKES_COMMAND ? "+:" : ":");
+    for (size_t i = 0; i < OPTIONS; i++) {
+        list[i] = (struct option){options[i].name, options[i].has_value, NULL, options[i].letter};
+        if (options[i].letter < OFFSET)
+            letters += sprintf(letters, "%c%s", options[i].letter, options[i].has_value ? ":" : "");
+    }
+    list[OPTIONS] = (struct option){0};
 }
 
 /* Returns -1 if the subcommand can run, else the exit status. */
 static int parse_args(const struct view_command *command, int argc, char **argv,
                       struct view_args *args)
 {
-    struct option own[OPTIONS + 1];
-    int option, index, status;
+    struct option list[OPTIONS + 1];
+    char letters[2 * OPTIONS + 3];
+    int letter, status = VIEW_DONE;
 
-    list_options(command, own);
     opterr = 0;
-    for (;;) {
-        index = -1;
-        option = getopt_long(argc, argv, ":n:f:D:r:v:o:hV", own, &index);
-        if (option == -1)
+    list_options(command, list, letters);
+    while (!status) {
+        int index = -1;
+
+        letter = getopt_long(argc, argv, letters, list, &index);
+        if (letter == -1)
             break;
-        status = refuse_foreign(command, argv, option, index);
-        if (status)
-            return status;
-        if (option == 'h') {
-            printf("%s%s", command->help, common_help);
+        if (letter == 'h') {
+            printf("%s%s", command->help, command->options & WITHOUT_SPEC ? "" : common_help);
             return VIEW_DONE;
         }
-        if (option == 'V') {
+        if (letter == 'V') {
             view_version();
             return VIEW_DONE;
         }
-        if (option == '?' || option == ':')
-            return view_usage_option(command->name, argv, option);
-        status = take_option(command, option, args);
-        if (status)
-            return status;
+        status = letter == '?' || letter == ':' ? fail_option(command, argv, letter)
+                                                : take_option(command, letter, index, args);
     }
-    status = take_operands(command, argc - optind, argv + optind, args);
+    args->operands = argv + optind;
+    if (!status && !(command->options & WITHOUT_SPEC))
+        status = take_operands(command, argc - optind, args->operands, args);
     return status ? status : -1;
 }
 
@@ -444,7 +451,7 @@ static int run_spec(const struct view_command *command, const struct view_args *
 
 int view_run(const struct view_command *command, int argc, char **argv)
 {
-    struct view_args args = {.rank = -1, .length = -1, .color = "auto"};
+    struct view_args args = {.rank = -1, .length = -1, .color = "auto", .interval = 2};
     int status;
 
     args.defines = calloc((size_t)argc + 1, sizeof(*args.defines));
@@ -453,7 +460,9 @@ int view_run(const struct view_command *command, int argc, char **argv)
         status = view_failed(NULL, -ENOMEM);
     } else {
         status = parse_args(command, argc, argv, &args);
-        if (status < 0)
+        if (status < 0 && command->options & WITHOUT_SPEC)
+            status = command->run(&args, NULL);
+        else if (status < 0)
             status = args.from ? command->run_from(&args) : run_spec(command, &args);
     }
     free(args.defines);

@@ -4,7 +4,6 @@
 #include "core/base/process.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -16,30 +15,6 @@
 
 #define EXIT_NOT_EXECUTABLE 126 /* like env, nohup and timeout */
 #define EXIT_NOT_FOUND      127
-
-static const char help[] =
-    "Usage: mpiio-view capture [-o DIR] [--] COMMAND [ARGUMENT]...\n"
-    "Runs an MPI program and writes a spec of the views that it sets on each file,\n"
-    "FILE.view.json, beside the file. mpiio-mount and the other subcommands take it as it is.\n"
-    "The program is not changed. It must use a shared library of MPICH (or one with its ABI)\n"
-    "or of Open MPI.\n"
-    "\n"
-    "  -o, --output=DIR  write the specs into DIR\n"
-    "  -h, --help        this text\n"
-    "  -V, --version     the version\n"
-    "\n"
-    "Examples:\n"
-    "  mpiio-view capture -- mpiexec -n 4 ./solver input.txt\n"
-    "  mpiio-mount field.dat.view.json /mnt\n"
-    "\n"
-    "Exit status: the command's; 126, 127 if it cannot be run; 1 failed, 2 wrong usage.\n";
-
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"help", no_argument, NULL, 'h'},
-    {"version", no_argument, NULL, 'V'},
-    {NULL, 0, NULL, 0},
-};
 
 /* Signals that are passed on to the command: requests to terminate, or to act. */
 static const int passed_on[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -289,21 +264,24 @@ static void report_specs(int log, int status)
         fclose(file);
 }
 
-static int run_capture(const char *output, char **command)
+static int run_capture(const struct view_args *args, const struct vs_spec *spec)
 {
     const char *dir = getenv("TMPDIR");
     char path[PATH_MAX];
     int log, status;
 
+    (void)spec;
+    if (*args->operands == NULL)
+        return view_usage(&view_capture, "COMMAND is missing", "");
     snprintf(path, sizeof(path), "%s/mpiio-capture.XXXXXX", dir && *dir ? dir : "/tmp");
     log = mkstemp(path);
     if (log < 0) {
         view_message("capture: %s: %s", path, strerror(errno));
         return VIEW_FAILED;
     }
-    status = prepare_log(output, path);
+    status = prepare_log(args->output, path);
     if (!status) {
-        status = execute_program(command);
+        status = execute_program(args->operands);
         report_specs(log, status);
     } else {
         close(log);
@@ -312,35 +290,25 @@ static int run_capture(const char *output, char **command)
     return status;
 }
 
-static int start_capture(int argc, char **argv)
-{
-    const char *output = NULL;
-    int option;
-
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:o:hV", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'o':
-            output = optarg;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return VIEW_DONE;
-        case 'V':
-            view_version();
-            return VIEW_DONE;
-        default:
-            return view_usage_option("capture", argv, option);
-        }
-    }
-    if (optind == argc)
-        return view_usage("capture", "COMMAND is missing", "");
-    fflush(stdout);
-    return run_capture(output, argv + optind);
-}
-
 const struct view_command view_capture = {
     .name = "capture",
-    .start = start_capture,
+    .options = VIEW_TAKES_COMMAND,
+    .run = run_capture,
     .summary = "run an MPI program and write specs of the views that it sets",
+    .help =
+        "Usage: mpiio-view capture [-o DIR] [--] COMMAND [ARGUMENT]...\n"
+        "Runs an MPI program and writes a spec of the views that it sets on each file,\n"
+        "FILE.view.json, beside the file. mpiio-mount and the other subcommands take it as it is.\n"
+        "The program is not changed. It must use a shared library of MPICH (or one with its ABI)\n"
+        "or of Open MPI.\n"
+        "\n"
+        "  -o, --output=DIR  write the specs into DIR\n"
+        "  -h, --help        this text\n"
+        "  -V, --version     the version\n"
+        "\n"
+        "Examples:\n"
+        "  mpiio-view capture -- mpiexec -n 4 ./solver input.txt\n"
+        "  mpiio-mount field.dat.view.json /mnt\n"
+        "\n"
+        "Exit status: the command's; 126, 127 if it cannot be run; 1 failed, 2 wrong usage.\n",
 };

@@ -51,8 +51,7 @@ static int run_subcommand(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
         if (!strcmp(argv[1], commands[i]->name))
-            return commands[i]->start ? commands[i]->start(argc - 1, argv + 1)
-                                      : view_run(commands[i], argc - 1, argv + 1);
+            return view_run(commands[i], argc - 1, argv + 1);
     view_message("%s: no such subcommand (see mpiio-view --help)", argv[1]);
     return VIEW_USAGE;
 }

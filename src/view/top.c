@@ -2,7 +2,6 @@
 #include "view.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,39 +14,6 @@
 /* mpiio-view top: shows the activity of this host's mounts, as a table or for Prometheus. */
 
 #define ANSWER 2000 /* ms for a mount to answer */
-
-struct top {
-    char *const *places; /* mount points; if empty: all */
-    size_t count;
-    double interval; /* seconds */
-    int64_t rounds;  /* number of tables to print; 0: until a signal */
-    bool prometheus;
-    const char *output; /* path of a file to replace; NULL: stdout */
-};
-
-static int take_option(struct top *top, char **argv, int option)
-{
-    char *end = optarg;
-
-    switch (option) {
-    case 'd':
-        top->interval = strtod(optarg, &end);
-        return *end || end == optarg || !(top->interval >= 0.1 && top->interval <= 86400)
-                   ? view_usage_value("top", "-d", optarg, "expected seconds, 0.1 .. 86400")
-                   : VIEW_DONE;
-    case 'c':
-        return view_usage_number("top", "-c", 1, INT64_MAX, "expected a number of tables",
-                                 &top->rounds);
-    case 'p':
-        top->prometheus = true;
-        return VIEW_DONE;
-    case 'o':
-        top->output = optarg;
-        return VIEW_DONE;
-    default:
-        return view_usage_option("top", argv, option);
-    }
-}
 
 /* Formats bytes or calls in three or four characters: "1.5M". */
 static const char *brief_size(double value, char text[16])
@@ -150,30 +116,30 @@ static int put_metrics(int fd, const char *path, const struct view_mounts *mount
 
 /* Writes the metrics to a new file that replaces the previous one, so that readers never see
    half of it. On failure the previous file stays. */
-static int write_metrics(const struct top *top, const struct view_mounts *mounts)
+static int write_metrics(const struct view_args *args, const struct view_mounts *mounts)
 {
     struct view_output output;
     mode_t mask = umask(0);
     int status;
 
     umask(mask);
-    if (!top->output) {
+    if (!args->output) {
         view_print_prometheus(mounts, stdout);
         return VIEW_DONE;
     }
-    status = view_output_open(&output, top->output, true);
+    status = view_output_open(&output, args->output, true);
     if (!status)
-        status = put_metrics(output.fd, top->output, mounts);
+        status = put_metrics(output.fd, args->output, mounts);
     if (!status)
         status = view_output_commit(&output, 0666 & ~mask, true);
     view_output_close(&output);
     return status;
 }
 
-static int look_at_mounts(const struct top *top, struct view_mounts *mounts)
+static int look_at_mounts(const struct view_args *args, struct view_mounts *mounts)
 {
     const char *missing = NULL;
-    int error = view_mounts_find(mounts, top->places, top->count, &missing);
+    int error = view_mounts_find(mounts, args->operands, &missing);
 
     if (error) {
         view_message("%s%s%s", missing ? missing : "", missing ? ": " : "",
@@ -184,19 +150,23 @@ static int look_at_mounts(const struct top *top, struct view_mounts *mounts)
     return VIEW_DONE;
 }
 
-static int watch_mounts(const struct top *top)
+static int run_top(const struct view_args *args, const struct vs_spec *spec)
 {
     struct view_mounts mounts = {0};
-    struct timespec pause = {.tv_sec = (time_t)top->interval};
-    int status = look_at_mounts(top, &mounts);
+    struct timespec pause = {.tv_sec = (time_t)args->interval};
+    int status;
 
-    pause.tv_nsec = (long)((top->interval - (double)pause.tv_sec) * 1e9);
-    if (!status && top->prometheus)
-        status = write_metrics(top, &mounts);
-    for (int64_t round = 0; !status && !top->prometheus && (!top->rounds || round < top->rounds);
+    (void)spec;
+    if (args->output && !args->prometheus)
+        return view_usage(&view_top, "-o", "goes with --prometheus");
+    status = look_at_mounts(args, &mounts);
+    pause.tv_nsec = (long)((args->interval - (double)pause.tv_sec) * 1e9);
+    if (!status && args->prometheus)
+        status = write_metrics(args, &mounts);
+    for (int64_t round = 0; !status && !args->prometheus && (!args->rounds || round < args->rounds);
          round++) {
         nanosleep(&pause, NULL);
-        status = look_at_mounts(top, &mounts);
+        status = look_at_mounts(args, &mounts);
         if (!status)
             print_table(&mounts);
     }
@@ -204,42 +174,10 @@ static int watch_mounts(const struct top *top)
     return status;
 }
 
-static int start_top(int argc, char **argv)
-{
-    static const struct option options[] = {
-        {"interval", required_argument, NULL, 'd'},
-        {"count", required_argument, NULL, 'c'},
-        {"prometheus", no_argument, NULL, 'p'},
-        {"output", required_argument, NULL, 'o'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'V'},
-        {NULL, 0, NULL, 0},
-    };
-    struct top top = {.interval = 2};
-    int option, status = VIEW_DONE;
-
-    opterr = 0;
-    while (!status && (option = getopt_long(argc, argv, ":d:c:o:hV", options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(view_top.help, stdout);
-            return VIEW_DONE;
-        }
-        if (option == 'V') {
-            view_version();
-            return VIEW_DONE;
-        }
-        status = take_option(&top, argv, option);
-    }
-    if (!status && top.output && !top.prometheus)
-        status = view_usage("top", "-o", "goes with --prometheus");
-    top.places = argv + optind;
-    top.count = (size_t)(argc - optind);
-    return status ? status : watch_mounts(&top);
-}
-
 const struct view_command view_top = {
     .name = "top",
-    .start = start_top,
+    .options = VIEW_TAKES_MOUNTS,
+    .run = run_top,
     .summary = "what the mounts of this host do now; --prometheus",
     .help =
         "Usage: mpiio-view top [OPTION]... [MOUNTPOINT]...\n"

@@ -40,7 +40,7 @@ char *view_write_value(char *text, enum view_format format, bool bare, const str
 
 /* The command line of a subcommand. */
 
-/* Options that a subcommand takes in addition to -n, -f, -D and --help. */
+/* Options that a subcommand takes in addition to --help and, if it takes a spec, -n, -f, -D, ... */
 enum view_options {
     VIEW_TAKES_RANK = 1,    /* -r RANK (required) and -v VIEW */
     VIEW_TAKES_RANGE = 2,   /* --offset and --length */
@@ -49,10 +49,12 @@ enum view_options {
     VIEW_TAKES_FORMAT = 16, /* --format and --fields */
     VIEW_TAKES_TARGET = 32, /* --to and -o (both required), --force and --spec */
     VIEW_TAKES_NARROW = 64,
+    VIEW_TAKES_MOUNTS = 128,   /* mount points in place of SPEC; -d, -c, --prometheus and -o */
     VIEW_TAKES_PICTURE = 256,  /* -v VIEW, --offset, --svg, --window, --width and --color */
     VIEW_TAKES_SOURCE = 512,   /* --from, --var and --all, and a decomposition in place of SPEC */
     VIEW_NEEDS_NO_FILE = 1024, /* also runs without the shared file: vs_spec_file may be NULL */
     VIEW_BY_FILE = 2048,       /* the order in memory does not matter */
+    VIEW_TAKES_COMMAND = 4096, /* a command in place of SPEC, and -o */
 };
 
 /* A subcommand's command line. Strings are borrowed from argv. */
@@ -89,17 +91,21 @@ struct view_args {
     bool all;                  /* all variables */
     const char *type;          /* for variables of bytes: "TYPE [SHAPE]"; NULL: keep them bytes */
     const char *decomposition; /* of the variables among ranks; NULL: none */
+    double interval;           /* seconds */
+    int64_t rounds;            /* number of tables to print; 0: until a signal */
+    bool prometheus;
+    char **operands; /* all of them, with a NULL at the end; borrowed from argv */
 };
 
 struct view_command {
     const char *name;
     unsigned options; /* enum view_options */
+    /* spec is NULL if the subcommand takes none. */
     int (*run)(const struct view_args *args, const struct vs_spec *spec);
     int (*run_from)(
-        const struct view_args *args);   /* instead of run, with --from; NULL: not supported */
-    int (*start)(int argc, char **argv); /* instead of run, with unparsed arguments */
-    const char *summary;                 /* one line */
-    const char *help;                    /* usage, specific options, examples */
+        const struct view_args *args); /* instead of run, with --from; NULL: not supported */
+    const char *summary;               /* one line */
+    const char *help;                  /* usage, specific options, examples */
 };
 
 /* Returns the overrides of args, which borrow from args. */
@@ -109,21 +115,10 @@ struct vs_overrides view_overrides(const struct view_args *args);
 int view_run(const struct view_command *command, int argc, char **argv);
 
 /*
- * Reports of wrong usage, which name the subcommand and refer to its help. They print
- * "mpiio-view: COMMAND: WHAT: WHY (see mpiio-view COMMAND --help)" on stderr, without WHY if that
- * is empty, and return VIEW_USAGE.
+ * Reports wrong usage on stderr: "mpiio-view: COMMAND: WHAT: WHY (see mpiio-view COMMAND --help)",
+ * without WHY if that is empty. Returns VIEW_USAGE.
  */
-int view_usage(const char *command, const char *what, const char *why);
-
-/* Reports that the option cannot have the value in text. */
-int view_usage_value(const char *command, const char *option, const char *text, const char *why);
-
-/* Reports an option that getopt_long has rejected, by returning kind: ':' or '?'. */
-int view_usage_option(const char *command, char **argv, int kind);
-
-/* Reads optarg, which must be a number low .. high. Returns VIEW_DONE, or reports why. */
-int view_usage_number(const char *command, const char *option, int64_t low, int64_t high,
-                      const char *why, int64_t *value);
+int view_usage(const struct view_command *command, const char *what, const char *why);
 
 /*
  * Functions that the subcommands share. They return exit statuses and print their own one-line

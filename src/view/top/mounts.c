@@ -130,19 +130,18 @@ static int add_place(struct view_mounts *mounts, struct view_mounts *old, const 
                                                   : add_mount(mounts, old, mount.entry.place);
 }
 
-int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t count,
-                     const char **missing)
+int view_mounts_find(struct view_mounts *mounts, char *const *places, const char **missing)
 {
     struct view_mounts old = *mounts;
     int error = 0;
 
     *mounts = (struct view_mounts){0};
-    if (!count)
+    if (!*places)
         error = add_all(mounts, &old);
-    for (size_t i = 0; i < count && !error; i++) {
-        error = add_place(mounts, &old, places[i]);
+    for (; *places && !error; places++) {
+        error = add_place(mounts, &old, *places);
         if (error == -ENOENT)
-            *missing = places[i];
+            *missing = *places;
     }
     view_mounts_free(&old);
     return error;

@@ -29,12 +29,12 @@ struct view_mounts {
 };
 
 /*
- * Finds the mounts at places, or all readable ones if count is 0, in the order of the kernel's
- * table. places is borrowed. Returns 0 or a negative errno; on -ENOENT, *missing is the place
- * without a mount of type fuse.mpiio. Keeps the state in mounts->list of mounts that still exist.
+ * Finds the mounts at places, or all readable ones if there are none, in the order of the kernel's
+ * table. places has a NULL at its end, and is borrowed. Returns 0 or a negative errno; on -ENOENT,
+ * *missing is the place without a mount of type fuse.mpiio. Keeps the state in mounts->list of
+ * mounts that still exist.
  */
-int view_mounts_find(struct view_mounts *mounts, char *const *places, size_t count,
-                     const char **missing);
+int view_mounts_find(struct view_mounts *mounts, char *const *places, const char **missing);
 
 /* Reads the statistics of all mounts. Waits for limit ms at most. */
 void view_mounts_read(struct view_mounts *mounts, int limit);
