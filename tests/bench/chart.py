@@ -58,7 +58,7 @@ def axis(bottom):
         x = place(tick)
         out.append(stroke("one" if tick == 1 else "tick", x, TOP - 6, x, bottom))
         out.append(text(x, TOP - 12, f"{tick:g}", anchor="middle"))
-    return out
+    return "".join(out)
 
 
 def legend():
@@ -70,7 +70,7 @@ def legend():
         out.append(text(x + 10, y, words))
     out.append(stroke("target", 780, y - 11, 780, y + 3))
     out.append(text(788, y, "target"))
-    return out
+    return "".join(out)
 
 
 def line(out, y):
@@ -88,7 +88,7 @@ def line(out, y):
     most = out["target_is"] == "at most" and target is not None
     drawn.append(text(WIDTH - 12, y, number(ratio) + (f" (<= {target:g})" if most else ""),
                       bold=True, anchor="end"))
-    return drawn
+    return "".join(drawn)
 
 
 def draw(report):
@@ -99,9 +99,9 @@ def draw(report):
              f'width="{WIDTH}" height="{bottom + 30}" role="img">',
              "<title>mpiio-viewfs and its peers</title>", f"<style>{style()}</style>",
              f'<rect class="page" width="{WIDTH}" height="{bottom + 30}"/>']
-    parts += legend() + axis(bottom)
+    parts += [legend(), axis(bottom)]
     for place_in_list, out in enumerate(results):
-        parts += line(out, TOP + LINE * place_in_list + 18)
+        parts.append(line(out, TOP + LINE * place_in_list + 18))
     machine = report["machine"]
     kernel = ".".join(machine["kernel"].split(".")[:2])
     parts.append(text(12, bottom + 20, f"{machine['cpu']}, {machine['cores']} cores, Linux {kernel}; "
