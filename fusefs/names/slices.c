@@ -214,14 +214,10 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
 
 bool fs_slice_list_add(struct fs_slice_list *list, struct fs_slice *slice)
 {
-    struct fs_slice **slices =
-        vs_list_grow(list->slices, list->count, &list->room, sizeof(*list->slices));
-
-    if (slices == NULL)
+    if (!VS_LIST_ROOM(list->slices, list->count, list->room))
         return false;
     assert(slice->entry.users > 0);
     slice->entry.users++; /* its handles already count as users, so it is not idle */
-    list->slices = slices;
     list->slices[list->count++] = slice;
     return true;
 }

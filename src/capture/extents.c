@@ -138,17 +138,12 @@ static void tidy_list(struct capture_extents *extents)
 
 static void make_room(struct capture_extents *extents)
 {
-    struct capture_progression *list;
-
     if (extents->count >= MAX_LIST) {
         tidy_list(extents);
         extents->given_up = extents->given_up || extents->count > MAX_LIST / 4 * 3;
     }
-    if (extents->given_up)
-        return;
-    list = vs_list_grow(extents->list, extents->count, &extents->room, sizeof(*list));
-    extents->given_up = list == NULL;
-    extents->list = list != NULL ? list : extents->list;
+    extents->given_up =
+        extents->given_up || !VS_LIST_ROOM(extents->list, extents->count, extents->room);
 }
 
 /* Completes the current piece, which no longer grows. */

@@ -143,15 +143,10 @@ struct capture_file *capture_find(MPI_File handle)
 
 static void append_step(struct capture_file *file, size_t known)
 {
-    struct capture_view_call *steps =
-        vs_list_grow(file->steps, file->step_count, &file->step_room, sizeof(*steps));
-
-    if (steps == NULL) {
+    if (VS_LIST_ROOM(file->steps, file->step_count, file->step_room))
+        file->steps[file->step_count++] = (struct capture_view_call){.known = known};
+    else
         file->broken = true;
-        return;
-    }
-    file->steps = steps;
-    file->steps[file->step_count++] = (struct capture_view_call){.known = known};
 }
 
 static size_t find_known(const struct capture_file *file, uint64_t draft)

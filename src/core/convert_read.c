@@ -61,19 +61,6 @@ bool mpiio_partial_next(struct mpiio_partial *partial, int64_t offset,
     return found;
 }
 
-/* With the lock held. */
-static int make_room(struct mpiio_partial *partial)
-{
-    struct mpiio_partial_element *list = NULL;
-
-    if (partial->count < MPIIO_PARTIAL_MAX)
-        list = vs_list_grow(partial->list, partial->count, &partial->room, sizeof(*list));
-    if (list == NULL)
-        return -ENOMEM;
-    partial->list = list;
-    return 0;
-}
-
 int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_element *element)
 {
     int error = 0;
@@ -82,8 +69,10 @@ int mpiio_partial_put(struct mpiio_partial *partial, const struct mpiio_partial_
     pthread_mutex_lock(&partial->lock);
     i = find_element(partial, element->offset);
     if (i == partial->count || partial->list[i].offset != element->offset) {
-        error = make_room(partial);
-        if (error == 0) {
+        if (partial->count == MPIIO_PARTIAL_MAX ||
+            !VS_LIST_ROOM(partial->list, partial->count, partial->room)) {
+            error = -ENOMEM;
+        } else {
             memmove(partial->list + i + 1, partial->list + i,
                     (partial->count - i) * sizeof(*partial->list));
             partial->count++;

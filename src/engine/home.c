@@ -416,12 +416,8 @@ static void store_ranges(struct engine_home *home, struct group *group, size_t c
 /* Keeps a long run for the collective write. Returns false if memory is exhausted. */
 static bool keep_long_run(struct engine_home *home, struct group *group, struct mpiio_range range)
 {
-    struct long_run *runs =
-        vs_list_grow(home->long_runs, home->long_count, &home->long_room, sizeof(*runs));
-
-    if (runs == NULL)
+    if (!VS_LIST_ROOM(home->long_runs, home->long_count, home->long_room))
         return false;
-    home->long_runs = runs;
     home->long_runs[home->long_count++] = (struct long_run){group, range};
     return true;
 }

@@ -83,11 +83,7 @@ char *from_beside(const char *path, const char *name)
 
 int from_paths_add(struct from_paths *paths, char *path)
 {
-    char **more = vs_list_grow(paths->list, paths->count, &paths->room, sizeof(*more));
-
-    if (more)
-        paths->list = more;
-    if (more == NULL || path == NULL) {
+    if (path == NULL || !VS_LIST_ROOM(paths->list, paths->count, paths->room)) {
         free(path);
         return -ENOMEM;
     }

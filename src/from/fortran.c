@@ -104,7 +104,7 @@ static int read_record(const struct from_source *source, const struct from_marke
 
     *record = (struct from_record){.end = at};
     while (more) {
-        struct piece piece, *list;
+        struct piece piece;
         int code = read_subrecord(source, markers, record->end, record, &piece, &more);
         if (code)
             return code;
@@ -112,10 +112,8 @@ static int read_record(const struct from_source *source, const struct from_marke
             return damaged(record, at, "more than %d subrecords", SUBRECORDS_MAX);
         if (pieces == NULL)
             continue;
-        list = vs_list_grow(pieces->list, pieces->count, &pieces->room, sizeof(*list));
-        if (list == NULL)
+        if (!VS_LIST_ROOM(pieces->list, pieces->count, pieces->room))
             return -ENOMEM;
-        pieces->list = list;
         pieces->list[pieces->count++] = piece;
     }
     return 0;

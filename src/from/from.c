@@ -62,41 +62,35 @@ int from_wrong(const struct from_file *file, const char *format, ...)
 
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length)
 {
-    struct from_variable *more =
-        vs_list_grow(file->variables, file->count, &file->room, sizeof(*more));
-    struct from_variable variable = {.name = more ? strndup(name, length) : NULL};
+    bool room = VS_LIST_ROOM(file->variables, file->count, file->room);
+    struct from_variable variable = {.name = room ? strndup(name, length) : NULL};
 
-    file->variables = more ? more : file->variables;
     if (!variable.name) {
         from_no_memory(file);
         return NULL;
     }
-    more[file->count] = variable;
-    return &more[file->count++];
+    file->variables[file->count] = variable;
+    return &file->variables[file->count++];
 }
 
 void from_add_part(struct from_file *file, const char *path, int64_t at, int64_t bytes)
 {
-    struct from_part *more =
-        vs_list_grow(file->parts, file->part_count, &file->part_room, sizeof(*more));
-    struct from_part part = {at, bytes, more && path ? strdup(path) : NULL};
+    bool room = VS_LIST_ROOM(file->parts, file->part_count, file->part_room);
+    struct from_part part = {at, bytes, room && path ? strdup(path) : NULL};
 
-    file->parts = more ? more : file->parts;
-    if (more && (part.path || path == NULL))
-        more[file->part_count++] = part;
+    if (room && (part.path || path == NULL))
+        file->parts[file->part_count++] = part;
     else
         from_no_memory(file);
 }
 
 void from_add_link(struct from_file *file, const char *name, const char *target)
 {
-    struct from_link *more =
-        vs_list_grow(file->links, file->link_count, &file->link_room, sizeof(*more));
-    struct from_link link = {more ? strdup(name) : NULL, more ? strdup(target) : NULL};
+    bool room = VS_LIST_ROOM(file->links, file->link_count, file->link_room);
+    struct from_link link = {room ? strdup(name) : NULL, room ? strdup(target) : NULL};
 
-    file->links = more ? more : file->links;
-    if (more)
-        more[file->link_count++] = link;
+    if (room)
+        file->links[file->link_count++] = link;
     if (!link.name || !link.target)
         from_no_memory(file);
 }

@@ -130,17 +130,15 @@ static struct from_nc_attribute *add_attribute(struct reader *r, const unsigned 
                                                int64_t length)
 {
     struct from_nc_header *header = r->header;
-    struct from_nc_attribute *more = vs_list_grow(header->attributes, header->attribute_count,
-                                                  &header->attribute_room, sizeof(*more));
-    char *text = more ? strndup((const char *)name, (size_t)length) : NULL;
+    bool room = VS_LIST_ROOM(header->attributes, header->attribute_count, header->attribute_room);
+    char *text = room ? strndup((const char *)name, (size_t)length) : NULL;
 
-    header->attributes = more ? more : header->attributes;
     if (text == NULL) {
         from_no_memory(r->file);
         return NULL;
     }
-    more[header->attribute_count] = (struct from_nc_attribute){.name = text};
-    return &more[header->attribute_count++];
+    header->attributes[header->attribute_count] = (struct from_nc_attribute){.name = text};
+    return &header->attributes[header->attribute_count++];
 }
 
 /* Reads the attributes of a variable, or of the file (-1). */
@@ -175,10 +173,9 @@ static void read_dimensions(struct reader *r)
         const unsigned char *bytes = read_name(r, &length);
         if (bytes == NULL)
             return;
-        struct from_nc_dimension *more = vs_list_grow(header->dimensions, header->dimension_count,
-                                                      &header->dimension_room, sizeof(*more));
-        header->dimensions = more ? more : header->dimensions;
-        char *text = more ? strndup((const char *)bytes, (size_t)length) : NULL;
+        bool room =
+            VS_LIST_ROOM(header->dimensions, header->dimension_count, header->dimension_room);
+        char *text = room ? strndup((const char *)bytes, (size_t)length) : NULL;
         if (text == NULL) {
             from_no_memory(r->file);
             return;
@@ -192,15 +189,11 @@ static void read_dimensions(struct reader *r)
 static int64_t *add_shape(struct reader *r)
 {
     struct from_nc_header *header = r->header;
-    int64_t(*more)[FROM_DIMENSIONS_MAX] =
-        vs_list_grow(header->shapes, header->shape_count, &header->shape_room, sizeof(*more));
-
-    if (more == NULL) {
+    if (!VS_LIST_ROOM(header->shapes, header->shape_count, header->shape_room)) {
         from_no_memory(r->file);
         return NULL;
     }
-    header->shapes = more;
-    return more[header->shape_count++];
+    return header->shapes[header->shape_count++];
 }
 
 /* Reads a variable's dimensions. Until place_records, a nonzero stride marks a record variable. */

@@ -160,13 +160,11 @@ static const char *reason_of(const struct reader *r, const char **attributes)
  */
 static struct from_variable *add_named(struct reader *r, const char **attributes)
 {
-    struct array *more = vs_list_grow(r->arrays, r->file->count, &r->room, sizeof(*more));
     const char *name = attribute_of(attributes, "Name"), *section = r->piece.section;
     char text[NAME_LENGTH], piece[32] = "", number[32];
 
-    if (more == NULL)
+    if (!VS_LIST_ROOM(r->arrays, r->file->count, r->room))
         return NULL;
-    r->arrays = more;
     r->arrays[r->file->count] = r->piece;
     if (r->pieces > 1)
         snprintf(piece, sizeof(piece), "Piece%lld/", (long long)r->pieces);

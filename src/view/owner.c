@@ -40,16 +40,14 @@ struct search {
 static int keep_owner(struct search *search, const struct vs_owner *owner)
 {
     struct found *found = &search->found;
-    struct vs_owner *list;
+    bool room;
 
     pthread_mutex_lock(&search->lock);
-    list = vs_list_grow(found->list, found->count, &found->room, sizeof(*list));
-    if (list) {
-        found->list = list;
+    room = VS_LIST_ROOM(found->list, found->count, found->room);
+    if (room)
         found->list[found->count++] = *owner;
-    }
     pthread_mutex_unlock(&search->lock);
-    return list ? 0 : -ENOMEM;
+    return room ? 0 : -ENOMEM;
 }
 
 static void fail_search(struct search *search, const struct vs_error *error, int code)

@@ -118,17 +118,13 @@ static size_t place_of(const struct mpiio_writers *writers, const struct mpiio_w
 void mpiio_writers_add(struct mpiio_writers *writers, struct mpiio_writer *writer)
 {
     size_t place = place_of(writers, writer);
-    struct mpiio_writer **more;
 
     if (place < writers->count && writers->writer[place] == writer)
         return;
-    more = vs_list_grow(writers->writer, writers->count, &writers->room,
-                        sizeof(struct mpiio_writer *));
-    if (more == NULL) {
+    if (!VS_LIST_ROOM(writers->writer, writers->count, writers->room)) {
         writers->everyone = true;
         return;
     }
-    writers->writer = more;
     memmove(writers->writer + place + 1, writers->writer + place,
             (writers->count - place) * sizeof(struct mpiio_writer *));
     writers->writer[place] = writer;

@@ -47,17 +47,13 @@ static int64_t ranges_end(const struct ranges *ranges)
 /* Adds a range behind all others. Returns false if memory is exhausted. */
 static bool ranges_add(struct ranges *ranges, int64_t start, int64_t length)
 {
-    struct mpiio_range *list;
-
     if (ranges->count > 0 && ranges_end(ranges) == start) {
         ranges->list[ranges->count - 1].length += length;
         return true;
     }
-    list = vs_list_grow(ranges->list, ranges->count, &ranges->room, sizeof(*list));
-    if (list == NULL)
+    if (!VS_LIST_ROOM(ranges->list, ranges->count, ranges->room))
         return false;
-    ranges->list = list;
-    list[ranges->count++] = (struct mpiio_range){.start = start, .length = length};
+    ranges->list[ranges->count++] = (struct mpiio_range){.start = start, .length = length};
     return true;
 }
 

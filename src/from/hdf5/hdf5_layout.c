@@ -241,7 +241,7 @@ static int64_t extend_whole(struct from_whole *whole, int64_t bytes)
 
 int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int64_t *size)
 {
-    struct from_whole_file *more, file = {0};
+    struct from_whole_file file = {0};
     struct stat st;
 
     if (stat(path, &st) != 0)
@@ -260,10 +260,8 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
             return 0;
         }
     }
-    more = vs_list_grow(whole->files, whole->count, &whole->room, sizeof(*more));
-    if (more == NULL)
+    if (!VS_LIST_ROOM(whole->files, whole->count, whole->room))
         return -ENOMEM;
-    whole->files = more;
     file = (struct from_whole_file){NULL, st.st_dev, st.st_ino, extend_whole(whole, st.st_size),
                                     st.st_size};
     file.path = file.at < 0 ? NULL : strdup(path);
