@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "core/base/process.h"
-#include "core/base/sha256.h"
 #include "core/datarep.h"
 #include "core/header.h"
 #include "core/load.h"
@@ -37,15 +37,17 @@ static void log_conversion(void *log, const char *message)
 static int check_digest(const struct fs_session *session)
 {
     const struct fs_options *options = session->options;
-    char digest[MPIIO_SHA256_HEX];
+    unsigned char digest[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof(digest) + 1];
     bool shorthand;
     size_t length;
     const char *text = vs_spec_text(session->spec, &length, &shorthand);
 
     if (options->spec_digest == NULL)
         return 0;
-    mpiio_sha256_hex(text, length, digest);
-    if (strcmp(digest, options->spec_digest) == 0)
+    crypto_hash_sha256(digest, (const unsigned char *)text, length);
+    sodium_bin2hex(hex, sizeof(hex), digest, sizeof(digest));
+    if (strcmp(hex, options->spec_digest) == 0)
         return 0;
     return fs_fail(options, 2, "%s: the spec was changed before it was mounted (mount again)",
                    options->spec_name);
