@@ -42,16 +42,14 @@ def whole(put, length):
         raise OSError(errno.EIO, "a short write")
 
 
-def is_gone(path):
-    """Returns true if the file at path, its mount or the mount's daemon is gone. After the daemon's
-    end, lstat may still return attributes that the kernel has cached; statfs and readdir ask the
-    daemon. A node that cannot use the record of pointers logs that, and does not list "shared"."""
-    folder = os.path.dirname(path)
+def is_gone(folder):
+    """Returns true if the mount at folder, or its daemon, is gone. After the daemon's end, lstat may
+    still return attributes that the kernel has cached. statfs asks the daemon."""
     try:
         os.statvfs(folder)
-        return not os.path.ismount(folder) or os.path.basename(path) not in os.listdir(folder)
     except OSError:
         return True
+    return not os.path.ismount(folder)
 
 
 class Slice:
@@ -108,7 +106,7 @@ class Worker:
             # mapped.
             if error.errno in (errno.EPERM, errno.ENODEV):
                 return
-            gone = is_gone(self.slices[index].path)
+            gone = is_gone(os.path.dirname(self.slices[index].path))
             if error.errno not in DEAD and not (error.errno == errno.ENOENT and gone):
                 raise
             self.slices[index].alive = False
