@@ -42,16 +42,6 @@ def whole(put, length):
         raise OSError(errno.EIO, "a short write")
 
 
-def is_gone(folder):
-    """Returns true if the mount at folder, or its daemon, is gone. After the daemon's end, lstat may
-    still return attributes that the kernel has cached. statfs asks the daemon."""
-    try:
-        os.statvfs(folder)
-    except OSError:
-        return True
-    return not os.path.ismount(folder)
-
-
 class Slice:
     def __init__(self, path):
         self.path, self.handles, self.map, self.alive = path, {}, None, True
@@ -106,8 +96,8 @@ class Worker:
             # mapped.
             if error.errno in (errno.EPERM, errno.ENODEV):
                 return
-            gone = is_gone(os.path.dirname(self.slices[index].path))
-            if error.errno not in DEAD and not (error.errno == errno.ENOENT and gone):
+            detached = not os.path.ismount(os.path.dirname(self.slices[index].path))
+            if error.errno not in DEAD and not (error.errno == errno.ENOENT and detached):
                 raise
             self.slices[index].alive = False
 
