@@ -193,7 +193,7 @@ TEST(waits_for_a_release, setup, teardown)
 
 static void *use_all(void *data)
 {
-    for (int round = 0; round < 200; round++)
+    for (int round = 0; round < 30; round++)
         for (int64_t rank = 0; rank < RANKS - 1; rank++)
             fs_slices_put(&model.slices, get((rank * 7 + round) % (RANKS - 1), rank % 2 != 0));
     return NULL;
