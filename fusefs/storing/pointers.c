@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "cluster/engine_channel.h"
-#include "core/base/fd_link.h"
 #include "core/base/grant.h"
 #include "core/store_members.h"
 #include "fusefs/session.h"
@@ -111,27 +110,45 @@ static void log_dropped(void *data, size_t view, uint64_t share, int node, bool 
 }
 
 /*
+ * Returns the path of the shared file, or of the first member that has bytes of it, as a new
+ * string; or NULL with errno set. /proc/self/fd does not serve for that: a FUSE or NFS client may
+ * drop the name of an open file from its cache, and the kernel then appends " (deleted)" to the
+ * path.
+ */
+static char *find_path(const struct fs_session *session)
+{
+    const struct mpiio_file *file = mpiio_store_file(session->store);
+    char *member, *path;
+
+    if (!mpiio_store_has_members(session->store))
+        return strdup(session->file);
+    member = vs_members_file(vs_spec_members(session->spec), mpiio_assembled_first(file));
+    path = member != NULL ? realpath(member, NULL) : NULL;
+    free(member);
+    return path;
+}
+
+/*
  * Sets the location of the record: the folder of the shared file, or of the mount option
  * "pointers". Opens the folder now, because the mount may hide it later. Returns 0 or a negative
  * errno.
  */
 static int find_record(const struct fs_session *session, struct mpiio_record *record)
 {
-    char link[MPIIO_FD_LINK_SIZE], path[PATH_MAX];
     const char *folder = session->options->pointers, *name;
     const struct mpiio_file *file = mpiio_store_file(session->store);
-    ssize_t length;
+    char *path = find_path(session);
 
-    mpiio_fd_link(file->lock_fd, link);
-    length = readlink(link, path, sizeof(path) - 1);
-    if (length <= 0 || fstat(file->lock_fd, &record->shared) != 0)
+    if (path == NULL || fstat(file->lock_fd, &record->shared) != 0) {
+        free(path);
         return -errno;
-    path[length] = '\0';
+    }
     name = strrchr(path, '/') + 1;
     snprintf(record->name, sizeof(record->name), ".%.*s%s",
              (int)(sizeof(record->name) - sizeof(RECORD_END) - 1), name, RECORD_END);
     path[name - path] = '\0';
     record->folder = open(folder != NULL ? folder : path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(path);
     if (record->folder < 0)
         return -errno;
     record->coherence =

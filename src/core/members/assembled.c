@@ -148,8 +148,9 @@ static int set_times(struct mpiio_file *file, const struct timespec times[2])
     return error;
 }
 
-static int64_t first_present(const struct mpiio_assembled *self)
+int64_t mpiio_assembled_first(const struct mpiio_file *file)
 {
+    const struct mpiio_assembled *self = (const struct mpiio_assembled *)file;
     int64_t first = 0;
 
     while (first + 1 < vs_members_count(self->table.members) && !mpiio_assembled_has(self, first))
@@ -401,7 +402,7 @@ static int refuse_twins(const struct mpiio_assembled *self, struct vs_error *why
 /* Opens a descriptor of one member for the locks of all, and for queries of its filesystem. */
 static int open_lock(struct mpiio_assembled *self, struct vs_error *why)
 {
-    int64_t first = first_present(self);
+    int64_t first = mpiio_assembled_first(&self->file);
     int fd = mpiio_member_open_path(&self->table, (size_t)first);
     int error = fd < 0 ? fd : 0;
 
