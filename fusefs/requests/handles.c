@@ -324,10 +324,10 @@ void fs_fsync(fuse_req_t request, fuse_ino_t inode, int datasync, struct fuse_fi
 }
 
 static void reply_flushed(struct fs_session *session, fuse_req_t request, struct fs_handle *handle,
-                          int torn)
+                          int error)
 {
-    int error = handle->ops->flush != NULL ? handle->ops->flush(session, handle, torn) : 0;
-
+    if (handle->ops->flush != NULL)
+        error = handle->ops->flush(session, handle, error);
     fuse_reply_err(request, -error);
 }
 
@@ -356,7 +356,7 @@ void fs_flush(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
     }
     error = fs_flush_first(session, &waiter);
     if (error != 0)
-        fuse_reply_err(request, -error);
+        reply_flushed(session, request, handle, error);
 }
 
 void fs_release(fuse_req_t request, fuse_ino_t inode, struct fuse_file_info *info)
