@@ -29,8 +29,8 @@ static int prepare_log(const char *output, const char *log)
         view_message("capture: %s (it is built if MPICH or Open MPI is installed)", wrong);
         return VIEW_FAILED;
     }
-    /* realpath does not accept a file with this ending. */
-    snprintf(folder, sizeof(folder), "%s/.", output ? output : "");
+    /* With "/." appended, realpath(3) fails with ENOTDIR unless the path is a folder. */
+    snprintf(folder, sizeof(folder), "%s%s", output ? output : "", output && *output ? "/." : "");
     if (output && (!realpath(folder, dir) || access(dir, W_OK | X_OK))) {
         view_message("capture: -o %s: %s", output, strerror(errno));
         return VIEW_FAILED;

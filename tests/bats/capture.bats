@@ -486,6 +486,7 @@ mpiio-view: wrote $tmp/data.view.json: 1 rank, 4 views" ]
     fails 2 "capture: --no-such: no such option (see mpiio-view capture --help)" \
         mpiio-view capture --no-such true
     fails 1 "capture: -o none: No such file or directory" mpiio-view capture -o none true
+    fails 1 "capture: -o : No such file or directory" mpiio-view capture -o "" true
     touch file
     fails 1 "capture: -o file: Not a directory" mpiio-view capture -o file true
     run -0 --separate-stderr mpiio-view capture true
