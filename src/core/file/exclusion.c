@@ -14,10 +14,11 @@
 #define MANY_RUNS 32
 
 /*
- * The number of runs or batches to look at. A view has no end, so a range of its positions may have
- * 2^62 of them. A request of FUSE has at most as many as this.
+ * The maximum number of runs or batches to examine. A view is infinite, so a range of positions may
+ * have 2^62 of them. Two FUSE requests have at most this many. The limit counts steps, not time:
+ * two accesses must conflict, or not, whenever they are compared.
  */
-#define STEPS_MAX (1 << 20)
+#define STEPS_MAX (1 << 21)
 
 /* A lock of the file, shared by several accesses. */
 struct mpiio_shared_lock {
@@ -65,7 +66,7 @@ static void add_batch(struct mpiio_access *access, const struct vs_batch *batch)
     access->end = vs_max(access->end, vs_max(batch->displacement, last) + batch->length);
 }
 
-/* Sets the access's range of the file, or a larger one if that takes too many steps. */
+/* Computes the access's range of the file. If that takes too many steps, uses the whole file. */
 static void set_range(struct mpiio_access *access)
 {
     struct vs_cursor cursor;
