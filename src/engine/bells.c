@@ -49,7 +49,7 @@ void engine_bells_init(struct engine_bells *bells, int node, int nodes, uint64_t
         return;
     /* Allocates the pages, because a bell without a page would end the engine with SIGBUS. */
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
-        fallocate(fd, 0, 0, (off_t)size_of(bells)) == 0)
+        posix_fallocate(fd, 0, (off_t)size_of(bells)) == 0)
         memory = mmap(NULL, size_of(bells), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (memory == MAP_FAILED)

@@ -15,15 +15,12 @@ enum { PING, PONG, ELSEWHERE, NODES };
 /* Set to simulate that the memory for /dev/shm is exhausted. */
 static bool exhausted;
 
-int __wrap_fallocate64(int fd, int mode, off_t start, off_t length);
-int __real_fallocate64(int fd, int mode, off_t start, off_t length);
+int __wrap_posix_fallocate64(int fd, off_t start, off_t length);
+int __real_posix_fallocate64(int fd, off_t start, off_t length);
 
-int __wrap_fallocate64(int fd, int mode, off_t start, off_t length)
+int __wrap_posix_fallocate64(int fd, off_t start, off_t length)
 {
-    if (!exhausted)
-        return __real_fallocate64(fd, mode, start, length);
-    errno = ENOSPC;
-    return -1;
+    return exhausted ? ENOSPC : __real_posix_fallocate64(fd, start, length);
 }
 
 static void assert_no_trace(uint64_t mark)
