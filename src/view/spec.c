@@ -160,7 +160,7 @@ static int leave_out(const struct view_args *args, const struct from_file *file,
 
         if (spec != NULL)
             chosen[fitting++] = chosen[i];
-        /* A line is one of the spec, which the user has not seen. */
+        /* A line number refers to the generated spec, which the user has not seen. */
         else if (error.line > 0 || error.code == -EINVAL)
             view_message("%s: %s: the decomposition does not fit: %s", file->path,
                          file->variables[chosen[i]].name, error.reason);
@@ -227,8 +227,9 @@ static bool is_listing(const struct view_args *args)
 }
 
 /*
- * Sets names to those that the file itself has for the variables of --var, which may be links, or
- * for its only variable. Returns true if the file must be opened again for them.
+ * Sets names to the file's own names of the variables that were chosen. An argument of --var may be
+ * a link. Without --var, the choice is the file's only variable. Returns true if the file must be
+ * opened again with these names.
  */
 static bool resolve_names(const struct view_args *args, const struct from_file *file,
                           const char **names)
@@ -293,7 +294,9 @@ static int view_from(const struct view_args *args)
     for (size_t i = 0; is_listing(args) && i < file->count; i++)
         print_variable(&file->variables[i]);
     if (!is_listing(args) && !args->all && !args->var_count && file->count != 1) {
-        view_message("%s: which variable? (--var NAME, or --all)", file->path);
+        view_message(file->count ? "%s: several variables (choose with --var NAME, or take --all)"
+                                 : "%s: no variable that can be a view",
+                     file->path);
         status = VIEW_USAGE;
     } else if (!is_listing(args)) {
         status = make_spec(args, file);
@@ -336,7 +339,7 @@ const struct view_command view_spec = {
         "Fortran records): name, type and shape, and why a variable cannot be a view. With --var\n"
         "or --all it prints a spec of variables. A DECOMPOSITION distributes those of as many\n"
         "dimensions over the ranks, as in a darray's shorthand; without one there is one rank.\n"
-        "A DECOMPOSITION or --type alone stands for the file's only variable.\n"
+        "With only a DECOMPOSITION or --type, it prints a spec of the file's only variable.\n"
         "\n"
         "  --from=FILE  the file\n"
         "  --var=NAME   a variable; may be repeated\n"

@@ -158,7 +158,7 @@ static int run_top(const struct view_args *args, const struct vs_spec *spec)
 
     (void)spec;
     if (args->output && !args->prometheus)
-        return view_usage(&view_top, "-o", "goes with --prometheus");
+        return view_usage(&view_top, "-o", "needs --prometheus");
     status = look_at_mounts(args, &mounts);
     pause.tv_nsec = (long)((args->interval - (double)pause.tv_sec) * 1e9);
     if (!status && args->prometheus)

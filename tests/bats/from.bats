@@ -249,7 +249,7 @@ LIST
         mpiio-view spec --from ocean.nc --var temp -n 3 'none,block,block on 2x2'
     fails 2 "DECOMPOSITION: only the distribution and the ranks can be said (... on ...)" \
         mpiio-view spec --from ocean.nc --var time 'block on 2 at 5'
-    fails 2 "ocean.nc: which variable? (--var NAME, or --all)" mpiio-view spec --from ocean.nc none
+    fails 2 "ocean.nc: several variables (choose with --var NAME, or take --all)" mpiio-view spec --from ocean.nc none
     fails 2 "spec: -f: not an option with --from (see mpiio-view spec --help)" \
         mpiio-view spec --from ocean.nc -f ocean.nc
     # A single dimension is divided among the ranks of -n.
@@ -297,7 +297,7 @@ open("r.dat", "wb").write(struct.pack("<i", 48) + np.arange(6.0).tobytes() + str
     mpiio-view spec --from r.dat --type double >r.json
     [ "$(mpiio-view dump r.json -r 0 | tail -n 1)" = 5.0 ]
     fails 2 "zip.h5: x: not a view: chunks are filtered (deflate)" mpiio-view spec --from zip.h5 block -n 2
-    fails 2 "none.h5: which variable? (--var NAME, or --all)" mpiio-view spec --from none.h5 block -n 2
+    fails 2 "none.h5: no variable that can be a view" mpiio-view spec --from none.h5 block -n 2
 }
 
 @test "from: a distribution that records or chunks cannot have is reported as any other" {

@@ -86,5 +86,5 @@ file.close()'
         mpiio-view spec --from plain --var record2 --type dubble
     fails 2 "--type: \"3xx\": expected a shape, such as 100x3 or *x3" mpiio-view spec --from plain --var record2 --type 'double 3xx'
     fails 2 "--type: record2: 3x7 is not the shape of 1000 of double" mpiio-view spec --from plain --var record2 --type 'double 3x7'
-    fails 2 "plain: which variable? (--var NAME, or --all)" mpiio-view spec --from plain --type double
+    fails 2 "plain: several variables (choose with --var NAME, or take --all)" mpiio-view spec --from plain --type double
 }
