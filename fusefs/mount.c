@@ -54,8 +54,8 @@ static int check_digest(const struct fs_session *session)
 }
 
 /*
- * Reports an error of the spec, and returns status. If messages have another name for the spec than
- * its path, the user has not seen its text: the line and the column are left out.
+ * Reports an error of the spec, and returns status. With --spec-name, the user has not seen the
+ * text of the spec, so the line and the column are omitted.
  */
 static int fail_spec(const struct fs_session *session, int status, struct vs_error *why)
 {

@@ -97,8 +97,8 @@ int fs_options_parse(struct fs_options *options, int argc, char **argv);
 void fs_options_free(struct fs_options *options);
 
 /*
- * Prints why the program fails: one line on stderr, which begins with the program's name. Returns
- * status.
+ * Prints the reason for a failure on stderr, in one line that begins with the program's name.
+ * Returns status.
  */
 int fs_fail(const struct fs_options *options, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

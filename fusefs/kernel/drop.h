@@ -35,8 +35,9 @@ struct fs_drop {
     struct fs_handle *handle;
     struct fs_version version;
     struct fuse_file_info info;
-    uint64_t nonce;  /* of the request for a grant */
-    unsigned number; /* by which the slice's pages count as invalidated (fs_grants_await_drop) */
+    uint64_t nonce; /* of the request for a grant */
+    unsigned
+        number; /* the value of the slice's paged that this drop clears (fs_grants_await_drop) */
 };
 
 /*

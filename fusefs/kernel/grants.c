@@ -238,7 +238,8 @@ bool fs_grants_is_user(uid_t user)
     return user == geteuid();
 }
 
-/* A drop that is queued keeps its number, so that all requests that wait for drops get grants. */
+/* While a drop is queued, later requests share its number. With a new number the queued drop would
+   no longer count, and its request would get no grant. */
 bool fs_grants_await_drop(struct fs_session *session, const struct fs_handle *handle,
                           unsigned *number)
 {

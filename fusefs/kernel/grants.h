@@ -50,7 +50,7 @@ bool fs_grants_is_user(uid_t user);
 /*
  * Returns true if the kernel should invalidate the slice's pages before fs_grants_ask: the handle
  * is to write, the kernel may have pages, and no other handle lacks a grant. Call it right before
- * the drop. Sets *number to the drop's number, which several drops of the slice may have.
+ * the drop. Sets *number to the number for the drop. Several drops of a slice may share a number.
  * Thread-safe.
  */
 bool fs_grants_await_drop(struct fs_session *session, const struct fs_handle *handle,

@@ -37,15 +37,15 @@ struct fs_mode {
     /*
      * Completes an fsync. If pages may be older than the file, invalidates them, so that the reader
      * sees what others have stored. Then returns 1: the notifier answers. Otherwise returns 0 or a
-     * negative errno, for the caller to answer. NULL: pages are never older.
+     * negative errno, for the caller to answer. NULL: pages are never older than the file.
      */
     int (*refresh)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                    struct fs_handle *handle);
 
     /*
      * Answers a write of put bytes at offset. They are stored, so other readers must see them after
-     * the answer. direct is true if the write bypassed the page cache. NULL: no other reader has
-     * pages.
+     * the answer. direct is true if the write bypassed the page cache. NULL: no other slice shows
+     * the bytes, and the slice's own pages have them; the write is answered at once.
      */
     void (*wrote)(struct fs_session *session, fuse_req_t request, fuse_ino_t inode,
                   const struct fs_handle *handle, off_t offset, size_t put, bool direct);

@@ -32,8 +32,9 @@ enum fs_request {
 };
 
 /*
- * The numbers of requests, and the requests in progress. At level debug, the thread that answers a
- * request logs a line for it. At other levels a request costs two comparisons more.
+ * Counts requests, and records those in progress. At level debug, the thread that answers a
+ * request logs a line for it. At other levels, tracing costs two comparisons and the increment of a
+ * counter.
  */
 struct fs_trace {
     const struct fs_log *log; /* borrowed, like tree */

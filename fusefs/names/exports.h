@@ -44,8 +44,8 @@ bool fs_exports_has(const struct fs_exports *exports, size_t view, enum fs_forma
 
 /*
  * Gets entry number *index of the exports in a folder, and writes its name (FS_NAME_SIZE bytes): a
- * file for all ranks if the folder holds ranks, "zarr" in the mount point, and what is inside it.
- * Returns false if there are fewer, and subtracts their number from *index.
+ * file for all ranks if the folder holds ranks, "zarr" in the mount point, and the entries of
+ * "zarr" and its folders. Returns false if there are fewer, and subtracts their number from *index.
  */
 bool fs_exports_entry(const struct fs_exports *exports, struct fs_node folder, bool holds_ranks,
                       int64_t *index, char *name, struct fs_node *node);

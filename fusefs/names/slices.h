@@ -50,7 +50,8 @@ struct fs_cut_part {
 /* Fills [start, end) of a slice with zeros. Returns 0 or a negative errno. */
 typedef int fs_cut_fill(void *data, int64_t start, int64_t end);
 
-/* The numbers of a slice's open handles, kept because a request cannot walk over all of them. */
+/* Counts of a slice's open handles, kept up to date because a request must not walk over all of
+   them. */
 struct fs_counts {
     unsigned handles;   /* all of them */
     unsigned readers;   /* those open for reading, so that pages may be filled */
@@ -128,7 +129,7 @@ struct fs_slices {
     size_t idle_limit;          /* the maximum number of unreferenced slices */
 
     pthread_mutex_t lock;
-    pthread_cond_t opened;                 /* signals that a slice was opened or released */
+    pthread_cond_t opened;                 /* signals that a handle joined or left a slice */
     struct mpiio_lru table;                /* by inode number; lock: lock */
     struct fs_open *open;                  /* by view; the last entry is "whole"; lock: lock */
     struct fs_handle *openers[FS_OPENERS]; /* handles with an opener, hashed by it; lock: lock */
@@ -169,7 +170,8 @@ uint64_t fs_slices_number(struct fs_slices *slices, const struct fs_slice *slice
 /* Begins new inode numbers for all slices, for each as soon as it is not open. */
 void fs_slices_renumber(struct fs_slices *slices);
 
-/* A list of open slices, with a reference to each. The user frees the array. */
+/* A list of open slices. It holds a reference to each; the user releases them (fs_slices_put) and
+   frees the array. */
 struct fs_slice_list {
     struct fs_slice **slices;
     size_t count, room;
@@ -179,8 +181,8 @@ struct fs_slice_list {
 bool fs_slice_list_add(struct fs_slice_list *list, struct fs_slice *slice);
 
 /*
- * Lists the slices that are open for writing. Returns 0, or -ENOMEM if the list is incomplete.
- * Takes the lock.
+ * Lists the slices that are open for writing. Returns 0, or -ENOMEM with an incomplete list, which
+ * the caller also releases. Takes the lock.
  */
 int fs_slices_written(struct fs_slices *slices, struct fs_slice_list *list);
 
@@ -196,7 +198,7 @@ struct fs_slice *fs_slices_related(struct fs_slices *slices, struct fs_slice *sl
 /* Returns the list of open slices of the slice's view. The table's lock is held. */
 struct fs_open *fs_slices_open(struct fs_slices *slices, const struct fs_slice *slice);
 
-/* Returns the numbers of the slice's open handles. Takes the lock. */
+/* Returns the counts of the slice's open handles. Takes the lock. */
 struct fs_counts fs_slices_counts(struct fs_slices *slices, const struct fs_slice *slice);
 
 /* Returns the inode number by which the slice is open, or was last open. */

@@ -347,8 +347,9 @@ static struct fs_node find_pointed(const struct fs_tree *tree, struct fs_node fo
 }
 
 /*
- * Returns entry number *index of those that are neither ranks nor views' folders. After the last
- * one, subtracts their number from *index, and returns false.
+ * Gets entry number *index of the fixed entries of a folder: all but ranks and views' folders.
+ * Returns false if there are fewer. In a folder that also has other entries, then subtracts their
+ * number from *index.
  */
 static bool fixed_entry(const struct fs_tree *tree, struct fs_node folder, int64_t *index,
                         char *name, struct fs_node *node)

@@ -23,8 +23,8 @@ static int64_t etype_of(const struct fs_slice *slice)
 }
 
 /*
- * Takes etypes for a contribution as mpiio_pointers_take does. Sets *offset to their slice offset,
- * and returns the number of their bytes.
+ * Calls mpiio_pointers_take. Sets *offset to the slice offset of the first etype, and returns the
+ * length in bytes.
  */
 static int64_t take(const struct fs_session *session, const struct fs_slice *slice, uint64_t share,
                     int64_t count, int64_t limit, off_t *offset)

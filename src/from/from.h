@@ -197,10 +197,11 @@ json_t *from_integer(int64_t size, bool is_signed);
 json_t *from_float(int64_t size);   /* IEEE binary16, 32, 64; this machine's long double */
 json_t *from_complex(int64_t size); /* of two reals of half that size */
 
-/* Returns the type of a number by its kind in NumPy: i, u, f or c; V: none. */
+/* Returns the type of numbers of a NumPy kind (i, u, f or c), or NULL for kind V. */
 json_t *from_number(char kind, int64_t size);
 
-/* Makes a variable consist of such numbers in a byte order, '<' or '>'; 0: of one byte each. */
+/* Sets a variable's etype, size and data representation to such numbers. order is '<' or '>'. It is
+   ignored, and may be 0, if size is 1. */
 void from_set_number(struct from_variable *variable, char kind, int64_t size, char order);
 
 /* Returns that many adjacent elements without a type: bytes, or etypes of a view. */

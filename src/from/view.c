@@ -369,7 +369,8 @@ static void add_global(const struct from_variable *variable, json_t *view, struc
     json_object_set_new(view, "global", whole);
 }
 
-/* Fails if the grid does not fit the variable, by the rules of a darray, which not all have. */
+/* Checks that the grid fits the variable, by the rules of a darray. Variables in records or chunks
+   are not darrays, so the compiler of views does not check them. */
 static int check_grid(const struct from_variable *variable, const struct from_grid *grid,
                       struct vs_error *error)
 {

@@ -67,8 +67,8 @@ enum {
 #define MEMBER(name) offsetof(struct view_args, name)
 
 /*
- * The options of all subcommands. getopt_long always gets all of them: if it got only those that
- * the subcommand takes, --rank would be an abbreviation of --ranks where only the latter is taken.
+ * The options of all subcommands. getopt_long always gets all of them. Otherwise it would take
+ * --rank for an abbreviation of --ranks in a subcommand that only has --ranks.
  */
 static const struct view_option {
     const char *name;
@@ -362,7 +362,7 @@ static int take_operands(const struct view_command *command, int count, char **o
 /* Makes the arguments of getopt_long. letters has room for all. */
 static void list_options(const struct view_command *command, struct option *list, char *letters)
 {
-    /* The options of a command are its own. */
+    /* With "+", getopt_long stops at the first operand: what follows belongs to COMMAND. */
     letters += sprintf(letters, command->options & VIEW_TAKES_COMMAND ? "+:" : ":");
     for (size_t i = 0; i < OPTIONS; i++) {
         list[i] = (struct option){options[i].name, options[i].has_value, NULL, options[i].letter};

@@ -169,7 +169,7 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
  */
 int view_check_header(const struct vs_spec *spec);
 
-/* Uses a slice of a file, whose path is for messages. Returns an exit status. */
+/* Runs a subcommand on a slice of a file. file is the path for messages. Returns an exit status. */
 typedef int view_slice_user(const struct view_args *args, const char *file,
                             struct mpiio_store *store, struct mpiio_slice *slice);
 

@@ -41,7 +41,7 @@ static inline void set_option(const struct setting *setting, const char *value)
     }
 }
 
-/* Sets what the options of a command line say. Ends the process if one is wrong. */
+/* Parses a command line into the settings. Exits with status 2 if an option is wrong. */
 static inline void parse_options(const struct setting *settings, int count, int argc, char **argv)
 {
     struct option names[MAX_SETTINGS + 1] = {0};

@@ -10,7 +10,7 @@
 
 #define NODES 3
 #define VIEWS 2
-#define LIMIT 60000 /* ms: no pause of the machine makes a node lose its lock */
+#define LIMIT 60000 /* ms; a node keeps its lock even if the machine stalls */
 
 static struct node {
     struct mpiio_record record;

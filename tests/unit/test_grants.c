@@ -193,7 +193,7 @@ TEST(two_ask_at_once, setup, teardown)
     close_handle(&handle);
 }
 
-/* The first drop says nothing of pages that were read after it. */
+/* The first drop does not cover pages that were read after it was queued. */
 TEST(pages_between_the_drops, setup, teardown)
 {
     struct fs_handle handle;

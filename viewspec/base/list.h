@@ -26,8 +26,9 @@ static inline void *vs_list_grow(void *list, size_t count, size_t *room, size_t 
 }
 
 /*
- * Makes room for one more element in the variable `list`, which may move, of count elements.
- * Returns false if out of memory, and leaves the list unchanged.
+ * Makes room for one more element in `list`, which has count elements and may move. list and room
+ * must be lvalues without side effects. Returns false if out of memory, and leaves the list
+ * unchanged.
  */
 #define VS_LIST_ROOM(list, count, room)                                                            \
     __extension__({                                                                                \

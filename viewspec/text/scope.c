@@ -78,7 +78,7 @@ static bool expr_accept(struct expr *p, char wanted, const char *token)
 
 static int64_t expr_expected(struct expr *p, const char *what)
 {
-    /* Shorthand goes on after a blank. */
+    /* In shorthand, more words follow, so quote only the first one. */
     int found = expr_peek(p) ? (int)strcspn(p->at, p->out ? " \t\n" : "") : 0;
 
     return found ? expr_fail(p, p->at, "expected %s, found '%.*s'", what, found > 20 ? 20 : found,
@@ -117,7 +117,8 @@ static int64_t expr_number(struct expr *p)
     return 0;
 }
 
-/* Reads a value in parentheses, or min's and max's two, of which it returns the one wanted. */
+/* Reads a value in parentheses. If two, reads the two arguments of min or max, and returns the
+   smaller or the larger one. */
 static int64_t expr_parentheses(struct expr *p, bool two, bool smallest)
 {
     int64_t a, b;

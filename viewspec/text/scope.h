@@ -71,9 +71,9 @@ struct vs_expression {
 };
 
 /*
- * Reads the expression at the beginning of text. It has the grammar of other expressions, but its
- * numbers may have a suffix, k, M, G or T, and x may follow them. Returns 0, or -EINVAL with the
- * reason filled, unless a name is not known.
+ * Reads the expression at the beginning of text. The grammar is that of other expressions, except
+ * that a number may have a suffix (k, M, G, T) and may be followed by x. Returns 0 or -EINVAL.
+ * After -EINVAL, reason and end describe the error, unless `known` has reported it.
  */
 int vs_expression_read(const char *text, struct vs_expression *result);
 
