@@ -12,88 +12,67 @@
 
 #define MAX_RANKS INT32_MAX
 
-static int no_memory(const struct vs_spec *spec, struct vs_error *error)
+/* Replaces the value of a name of "let" by that of a -D option, NAME=VALUE. */
+static int apply_define(struct vs_spec *spec, struct vs_binding *bindings, const char *define)
 {
-    return vs_fail_memory(error, &spec->text);
-}
+    struct vs_error *error = spec->scope.error;
+    const char *equals = strchr(define, '='), *prefix = spec->text.names->define;
+    size_t size = strlen(prefix) + strlen(define) + 1;
+    struct vs_text *text = vs_arena_alloc(&spec->arena, sizeof(*text));
+    char *name = vs_arena_text(&spec->arena, define), *source = vs_arena_alloc(&spec->arena, size);
+    json_t *value, *index;
 
-#define fail_at(spec, error, name, ...)                                                            \
-    vs_fail((error), &(spec)->text, &(struct vs_place){.key = (name)}, false, __VA_ARGS__)
-
-/* Reads the -D options into an object of strings by name. */
-static int read_defines(struct vs_spec *spec, const struct vs_overrides *overrides,
-                        struct vs_error *error)
-{
-    json_t *let = json_object_get(spec->root, "let");
-    if (!(spec->defines = json_object()))
-        return no_memory(spec, error);
-    for (size_t i = 0; i < overrides->define_count; i++) {
-        const char *define = overrides->defines[i], *equals = strchr(define, '=');
-        char source[200];
-        char *name;
-
-        snprintf(source, sizeof(source), "%s%s", spec->text.names->define, define);
-        if (!equals || equals == define)
-            return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
-        name = vs_arena_text(&spec->arena, define);
-        if (name == NULL)
-            return no_memory(spec, error);
-        name[equals - define] = '\0';
-        if (!json_object_get(let, name))
-            return vs_note(error, -EINVAL, source, "the spec's \"let\" has no such name");
-        if (json_object_set_new(spec->defines, name, json_string(equals + 1)))
-            return vs_note(error, -EINVAL, source, "the value is not valid UTF-8");
-    }
+    if (spec->arena.failure)
+        return vs_refuse_memory(&spec->scope);
+    snprintf(source, size, "%s%s", prefix, define);
+    text->source = source;
+    if (!equals || equals == define)
+        return vs_note(error, -EINVAL, source, "expected NAME=VALUE");
+    name[equals - define] = '\0';
+    index = json_object_get(spec->scope.indexes, name);
+    if (index == NULL)
+        return vs_note(error, -EINVAL, source, "the spec's \"let\" has no such name");
+    value = json_string(equals + 1);
+    if (json_object_set_new(spec->defines, name, value))
+        return vs_note(error, -EINVAL, source, "the value is not valid UTF-8");
+    bindings[json_integer_value(index)] = (struct vs_binding){name, value, text, NULL};
     return 0;
 }
 
-static int bind_names(struct vs_spec *spec, struct vs_error *error)
+static int bind_names(struct vs_spec *spec)
 {
     json_t *let = json_object_get(spec->root, "let"), *value;
     struct vs_scope *scope = &spec->scope;
-    size_t count = json_object_size(let);
-    struct vs_binding *bindings = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*bindings));
+    int64_t count = (int64_t)json_object_size(let);
+    struct vs_binding *bindings = vs_arena_array(&spec->arena, count, sizeof(*bindings));
     struct vs_place *up = vs_arena_alloc(&spec->arena, sizeof(*up));
-    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*places));
+    struct vs_place *places = vs_arena_array(&spec->arena, count, sizeof(*places));
     const char *name;
 
-    scope->values = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->values));
-    scope->states = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*scope->states));
+    scope->values = vs_arena_array(&spec->arena, count, sizeof(*scope->values));
+    scope->states = vs_arena_array(&spec->arena, count, sizeof(*scope->states));
     scope->indexes = json_object();
-    if (spec->arena.failure || !scope->indexes)
-        return no_memory(spec, error);
+    spec->defines = json_object();
+    if (spec->arena.failure || !scope->indexes || !spec->defines)
+        return vs_refuse_memory(scope);
     up->key = "let";
     scope->bindings = bindings;
     json_object_foreach(let, name, value)
     {
         size_t i = scope->count++;
-        json_t *define;
-        struct vs_text *text;
-        const char *before;
-        size_t size;
-        char *source;
 
-        places[i] = (struct vs_place){.up = up, .key = name};
+        places[i] = *VS_KEY(up, name);
         if (!vs_scope_name_ok(name))
-            return vs_fail(error, &spec->text, &places[i], true,
-                           "a name is a letter or _, then letters, digits and _, and not rank, "
-                           "ranks, min or max");
+            return vs_refuse_key(scope, &places[i],
+                                 "a name is a letter or _, then letters, digits and _, and not "
+                                 "rank, ranks, min or max");
         bindings[i] = (struct vs_binding){name, value, &spec->text, &places[i]};
         if (json_object_set_new(scope->indexes, name, json_integer((json_int_t)i)))
-            return no_memory(spec, error);
-        define = json_object_get(spec->defines, name);
-        if (define == NULL)
-            continue;
-        text = vs_arena_alloc(&spec->arena, sizeof(*text));
-        before = spec->text.names->define;
-        size = strlen(before) + strlen(name) + strlen(json_string_value(define)) + 2;
-        source = vs_arena_alloc(&spec->arena, size);
-        if (text == NULL || source == NULL)
-            return no_memory(spec, error);
-        snprintf(source, size, "%s%s=%s", before, name, json_string_value(define));
-        text->source = source;
-        bindings[i] = (struct vs_binding){name, define, text, NULL};
+            return vs_refuse_memory(scope);
     }
+    for (size_t i = 0; i < spec->overrides->define_count; i++)
+        if (apply_define(spec, bindings, spec->overrides->defines[i]))
+            return scope->error->code;
     return 0;
 }
 
@@ -108,202 +87,200 @@ static int64_t default_ranks(const struct vs_spec *spec)
     return 1;
 }
 
-static int read_ranks(struct vs_spec *spec, const struct vs_overrides *overrides,
-                      struct vs_error *error)
+static int read_ranks(struct vs_spec *spec)
 {
+    struct vs_scope *scope = &spec->scope;
+    const struct vs_place *place = VS_KEY(NULL, "ranks");
     json_t *value = json_object_get(spec->root, "ranks");
-    struct vs_place place = {.key = "ranks"};
-    spec->scope.rank = -1;
-    spec->scope.error = error;
-    if (vs_scope_settle(&spec->scope, false))
-        return error->code;
-    if (overrides->ranks)
-        spec->ranks = overrides->ranks;
+    int64_t given = spec->overrides->ranks;
+
+    scope->rank = -1;
+    if (vs_scope_settle(scope, false))
+        return scope->error->code;
+    if (given)
+        spec->ranks = given;
     else if (value == NULL)
         spec->ranks = default_ranks(spec);
-    else if (vs_scope_integer(&spec->scope, &spec->text, &place, value, &spec->ranks))
-        return error->code;
+    else if (vs_scope_integer(scope, place, value, &spec->ranks))
+        return scope->error->code;
     if (spec->ranks < 1 || spec->ranks > MAX_RANKS) {
         char reason[100];
         snprintf(reason, sizeof(reason), "%lld ranks: must be 1 to %lld", (long long)spec->ranks,
                  (long long)MAX_RANKS);
-        return overrides->ranks ? vs_note(error, -EINVAL, spec->text.names->ranks, reason)
-                                : vs_fail(error, &spec->text, &place, false, "%s", reason);
+        return given ? vs_note(scope->error, -EINVAL, spec->text.names->ranks, reason)
+                     : vs_refuse(scope, place, "%s", reason);
     }
-    spec->scope.ranks = spec->ranks;
-    return vs_scope_settle(&spec->scope, false);
+    scope->ranks = spec->ranks;
+    return vs_scope_settle(scope, false);
 }
 
-static int list_views(struct vs_spec *spec, struct vs_error *error)
+/* Names the views in the object `many`, whose place is up. */
+static int name_views(struct vs_spec *spec, json_t *many, const struct vs_place *up,
+                      struct vs_place *places)
 {
-    json_t *one = json_object_get(spec->root, "view");
-    json_t *many = json_object_get(spec->root, "views"), *value;
-    size_t count, i = 0;
-    struct vs_place *places;
     const char *name;
+    json_t *value;
+    size_t i = 0;
 
-    if (one == NULL && many == NULL && vs_members_see_all(spec->root))
-        one = json_object_get(spec->root, "view");
-    if (one && many)
-        return fail_at(spec, error, "views", "\"view\" is there too: only one of them can be");
-    if (one == NULL && many == NULL)
-        return vs_fail(error, &spec->text, NULL, false, "\"view\" (or \"views\") is missing");
-    if (many && !json_is_object(many))
-        return fail_at(spec, error, "views", "expected an object, got %s", vs_kind_name(many));
-    if (many && !json_object_size(many))
-        return fail_at(spec, error, "views", "expected at least one view");
-    count = many ? json_object_size(many) : 1;
-    spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*spec->views));
-    places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
-    if (!spec->views || places == NULL)
-        return no_memory(spec, error);
-    places[count].key = many ? "views" : "view";
-    spec->view_count = count;
-    if (one) {
-        spec->views[0].json = one;
-        spec->views[0].place = &places[count];
-        return 0;
-    }
     json_object_foreach(many, name, value)
     {
-        places[i] = (struct vs_place){.up = &places[count], .key = name};
+        places[i] = *VS_KEY(up, name);
         spec->views[i] = (struct named_view){.name = name, .json = value, .place = &places[i]};
         if (!vs_scope_view_name_ok(name))
-            return vs_fail(error, &spec->text, &places[i], true,
-                           "a view's name is letters, digits, _, - and ., begins with no ., and "
-                           "is neither self nor of the form rankN");
+            return vs_refuse_key(&spec->scope, &places[i],
+                                 "a view's name is letters, digits, _, - and ., begins with no ., "
+                                 "and is neither self nor of the form rankN");
         if (strcmp(name, "whole") == 0 && json_object_get(spec->root, "members"))
-            return vs_fail(error, &spec->text, &places[i], true,
-                           "the name is taken: it is that of all bytes of the members");
+            return vs_refuse_key(&spec->scope, &places[i],
+                                 "the name is taken: it is that of all bytes of the members");
         i++;
     }
     return 0;
 }
 
-static int read_file_name(struct vs_spec *spec, const char *folder,
-                          const struct vs_overrides *overrides, struct vs_error *error)
+static int list_views(struct vs_spec *spec)
 {
+    struct vs_scope *scope = &spec->scope;
+    json_t *many = vs_scope_member(scope, NULL, spec->root, "views", JSON_OBJECT);
+    json_t *one = json_object_get(spec->root, "view");
+    size_t count = many ? json_object_size(many) : 1;
+    struct vs_place *places = vs_arena_array(&spec->arena, (int64_t)count + 1, sizeof(*places));
+
+    /* The default with members is one view of all bytes. */
+    if (!one && !many && json_object_get(spec->root, "members") &&
+        json_object_set_new(spec->root, "view", json_object()) == 0)
+        one = json_object_get(spec->root, "view");
+    if (one && many)
+        vs_refuse(scope, VS_KEY(NULL, "views"), "\"view\" is there too: only one of them can be");
+    else if (one == NULL && many == NULL)
+        vs_refuse(scope, NULL, "\"view\" (or \"views\") is missing");
+    else if (count == 0)
+        vs_refuse(scope, VS_KEY(NULL, "views"), "expected at least one view");
+    spec->views = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*spec->views));
+    if (spec->arena.failure)
+        vs_refuse_memory(scope);
+    if (scope->error->code)
+        return scope->error->code;
+    spec->view_count = count;
+    places[count].key = many ? "views" : "view";
+    if (many)
+        return name_views(spec, many, &places[count], places);
+    spec->views[0].json = one;
+    spec->views[0].place = &places[count];
+    return 0;
+}
+
+static int read_file_name(struct vs_spec *spec)
+{
+    const struct vs_overrides *overrides = spec->overrides;
+    struct vs_scope *scope = &spec->scope;
     json_t *value = json_object_get(spec->root, "file");
+    json_t *members = json_object_get(spec->root, "members");
     const char *name = json_string_value(value);
-    json_t *members;
 
     if (value && name == NULL)
-        return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
+        return vs_refuse(scope, VS_KEY(NULL, "file"), "expected a file's name, got %s",
+                         vs_kind_name(value));
     if (value && !name[0])
-        return fail_at(spec, error, "file", "the file's name is empty");
-    members = json_object_get(spec->root, "members");
+        return vs_refuse(scope, VS_KEY(NULL, "file"), "the file's name is empty");
     if (json_is_object(members) && overrides->missing &&
-        vs_members_override_missing(members, overrides->missing, error))
-        return error->code;
+        vs_members_override_missing(members, overrides->missing, scope->error))
+        return scope->error->code;
     if (members && !overrides->file)
-        return vs_members_read(spec, folder, error);
+        return vs_members_read(spec);
     if (overrides->file) {
         spec->file = strdup(overrides->file);
         json_object_del(spec->root, "members"); /* the file replaces them, too */
     } else if (name == NULL && overrides->file_optional)
         return 0;
     else if (name == NULL)
-        return vs_fail(error, &spec->text, NULL, false, "\"file\" is missing%s",
-                       spec->text.shorthand ? spec->text.names->give_file : "");
+        return vs_refuse(scope, NULL, "\"file\" is missing%s",
+                         spec->text.shorthand ? spec->text.names->give_file : "");
     else
-        spec->file = vs_path_from(folder, name);
-    return spec->file ? 0 : no_memory(spec, error);
+        spec->file = vs_path_from(spec->folder, name);
+    return spec->file ? 0 : vs_refuse_memory(scope);
 }
 
-static int check_rest(const struct vs_spec *spec, struct vs_error *error)
+static int check_head(struct vs_spec *spec)
 {
-    static const char *const objects[] = {"let", "types", "hints"};
-    json_t *atomic;
+    struct vs_scope *scope = &spec->scope;
+    const json_t *version = json_object_get(spec->root, "viewspec");
+    const json_t *atomic = json_object_get(spec->root, "atomic");
+    json_t *hints, *hint;
+    const char *key;
 
-    for (size_t i = 0; i < sizeof(objects) / sizeof(objects[0]); i++) {
-        json_t *object = json_object_get(spec->root, objects[i]);
-        if (object && !json_is_object(object))
-            return fail_at(spec, error, objects[i], "expected an object, got %s",
-                           vs_kind_name(object));
-    }
-    if (vs_hints_check(&spec->text, spec->root, error))
-        return error->code;
-    atomic = json_object_get(spec->root, "atomic");
-    if (atomic && !json_is_boolean(atomic))
-        return fail_at(spec, error, "atomic", "expected true or false, got %s",
-                       vs_kind_name(atomic));
-    return 0;
-}
-
-static int check_head(const struct vs_spec *spec, struct vs_error *error)
-{
-    json_t *version;
-
-    if (vs_check_keys(error, &spec->text, NULL, spec->root, vs_spec_keys))
-        return error->code;
-    version = json_object_get(spec->root, "viewspec");
+    if (vs_check_keys(scope, NULL, spec->root, vs_spec_keys))
+        return scope->error->code;
     if (version == NULL)
-        return vs_fail(error, &spec->text, NULL, false, "\"viewspec\" is missing");
+        return vs_refuse(scope, NULL, "\"viewspec\" is missing");
     if (!json_is_integer(version))
-        return fail_at(spec, error, "viewspec", "expected 1, got %s", vs_kind_name(version));
+        return vs_refuse(scope, VS_KEY(NULL, "viewspec"), "expected 1, got %s",
+                         vs_kind_name(version));
     if (json_integer_value(version) != 1)
-        return fail_at(spec, error, "viewspec", "version %lld is not known: expected 1",
-                       (long long)json_integer_value(version));
-    return check_rest(spec, error);
+        return vs_refuse(scope, VS_KEY(NULL, "viewspec"), "version %lld is not known: expected 1",
+                         (long long)json_integer_value(version));
+    vs_scope_member(scope, NULL, spec->root, "let", JSON_OBJECT);
+    vs_scope_member(scope, NULL, spec->root, "types", JSON_OBJECT);
+    hints = vs_scope_member(scope, NULL, spec->root, "hints", JSON_OBJECT);
+    json_object_foreach(hints, key, hint)
+        vs_scope_member(scope, VS_KEY(NULL, "hints"), hints, key, JSON_STRING);
+    if (atomic && !json_is_boolean(atomic))
+        vs_refuse(scope, VS_KEY(NULL, "atomic"), "expected true or false, got %s",
+                  vs_kind_name(atomic));
+    return scope->error->code;
 }
 
 /* Adds the indices in the members' names to "let" of the nested spec, after its other names. */
-static int bind_indices(struct vs_spec *spec, const struct vs_spec *outer, struct vs_error *error)
+static int bind_indices(struct vs_spec *spec, const struct vs_spec *outer)
 {
     json_t *let = json_copy(json_object_get(spec->root, "let"));
     let = let ? let : json_object();
     return vs_pattern_bind(&outer->members->pattern, let) ||
                    json_object_set_new(spec->root, "let", let)
-               ? no_memory(outer, error)
+               ? vs_refuse_memory(&spec->scope)
                : 0;
 }
 
 /* Parses the members' views as a spec inside this one; the members are its ranks. */
-static int nest_members(struct vs_spec *outer, const struct vs_overrides *overrides,
-                        struct vs_error *error)
+static int nest_members(struct vs_spec *outer)
 {
     struct vs_overrides own = {.ranks = vs_members_count(outer->members),
-                               .defines = overrides->defines,
-                               .define_count = overrides->define_count};
+                               .defines = outer->overrides->defines,
+                               .define_count = outer->overrides->define_count};
     static const char *const shared[] = {"let", "types"};
     struct vs_spec *spec = outer->members->views = calloc(1, sizeof(*spec));
-    int result;
+    struct vs_error *error = outer->scope.error;
 
     if (spec == NULL)
-        return no_memory(outer, error);
+        return vs_refuse_memory(&outer->scope);
     spec->text = outer->text;
+    spec->scope.text = &spec->text;
+    spec->scope.error = error;
     spec->rank_word = "member";
+    spec->overrides = &own;
+    spec->folder = "/";
     spec->views = outer->members->named;
     spec->view_count = VS_MEMBER_VIEWS;
     spec->root = json_object();
     for (size_t i = 0; i < 2; i++)
         if (json_object_get(outer->root, shared[i]) &&
             json_object_set(spec->root, shared[i], json_object_get(outer->root, shared[i])))
-            return no_memory(outer, error);
-    if ((result = bind_indices(spec, outer, error)) || (result = read_defines(spec, &own, error)) ||
-        (result = bind_names(spec, error)) || (result = read_ranks(spec, &own, error)))
-        return result;
-    return vs_spec_compile(spec, "/", &own, error);
+            return vs_refuse_memory(&outer->scope);
+    if (!bind_indices(spec, outer) && !bind_names(spec) && !read_ranks(spec))
+        vs_spec_compile(spec);
+    spec->overrides = NULL;
+    return error->code;
 }
 
-static int resolve(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
-                   struct vs_error *error)
+static void resolve(struct vs_spec *spec)
 {
-    int result;
-
-    spec->by_file = overrides->by_file;
-    if ((result = check_head(spec, error)) || (result = list_views(spec, error)) ||
-        (result = read_defines(spec, overrides, error)) || (result = bind_names(spec, error)) ||
-        (result = read_ranks(spec, overrides, error)) ||
-        (result = read_file_name(spec, folder, overrides, error)) ||
-        (result = vs_header_settle(&spec->text, spec->root, folder, overrides, error)))
-        return result;
-    if (spec->members && (result = nest_members(spec, overrides, error)))
-        return result;
-    return vs_spec_compile(spec, folder, overrides, error);
+    spec->by_file = spec->overrides->by_file;
+    if (!check_head(spec) && !list_views(spec) && !bind_names(spec) && !read_ranks(spec) &&
+        !read_file_name(spec) && !vs_header_settle(spec) && !(spec->members && nest_members(spec)))
+        vs_spec_compile(spec);
 }
 
-static void read_json(struct vs_spec *spec, size_t length, struct vs_error *error)
+static void read_json(struct vs_spec *spec, size_t length)
 {
     json_error_t json;
 
@@ -311,20 +288,21 @@ static void read_json(struct vs_spec *spec, size_t length, struct vs_error *erro
     spec->text.length = length;
     spec->root = json_loadb(spec->bytes, length, JSON_REJECT_DUPLICATES, &json);
     if (spec->root == NULL)
-        vs_syntax_fail(&spec->text, &json, error);
+        vs_syntax_fail(&spec->text, &json, spec->scope.error);
 }
 
-static void read_shorthand(struct vs_spec *spec, const struct vs_overrides *overrides,
-                           struct vs_error *error)
+static void read_shorthand(struct vs_spec *spec)
 {
+    const struct vs_overrides *overrides = spec->overrides;
     const struct vs_names *names = spec->text.names;
 
     if (overrides->members && !overrides->file)
-        spec->root = vs_members_translate(spec->bytes, overrides, &spec->origins, error);
+        spec->root =
+            vs_members_translate(spec->bytes, overrides, &spec->origins, spec->scope.error);
     else
         spec->root =
             vs_shorthand_translate(spec->bytes, spec->text.source, names, overrides->defines,
-                                   overrides->define_count, &spec->origins, error);
+                                   overrides->define_count, &spec->origins, spec->scope.error);
     spec->text.shorthand = spec->bytes;
     spec->text.pieces = overrides->pieces ? names->pieces : names->view;
     spec->text.origins = spec->origins;
@@ -340,9 +318,12 @@ static int parse(const char *text, size_t length, bool shorthand, const char *so
 
     if (spec == NULL)
         return vs_note(error, -ENOMEM, source, "out of memory");
-    overrides = overrides ? overrides : &none;
+    spec->overrides = overrides ? overrides : &none;
+    spec->folder = folder;
     spec->text.source = vs_arena_text(&spec->arena, source);
-    spec->text.names = overrides->from_options ? &vs_names_options : &vs_names_fields;
+    spec->text.names = spec->overrides->from_options ? &vs_names_options : &vs_names_fields;
+    spec->scope.text = &spec->text;
+    spec->scope.error = error;
     spec->rank_word = "rank";
     spec->bytes = vs_arena_alloc(&spec->arena, length + 1);
     if (spec->arena.failure) {
@@ -350,12 +331,13 @@ static int parse(const char *text, size_t length, bool shorthand, const char *so
     } else {
         memcpy(spec->bytes, text, length);
         if (shorthand)
-            read_shorthand(spec, overrides, error);
+            read_shorthand(spec);
         else
-            read_json(spec, length, error);
+            read_json(spec, length);
     }
     if (!error->code)
-        resolve(spec, folder, overrides, error);
+        resolve(spec);
+    spec->overrides = NULL;
     if (error->code)
         vs_spec_free(spec);
     else

@@ -25,6 +25,10 @@ struct named_view {
 };
 
 struct vs_spec {
+    /* The arguments of the parse, borrowed; overrides is NULL after it. */
+    const struct vs_overrides *overrides;
+    const char *folder;
+
     struct vs_arena arena;
     struct vs_text text;
     char *bytes;     /* the JSON or the shorthand that was parsed; NULL: a nested spec */
@@ -34,7 +38,8 @@ struct vs_spec {
     char *file;
     int64_t ranks;
     const char *rank_word; /* the word for a rank in errors */
-    struct vs_scope scope; /* without a rank: the values that are common to all */
+    struct vs_scope scope; /* without a rank: the values that are common to all. Its error is
+                              valid during the parse */
     struct named_view *views;
     size_t view_count;
     struct vs_representation *representations; /* the user-defined ones */
@@ -47,10 +52,9 @@ extern const char *const vs_spec_keys[];
 
 /*
  * spec_views.c: compiles every view for rank 0 and keeps the parts that other ranks can use.
- * Returns 0 or a negative errno, with error filled.
+ * Returns 0, or a negative errno after recording the error in the scope.
  */
-int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
-                    struct vs_error *error);
+int vs_spec_compile(struct vs_spec *spec);
 
 /*
  * Compiles json, a VIEW without "per_rank" that uses the names and types of the spec, for a rank,

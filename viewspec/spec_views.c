@@ -22,7 +22,6 @@ static struct vs_source source_of(const struct vs_spec *spec, size_t index, stru
     const struct named_view *view = &spec->views[index];
     return (struct vs_source){
         .scope = scope,
-        .text = &spec->text,
         .types = json_object_get(spec->root, "types"),
         .view = view->json,
         .place = view->place,
@@ -45,7 +44,7 @@ static int settle_rank(const struct vs_spec *spec, int64_t rank, struct vs_arena
     scope->values = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->values));
     scope->states = vs_arena_array(arena, (int64_t)scope->count, sizeof(*scope->states));
     if (!scope->values || !scope->states)
-        return vs_fail_memory(error, &spec->text);
+        return vs_refuse_memory(scope);
     memcpy(scope->values, spec->scope.values, scope->count * sizeof(*scope->values));
     memcpy(scope->states, spec->scope.states, scope->count * sizeof(*scope->states));
     return vs_scope_settle(scope, true);
@@ -63,33 +62,27 @@ static int name_rank(const struct vs_spec *spec, const struct vs_scope *scope,
 }
 
 /* Checks the keys of a VIEW and of its per_rank entries; there must be `ranks` of these. */
-static int check_view_keys(const struct vs_source *source, int64_t ranks, struct vs_error *error)
+static int check_view_keys(const struct vs_source *source, int64_t ranks)
 {
     static const char *const keys[] = {"disp",   "etype", "filetype", "tiles",    "buftype",
                                        "memory", "shape", "datarep",  "per_rank", "name",
                                        "dims",   "grid",  "global",   NULL};
     static const char *const rank_keys[] = {"disp",   "etype", "filetype", "tiles", "buftype",
                                             "memory", "shape", "datarep",  NULL};
-    json_t *list;
-    struct vs_place place = {.up = source->place, .key = "per_rank"};
+    const struct vs_place *place = VS_KEY(source->place, "per_rank");
+    struct vs_scope *scope = source->scope;
+    json_t *list, *entry;
+    size_t index;
 
-    if (vs_check_keys(error, source->text, source->place, source->view, keys) ||
-        vs_labels_check(source))
-        return error->code;
-    list = json_object_get(source->view, "per_rank");
-    if (list == NULL)
-        return 0;
-    if (!json_is_array(list))
-        return vs_build_fail(source, &place, "expected an array, got %s", vs_kind_name(list));
-    if ((int64_t)json_array_size(list) != ranks)
-        return vs_build_fail(source, &place, "%zu entries for %lld ranks", json_array_size(list),
-                             (long long)ranks);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        struct vs_place entry = {.up = &place, .index = i};
-        if (vs_check_keys(error, source->text, &entry, json_array_get(list, i), rank_keys))
-            return error->code;
-    }
-    return 0;
+    if (vs_check_keys(scope, source->place, source->view, keys) || vs_labels_check(source))
+        return scope->error->code;
+    list = vs_scope_member(scope, source->place, source->view, "per_rank", JSON_ARRAY);
+    if (list && (int64_t)json_array_size(list) != ranks)
+        return vs_refuse(scope, place, "%zu entries for %lld ranks", json_array_size(list),
+                         (long long)ranks);
+    json_array_foreach(list, index, entry) if (vs_check_keys(scope, VS_ITEM(place, index), entry,
+                                                             rank_keys)) break;
+    return scope->error->code;
 }
 
 /* Checks all named types as parts of a filetype of bytes. */
@@ -101,7 +94,6 @@ static int check_named_types(const struct vs_source *source)
     struct vs_builder b = {
         .arena = &arena,
         .scope = source->scope,
-        .text = source->text,
         .types = source->types,
         .representation = vs_representation_native(),
         .etype = &unit,
@@ -117,10 +109,10 @@ static int check_named_types(const struct vs_source *source)
 
         here.key = name;
         if (vs_basic_find(name) || strcmp(name, "etype") == 0)
-            vs_fail(error, source->text, &here, true, "the name is taken");
+            vs_refuse_key(source->scope, &here, "the name is taken");
         reference = json_string(name);
         if (reference == NULL)
-            vs_fail_memory(error, source->text);
+            vs_refuse_memory(source->scope);
         if (!error->code)
             vs_build_type(&b, reference, &here);
         json_decref(reference);
@@ -128,24 +120,23 @@ static int check_named_types(const struct vs_source *source)
             break;
     }
     if (!error->code)
-        vs_check_arena(&arena, error, source->text, &place);
+        vs_check_arena(source->scope, &arena, &place);
     vs_builder_free(&b);
     vs_arena_free(&arena);
     return error->code;
 }
 
 /* Compiles a view for rank 0, whose scope is settled, and keeps it if it is common to all ranks. */
-static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
+static void compile_first(struct vs_spec *spec, size_t index, struct vs_scope *scope)
 {
     struct named_view *view = &spec->views[index];
     struct vs_view *first = NULL;
     struct vs_source source = source_of(spec, index, scope);
-    int error;
     bool alike;
 
     scope->uses_rank = scope->names_rank = false;
     scope->work = VIEW_WORK + (int64_t)scope->count;
-    error = vs_view_compile(&source, &first, &view->shared);
+    vs_view_compile(&source, &first, &view->shared);
     alike = first && !json_object_get(view->json, "per_rank");
     if (alike && !scope->uses_rank)
         view->common = first;
@@ -153,7 +144,6 @@ static int compile_first(struct vs_spec *spec, size_t index, struct vs_scope *sc
         view->dealt = first;
     else
         vs_view_unref(first);
-    return error;
 }
 
 /* Returns true if the spec has no members and is not the nested spec of members. Otherwise a type
@@ -163,29 +153,26 @@ static bool is_alone(const struct vs_spec *spec)
     return spec->bytes && !spec->members;
 }
 
-int vs_spec_compile(struct vs_spec *spec, const char *folder, const struct vs_overrides *overrides,
-                    struct vs_error *error)
+int vs_spec_compile(struct vs_spec *spec)
 {
+    struct vs_error *error = spec->scope.error;
     struct vs_arena arena = {0};
     struct vs_scope scope;
-    int result = settle_rank(spec, 0, &arena, &scope, error);
-    for (size_t i = 0; i < spec->view_count && !result; i++) {
+
+    settle_rank(spec, 0, &arena, &scope, error);
+    for (size_t i = 0; i < spec->view_count && !error->code; i++) {
         struct vs_source source = source_of(spec, i, &scope);
-        if (check_view_keys(&source, spec->ranks, error) ||
-            vs_representation_override(&source, overrides) ||
-            vs_representations_load(&source, folder, overrides, &spec->representations))
-            result = error->code;
+        if (!check_view_keys(&source, spec->ranks))
+            vs_representations_load(&source, spec);
     }
-    if (!result && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
+    if (!error->code && is_alone(spec) && json_object_size(json_object_get(spec->root, "types"))) {
         struct vs_source source = source_of(spec, 0, &scope);
-        result = check_named_types(&source);
+        check_named_types(&source);
     }
-    for (size_t i = 0; i < spec->view_count && !result; i++)
-        result = compile_first(spec, i, &scope);
-    if (result)
-        name_rank(spec, &scope, error);
+    for (size_t i = 0; i < spec->view_count && !error->code; i++)
+        compile_first(spec, i, &scope);
     vs_arena_free(&arena);
-    return result;
+    return name_rank(spec, &scope, error);
 }
 
 int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, json_t *json,

@@ -19,6 +19,11 @@ struct vs_place {
     size_t index;
 };
 
+/* Makes the place of a member or of an element of the value at `above`. It lasts as long as the
+   block that it is in. */
+#define VS_KEY(above, name)    (&(struct vs_place){.up = (above), .key = (name)})
+#define VS_ITEM(above, number) (&(struct vs_place){.up = (above), .index = (size_t)(number)})
+
 /* The names in errors of values that the caller gave in addition to the text, or instead of it. */
 struct vs_names {
     const char *view, *members, *pieces, *ranks;

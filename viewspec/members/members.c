@@ -12,87 +12,78 @@
 
 static const struct vs_place at_members = {.key = "members"};
 
-#define fail_at(spec, error, name, ...)                                                            \
-    vs_fail((error), &(spec)->text, &(struct vs_place){.up = &at_members, .key = (name)}, false,   \
-            __VA_ARGS__)
+#define fail_at(spec, name, ...) vs_refuse(&(spec)->scope, VS_KEY(&at_members, name), __VA_ARGS__)
 
-static int read_pattern(struct vs_spec *spec, struct vs_members *members, json_t *value,
-                        struct vs_error *error)
+static int read_pattern(struct vs_spec *spec, const json_t *value)
 {
-    struct vs_place place = {.up = &at_members, .key = "file"};
     const char *text = json_string_value(value);
 
     if (value == NULL)
         return 0;
     if (text == NULL)
-        return fail_at(spec, error, "file", "expected a file's name, got %s", vs_kind_name(value));
+        return fail_at(spec, "file", "expected a file's name, got %s", vs_kind_name(value));
     if (!text[0])
-        return fail_at(spec, error, "file", "the file's name is empty");
-    return vs_pattern_read(spec, &place, text, &members->pattern, error);
+        return fail_at(spec, "file", "the file's name is empty");
+    return vs_pattern_read(spec, VS_KEY(&at_members, "file"), text, &spec->members->pattern);
 }
 
 /* Checks that the pattern gives members different names, and sets the name of the whole. */
-static int name_members(struct vs_spec *spec, const struct vs_members *members,
-                        struct vs_error *error)
+static int name_members(struct vs_spec *spec)
 {
+    const struct vs_members *members = spec->members;
     const struct vs_pattern *pattern = &members->pattern;
 
     if (!pattern->named && !pattern->indices && members->count > 1)
-        return fail_at(spec, error, "file",
+        return fail_at(spec, "file",
                        "%lld members have one name: {member} or {member:WIDTH} stands for the "
                        "number of each",
                        (long long)members->count);
     spec->file = vs_path_from(members->folder, pattern->text);
-    return spec->file ? 0 : vs_fail_memory(error, &spec->text);
+    return spec->file ? 0 : vs_refuse_memory(&spec->scope);
 }
 
-static int read_names(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int read_names(struct vs_spec *spec)
 {
-    struct vs_place list = {.up = &at_members, .key = "files"};
-    size_t count = json_array_size(members->names);
+    const struct vs_members *members = spec->members;
+    size_t count = json_array_size(members->names), i;
+    json_t *name;
     char *first;
 
-    for (size_t i = 0; i < count; i++) {
-        struct vs_place place = {.up = &list, .index = i};
-        const char *name = json_string_value(json_array_get(members->names, i));
-
-        if (name == NULL || !name[0])
-            return vs_fail(error, &spec->text, &place, false, "expected a file's name, got %s",
-                           name ? "an empty one" : vs_kind_name(json_array_get(members->names, i)));
-    }
+    json_array_foreach(members->names, i, name) if (!json_string_length(name)) return vs_refuse(
+        &spec->scope, VS_ITEM(VS_KEY(&at_members, "files"), i), "expected a file's name, got %s",
+        json_is_string(name) ? "an empty one" : vs_kind_name(name));
     first = vs_path_from(members->folder, json_string_value(json_array_get(members->names, 0)));
     if (first == NULL || (count > 1 ? asprintf(&spec->file, "%s, ... (%zu files)", first, count)
                                     : asprintf(&spec->file, "%s", first)) < 0)
         spec->file = NULL;
     free(first);
-    return spec->file ? 0 : vs_fail_memory(error, &spec->text);
+    return spec->file ? 0 : vs_refuse_memory(&spec->scope);
 }
 
-static int read_count(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int read_count(struct vs_spec *spec)
 {
+    struct vs_members *members = spec->members;
     json_t *value = json_object_get(members->json, "count");
-    struct vs_place place = {.up = &at_members, .key = "count"};
     int64_t names = members->names          ? (int64_t)json_array_size(members->names)
                     : members->pattern.text ? vs_pattern_count(&members->pattern)
                                             : 0;
 
-    if (members->names && !json_is_array(members->names))
-        return fail_at(spec, error, "files", "expected an array, got %s",
-                       vs_kind_name(members->names));
     members->count = names;
     if (value == NULL && !members->names && !names)
-        return vs_fail(error, &spec->text, &at_members, false, "%s%s",
-                       spec->text.shorthand ? "their number is missing: " : "\"count\" is missing",
-                       spec->text.shorthand ? spec->text.names->give_count : "");
-    if (value && vs_scope_integer(&spec->scope, &spec->text, &place, value, &members->count))
-        return error->code;
+        return vs_refuse(&spec->scope, &at_members, "%s%s",
+                         spec->text.shorthand ? "their number is missing: "
+                                              : "\"count\" is missing",
+                         spec->text.shorthand ? spec->text.names->give_count : "");
+    if (value &&
+        vs_scope_integer(&spec->scope, VS_KEY(&at_members, "count"), value, &members->count))
+        return spec->scope.error->code;
     if (names < 0)
-        return fail_at(spec, error, "file", "{member} and the indices have different numbers");
+        return fail_at(spec, "file", "{member} and the indices have different numbers");
     if ((members->names || names) && members->count != names)
-        return fail_at(spec, error, members->names ? "files" : "file",
-                       "%lld names for %lld members", (long long)names, (long long)members->count);
+        return fail_at(spec, members->names ? "files" : "file", "%lld names for %lld members",
+                       (long long)names, (long long)members->count);
     if (members->count < 1 || members->count > VS_MEMBERS_MAX)
-        return fail_at(spec, error,
+        return fail_at(spec,
                        members->names ? "files"
                        : value        ? "count"
                                       : "file",
@@ -100,19 +91,19 @@ static int read_count(struct vs_spec *spec, struct vs_members *members, struct v
     return 0;
 }
 
-static int read_overlap(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int read_overlap(struct vs_spec *spec)
 {
-    json_t *value = json_object_get(members->json, "overlap");
+    const json_t *value = json_object_get(spec->members->json, "overlap");
     const char *word = json_string_value(value);
 
     if (value == NULL)
         return 0;
     if (word && strcmp(word, "first") == 0)
-        members->overlap = VS_OVERLAP_FIRST;
+        spec->members->overlap = VS_OVERLAP_FIRST;
     else if (word && strcmp(word, "last") == 0)
-        members->overlap = VS_OVERLAP_LAST;
+        spec->members->overlap = VS_OVERLAP_LAST;
     else
-        return fail_at(spec, error, "overlap", "expected \"first\" or \"last\"");
+        return fail_at(spec, "overlap", "expected \"first\" or \"last\"");
     return 0;
 }
 
@@ -120,89 +111,83 @@ static int read_overlap(struct vs_spec *spec, struct vs_members *members, struct
  * Refuses a data representation. Members hold the bytes of the whole unchanged; only views of the
  * whole give them a meaning.
  */
-static int refuse_datarep(const struct vs_spec *spec, const struct vs_place *place, json_t *view,
-                          struct vs_error *error)
+static int refuse_datarep(struct vs_scope *scope, const struct vs_place *place, const json_t *view)
 {
-    struct vs_place list = {.up = place, .key = "per_rank"}, key = {.up = place, .key = "datarep"};
-    json_t *entries = json_object_get(view, "per_rank");
-    struct vs_place entry = {.up = &list};
-    bool found = json_object_get(view, "datarep") != NULL;
+    static const char reason[] =
+        "members hold bytes as they are: this is for the views of the whole";
+    const struct vs_place *list = VS_KEY(place, "per_rank");
+    json_t *entry;
+    size_t i;
 
-    for (size_t i = 0; i < json_array_size(entries) && !found; i++) {
-        found = json_object_get(json_array_get(entries, i), "datarep") != NULL;
-        entry.index = i;
-        key.up = &entry;
-    }
-    return found ? vs_fail(error, &spec->text, &key, true,
-                           "members hold bytes as they are: this is for the views of the whole")
-                 : 0;
+    if (json_object_get(view, "datarep"))
+        return vs_refuse_key(scope, VS_KEY(place, "datarep"), reason);
+    json_array_foreach(
+        json_object_get(view, "per_rank"), i,
+        entry) if (json_object_get(entry, "datarep")) return vs_refuse_key(scope,
+                                                                           VS_KEY(VS_ITEM(list, i),
+                                                                                  "datarep"),
+                                                                           reason);
+    return 0;
 }
 
-static int list_views(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int list_views(struct vs_spec *spec)
 {
     static const char *const names[VS_MEMBER_VIEWS] = {"view", "local", "whole"};
-    struct vs_place *places = vs_arena_array(&spec->arena, VS_MEMBER_VIEWS + 1, sizeof(*places));
+    struct vs_place *places = vs_arena_array(&spec->arena, VS_MEMBER_VIEWS, sizeof(*places));
+    struct vs_members *members = spec->members;
 
     if (places == NULL)
-        return vs_fail_memory(error, &spec->text);
-    places[VS_MEMBER_VIEWS] = at_members;
+        return vs_refuse_memory(&spec->scope);
     for (int i = 0; i < VS_MEMBER_VIEWS; i++) {
         json_t *json = i == VS_MEMBER_WHOLE ? NULL : json_object_get(members->json, names[i]);
 
-        places[i] = (struct vs_place){.up = &places[VS_MEMBER_VIEWS], .key = names[i]};
+        places[i] = *VS_KEY(&at_members, names[i]);
         members->named[i].json = json ? json : members->none;
         members->named[i].place = &places[i];
-        if (refuse_datarep(spec, &places[i], json, error))
-            return error->code;
+        if (refuse_datarep(&spec->scope, &places[i], json))
+            return spec->scope.error->code;
     }
     return 0;
 }
 
-bool vs_members_see_all(json_t *root)
-{
-    return json_object_get(root, "members") &&
-           json_object_set_new(root, "view", json_object()) == 0;
-}
-
-static int read_members(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int read_members(struct vs_spec *spec)
 {
     static const char *const keys[] = {"count",   "file",    "files", "view", "local",
                                        "overlap", "missing", "fill",  NULL};
+    struct vs_members *members = spec->members;
     json_t *file = json_object_get(members->json, "file");
+    struct vs_scope *scope = &spec->scope;
 
-    if (vs_check_keys(error, &spec->text, &at_members, members->json, keys))
-        return error->code;
+    if (vs_check_keys(scope, &at_members, members->json, keys))
+        return scope->error->code;
+    members->names = vs_scope_member(scope, &at_members, members->json, "files", JSON_ARRAY);
     if (json_object_get(spec->root, "file"))
-        return vs_fail(error, &spec->text, &(struct vs_place){.key = "file"}, true,
-                       "\"members\" is there too: only one of them can be");
+        return vs_refuse_key(scope, VS_KEY(NULL, "file"),
+                             "\"members\" is there too: only one of them can be");
     if ((file == NULL) == (members->names == NULL))
-        return vs_fail(error, &spec->text, &at_members, false,
-                       file ? "\"file\" and \"files\": only one of them can be"
-                            : "\"file\" (or \"files\") is missing");
+        return vs_refuse(scope, &at_members,
+                         file ? "\"file\" and \"files\": only one of them can be"
+                              : "\"file\" (or \"files\") is missing");
     if (!json_object_get(members->json, "view"))
-        return vs_fail(error, &spec->text, &at_members, false, "\"view\" is missing");
-    if (read_pattern(spec, members, file, error) || read_count(spec, members, error) ||
-        read_overlap(spec, members, error) || vs_members_read_missing(spec, members, error) ||
-        (file ? name_members(spec, members, error) : read_names(spec, members, error)))
-        return error->code;
-    return list_views(spec, members, error);
+        return vs_refuse(scope, &at_members, "\"view\" is missing");
+    if (read_pattern(spec, file) || read_count(spec) || read_overlap(spec) ||
+        vs_members_read_missing(spec) || (file ? name_members(spec) : read_names(spec)))
+        return scope->error->code;
+    return list_views(spec);
 }
 
-int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *error)
+int vs_members_read(struct vs_spec *spec)
 {
-    struct vs_members *members = calloc(1, sizeof(*members));
+    struct vs_members *members = spec->members = calloc(1, sizeof(*members));
 
     if (members == NULL)
-        return vs_fail_memory(error, &spec->text);
-    spec->members = members;
+        return vs_refuse_memory(&spec->scope);
     members->json = json_object_get(spec->root, "members");
-    members->names = json_object_get(members->json, "files");
     members->none = json_object();
-    members->folder = strdup(folder);
-    members->text = spec->text;
+    members->folder = strdup(spec->folder);
     if (!members->none || !members->folder)
-        return vs_fail_memory(error, &spec->text);
-    return read_members(spec, members, error);
+        return vs_refuse_memory(&spec->scope);
+    return read_members(spec);
 }
 
 /*
@@ -338,7 +323,7 @@ int vs_members_fail(const struct vs_members *members, int code, struct vs_error 
     va_start(args, format);
     vsnprintf(reason, sizeof(reason), format, args);
     va_end(args);
-    vs_fail(error, &members->text, &at_members, true, "%s", reason);
+    vs_fail(error, &members->views->text, &at_members, true, "%s", reason);
     return error->code = code;
 }
 

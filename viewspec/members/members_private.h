@@ -34,10 +34,10 @@ struct vs_pattern {
 
 /*
  * Reads text, which is at place in the spec and must outlive the pattern. Returns 0, or a negative
- * errno with error filled.
+ * errno after recording the error in the scope.
  */
 int vs_pattern_read(struct vs_spec *spec, const struct vs_place *place, const char *text,
-                    struct vs_pattern *pattern, struct vs_error *error);
+                    struct vs_pattern *pattern);
 
 /*
  * Writes the names of the indices that text defines, at most VS_INDICES_MAX. Returns their number.
@@ -69,19 +69,18 @@ struct vs_members {
     char *folder;  /* base of relative names */
     json_t *json;  /* the object "members", borrowed from the spec */
     json_t *none;  /* an empty object */
-    json_t *names; /* an array of names; NULL: there is a pattern */
+    json_t *names; /* an array of names, borrowed; NULL: there is a pattern */
     struct vs_pattern pattern;
-    struct vs_text text; /* the spec's text, for errors */
     struct named_view named[VS_MEMBER_VIEWS];
     struct vs_spec *views; /* the compiled views; owned by the spec */
 };
 
 /*
  * Reads "members" of spec, whose ranks and names are known, into spec->members. Sets spec->file to
- * a short form of the members' names. Does not compile the views. Returns 0 or a negative errno,
- * with error filled.
+ * a short form of the members' names. Does not compile the views. Returns 0, or a negative errno
+ * after recording the error in the scope.
  */
-int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *error);
+int vs_members_read(struct vs_spec *spec);
 
 /*
  * Translates shorthand to the JSON of a spec with members: text for the views of the whole, and the
@@ -90,21 +89,14 @@ int vs_members_read(struct vs_spec *spec, const char *folder, struct vs_error *e
 json_t *vs_members_translate(const char *text, const struct vs_overrides *overrides,
                              json_t **places, struct vs_error *error);
 
-/*
- * Adds the default view to the JSON of a spec with members: one view of all bytes. Returns false if
- * there are no members or memory is short.
- */
-bool vs_members_see_all(json_t *root);
-
 void vs_members_free(struct vs_members *members); /* NULL is allowed */
 
 /* missing.c: checks the text of an option, and sets "missing" of the object "members" to it.
    Returns 0, or a negative errno with error filled. */
 int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);
 
-/* missing.c: reads "missing" and "fill" into members. Returns 0, or a negative errno with error
-   filled. */
-int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
-                            struct vs_error *error);
+/* missing.c: reads "missing" and "fill" into spec->members. Returns 0, or a negative errno after
+   recording the error in the scope. */
+int vs_members_read_missing(struct vs_spec *spec);
 
 #endif

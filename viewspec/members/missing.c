@@ -11,7 +11,6 @@
 /* Reads "missing" and "fill": the values of bytes of the whole that no member holds. */
 
 static const struct vs_place at_members = {.key = "members"};
-static const struct vs_place at_fill = {.up = &at_members, .key = "fill"};
 
 /* Returns the value of "missing" as text: the string, or the number as jansson prints it. */
 static const char *missing_text(struct vs_spec *spec, const json_t *value)
@@ -50,17 +49,17 @@ int vs_members_override_missing(json_t *members, const char *text, struct vs_err
                : 0;
 }
 
-static int read_missing(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+static int read_missing(struct vs_spec *spec)
 {
-    const struct vs_place place = {.up = &at_members, .key = "missing"};
+    struct vs_members *members = spec->members;
     const json_t *value = json_object_get(members->json, "missing");
     const char *text = missing_text(spec, value);
 
     if (value == NULL)
         return 0;
     if (!is_missing(text))
-        return vs_fail(error, &spec->text, &place, false,
-                       "expected \"error\", \"zero\" or a number");
+        return vs_refuse(&spec->scope, VS_KEY(&at_members, "missing"),
+                         "expected \"error\", \"zero\" or a number");
     if (!strcmp(text, "error"))
         return 0;
     members->missing = strcmp(text, "zero") ? VS_MISSING_VALUE : VS_MISSING_ZERO;
@@ -85,73 +84,63 @@ static unsigned read_bytes(const char *text, unsigned char *bytes)
     return (unsigned)length / 2;
 }
 
-static int read_integer(struct vs_spec *spec, const struct vs_place *entry, json_t *json,
+/* Reads the integer under key of the object at place; an absent one keeps its value. */
+static int read_integer(struct vs_scope *scope, const struct vs_place *place, const json_t *json,
                         const char *key, int64_t *value)
 {
-    const struct vs_place place = {.up = entry, .key = key};
-    json_t *found = json_object_get(json, key);
+    const json_t *found = json_object_get(json, key);
 
-    return found ? vs_scope_integer(&spec->scope, &spec->text, &place, found, value) : 0;
+    return found ? vs_scope_integer(scope, VS_KEY(place, key), found, value) : 0;
 }
 
-static int read_fill(struct vs_spec *spec, const struct vs_place *place, json_t *json,
-                     struct vs_fill *fill, struct vs_error *error)
+static int read_fill(struct vs_scope *scope, const struct vs_place *place, json_t *json,
+                     struct vs_fill *fill)
 {
     static const char *const keys[] = {"at", "size", "count", "every", "value", NULL};
-    const struct vs_place value = {.up = place, .key = "value"};
     int64_t end;
 
-    if (vs_check_keys(error, &spec->text, place, json, keys))
-        return error->code;
     *fill = (struct vs_fill){.size = -1, .count = 1};
-    if (read_integer(spec, place, json, "at", &fill->at) ||
-        read_integer(spec, place, json, "size", &fill->size) ||
-        read_integer(spec, place, json, "count", &fill->count) ||
-        read_integer(spec, place, json, "every", &fill->every))
-        return error->code;
+    if (vs_check_keys(scope, place, json, keys) ||
+        read_integer(scope, place, json, "at", &fill->at) ||
+        read_integer(scope, place, json, "size", &fill->size) ||
+        read_integer(scope, place, json, "count", &fill->count) ||
+        read_integer(scope, place, json, "every", &fill->every))
+        return scope->error->code;
     fill->length = read_bytes(json_string_value(json_object_get(json, "value")), fill->value);
     if (fill->length == 0)
-        return vs_fail(error, &spec->text, &value, false,
-                       "expected the bytes of a value in hexadecimal, 1 to %d of them",
-                       VS_FILL_BYTES);
+        return vs_refuse(scope, VS_KEY(place, "value"),
+                         "expected the bytes of a value in hexadecimal, 1 to %d of them",
+                         VS_FILL_BYTES);
     if (fill->at < 0 || fill->size < 0 || fill->count < 0 ||
         (fill->count > 1 && fill->every < fill->size))
-        return vs_fail(error, &spec->text, place, false,
-                       "\"at\", \"size\" and \"count\" are 0 or more, \"every\" is not less than "
-                       "\"size\"");
+        return vs_refuse(scope, place,
+                         "\"at\", \"size\" and \"count\" are 0 or more, \"every\" is not less than "
+                         "\"size\"");
     if (__builtin_mul_overflow(fill->every, vs_max(fill->count - 1, 0), &end) ||
         __builtin_add_overflow(end, fill->size, &end) ||
         __builtin_add_overflow(end, fill->at, &end))
-        return vs_fail(error, &spec->text, place, false, "it ends behind byte 2^63-1");
+        return vs_refuse(scope, place, "it ends behind byte 2^63-1");
     return 0;
 }
 
-static int read_fills(struct vs_spec *spec, struct vs_members *members, struct vs_error *error)
+int vs_members_read_missing(struct vs_spec *spec)
 {
-    json_t *list = json_object_get(members->json, "fill");
-    size_t count = json_array_size(list);
+    struct vs_members *members = spec->members;
+    struct vs_scope *scope = &spec->scope;
+    json_t *list, *fill;
+    size_t i;
 
-    if (list == NULL)
-        return 0;
-    if (!json_is_array(list))
-        return vs_fail(error, &spec->text, &at_fill, false, "expected an array, got %s",
-                       vs_kind_name(list));
-    members->fills = vs_arena_array(&spec->arena, (int64_t)count, sizeof(*members->fills));
+    if (read_missing(spec))
+        return scope->error->code;
+    list = vs_scope_member(scope, &at_members, members->json, "fill", JSON_ARRAY);
+    members->fill_count = json_array_size(list);
+    members->fills =
+        vs_arena_array(&spec->arena, (int64_t)members->fill_count, sizeof(*members->fills));
     if (members->fills == NULL)
-        return vs_fail_memory(error, &spec->text);
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_place place = {.up = &at_fill, .index = i};
-        if (read_fill(spec, &place, json_array_get(list, i), &members->fills[i], error))
-            return error->code;
-    }
-    members->fill_count = count;
-    return 0;
-}
-
-int vs_members_read_missing(struct vs_spec *spec, struct vs_members *members,
-                            struct vs_error *error)
-{
-    return read_missing(spec, members, error) || read_fills(spec, members, error) ? error->code : 0;
+        return vs_refuse_memory(scope);
+    json_array_foreach(list, i, fill) if (read_fill(scope, VS_ITEM(VS_KEY(&at_members, "fill"), i),
+                                                    fill, &members->fills[i])) break;
+    return scope->error->code;
 }
 
 enum vs_missing vs_members_missing(const struct vs_members *members)

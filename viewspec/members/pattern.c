@@ -76,12 +76,12 @@ static int width_of(const struct field *field)
 /* Evaluates a part of a range, up to the next "..". Returns the text after it, or NULL if it fails.
  */
 static const char *read_part(struct vs_spec *spec, const struct vs_place *place, const char *text,
-                             int64_t *value, struct vs_error *error)
+                             int64_t *value)
 {
     const char *dots = strstr(text, "..");
     json_t *number = json_stringn(text, dots ? (size_t)(dots - text) : strlen(text));
-    int failed = number ? vs_scope_integer(&spec->scope, &spec->text, place, number, value)
-                        : vs_fail_memory(error, &spec->text);
+    int failed = number ? vs_scope_integer(&spec->scope, place, number, value)
+                        : vs_refuse_memory(&spec->scope);
 
     json_decref(number);
     if (failed)
@@ -91,7 +91,7 @@ static const char *read_part(struct vs_spec *spec, const struct vs_place *place,
 
 /* Reads FIRST, FIRST..LAST or FIRST..LAST..STEP. */
 static int read_range(struct vs_spec *spec, const struct vs_place *place, const struct field *field,
-                      struct vs_index *index, struct vs_error *error)
+                      struct vs_index *index)
 {
     char text[RANGE_MAX];
     int64_t last = 0, step = 0;
@@ -99,29 +99,28 @@ static int read_range(struct vs_spec *spec, const struct vs_place *place, const 
     bool has_last;
 
     if (field->range_length >= sizeof(text))
-        return vs_fail(error, &spec->text, place, false, "%s: the range is too long", index->name);
+        return vs_refuse(&spec->scope, place, "%s: the range is too long", index->name);
     snprintf(text, sizeof(text), "%.*s", (int)field->range_length, field->range);
     has_last = strstr(text, "..") != NULL;
-    if (!(at = read_part(spec, place, at, &index->first, error)) ||
-        (has_last && !(at = read_part(spec, place, at, &last, error))))
-        return error->code;
+    if (!(at = read_part(spec, place, at, &index->first)) ||
+        (has_last && !(at = read_part(spec, place, at, &last))))
+        return spec->scope.error->code;
     step = last < index->first ? -1 : 1;
-    if (*at && !(at = read_part(spec, place, at, &step, error)))
-        return error->code;
+    if (*at && !(at = read_part(spec, place, at, &step)))
+        return spec->scope.error->code;
     if (*at)
-        return vs_fail(error, &spec->text, place, false,
-                       "%s: expected FIRST..LAST or FIRST..LAST..STEP", index->name);
+        return vs_refuse(&spec->scope, place, "%s: expected FIRST..LAST or FIRST..LAST..STEP",
+                         index->name);
     if (index->first < 0 || last < 0 || index->first > NUMBER_MAX || last > NUMBER_MAX)
-        return vs_fail(error, &spec->text, place, false, "%s: a number must be 0 to %lld",
-                       index->name, (long long)NUMBER_MAX);
+        return vs_refuse(&spec->scope, place, "%s: a number must be 0 to %lld", index->name,
+                         (long long)NUMBER_MAX);
     if (!has_last) {
         index->step = 1;
         return 0;
     }
     if (step == 0 || (last != index->first && (step < 0) != (last < index->first)))
-        return vs_fail(error, &spec->text, place, false,
-                       "%s: steps of %lld do not lead from %lld to %lld", index->name,
-                       (long long)step, (long long)index->first, (long long)last);
+        return vs_refuse(&spec->scope, place, "%s: steps of %lld do not lead from %lld to %lld",
+                         index->name, (long long)step, (long long)index->first, (long long)last);
     index->step = step;
     index->count = (last - index->first) / step + 1;
     return 0;
@@ -129,33 +128,31 @@ static int read_range(struct vs_spec *spec, const struct vs_place *place, const 
 
 /* Reads a field with a range: the definition of an index, or the range of {member}. */
 static int define(struct vs_spec *spec, const struct vs_place *place, const struct field *field,
-                  struct vs_pattern *pattern, struct vs_error *error)
+                  struct vs_pattern *pattern)
 {
     int found = find_index(pattern, field);
     struct vs_index *index = &pattern->index[found < 0 ? pattern->indices + 1 : found];
 
     if (found > 0 || (found == 0 && index->step))
-        return vs_fail(error, &spec->text, place, false, "%s has two ranges", index->name);
+        return vs_refuse(&spec->scope, place, "%s has two ranges", index->name);
     if (found < 0) {
         if (pattern->indices == VS_INDICES_MAX)
-            return vs_fail(error, &spec->text, place, false, "more than %d indices",
-                           VS_INDICES_MAX);
+            return vs_refuse(&spec->scope, place, "more than %d indices", VS_INDICES_MAX);
         *index = (struct vs_index){.step = 0};
         snprintf(index->name, sizeof(index->name), "%.*s", (int)field->length, field->name);
         pattern->indices++;
     }
     if (field->length >= sizeof(index->name) || !vs_scope_name_ok(index->name))
-        return vs_fail(error, &spec->text, place, false,
-                       "\"%s\": a name is up to %zu letters, digits and _, and not rank, ranks, "
-                       "min or max",
-                       index->name, sizeof(index->name) - 1);
+        return vs_refuse(&spec->scope, place,
+                         "\"%s\": a name is up to %zu letters, digits and _, and not rank, ranks, "
+                         "min or max",
+                         index->name, sizeof(index->name) - 1);
     if (json_object_get(json_object_get(spec->root, "let"), index->name))
-        return vs_fail(error, &spec->text, place, false, "\"%s\" is also a name in \"let\"",
-                       index->name);
-    if (read_range(spec, place, field, index, error))
-        return error->code;
+        return vs_refuse(&spec->scope, place, "\"%s\" is also a name in \"let\"", index->name);
+    if (read_range(spec, place, field, index))
+        return spec->scope.error->code;
     if (found && !index->count)
-        return vs_fail(error, &spec->text, place, false, "%s: expected FIRST..LAST", index->name);
+        return vs_refuse(&spec->scope, place, "%s: expected FIRST..LAST", index->name);
     return 0;
 }
 
@@ -171,26 +168,24 @@ static void set_strides(struct vs_pattern *pattern)
 }
 
 int vs_pattern_read(struct vs_spec *spec, const struct vs_place *place, const char *text,
-                    struct vs_pattern *pattern, struct vs_error *error)
+                    struct vs_pattern *pattern)
 {
     struct field field;
 
     *pattern = (struct vs_pattern){.text = text, .index = {{.name = "member"}}};
     if (strlen(text) >= PATH_MAX)
-        return vs_fail(error, &spec->text, place, false, "a name of more than %d bytes",
-                       PATH_MAX - 1);
+        return vs_refuse(&spec->scope, place, "a name of more than %d bytes", PATH_MAX - 1);
     for (const char *at = text; next_field(at, &field); at = field.end)
-        if (field.range && define(spec, place, &field, pattern, error))
-            return error->code;
+        if (field.range && define(spec, place, &field, pattern))
+            return spec->scope.error->code;
     if (!pattern->index[0].step)
         pattern->index[0].step = 1;
     set_strides(pattern);
     for (const char *at = text; next_field(at, &field); at = field.end) {
         int index = find_index(pattern, &field);
         if (index >= 0 && width_of(&field) < 0)
-            return vs_fail(error, &spec->text, place, false,
-                           "expected {%s} or {%s:WIDTH}, WIDTH 1 to %d", pattern->index[index].name,
-                           pattern->index[index].name, WIDTH_MAX);
+            return vs_refuse(&spec->scope, place, "expected {%s} or {%s:WIDTH}, WIDTH 1 to %d",
+                             pattern->index[index].name, pattern->index[index].name, WIDTH_MAX);
         pattern->named |= index == 0;
     }
     return 0;

@@ -83,52 +83,33 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
 
 /* Checks of objects and nodes. */
 
-int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
-                  json_t *object, const char *const *keys)
+int vs_check_keys(struct vs_scope *scope, const struct vs_place *place, json_t *object,
+                  const char *const *keys)
 {
     const char *key;
     json_t *value;
 
     if (!json_is_object(object))
-        return vs_fail(error, text, place, false, "expected an object, got %s",
-                       vs_kind_name(object));
+        return vs_refuse(scope, place, "expected an object, got %s", vs_kind_name(object));
     json_object_foreach(object, key, value)
     {
         size_t i = 0;
-        struct vs_place here;
 
         while (keys[i] && strcmp(keys[i], key) != 0)
             i++;
-        here = (struct vs_place){.up = place, .key = key};
         if (!keys[i])
-            return vs_fail(error, text, &here, true, "unknown key");
+            return vs_refuse_key(scope, VS_KEY(place, key), "unknown key");
     }
     return 0;
 }
 
-int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
+int vs_check_arena(struct vs_scope *scope, const struct vs_arena *arena,
                    const struct vs_place *place)
 {
     if (!arena->failure)
-        return 0;
-    if (arena->failure == -EOVERFLOW)
-        return vs_fail(error, text, place, false, "the type exceeds 2^63-1 bytes");
-    return vs_fail_memory(error, text);
-}
-
-int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error)
-{
-    const char *key;
-    json_t *value;
-    struct vs_place hints = {.key = "hints"}, place = {.up = &hints};
-    json_object_foreach(json_object_get(root, "hints"), key, value)
-    {
-        place.key = key;
-        if (!json_is_string(value))
-            return vs_fail(error, text, &place, false, "expected a string, got %s",
-                           vs_kind_name(value));
-    }
-    return 0;
+        return scope->error->code;
+    return arena->failure == -EOVERFLOW ? vs_refuse(scope, place, "the type exceeds 2^63-1 bytes")
+                                        : vs_refuse_memory(scope);
 }
 
 /* Paths. */
@@ -142,14 +123,13 @@ char *vs_path_from(const char *folder, const char *name)
     return asprintf(&path, "%s/%s", strcmp(folder, "/") ? folder : "", name) < 0 ? NULL : path;
 }
 
-int vs_path_settle(const struct vs_text *text, json_t *object, const char *key, const char *folder,
-                   struct vs_error *error)
+int vs_path_settle(struct vs_scope *scope, json_t *object, const char *key, const char *folder)
 {
     char *path = vs_path_from(folder, json_string_value(json_object_get(object, key)));
     int failed = path ? json_object_set_new(object, key, json_string(path)) : -1;
 
     free(path);
-    return failed ? vs_fail_memory(error, text) : 0;
+    return failed ? vs_refuse_memory(scope) : 0;
 }
 
 /* The spec's "header": checksums of the file's header. This source does not read the file. */
@@ -168,70 +148,51 @@ static bool read_sum(const json_t *value, uint32_t *sum)
 }
 
 /* Checks a number of bytes. It may be absent, and otherwise must be `least` or more. */
-static int check_bytes(const struct vs_text *text, const struct vs_place *up, json_t *part,
-                       const char *key, int64_t least, struct vs_error *error)
+static int check_bytes(struct vs_scope *scope, const struct vs_place *up, const json_t *part,
+                       const char *key, int64_t least)
 {
-    json_t *value = json_object_get(part, key);
-    struct vs_place place = {.up = up, .key = key};
+    const json_t *value = json_object_get(part, key);
+
     if (value == NULL || (json_is_integer(value) && json_integer_value(value) >= least))
         return 0;
-    return vs_fail(error, text, &place, false, "expected a number of bytes, %lld or more",
-                   (long long)least);
+    return vs_refuse(scope, VS_KEY(up, key), "expected a number of bytes, %lld or more",
+                     (long long)least);
 }
 
-static int settle_name(const struct vs_text *text, const struct vs_place *up, json_t *part,
-                       const char *folder, struct vs_error *error)
-{
-    json_t *value = json_object_get(part, "file");
-    struct vs_place place = {.up = up, .key = "file"};
-    const char *name = json_string_value(value);
-
-    if (value == NULL)
-        return 0;
-    if (name == NULL || !name[0])
-        return vs_fail(error, text, &place, false, "expected a file's name");
-    return vs_path_settle(text, part, "file", folder, error);
-}
-
-static int settle_part(const struct vs_text *text, const struct vs_place *place, json_t *part,
-                       const char *folder, struct vs_error *error)
+static int settle_part(struct vs_scope *scope, const struct vs_place *place, json_t *part,
+                       const char *folder)
 {
     static const char *const keys[] = {"file", "at", "size", "crc32", NULL};
-    struct vs_place sum_place = {.up = place, .key = "crc32"};
-    json_t *value = json_object_get(part, "crc32");
+    const json_t *value = json_object_get(part, "crc32"), *file = json_object_get(part, "file");
     uint32_t sum;
-    if (vs_check_keys(error, text, place, part, keys))
-        return error->code;
+
+    if (vs_check_keys(scope, place, part, keys))
+        return scope->error->code;
     if (!json_object_get(part, "size") || value == NULL)
-        return vs_fail(error, text, place, false, "\"size\" or \"crc32\" is missing");
+        return vs_refuse(scope, place, "\"size\" or \"crc32\" is missing");
     if (!read_sum(value, &sum))
-        return vs_fail(error, text, &sum_place, false,
-                       "expected a string of 8 hexadecimal digits in lower case");
-    if (check_bytes(text, place, part, "at", 0, error) ||
-        check_bytes(text, place, part, "size", 1, error))
-        return error->code;
-    return settle_name(text, place, part, folder, error);
+        return vs_refuse(scope, VS_KEY(place, "crc32"),
+                         "expected a string of 8 hexadecimal digits in lower case");
+    if (check_bytes(scope, place, part, "at", 0) || check_bytes(scope, place, part, "size", 1))
+        return scope->error->code;
+    if (file && !json_string_length(file))
+        return vs_refuse(scope, VS_KEY(place, "file"), "expected a file's name");
+    return file ? vs_path_settle(scope, part, "file", folder) : 0;
 }
 
-int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
-                     const struct vs_overrides *overrides, struct vs_error *error)
+int vs_header_settle(struct vs_spec *spec)
 {
-    json_t *parts = json_object_get(root, "header"), *part;
-    struct vs_place place = {.key = "header"};
+    struct vs_scope *scope = &spec->scope;
+    json_t *parts = vs_scope_member(scope, NULL, spec->root, "header", JSON_ARRAY), *part;
     size_t index;
-    if (parts && !json_is_array(parts))
-        return vs_fail(error, text, &place, false, "expected an array, got %s",
-                       vs_kind_name(parts));
-    json_array_foreach(parts, index, part)
-    {
-        struct vs_place entry = {.up = &place, .index = index};
-        if (settle_part(text, &entry, part, folder, error))
-            return error->code;
-    }
+
+    json_array_foreach(parts, index,
+                       part) if (settle_part(scope, VS_ITEM(VS_KEY(NULL, "header"), index), part,
+                                             spec->folder)) break;
     /* Another representation means another file, whose header is unknown. */
-    if (overrides->datarep && parts)
-        json_object_del(root, "header");
-    return 0;
+    if (spec->overrides->datarep)
+        json_object_del(spec->root, "header");
+    return scope->error->code;
 }
 
 bool vs_spec_header(const struct vs_spec *spec, size_t index, struct vs_header *header)

@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
+#include "scope.h"
 #include "viewspec/base/arena.h"
-#include "viewspec/base/place.h"
 #include "viewspec/spec.h"
 
 /*
@@ -24,16 +24,12 @@ int vs_syntax_fail(const struct vs_text *text, const json_error_t *json, struct 
  * Checks that object is a JSON object and has no keys except the given ones (a list that ends with
  * NULL). Returns 0 or a negative errno.
  */
-int vs_check_keys(struct vs_error *error, const struct vs_text *text, const struct vs_place *place,
-                  json_t *object, const char *const *keys);
+int vs_check_keys(struct vs_scope *scope, const struct vs_place *place, json_t *object,
+                  const char *const *keys);
 
-/* Records the failure of arena, if there is one. Returns 0 or a negative errno. */
-int vs_check_arena(struct vs_arena *arena, struct vs_error *error, const struct vs_text *text,
+/* Records the failure of arena, if there is one. Returns the code of the error, or 0. */
+int vs_check_arena(struct vs_scope *scope, const struct vs_arena *arena,
                    const struct vs_place *place);
-
-/* Checks that each of the spec's "hints" is a string. Returns 0 or a negative errno, with error
- * filled. */
-int vs_hints_check(const struct vs_text *text, json_t *root, struct vs_error *error);
 
 /* Returns name, prefixed by folder if it is relative. A new string; NULL: out of memory. */
 char *vs_path_from(const char *folder, const char *name);
@@ -42,16 +38,14 @@ char *vs_path_from(const char *folder, const char *name);
  * Makes the path under key of an object absolute, relative to folder. Returns 0, or a negative
  * errno with error filled.
  */
-int vs_path_settle(const struct vs_text *text, json_t *object, const char *key, const char *folder,
-                   struct vs_error *error);
+int vs_path_settle(struct vs_scope *scope, json_t *object, const char *key, const char *folder);
 
 /*
- * Checks the parts of the header and makes the names of their files absolute, relative to folder.
- * Drops the header if overrides set a data representation, because they then belong to another
- * file, whose header is unknown. Returns 0 or a negative errno, with error filled.
+ * Checks the parts of the header and makes the names of their files absolute. Drops the header if
+ * overrides set a data representation, because they then belong to another file, whose header is
+ * unknown. Returns 0 or a negative errno, with error filled.
  */
-int vs_header_settle(const struct vs_text *text, json_t *root, const char *folder,
-                     const struct vs_overrides *overrides, struct vs_error *error);
+int vs_header_settle(struct vs_spec *spec);
 
 /*
  * Formats JSON for people: a value that fits on a line is written on one. The caller frees the

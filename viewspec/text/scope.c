@@ -289,14 +289,31 @@ int vs_expression_read(const char *text, struct vs_expression *result)
 /* The number of characters in an expression that count as one value of work. */
 #define TOKENS_PER_VALUE 4
 
-const char *vs_kind_name(const json_t *value)
+static const char *kind_name(json_type type)
 {
     static const char *const names[] = {
         [JSON_OBJECT] = "an object",   [JSON_ARRAY] = "an array",     [JSON_STRING] = "a string",
         [JSON_INTEGER] = "an integer", [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
         [JSON_FALSE] = "false",        [JSON_NULL] = "null",
     };
-    return names[json_typeof(value)];
+    return names[type];
+}
+
+const char *vs_kind_name(const json_t *value)
+{
+    return kind_name(json_typeof(value));
+}
+
+json_t *vs_scope_member(struct vs_scope *scope, const struct vs_place *up, const json_t *object,
+                        const char *key, json_type wanted)
+{
+    json_t *value = json_object_get(object, key);
+
+    if (value == NULL || json_typeof(value) == wanted)
+        return value;
+    vs_refuse(scope, VS_KEY(up, key), "expected %s, got %s", kind_name(wanted),
+              vs_kind_name(value));
+    return NULL;
 }
 
 static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct vs_text *text,
@@ -323,10 +340,10 @@ static int scope_evaluate(struct vs_scope *scope, size_t visible, const struct v
     return vs_fail(scope->error, text, place, false, "\"%.100s\": %s", expression, reason);
 }
 
-int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
-                     const struct vs_place *place, json_t *value, int64_t *result)
+int vs_scope_integer(struct vs_scope *scope, const struct vs_place *place, const json_t *value,
+                     int64_t *result)
 {
-    return scope_evaluate(scope, scope->count, text, place, value, result);
+    return scope_evaluate(scope, scope->count, scope->text, place, value, result);
 }
 
 int vs_scope_settle(struct vs_scope *scope, bool strict)

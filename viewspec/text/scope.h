@@ -37,8 +37,17 @@ struct vs_scope {
     bool uses_rank;  /* set if a value depended on the rank */
     bool names_rank; /* set if the dependence was by its name */
     int64_t work;    /* values evaluated and types built; a long expression counts several times */
-    struct vs_error *error;
+    const struct vs_text *text; /* the spec's text, which errors refer to; borrowed */
+    struct vs_error *error;     /* the result of the caller's function */
 };
+
+/* Record an error of the value at place, or of its key, or lack of memory. Return the error's code.
+ */
+#define vs_refuse(scope, place, ...)                                                               \
+    vs_fail((scope)->error, (scope)->text, (place), false, __VA_ARGS__)
+#define vs_refuse_key(scope, place, ...)                                                           \
+    vs_fail((scope)->error, (scope)->text, (place), true, __VA_ARGS__)
+#define vs_refuse_memory(scope) vs_fail_memory((scope)->error, (scope)->text)
 
 /*
  * Computes the unknown bindings, in order. If strict, records and returns the first error (a
@@ -48,11 +57,11 @@ struct vs_scope {
 int vs_scope_settle(struct vs_scope *scope, bool strict);
 
 /*
- * Evaluates value, a JSON integer or a string expression. Returns 0, or a negative errno after
- * recording an error with text and place.
+ * Evaluates value at place, a JSON integer or a string expression. Returns 0, or a negative errno
+ * after recording an error.
  */
-int vs_scope_integer(struct vs_scope *scope, const struct vs_text *text,
-                     const struct vs_place *place, json_t *value, int64_t *result);
+int vs_scope_integer(struct vs_scope *scope, const struct vs_place *place, const json_t *value,
+                     int64_t *result);
 
 /* The longest expression in shorthand, with its zero byte. */
 #define VS_EXPRESSION_MAX 512
@@ -89,5 +98,12 @@ bool vs_scope_view_name_ok(const char *name);
 
 /* Returns the kind of value for messages: "an object", "a string", ... */
 const char *vs_kind_name(const json_t *value);
+
+/*
+ * Returns the value under key of the object at `up`. NULL if there is none, or after recording an
+ * error if it has another type than the wanted one. Borrowed.
+ */
+json_t *vs_scope_member(struct vs_scope *scope, const struct vs_place *up, const json_t *object,
+                        const char *key, json_type wanted);
 
 #endif

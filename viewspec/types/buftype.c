@@ -65,12 +65,10 @@ static struct vs_type origins_of(struct vs_arena *arena, const struct vs_type *e
 
 int vs_types_check(const struct vs_types_source *from, const struct vs_place *place)
 {
-    struct vs_error *error = from->source->scope->error;
-    return error->code ? error->code
-                       : vs_check_arena(&from->types->arena, error, from->source->text, place);
+    return vs_check_arena(from->source->scope, &from->types->arena, place);
 }
 
-#define fail(from, place, ...) vs_build_fail((from)->source, (place), __VA_ARGS__)
+#define fail(from, place, ...) vs_refuse((from)->source->scope, (place), __VA_ARGS__)
 
 struct vs_builder vs_builder_of(const struct vs_types_source *from, const char *whole,
                                 const struct vs_representation *representation)
@@ -78,7 +76,6 @@ struct vs_builder vs_builder_of(const struct vs_types_source *from, const char *
     return (struct vs_builder){
         .arena = &from->types->arena,
         .scope = from->source->scope,
-        .text = from->source->text,
         .types = from->source->types,
         .representation = representation,
         .whole = whole,
@@ -186,7 +183,7 @@ static int find_order(const struct vs_types_source *from, const struct vs_place 
                     "pieces",
                     (long long)VS_PIECES_MAX);
     if (result == -ENOMEM)
-        return vs_fail_memory(from->source->scope->error, from->source->text);
+        return vs_refuse_memory(from->source->scope);
     return vs_types_check(from, place);
 }
 
@@ -322,59 +319,52 @@ int vs_buftype_find(const struct vs_types_source *from)
 }
 
 /* Fails if an array of `product` elements is not a tile of the slice, as vs_local_array has it. */
-static int check_shape(const struct vs_source *source, const struct vs_place *place, int64_t size,
+static int check_shape(struct vs_scope *scope, const struct vs_place *place, int64_t size,
                        int64_t etypes, const struct vs_order *order, int64_t product)
 {
     if (order && order->grain % size)
-        return vs_build_fail(
-            source, place,
-            "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
-            "of %lld bytes (leave out \"shape\")",
-            (long long)order->extent, (long long)size);
+        return vs_refuse(scope, place,
+                         "a tile of the slice, %lld bytes with its gaps, is not an array of etypes "
+                         "of %lld bytes (leave out \"shape\")",
+                         (long long)order->extent, (long long)size);
     etypes = order ? order->extent / size : etypes;
     if (product == etypes)
         return 0;
-    return vs_build_fail(source, place,
-                         order ? "the array has %lld elements, a tile of the slice has "
-                                 "%lld with its gaps"
-                               : "the array has %lld elements, a tile has %lld etypes",
-                         (long long)product, (long long)etypes);
+    return vs_refuse(scope, place,
+                     order ? "the array has %lld elements, a tile of the slice has "
+                             "%lld with its gaps"
+                           : "the array has %lld elements, a tile has %lld etypes",
+                     (long long)product, (long long)etypes);
 }
 
-int vs_local_array(const struct vs_source *source, const struct vs_member *shape,
-                   struct vs_arena *arena, const struct vs_view_facts *facts, int64_t etypes,
-                   const struct vs_order *order, const struct vs_array **result)
+int vs_local_array(struct vs_scope *scope, const struct vs_member *shape, struct vs_arena *arena,
+                   const struct vs_view_facts *facts, int64_t etypes, const struct vs_order *order,
+                   const struct vs_array **result)
 {
-    struct vs_error *error = source->scope->error;
     const struct vs_place *place = &shape->place;
-    int64_t dimensions, product = 1, *sizes;
-    struct vs_array *array;
+    int64_t dimensions = (int64_t)json_array_size(shape->value), product = 1;
+    int64_t *sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
+    struct vs_array *array = vs_arena_alloc(arena, sizeof(*array));
 
     if (!json_is_array(shape->value))
-        return vs_build_fail(source, place, "expected an array, got %s",
-                             vs_kind_name(shape->value));
-    dimensions = (int64_t)json_array_size(shape->value);
-    sizes = vs_arena_array(arena, dimensions, sizeof(*sizes));
-    array = vs_arena_alloc(arena, sizeof(*array));
+        return vs_refuse(scope, place, "expected an array, got %s", vs_kind_name(shape->value));
     if (sizes == NULL || array == NULL)
-        return vs_fail_memory(error, source->text);
+        return vs_refuse_memory(scope);
     for (int64_t i = 0; i < dimensions; i++) {
-        struct vs_place entry = {.up = place, .index = (size_t)i};
-        json_t *size = json_array_get(shape->value, (size_t)i);
-        if (vs_scope_integer(source->scope, source->text, &entry, size, &sizes[i]))
-            return error->code;
+        const struct vs_place *entry = VS_ITEM(place, i);
+
+        if (vs_scope_integer(scope, entry, json_array_get(shape->value, (size_t)i), &sizes[i]))
+            return scope->error->code;
         if (sizes[i] < 0)
-            return vs_build_fail(source, &entry, "must not be negative");
+            return vs_refuse(scope, entry, "must not be negative");
         if (__builtin_mul_overflow(product, sizes[i], &product))
-            return vs_build_fail(source, place, "the array has more than 2^63-1 elements");
+            return vs_refuse(scope, place, "the array has more than 2^63-1 elements");
     }
-    if (check_shape(source, place, facts->etype_size, etypes, order, product))
-        return error->code;
     *array = (struct vs_array){.dimensions = dimensions,
                                .sizes = sizes,
                                .owned = sizes,
                                .element = facts->etype_extent,
                                .etypes = 1};
     *result = array;
-    return 0;
+    return check_shape(scope, place, facts->etype_size, etypes, order, product);
 }

@@ -27,13 +27,13 @@ static bool failed(const struct vs_builder *b)
 
 /* Records an error of the value under the key `name` of the object. */
 #define fail_at(site, name, ...)                                                                   \
-    vs_build_fail((site)->b, (&(struct vs_place){.up = (site)->place, .key = (name)}), __VA_ARGS__)
+    vs_refuse((site)->b->scope, VS_KEY((site)->place, name), __VA_ARGS__)
 
 static json_t *member(const struct site *site, const char *key)
 {
     json_t *value = json_object_get(site->json, key);
     if (value == NULL)
-        vs_build_fail(site->b, site->place, "\"%s\" is missing", key);
+        vs_refuse(site->b->scope, site->place, "\"%s\" is missing", key);
     return value;
 }
 
@@ -41,18 +41,17 @@ static int64_t integer_at(struct vs_builder *b, const struct vs_place *place, js
                           int64_t least)
 {
     int64_t result = 0;
-    if (vs_scope_integer(b->scope, b->text, place, value, &result))
+    if (vs_scope_integer(b->scope, place, value, &result))
         return 0;
     if (result < least)
-        vs_build_fail(b, place, "%lld is less than %lld", (long long)result, (long long)least);
+        vs_refuse(b->scope, place, "%lld is less than %lld", (long long)result, (long long)least);
     return result;
 }
 
 static int64_t integer(const struct site *site, const char *key, int64_t least)
 {
-    struct vs_place place = {.up = site->place, .key = key};
     json_t *value = member(site, key);
-    return value ? integer_at(site->b, &place, value, least) : 0;
+    return value ? integer_at(site->b, VS_KEY(site->place, key), value, least) : 0;
 }
 
 /* Returns the "blocklength" of a constructor that need not have one. */
@@ -65,16 +64,13 @@ static int64_t blocklength_of(const struct site *site)
  */
 static json_t *array(const struct site *site, const char *key, int64_t *count)
 {
-    json_t *value = member(site, key);
-    int64_t size;
+    json_t *value = vs_scope_member(site->b->scope, site->place, site->json, key, JSON_ARRAY);
+    int64_t size = (int64_t)json_array_size(value);
 
-    if (value == NULL)
-        return NULL;
-    if (!json_is_array(value)) {
-        fail_at(site, key, "expected an array, got %s", vs_kind_name(value));
+    if (value == NULL) {
+        member(site, key);
         return NULL;
     }
-    size = (int64_t)json_array_size(value);
     if (*count >= 0 && size != *count) {
         fail_at(site, key, "expected %lld entries, got %lld", (long long)*count, (long long)size);
         return NULL;
@@ -85,13 +81,11 @@ static json_t *array(const struct site *site, const char *key, int64_t *count)
 
 static int64_t *integers(const struct site *site, const char *key, int64_t *count, int64_t least)
 {
-    struct vs_place list = {.up = site->place, .key = key};
+    const struct vs_place *place = VS_KEY(site->place, key);
     json_t *value = array(site, key, count);
     int64_t *result = value ? vs_arena_array(site->b->arena, *count, sizeof(*result)) : NULL;
-    for (int64_t i = 0; result && i < *count && !failed(site->b); i++) {
-        struct vs_place place = {.up = &list, .index = (size_t)i};
-        result[i] = integer_at(site->b, &place, json_array_get(value, (size_t)i), least);
-    }
+    for (int64_t i = 0; result && i < *count && !failed(site->b); i++)
+        result[i] = integer_at(site->b, VS_ITEM(place, i), json_array_get(value, (size_t)i), least);
     return failed(site->b) ? NULL : result;
 }
 
@@ -104,26 +98,25 @@ static int word_at(struct vs_builder *b, const struct vs_place *place, const jso
         if (strcmp(text, words[i]) == 0)
             return i;
     if (text)
-        vs_build_fail(b, place, "expected %s, got \"%.100s\"", expected, text);
+        vs_refuse(b->scope, place, "expected %s, got \"%.100s\"", expected, text);
     else
-        vs_build_fail(b, place, "expected %s, got %s", expected, vs_kind_name(value));
+        vs_refuse(b->scope, place, "expected %s, got %s", expected, vs_kind_name(value));
     return -1;
 }
 
 static bool fortran_order(const struct site *site)
 {
     static const char *const orders[] = {"C", "Fortran", NULL};
-    struct vs_place place = {.up = site->place, .key = "order"};
     json_t *value = member(site, "order");
-    return value && word_at(site->b, &place, value, orders, "\"C\" or \"Fortran\"") == 1;
+    return value && word_at(site->b, VS_KEY(site->place, "order"), value, orders,
+                            "\"C\" or \"Fortran\"") == 1;
 }
 
 static struct vs_type old_type(const struct site *site)
 {
-    struct vs_place place = {.up = site->place, .key = "oldtype"};
     json_t *value = json_object_get(site->json, "oldtype");
     if (value)
-        return vs_build_type(site->b, value, &place);
+        return vs_build_type(site->b, value, VS_KEY(site->place, "oldtype"));
     if (site->b->etype)
         return *site->b->etype;
     member(site, "oldtype");
@@ -180,11 +173,9 @@ static struct vs_type make_struct(const struct site *site)
     int64_t *displacements = integers(site, "displacements", &count, INT64_MIN);
     json_t *list = array(site, "types", &count);
     struct vs_type *types = list ? vs_arena_array(b->arena, count, sizeof(*types)) : NULL;
-    struct vs_place types_place = {.up = site->place, .key = "types"};
-    for (int64_t i = 0; types && i < count && !failed(b); i++) {
-        struct vs_place place = {.up = &types_place, .index = (size_t)i};
-        types[i] = vs_build_type(b, json_array_get(list, (size_t)i), &place);
-    }
+    const struct vs_place *place = VS_KEY(site->place, "types");
+    for (int64_t i = 0; types && i < count && !failed(b); i++)
+        types[i] = vs_build_type(b, json_array_get(list, (size_t)i), VS_ITEM(place, i));
     if (types == NULL || failed(b))
         return (struct vs_type){0};
     return vs_type_struct(b->arena, count, lengths, displacements, types);
@@ -240,11 +231,10 @@ static struct vs_type make_box(const struct site *site, int64_t n, const int64_t
         starts = site->cut->start ? site->cut->start : vs_arena_array(b->arena, n, sizeof(*starts));
     }
     for (int64_t d = 0; d < n && !failed(b); d++) {
-        struct vs_place list = {.up = site->place, .key = "subsizes"};
-        struct vs_place place = {.up = &list, .index = (size_t)d};
         if (subsizes[d] > sizes[d] || starts[d] > sizes[d] - subsizes[d])
-            vs_build_fail(b, &place, "%lld elements from %lld on exceed the size %lld",
-                          (long long)subsizes[d], (long long)starts[d], (long long)sizes[d]);
+            vs_refuse(b->scope, VS_ITEM(VS_KEY(site->place, "subsizes"), d),
+                      "%lld elements from %lld on exceed the size %lld", (long long)subsizes[d],
+                      (long long)starts[d], (long long)sizes[d]);
         *part_at(parts, n, d, fortran) = (struct vs_part){
             .size = sizes[d], .start = starts[d], .count = 1, .length = subsizes[d]};
     }
@@ -268,26 +258,24 @@ static struct vs_part distribute(const struct site *site, size_t d, int64_t size
 {
     static const char *const words[] = {"block", "cyclic", "none", NULL};
     struct vs_builder *b = site->b;
-    struct vs_place distribs = {.up = site->place, .key = "distribs"};
-    struct vs_place here = {.up = &distribs, .index = d};
-    int kind = word_at(b, &here, json_array_get(json_object_get(site->json, "distribs"), d), words,
+    const struct vs_place *here = VS_ITEM(VS_KEY(site->place, "distribs"), d);
+    const struct vs_place *darg_place = VS_ITEM(VS_KEY(site->place, "dargs"), d);
+    int kind = word_at(b, here, json_array_get(json_object_get(site->json, "distribs"), d), words,
                        "\"block\", \"cyclic\" or \"none\"");
-    struct vs_place dargs = {.up = site->place, .key = "dargs"};
-    struct vs_place darg_place = {.up = &dargs, .index = d};
     json_t *darg = json_array_get(json_object_get(site->json, "dargs"), d);
     int64_t length = kind == BLOCK ? (size - 1) / places + 1 : 1;
     if (kind == NONE && places != 1)
-        vs_build_fail(b, &here, "\"none\" needs 1 process in this dimension, not %lld",
-                      (long long)places);
+        vs_refuse(b->scope, here, "\"none\" needs 1 process in this dimension, not %lld",
+                  (long long)places);
     if (kind == NONE)
         length = size;
     else if (darg && !json_is_null(darg))
-        length = integer_at(b, &darg_place, darg, 1);
+        length = integer_at(b, darg_place, darg, 1);
     if (failed(b))
         return (struct vs_part){0};
     if (kind == BLOCK && length < size / places + (size % places != 0))
-        vs_build_fail(b, &darg_place, "%lld blocks of %lld do not cover %lld elements",
-                      (long long)places, (long long)length, (long long)size);
+        vs_refuse(b->scope, darg_place, "%lld blocks of %lld do not cover %lld elements",
+                  (long long)places, (long long)length, (long long)size);
     return vs_part_cyclic(size, length, place, places);
 }
 
@@ -466,7 +454,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
         fail_at(&site, "type", "unknown constructor \"%.100s\"", json_string_value(name));
         return (struct vs_type){0};
     }
-    if (vs_check_keys(b->scope->error, b->text, place, json, constructor->keys))
+    if (vs_check_keys(b->scope, place, json, constructor->keys))
         return (struct vs_type){0};
     site.bytes = constructor->bytes;
     site.cut = b->array;
@@ -476,7 +464,7 @@ static struct vs_type build_object(struct vs_builder *b, json_t *json, const str
     if (!failed(b) && type.node && !type.node->monotonic && !b->blame)
         b->blame = vs_place_keep(b->arena, place);
     if (!b->scope->error->code)
-        vs_check_arena(b->arena, b->scope->error, b->text, place);
+        vs_check_arena(b->scope, b->arena, place);
     return type;
 }
 
@@ -499,13 +487,12 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
     struct vs_memo *memo = &b->named[b->etype != NULL];
     const struct vs_named *known = vs_memo_find(memo, name);
     struct vs_named *named;
-    struct vs_place types = {.key = "types"}, here = {.up = &types, .key = name};
 
     if (known) {
         if (!known->done)
-            vs_build_fail(b, place, "type \"%.100s\" contains itself", name);
+            vs_refuse(b->scope, place, "type \"%.100s\" contains itself", name);
         else if (b->nesting + known->depth > MAX_NESTING)
-            vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
+            vs_refuse(b->scope, place, "types nest more than %d deep", MAX_NESTING);
         b->depth = known->depth;
         return known->type;
     }
@@ -514,7 +501,7 @@ static struct vs_type build_named(struct vs_builder *b, const char *name, json_t
         b->arena->failure = -ENOMEM;
     if (failed(b))
         return (struct vs_type){0};
-    named->type = vs_build_type(b, definition, &here);
+    named->type = vs_build_type(b, definition, VS_KEY(VS_KEY(NULL, "types"), name));
     named->depth = b->depth;
     named->done = true;
     return named->type;
@@ -544,8 +531,8 @@ static void fail_size(struct vs_builder *b, const struct vs_basic *basic,
     for (; basic->name[i] && i < sizeof(name) - 1; i++)
         name[i] = (char)toupper((unsigned char)basic->name[i]);
     name[i] = '\0';
-    vs_build_fail(b, place, "representation \"%.100s\" has no MPI_%s", b->representation->name,
-                  name);
+    vs_refuse(b->scope, place, "representation \"%.100s\" has no MPI_%s", b->representation->name,
+              name);
 }
 
 static struct vs_type build_name(struct vs_builder *b, json_t *json, const struct vs_place *place)
@@ -557,16 +544,16 @@ static struct vs_type build_name(struct vs_builder *b, json_t *json, const struc
     if (strcmp(name, "etype") == 0) {
         if (b->etype)
             return *b->etype;
-        vs_build_fail(b, place, "\"etype\" is known only in a filetype");
+        vs_refuse(b->scope, place, "\"etype\" is known only in a filetype");
         return (struct vs_type){0};
     }
     if (entry)
         return build_named(b, json_object_iter_key(entry), json_object_iter_value(entry), place);
     if (basic == NULL)
-        vs_build_fail(b, place, "unknown type \"%.100s\"", name);
+        vs_refuse(b->scope, place, "unknown type \"%.100s\"", name);
     else if (b->etype && !b->any_leaf)
-        vs_build_fail(b, place, "the %s must be built from the etype: \"%.100s\" is not it",
-                      b->whole, name);
+        vs_refuse(b->scope, place, "the %s must be built from the etype: \"%.100s\" is not it",
+                  b->whole, name);
     else if (vs_representation_size(b->representation, basic) < 1)
         fail_size(b, basic, place);
     return failed(b) ? (struct vs_type){0} : vs_type_basic(b->arena, basic, b->representation);
@@ -585,13 +572,14 @@ struct vs_type vs_build_type(struct vs_builder *b, json_t *json, const struct vs
     around = json_is_string(json) ? &b->naming : &b->nesting;
     b->depth = 0;
     if (++*around > MAX_NESTING)
-        vs_build_fail(b, place, "types nest more than %d deep", MAX_NESTING);
+        vs_refuse(b->scope, place, "types nest more than %d deep", MAX_NESTING);
     else if (json_is_string(json))
         type = build_name(b, json, place);
     else if (json_is_object(json))
         type = build_object(b, json, place);
     else
-        vs_build_fail(b, place, "expected a type's name or an object, got %s", vs_kind_name(json));
+        vs_refuse(b->scope, place, "expected a type's name or an object, got %s",
+                  vs_kind_name(json));
     --*around;
     b->depth = (int)vs_max(before, b->depth + json_is_object(json));
     return type;

@@ -29,7 +29,6 @@ struct vs_member {
 struct vs_builder {
     struct vs_arena *arena;
     struct vs_scope *scope;
-    const struct vs_text *text;
     json_t *types; /* the spec's "types", or NULL; borrowed */
     const struct vs_representation *representation;
 
@@ -112,8 +111,8 @@ int vs_buftype_find(const struct vs_types_source *from);
  * array must have as many elements, including the gaps. Returns 0, or a negative errno with the
  * scope's error filled.
  */
-int vs_local_array(const struct vs_source *source, const struct vs_member *shape,
-                   struct vs_arena *arena, const struct vs_view_facts *facts, int64_t etypes,
-                   const struct vs_order *order, const struct vs_array **result);
+int vs_local_array(struct vs_scope *scope, const struct vs_member *shape, struct vs_arena *arena,
+                   const struct vs_view_facts *facts, int64_t etypes, const struct vs_order *order,
+                   const struct vs_array **result);
 
 #endif

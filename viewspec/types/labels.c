@@ -22,80 +22,70 @@ bool vs_is_label(const char *name)
     return true;
 }
 
-static int check_name(const struct vs_source *source, const json_t *value,
-                      const struct vs_place *place)
+/* Checks that a string is a label. */
+static int check_label(struct vs_scope *scope, const json_t *value, const struct vs_place *place)
 {
     const char *name = json_string_value(value);
 
     if (name == NULL)
-        return vs_build_fail(source, place, "expected a string, got %s", vs_kind_name(value));
-    return vs_is_label(name)
-               ? 0
-               : vs_build_fail(source, place,
-                               "a name is a letter or _, then letters, digits, _, - and .");
+        return vs_refuse(scope, place, "expected a string, got %s", vs_kind_name(value));
+    return vs_is_label(name) ? 0
+                             : vs_refuse(scope, place,
+                                         "a name is a letter or _, then letters, digits, _, - and "
+                                         ".");
 }
 
-static int check_dims(const struct vs_source *source, const json_t *dims)
+static int check_dims(const struct vs_source *source)
 {
-    struct vs_place place = {.up = source->place, .key = "dims"};
+    struct vs_scope *scope = source->scope;
+    const struct vs_place *place = VS_KEY(source->place, "dims");
+    json_t *dims = vs_scope_member(scope, source->place, source->view, "dims", JSON_ARRAY), *name;
+    size_t i;
 
-    if (!json_is_array(dims))
-        return vs_build_fail(source, &place, "expected an array, got %s", vs_kind_name(dims));
     if (json_array_size(dims) > VS_GLOBAL_DIMENSIONS)
-        return vs_build_fail(source, &place, "%zu names: an array has at most %d",
-                             json_array_size(dims), VS_GLOBAL_DIMENSIONS);
-    for (size_t i = 0; i < json_array_size(dims); i++) {
-        const json_t *name = json_array_get(dims, i);
-        struct vs_place here = {.up = &place, .index = i};
-
-        if (check_name(source, name, &here))
-            return source->scope->error->code;
+        return vs_refuse(scope, place, "%zu names: an array has at most %d", json_array_size(dims),
+                         VS_GLOBAL_DIMENSIONS);
+    json_array_foreach(dims, i, name)
+    {
+        if (check_label(scope, name, VS_ITEM(place, i)))
+            return scope->error->code;
         for (size_t j = 0; j < i; j++)
             if (json_equal(name, json_array_get(dims, j)))
-                return vs_build_fail(source, &here, "the name occurs twice");
+                return vs_refuse(scope, VS_ITEM(place, i), "the name occurs twice");
     }
-    return 0;
+    return scope->error->code;
 }
 
-static int check_grid(const struct vs_source *source, json_t *grid)
+static int check_grid(struct vs_scope *scope, const struct vs_place *place, json_t *grid)
 {
     static const char *const keys[] = {"origin", "spacing", NULL};
-    struct vs_place place = {.up = source->place, .key = "grid"};
 
-    if (vs_check_keys(source->scope->error, source->text, &place, grid, keys))
-        return source->scope->error->code;
+    if (vs_check_keys(scope, place, grid, keys))
+        return scope->error->code;
     for (int i = 0; keys[i]; i++) {
-        const json_t *list = json_object_get(grid, keys[i]);
-        struct vs_place at = {.up = &place, .key = keys[i]};
+        const struct vs_place *at = VS_KEY(place, keys[i]);
+        json_t *list = vs_scope_member(scope, place, grid, keys[i], JSON_ARRAY), *number;
+        size_t j;
 
-        if (list && !json_is_array(list))
-            return vs_build_fail(source, &at, "expected an array, got %s", vs_kind_name(list));
         if (json_array_size(list) > 3)
-            return vs_build_fail(source, &at, "expected at most 3 numbers");
-        for (size_t j = 0; j < json_array_size(list); j++) {
-            struct vs_place here = {.up = &at, .index = j};
-
-            if (!json_is_number(json_array_get(list, j)))
-                return vs_build_fail(source, &here, "expected a number, got %s",
-                                     vs_kind_name(json_array_get(list, j)));
-        }
+            return vs_refuse(scope, at, "expected at most 3 numbers");
+        json_array_foreach(list, j, number) if (!json_is_number(number)) return vs_refuse(
+            scope, VS_ITEM(at, j), "expected a number, got %s", vs_kind_name(number));
     }
-    return 0;
+    return scope->error->code;
 }
 
 int vs_labels_check(const struct vs_source *source)
 {
     static const char *const keys[] = {"disp", "filetype", "buftype", "memory", "shape", NULL};
     const json_t *name = json_object_get(source->view, "name");
-    const json_t *dims = json_object_get(source->view, "dims");
     json_t *grid = json_object_get(source->view, "grid");
     json_t *global = json_object_get(source->view, "global");
-    struct vs_place at_name = {.up = source->place, .key = "name"};
-    struct vs_place at_global = {.up = source->place, .key = "global"};
+    struct vs_scope *scope = source->scope;
 
-    if ((name && check_name(source, name, &at_name)) || (dims && check_dims(source, dims)) ||
-        (grid && check_grid(source, grid)))
-        return source->scope->error->code;
+    if ((name && check_label(scope, name, VS_KEY(source->place, "name"))) || check_dims(source) ||
+        (grid && check_grid(scope, VS_KEY(source->place, "grid"), grid)))
+        return scope->error->code;
     /* The values of "global" are checked when the global array is found. */
-    return global ? vs_check_keys(source->scope->error, source->text, &at_global, global, keys) : 0;
+    return global ? vs_check_keys(scope, VS_KEY(source->place, "global"), global, keys) : 0;
 }

@@ -6,6 +6,7 @@
 #include "byte_order.h"
 #include "view.h"
 #include "representation.h"
+#include "viewspec/spec_private.h"
 #include "viewspec/text/json.h"
 
 static struct vs_representation standard[] = {
@@ -39,46 +40,37 @@ static struct vs_representation *find_loaded(struct vs_representation *list, con
 }
 
 /*
- * Returns the non-empty string under key of the object at place, or NULL after recording an error.
+ * Checks that the string under key of the object at place is there, and is not empty. Returns it,
+ * or NULL after recording an error.
  */
-static const char *text_member(const struct vs_source *source, json_t *object, const char *key,
+static const char *text_member(struct vs_scope *scope, const json_t *object, const char *key,
                                const struct vs_place *place)
 {
-    struct vs_error *error = source->scope->error;
-    struct vs_place here = {.up = place, .key = key};
-    json_t *value = json_object_get(object, key);
-    const char *text = json_string_value(value);
-    if (value == NULL)
-        vs_build_fail(source, place, "\"%s\" is missing", key);
-    else if (text == NULL)
-        vs_build_fail(source, &here, "expected a string, got %s", vs_kind_name(value));
+    const char *text = json_string_value(vs_scope_member(scope, place, object, key, JSON_STRING));
+
+    if (text == NULL)
+        vs_refuse(scope, place, "\"%s\" is missing", key);
     else if (!text[0])
-        vs_build_fail(source, &here, "the %s is empty", key);
-    return error->code ? NULL : text;
+        vs_refuse(scope, VS_KEY(place, key), "the %s is empty", key);
+    return scope->error->code ? NULL : text;
 }
 
 /*
  * Checks the object, and replaces the library's path in it by an absolute one. Returns 0 or a
  * negative errno.
  */
-static int read_object(const struct vs_source *source, json_t *object, const char *folder,
+static int read_object(struct vs_scope *scope, json_t *object, const char *folder,
                        const struct vs_place *place)
 {
     static const char *const keys[] = {"name", "library", NULL};
-    struct vs_error *error = source->scope->error;
-    const char *name, *library;
-    struct vs_place here;
+    const char *name;
 
-    if (vs_check_keys(error, source->text, place, object, keys))
-        return error->code;
-    name = text_member(source, object, "name", place);
-    library = name ? text_member(source, object, "library", place) : NULL;
-    if (library == NULL)
-        return error->code;
-    here = (struct vs_place){.up = place, .key = "name"};
-    if (find_standard(name))
-        return vs_build_fail(source, &here, "the name is taken");
-    return vs_path_settle(source->text, object, "library", folder, error);
+    if (vs_check_keys(scope, place, object, keys) ||
+        !(name = text_member(scope, object, "name", place)) ||
+        !text_member(scope, object, "library", place))
+        return scope->error->code;
+    return find_standard(name) ? vs_refuse(scope, VS_KEY(place, "name"), "the name is taken")
+                               : vs_path_settle(scope, object, "library", folder);
 }
 
 /* Makes a representation. The name and the path are in the same allocation, after the struct. */
@@ -95,81 +87,78 @@ static struct vs_representation *make(const char *name, const char *library)
     return made;
 }
 
-static int load(const struct vs_source *source, json_t *object,
-                const struct vs_overrides *overrides, const struct vs_place *place,
-                struct vs_representation **list)
+/* Loads the representation that the object describes into the spec's list. */
+static int load(struct vs_scope *scope, const json_t *object, const struct vs_place *place,
+                struct vs_spec *spec)
 {
-    struct vs_error *error = source->scope->error;
-    char why[sizeof(error->reason) - 128] = "";
+    const struct vs_overrides *overrides = spec->overrides;
+    char why[sizeof(scope->error->reason) - 128] = "";
     struct vs_representation *made;
     int result;
 
     if (!overrides->load_datarep)
-        return vs_build_fail(source, place, "user-defined data representations are not supported");
+        return vs_refuse(scope, place, "user-defined data representations are not supported");
     made = make(json_string_value(json_object_get(object, "name")),
                 json_string_value(json_object_get(object, "library")));
     if (made == NULL)
-        return vs_fail_memory(error, source->text);
+        return vs_refuse_memory(scope);
     result = overrides->load_datarep(overrides->datarep_argument, made->name, made->library,
                                      &made->user, why, sizeof(why));
     if (result) {
         free(made);
-        return result == -ENOMEM
-                   ? vs_fail_memory(error, source->text)
-                   : vs_build_fail(source, place, "%s", why[0] ? why : strerror(-result));
+        return result == -ENOMEM ? vs_refuse_memory(scope)
+                                 : vs_refuse(scope, place, "%s", why[0] ? why : strerror(-result));
     }
     made->unload = overrides->unload_datarep;
-    made->next = *list;
-    *list = made;
+    made->next = spec->representations;
+    spec->representations = made;
     return 0;
 }
 
-static int load_one(const struct vs_source *source, json_t *view, const struct vs_place *up,
-                    const char *folder, const struct vs_overrides *overrides,
-                    struct vs_representation **list)
+/* Loads the representation of a VIEW or of a per_rank entry, unless it is loaded already. */
+static int load_one(struct vs_scope *scope, const json_t *view, const struct vs_place *up,
+                    struct vs_spec *spec)
 {
-    struct vs_place place = {.up = up, .key = "datarep"};
+    const struct vs_place *place = VS_KEY(up, "datarep");
     json_t *value = json_object_get(view, "datarep");
-    int error;
 
     if (!json_is_object(value))
         return 0;
-    error = read_object(source, value, folder, &place);
-    if (error || find_loaded(*list, value))
-        return error;
-    return load(source, value, overrides, &place, list);
+    if (read_object(scope, value, spec->folder, place) || find_loaded(spec->representations, value))
+        return scope->error->code;
+    return load(scope, value, place, spec);
 }
 
-int vs_representation_override(const struct vs_source *source, const struct vs_overrides *overrides)
+/* Replaces the representation of a VIEW by that of the overrides. */
+static int override(const struct vs_source *source, const struct vs_overrides *overrides)
 {
-    struct vs_place place = {.up = source->place, .key = "datarep"};
     json_t *entry, *value;
     size_t index;
-    if (!overrides->datarep)
-        return 0;
+
     value = overrides->datarep_library ? json_pack("{s:s, s:s}", "name", overrides->datarep,
                                                    "library", overrides->datarep_library)
                                        : json_string(overrides->datarep);
     if (value == NULL)
-        return vs_build_fail(source, &place, "the name is not valid UTF-8");
+        return vs_refuse(source->scope, VS_KEY(source->place, "datarep"),
+                         "the name is not valid UTF-8");
     if (json_object_set_new(source->view, "datarep", value))
-        return vs_fail_memory(source->scope->error, source->text);
+        return vs_refuse_memory(source->scope);
     json_array_foreach(json_object_get(source->view, "per_rank"), index, entry)
         json_object_del(entry, "datarep");
     return 0;
 }
 
-int vs_representations_load(const struct vs_source *source, const char *folder,
-                            const struct vs_overrides *overrides, struct vs_representation **list)
+void vs_representations_load(const struct vs_source *source, struct vs_spec *spec)
 {
-    struct vs_place place = {.up = source->place, .key = "per_rank"};
-    json_t *entries = json_object_get(source->view, "per_rank");
-    int error = load_one(source, source->view, source->place, folder, overrides, list);
-    for (size_t i = 0; i < json_array_size(entries) && !error; i++) {
-        struct vs_place entry = {.up = &place, .index = i};
-        error = load_one(source, json_array_get(entries, i), &entry, folder, overrides, list);
-    }
-    return error;
+    const struct vs_place *place = VS_KEY(source->place, "per_rank");
+    json_t *entries = json_object_get(source->view, "per_rank"), *entry;
+    size_t index;
+
+    if ((spec->overrides->datarep && override(source, spec->overrides)) ||
+        load_one(source->scope, source->view, source->place, spec))
+        return;
+    json_array_foreach(entries, index, entry) if (load_one(source->scope, entry,
+                                                           VS_ITEM(place, index), spec)) return;
 }
 
 void vs_representations_free(struct vs_representation *list)
@@ -190,10 +179,10 @@ struct vs_representation *vs_representation_find(const struct vs_source *source,
         found = find_loaded(source->representations, value);
         atomic_fetch_add_explicit(&found->references, 1, memory_order_relaxed);
     } else if (name == NULL) {
-        vs_build_fail(source, place, "expected the name of a data representation, got %s",
-                      vs_kind_name(value));
+        vs_refuse(source->scope, place, "expected the name of a data representation, got %s",
+                  vs_kind_name(value));
     } else if (!(found = find_standard(name))) {
-        vs_build_fail(source, place, "unknown data representation \"%.100s\"", name);
+        vs_refuse(source->scope, place, "unknown data representation \"%.100s\"", name);
     }
     return found;
 }

@@ -25,22 +25,14 @@ struct vs_representation {
 };
 
 struct vs_source;
+struct vs_spec;
 
 /*
- * Replaces the representation of a VIEW and its per_rank entries by overrides->datarep, if there is
- * one. Returns 0, or a negative errno after recording the error in the scope.
+ * Replaces the representation of a VIEW and its per_rank entries by that of the overrides, if there
+ * is one. Then loads the user-defined representations in them, unless the spec's list has them
+ * already, and makes the path of each library absolute in the JSON. Records errors in the scope.
  */
-int vs_representation_override(const struct vs_source *source,
-                               const struct vs_overrides *overrides);
-
-/*
- * Loads the user-defined representations in a VIEW and its per_rank entries, unless they are in
- * *list already. Makes the path of each library absolute in the JSON, relative to folder. The
- * caller owns the references in *list, also after an error. Returns 0, or a negative errno after
- * recording the error in the scope.
- */
-int vs_representations_load(const struct vs_source *source, const char *folder,
-                            const struct vs_overrides *overrides, struct vs_representation **list);
+void vs_representations_load(const struct vs_source *source, struct vs_spec *spec);
 
 void vs_representations_free(struct vs_representation *list);
 

@@ -98,16 +98,16 @@ static int check_type(const struct vs_builder *b, const struct vs_place *place, 
                       const struct vs_type *type, int64_t extent)
 {
     if (type->node->lo < 0)
-        return vs_build_fail(b, place,
-                             "the %s has data at displacement %lld: none may be "
-                             "negative",
-                             what, (long long)type->node->lo);
+        return vs_refuse(b->scope, place,
+                         "the %s has data at displacement %lld: none may be "
+                         "negative",
+                         what, (long long)type->node->lo);
     if (!type->node->monotonic)
-        return vs_build_fail(b, b->blame ? b->blame : place,
-                             "displacements must not decrease (blocks overlap or go back)");
+        return vs_refuse(b->scope, b->blame ? b->blame : place,
+                         "displacements must not decrease (blocks overlap or go back)");
     if (extent < 1)
-        return vs_build_fail(b, place, "the %s's extent is %lld: it must be positive", what,
-                             (long long)extent);
+        return vs_refuse(b->scope, place, "the %s's extent is %lld: it must be positive", what,
+                         (long long)extent);
     return 0;
 }
 
@@ -122,7 +122,7 @@ static int build_etype(const struct vs_types_source *from, struct vs_builder *b)
     if (vs_types_check(from, &member->place))
         return b->scope->error->code;
     return type->node ? check_type(b, &member->place, "etype", type, extent)
-                      : vs_build_fail(b, &member->place, "the etype holds no data");
+                      : vs_refuse(b->scope, &member->place, "the etype holds no data");
 }
 
 /* Builds the filetype, and checks it by MPI 3.1, 13.1.1 and 13.3. */
@@ -144,8 +144,8 @@ static int build_filetype(const struct vs_types_source *from, struct vs_builder 
     starts = &type->node->starts;
     front = starts->first + etype->lb - type->lb; /* the hole before the first etype */
     if (starts->grain % etype_extent || front % etype_extent || extent % etype_extent)
-        return vs_build_fail(b, place, "a hole is not a multiple of the etype's extent, %lld",
-                             (long long)etype_extent);
+        return vs_refuse(b->scope, place, "a hole is not a multiple of the etype's extent, %lld",
+                         (long long)etype_extent);
     return 0;
 }
 
@@ -155,11 +155,11 @@ static int read_count(const struct vs_source *source, const struct vs_member *me
 {
     if (!member->value)
         return 0;
-    if (vs_scope_integer(source->scope, source->text, &member->place, member->value, count))
+    if (vs_scope_integer(source->scope, &member->place, member->value, count))
         return source->scope->error->code;
     return *count < 0
-               ? vs_build_fail(source, &member->place, "the %s is %lld: it must not be negative",
-                               what, (long long)*count)
+               ? vs_refuse(source->scope, &member->place, "the %s is %lld: it must not be negative",
+                           what, (long long)*count)
                : 0;
 }
 
@@ -218,7 +218,7 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     }
     types = calloc(1, sizeof(*types));
     if (types == NULL) {
-        vs_fail_memory(scope->error, source->text);
+        vs_refuse_memory(scope);
         return NULL;
     }
     types->references = 1;
@@ -254,10 +254,11 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     result = vs_map_build(&view->arena, displacement, &view->types->tile, &view->map);
     view->gaps = result ? NULL : vs_map_gaps(view->map);
     if (result == -E2BIG)
-        return vs_build_fail(source, source->place, "the view nests too deep");
+        return vs_refuse(source->scope, source->place, "the view nests too deep");
     if (result == -EOVERFLOW)
-        return vs_build_fail(source, source->place, "the first tile exceeds displacement 2^63-1");
-    return result ? vs_fail_memory(source->scope->error, source->text) : 0;
+        return vs_refuse(source->scope, source->place,
+                         "the first tile exceeds displacement 2^63-1");
+    return result ? vs_refuse_memory(source->scope) : 0;
 }
 
 static void fill_facts(const struct vs_source *source, struct vs_view *view)
@@ -288,7 +289,7 @@ static int read_shape(const struct vs_source *source, struct vs_view *view)
     find_member(source, "shape", &shape);
     return !shape.value || source->by_file
                ? 0
-               : vs_local_array(source, &shape, &view->arena, &view->facts, etypes,
+               : vs_local_array(source->scope, &shape, &view->arena, &view->facts, etypes,
                                 view->gaps ? vs_map_order(view->map) : NULL, &view->facts.memory);
 }
 
@@ -348,7 +349,7 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **result,
     view = calloc(1, sizeof(*view));
     if (view == NULL) {
         vs_types_unref(types);
-        return vs_fail_memory(source->scope->error, source->text);
+        return vs_refuse_memory(source->scope);
     }
     view->references = 1;
     view->types = types;

@@ -39,8 +39,7 @@ struct vs_cut {
 
 /* The input of vs_view_compile. All pointers are borrowed. */
 struct vs_source {
-    struct vs_scope *scope; /* settled for the rank */
-    const struct vs_text *text;
+    struct vs_scope *scope;                    /* settled for the rank */
     json_t *types;                             /* "types" or NULL */
     json_t *view;                              /* the VIEW object */
     const struct vs_place *place;              /* the place of view */
@@ -49,10 +48,6 @@ struct vs_source {
     struct vs_types *shared;                   /* types shared by an earlier rank, or NULL */
     const struct vs_cut *cut;                  /* NULL: the view as it is */
 };
-
-/* Records an error of the value at place, in a vs_source or vs_builder. Returns its code. */
-#define vs_build_fail(source, place, ...)                                                          \
-    vs_fail((source)->scope->error, (source)->text, (place), false, __VA_ARGS__)
 
 /*
  * Compiles the view. Sets *types, if types is not NULL, to a new reference to types that other
