@@ -66,11 +66,4 @@ int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, j
                     const struct vs_cut *cut, int64_t rank, struct vs_view **view, bool *ranks,
                     struct vs_error *error);
 
-/*
- * Returns true if the ranks' views differ only by what is dealt to them. Then sets *rank to the
- * only rank that may own the byte at displacement, or to -1.
- */
-bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement,
-                      int64_t *rank);
-
 #endif

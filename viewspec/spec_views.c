@@ -80,8 +80,8 @@ static int check_view_keys(const struct vs_source *source, int64_t ranks)
     if (list && (int64_t)json_array_size(list) != ranks)
         return vs_refuse(scope, place, "%zu entries for %lld ranks", json_array_size(list),
                          (long long)ranks);
-    json_array_foreach(list, index, entry) if (vs_check_keys(scope, VS_ITEM(place, index), entry,
-                                                             rank_keys)) break;
+    json_array_foreach(list, index, entry)
+        vs_check_keys(scope, VS_ITEM(place, index), entry, rank_keys);
     return scope->error->code;
 }
 
@@ -201,16 +201,6 @@ int vs_spec_view_of(const struct vs_spec *spec, size_t index, const char *key, j
 bool vs_spec_view_is_common(const struct vs_spec *spec, size_t index)
 {
     return spec->views[index].common != NULL;
-}
-
-bool vs_spec_dealt_to(const struct vs_spec *spec, size_t index, int64_t displacement, int64_t *rank)
-{
-    const struct vs_view *view = spec->views[index].dealt;
-    if (view == NULL)
-        return false;
-    displacement -= vs_map_facts(vs_view_map(view))->displacement;
-    *rank = displacement < 0 ? -1 : vs_dealing_rank(vs_view_filetype(view)->dealing, displacement);
-    return true;
 }
 
 int vs_spec_view(const struct vs_spec *spec, size_t index, int64_t rank, struct vs_view **view,

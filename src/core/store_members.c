@@ -135,7 +135,7 @@ static int add_view(const struct vs_spec *spec, size_t index, int64_t rank, stru
                     struct vs_error *why)
 {
     const struct vs_members *members = vs_spec_members(spec);
-    const char *text = vs_members_missing_value(members), *wrong = NULL;
+    const char *text = vs_members_facts(members)->missing_value, *wrong = NULL;
     struct element element = {0};
     struct vs_view *view = NULL;
     int error = vs_spec_view(spec, index, rank, &view, why);
@@ -166,7 +166,7 @@ static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct v
     if (error == 0 && common.basic == NULL)
         error = vs_members_fail(vs_spec_members(spec), -EINVAL, why,
                                 "missing=%s: no view selects anything, so that it has no type",
-                                vs_members_missing_value(vs_spec_members(spec)));
+                                vs_members_facts(vs_spec_members(spec))->missing_value);
     *fill = common.fill;
     return error;
 }
@@ -180,18 +180,16 @@ static int make_value(const struct vs_spec *spec, struct vs_fill *fill, struct v
 static int make_fills(const struct vs_spec *spec, struct mpiio_fills *fills, struct vs_error *why)
 {
     const struct vs_members *members = vs_spec_members(spec);
-    const char *value = vs_members_missing_value(members);
-    const struct vs_fill *list = vs_members_fills(members, &fills->count);
+    const struct vs_members_facts *facts = vs_members_facts(members);
 
-    if (value)
-        fills->count = 1;
+    fills->count = facts->missing_value ? 1 : facts->fill_count;
     fills->list = fills->count ? calloc(fills->count, sizeof(*fills->list)) : NULL;
     if (fills->count && fills->list == NULL)
         return vs_members_fail(members, -ENOMEM, why, "%s", strerror(ENOMEM));
-    if (value)
+    if (facts->missing_value)
         return make_value(spec, fills->list, why);
     if (fills->count)
-        memcpy(fills->list, list, fills->count * sizeof(*list));
+        memcpy(fills->list, facts->fills, fills->count * sizeof(*fills->list));
     return 0;
 }
 

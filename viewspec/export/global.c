@@ -80,7 +80,7 @@ static int compile(const struct vs_global *global, json_t *json, const struct vs
 static bool same_arrays(const struct vs_view *a, const struct vs_view *b)
 {
     const struct vs_array *x = vs_view_filetype(a)->part, *y = vs_view_filetype(b)->part;
-    const struct vs_node *tile = vs_map_tile(vs_view_map(a));
+    const struct vs_node *tile = vs_view_map(a)->tile;
     const struct vs_shape *shape;
     struct vs_shapes shapes = {0};
     bool same = vs_views_agree(a, b) && !x == !y;
@@ -91,7 +91,7 @@ static bool same_arrays(const struct vs_view *a, const struct vs_view *b)
                memcmp(x->sizes, y->sizes, (size_t)x->dimensions * sizeof(*x->sizes)) == 0;
     if (same && tile) {
         shape = vs_shape_of_node(&shapes, tile); /* NULL: out of memory */
-        same = shape && shape == vs_shape_of_node(&shapes, vs_map_tile(vs_view_map(b)));
+        same = shape && shape == vs_shape_of_node(&shapes, vs_view_map(b)->tile);
     }
     vs_shapes_free(&shapes);
     return same;

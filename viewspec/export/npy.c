@@ -114,7 +114,7 @@ static void put_dtype(struct text *text, const struct vs_repeat *one)
 static bool is_uneven(const struct vs_npy *npy)
 {
     return vs_view_gaps(npy->view) && !vs_view_facts(npy->view)->memory &&
-           vs_map_order(vs_view_map(npy->view))->grain % npy->item;
+           vs_view_map(npy->view)->order->grain % npy->item;
 }
 
 /* Sets descr, item and items. Returns 0 or -ENOMEM. */

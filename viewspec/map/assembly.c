@@ -139,7 +139,7 @@ int vs_assembly_add(struct vs_assembly *assembly, const struct vs_view *view, in
     if (!facts->monotonic || !facts->disjoint)
         return -EINVAL;
     if (facts->tile_size) {
-        tile = vs_shape_of_node(&assembly->shapes, vs_map_tile(map));
+        tile = vs_shape_of_node(&assembly->shapes, map->tile);
         if (tile && !tile->disjoint)
             return -EINVAL;
         /* The count is never used, so any number will do. A single tile may be longer than its

@@ -353,7 +353,7 @@ int vs_cover_add(struct vs_cover *cover, const struct vs_map *map, int64_t copie
         return 0;
     if (!VS_LIST_ROOM(cover->ranks, cover->rank_count, cover->rank_room))
         return -ENOMEM;
-    tile = vs_shape_of_node(&cover->shapes, vs_map_tile(map));
+    tile = vs_shape_of_node(&cover->shapes, map->tile);
     if (tile == NULL)
         return -ENOMEM;
     cover->ranks[cover->rank_count++] = (struct rank_tiles){.tile = tile,

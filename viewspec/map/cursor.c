@@ -66,7 +66,7 @@ static int64_t aim(struct vs_cursor_frame *frame, int64_t position)
 void vs_cursor_start(struct vs_cursor *cursor, const struct vs_map *map, int64_t position,
                      int64_t length)
 {
-    const struct vs_node *root = vs_map_root(map);
+    const struct vs_node *root = map->root;
     int64_t limit = root ? root->size : 0;
     cursor->position = cursor->end = position;
     cursor->depth = 0;

@@ -4,22 +4,6 @@
 #include "map_private.h"
 #include "viewspec/base/integer.h"
 
-/*
- * The root is one loop over all tiles, or over those that fit below 2^63. Seeking and walking then
- * need no special case for tiles, and a loop in the filetype that continues from tile to tile
- * merges with it.
- */
-struct vs_map {
-    const struct vs_node *root;
-    const struct vs_node *tile;
-    struct vs_map_facts facts;
-
-    /* In an ordered map, the same bytes in the file's order, and the map from native bytes in this
-       order to slice offsets. Else NULL. */
-    const struct vs_map *by_file, *memory;
-    const struct vs_order *order;
-};
-
 static int64_t tiles_below_limit(const struct vs_node *tile, int64_t displacement, int64_t extent)
 {
     int64_t room = INT64_MAX - displacement - tile->hi;
@@ -113,33 +97,9 @@ int vs_map_build(struct vs_arena *arena, int64_t displacement, const struct vs_t
                : build(arena, displacement, tile->extent, tile->tiles, tile->node, map);
 }
 
-const struct vs_order *vs_map_order(const struct vs_map *map)
-{
-    return map->order;
-}
-
-const struct vs_map *vs_map_gaps(const struct vs_map *map)
-{
-    const struct vs_node *memory = map->order ? map->order->memory : NULL;
-    bool gaps =
-        memory && (memory->kind != VS_RUN || memory->lo != 0 || memory->size != map->order->extent);
-
-    return gaps ? map->memory : NULL;
-}
-
 const struct vs_map_facts *vs_map_facts(const struct vs_map *map)
 {
     return &map->facts;
-}
-
-const struct vs_node *vs_map_root(const struct vs_map *map)
-{
-    return map->root;
-}
-
-const struct vs_node *vs_map_tile(const struct vs_map *map)
-{
-    return map->tile;
 }
 
 int64_t vs_map_displacement(const struct vs_map *map, int64_t position)

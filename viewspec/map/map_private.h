@@ -61,20 +61,20 @@ struct vs_tile {
 int vs_map_build(struct vs_arena *arena, int64_t displacement, const struct vs_tile *tile,
                  const struct vs_map **map);
 
-/* Returns the order of an ordered map; else NULL. */
-const struct vs_order *vs_map_order(const struct vs_map *map);
-
 /*
- * Returns an ordered map's map from native bytes, in slice order without gaps, to slice offsets.
- * NULL: the slice has no gaps.
+ * The root is one loop over all tiles, or over those that fit below 2^63. Seeking and walking then
+ * need no special case for tiles, and a loop in the filetype that continues from tile to tile
+ * merges with it.
  */
-const struct vs_map *vs_map_gaps(const struct vs_map *map);
+struct vs_map {
+    const struct vs_node *root; /* all tiles, placed at the view's displacement; NULL: no data */
+    const struct vs_node *tile; /* in the file's order, relative to its beginning; NULL: no data */
+    struct vs_map_facts facts;
 
-/* Returns the root of a map: all tiles, placed at the view's displacement. NULL: no data. */
-const struct vs_node *vs_map_root(const struct vs_map *map);
-
-/* Returns one tile in the file's order, with displacements relative to its beginning. NULL: no
-   data. */
-const struct vs_node *vs_map_tile(const struct vs_map *map);
+    /* In an ordered map, the same bytes in the file's order, and the map from native bytes in this
+       order to slice offsets. Else NULL. */
+    const struct vs_map *by_file, *memory;
+    const struct vs_order *order;
+};
 
 #endif

@@ -49,9 +49,13 @@ static int read_names(struct vs_spec *spec)
     json_t *name;
     char *first;
 
-    json_array_foreach(members->names, i, name) if (!json_string_length(name)) return vs_refuse(
-        &spec->scope, VS_ITEM(VS_KEY(&at_members, "files"), i), "expected a file's name, got %s",
-        json_is_string(name) ? "an empty one" : vs_kind_name(name));
+    json_array_foreach(members->names, i, name)
+    {
+        if (!json_string_length(name))
+            return vs_refuse(&spec->scope, VS_ITEM(VS_KEY(&at_members, "files"), i),
+                             "expected a file's name, got %s",
+                             json_is_string(name) ? "an empty one" : vs_kind_name(name));
+    }
     first = vs_path_from(members->folder, json_string_value(json_array_get(members->names, 0)));
     if (first == NULL || (count > 1 ? asprintf(&spec->file, "%s, ... (%zu files)", first, count)
                                     : asprintf(&spec->file, "%s", first)) < 0)
@@ -99,9 +103,9 @@ static int read_overlap(struct vs_spec *spec)
     if (value == NULL)
         return 0;
     if (word && strcmp(word, "first") == 0)
-        spec->members->overlap = VS_OVERLAP_FIRST;
+        spec->members->facts.overlap = VS_OVERLAP_FIRST;
     else if (word && strcmp(word, "last") == 0)
-        spec->members->overlap = VS_OVERLAP_LAST;
+        spec->members->facts.overlap = VS_OVERLAP_LAST;
     else
         return fail_at(spec, "overlap", "expected \"first\" or \"last\"");
     return 0;
@@ -296,9 +300,9 @@ int64_t vs_members_count(const struct vs_members *members)
     return members->count;
 }
 
-enum vs_overlap vs_members_overlap(const struct vs_members *members)
+const struct vs_members_facts *vs_members_facts(const struct vs_members *members)
 {
-    return members->overlap;
+    return &members->facts;
 }
 
 char *vs_members_file(const struct vs_members *members, int64_t member)

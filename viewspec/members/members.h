@@ -32,8 +32,6 @@ const struct vs_members *vs_spec_members(const struct vs_spec *spec);
 
 int64_t vs_members_count(const struct vs_members *members);
 
-enum vs_overlap vs_members_overlap(const struct vs_members *members);
-
 /*
  * Returns the path of a member as a new string, absolute if the spec's folder is. NULL: out of
  * memory.
@@ -60,21 +58,13 @@ int vs_members_local(const struct vs_members *members, int64_t member, struct vs
  */
 struct vs_view *vs_members_whole(const struct vs_members *members);
 
-/* missing.c: the values of bytes of the whole that no member holds, as a spec declares them. */
-
 /* The treatment of a byte of the whole that a member should hold if its file is missing or too
    short. */
 enum vs_missing {
     VS_MISSING_ERROR, /* the file is not assembled */
     VS_MISSING_ZERO,  /* the byte is in a hole */
-    VS_MISSING_VALUE, /* the byte is in a hole, and holes read as vs_members_missing_value */
+    VS_MISSING_VALUE, /* the byte is in a hole, and holes read as the missing value */
 };
-
-enum vs_missing vs_members_missing(const struct vs_members *members);
-
-/* Returns the text of the number that elements of the views read as in holes. It is borrowed, and
-   NULL unless vs_members_missing is VS_MISSING_VALUE. */
-const char *vs_members_missing_value(const struct vs_members *members);
 
 /* The maximum length of a value that fills holes, in bytes. */
 #define VS_FILL_BYTES 32
@@ -89,11 +79,19 @@ struct vs_fill {
     unsigned char value[VS_FILL_BYTES];
 };
 
-/* Returns the *count fills of the spec, borrowed. If fills overlap, the last one counts. */
-const struct vs_fill *vs_members_fills(const struct vs_members *members, size_t *count);
+/* The treatment of bytes that several members hold, or none. */
+struct vs_members_facts {
+    enum vs_overlap overlap;
+    enum vs_missing missing;
+    const char *missing_value; /* the text of the number that elements of the views read as in
+                                  holes; NULL unless missing is VS_MISSING_VALUE */
+    struct vs_fill *fills;     /* if fills overlap, the last one counts */
+    size_t fill_count;
+    int64_t filled; /* the end of the last range of the fills: the minimal length of the whole */
+};
 
-/* Returns the end of the last range of the fills, which is the minimal length of the whole. */
-int64_t vs_members_filled(const struct vs_members *members);
+/* Returns the facts, borrowed: valid as long as the spec. */
+const struct vs_members_facts *vs_members_facts(const struct vs_members *members);
 
 /*
  * resolved.c: returns the text of a spec of the members alone, whose single rank sees all bytes. It

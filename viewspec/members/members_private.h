@@ -61,11 +61,7 @@ enum { VS_MEMBER_VIEW, VS_MEMBER_LOCAL, VS_MEMBER_WHOLE, VS_MEMBER_VIEWS };
 
 struct vs_members {
     int64_t count;
-    enum vs_overlap overlap;
-    enum vs_missing missing;
-    const char *missing_value; /* NULL unless missing is VS_MISSING_VALUE */
-    struct vs_fill *fills;
-    size_t fill_count;
+    struct vs_members_facts facts;
     char *folder;  /* base of relative names */
     json_t *json;  /* the object "members", borrowed from the spec */
     json_t *none;  /* an empty object */

@@ -51,8 +51,8 @@ int vs_members_override_missing(json_t *members, const char *text, struct vs_err
 
 static int read_missing(struct vs_spec *spec)
 {
-    struct vs_members *members = spec->members;
-    const json_t *value = json_object_get(members->json, "missing");
+    const json_t *value = json_object_get(spec->members->json, "missing");
+    struct vs_members_facts *facts = &spec->members->facts;
     const char *text = missing_text(spec, value);
 
     if (value == NULL)
@@ -62,8 +62,8 @@ static int read_missing(struct vs_spec *spec)
                          "expected \"error\", \"zero\" or a number");
     if (!strcmp(text, "error"))
         return 0;
-    members->missing = strcmp(text, "zero") ? VS_MISSING_VALUE : VS_MISSING_ZERO;
-    members->missing_value = members->missing == VS_MISSING_VALUE ? text : NULL;
+    facts->missing = strcmp(text, "zero") ? VS_MISSING_VALUE : VS_MISSING_ZERO;
+    facts->missing_value = facts->missing == VS_MISSING_VALUE ? text : NULL;
     return 0;
 }
 
@@ -93,8 +93,9 @@ static int read_integer(struct vs_scope *scope, const struct vs_place *place, co
     return found ? vs_scope_integer(scope, VS_KEY(place, key), found, value) : 0;
 }
 
+/* Reads a fill. Sets *filled to its end if that is higher. */
 static int read_fill(struct vs_scope *scope, const struct vs_place *place, json_t *json,
-                     struct vs_fill *fill)
+                     struct vs_fill *fill, int64_t *filled)
 {
     static const char *const keys[] = {"at", "size", "count", "every", "value", NULL};
     int64_t end;
@@ -120,53 +121,26 @@ static int read_fill(struct vs_scope *scope, const struct vs_place *place, json_
         __builtin_add_overflow(end, fill->size, &end) ||
         __builtin_add_overflow(end, fill->at, &end))
         return vs_refuse(scope, place, "it ends behind byte 2^63-1");
+    if (fill->count > 0 && fill->size > 0)
+        *filled = vs_max(*filled, end);
     return 0;
 }
 
 int vs_members_read_missing(struct vs_spec *spec)
 {
-    struct vs_members *members = spec->members;
+    struct vs_members_facts *facts = &spec->members->facts;
     struct vs_scope *scope = &spec->scope;
-    json_t *list, *fill;
+    json_t *list, *json;
     size_t i;
 
     if (read_missing(spec))
         return scope->error->code;
-    list = vs_scope_member(scope, &at_members, members->json, "fill", JSON_ARRAY);
-    members->fill_count = json_array_size(list);
-    members->fills =
-        vs_arena_array(&spec->arena, (int64_t)members->fill_count, sizeof(*members->fills));
-    if (members->fills == NULL)
+    list = vs_scope_member(scope, &at_members, spec->members->json, "fill", JSON_ARRAY);
+    facts->fill_count = json_array_size(list);
+    facts->fills = vs_arena_array(&spec->arena, (int64_t)facts->fill_count, sizeof(*facts->fills));
+    if (facts->fills == NULL)
         return vs_refuse_memory(scope);
-    json_array_foreach(list, i, fill) if (read_fill(scope, VS_ITEM(VS_KEY(&at_members, "fill"), i),
-                                                    fill, &members->fills[i])) break;
+    json_array_foreach(list, i, json) read_fill(scope, VS_ITEM(VS_KEY(&at_members, "fill"), i),
+                                                json, &facts->fills[i], &facts->filled);
     return scope->error->code;
-}
-
-enum vs_missing vs_members_missing(const struct vs_members *members)
-{
-    return members->missing;
-}
-
-const char *vs_members_missing_value(const struct vs_members *members)
-{
-    return members->missing_value;
-}
-
-const struct vs_fill *vs_members_fills(const struct vs_members *members, size_t *count)
-{
-    *count = members->fill_count;
-    return members->fills;
-}
-
-int64_t vs_members_filled(const struct vs_members *members)
-{
-    int64_t end = 0;
-
-    for (size_t i = 0; i < members->fill_count; i++) {
-        const struct vs_fill *fill = &members->fills[i];
-        if (fill->count > 0 && fill->size > 0)
-            end = vs_max(end, fill->at + (fill->count - 1) * fill->every + fill->size);
-    }
-    return end;
 }

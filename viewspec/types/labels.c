@@ -69,8 +69,12 @@ static int check_grid(struct vs_scope *scope, const struct vs_place *place, json
 
         if (json_array_size(list) > 3)
             return vs_refuse(scope, at, "expected at most 3 numbers");
-        json_array_foreach(list, j, number) if (!json_is_number(number)) return vs_refuse(
-            scope, VS_ITEM(at, j), "expected a number, got %s", vs_kind_name(number));
+        json_array_foreach(list, j, number)
+        {
+            if (!json_is_number(number))
+                return vs_refuse(scope, VS_ITEM(at, j), "expected a number, got %s",
+                                 vs_kind_name(number));
+        }
     }
     return scope->error->code;
 }

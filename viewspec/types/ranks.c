@@ -8,6 +8,7 @@
 
 #include "viewspec/element.h"
 #include "viewspec/spec_private.h"
+#include "view.h"
 
 /* The owners of a byte. */
 
@@ -42,9 +43,12 @@ static int look_up(const struct vs_owner_query *query, int64_t rank, struct vs_o
 int vs_owner_next(const struct vs_owner_query *query, int64_t from, int64_t to,
                   struct vs_owner *owner, struct vs_error *error)
 {
-    int64_t only;
+    const struct vs_view *dealt = query->spec->views[query->index].dealt;
 
-    if (vs_spec_dealt_to(query->spec, query->index, query->displacement, &only)) {
+    if (dealt) {
+        int64_t at = query->displacement - vs_map_facts(vs_view_map(dealt))->displacement;
+        int64_t only = at < 0 ? -1 : vs_dealing_rank(vs_view_filetype(dealt)->dealing, at);
+
         if (only < from || only >= to)
             return 0;
         from = only;

@@ -88,49 +88,55 @@ static struct vs_representation *make(const char *name, const char *library)
 }
 
 /* Loads the representation that the object describes into the spec's list. */
-static int load(struct vs_scope *scope, const json_t *object, const struct vs_place *place,
-                struct vs_spec *spec)
+static void load(struct vs_scope *scope, const json_t *object, const struct vs_place *place,
+                 struct vs_spec *spec)
 {
     const struct vs_overrides *overrides = spec->overrides;
     char why[sizeof(scope->error->reason) - 128] = "";
     struct vs_representation *made;
     int result;
 
-    if (!overrides->load_datarep)
-        return vs_refuse(scope, place, "user-defined data representations are not supported");
+    if (!overrides->load_datarep) {
+        vs_refuse(scope, place, "user-defined data representations are not supported");
+        return;
+    }
     made = make(json_string_value(json_object_get(object, "name")),
                 json_string_value(json_object_get(object, "library")));
-    if (made == NULL)
-        return vs_refuse_memory(scope);
+    if (made == NULL) {
+        vs_refuse_memory(scope);
+        return;
+    }
     result = overrides->load_datarep(overrides->datarep_argument, made->name, made->library,
                                      &made->user, why, sizeof(why));
     if (result) {
         free(made);
-        return result == -ENOMEM ? vs_refuse_memory(scope)
-                                 : vs_refuse(scope, place, "%s", why[0] ? why : strerror(-result));
+        if (result == -ENOMEM)
+            vs_refuse_memory(scope);
+        else
+            vs_refuse(scope, place, "%s", why[0] ? why : strerror(-result));
+        return;
     }
     made->unload = overrides->unload_datarep;
     made->next = spec->representations;
     spec->representations = made;
-    return 0;
 }
 
-/* Loads the representation of a VIEW or of a per_rank entry, unless it is loaded already. */
-static int load_one(struct vs_scope *scope, const json_t *view, const struct vs_place *up,
-                    struct vs_spec *spec)
+/* Loads the representation of a VIEW or of a per_rank entry, unless it is loaded already or there
+   was an error. */
+static void load_one(struct vs_scope *scope, const json_t *view, const struct vs_place *up,
+                     struct vs_spec *spec)
 {
     const struct vs_place *place = VS_KEY(up, "datarep");
     json_t *value = json_object_get(view, "datarep");
 
-    if (!json_is_object(value))
-        return 0;
-    if (read_object(scope, value, spec->folder, place) || find_loaded(spec->representations, value))
-        return scope->error->code;
-    return load(scope, value, place, spec);
+    if (json_is_object(value) && !scope->error->code &&
+        !read_object(scope, value, spec->folder, place) &&
+        !find_loaded(spec->representations, value))
+        load(scope, value, place, spec);
 }
 
 /* Replaces the representation of a VIEW by that of the overrides. */
-static int override(const struct vs_source *source, const struct vs_overrides *overrides)
+static void override(const struct vs_source *source, const struct vs_overrides *overrides)
 {
     json_t *entry, *value;
     size_t index;
@@ -139,13 +145,11 @@ static int override(const struct vs_source *source, const struct vs_overrides *o
                                                    "library", overrides->datarep_library)
                                        : json_string(overrides->datarep);
     if (value == NULL)
-        return vs_refuse(source->scope, VS_KEY(source->place, "datarep"),
-                         "the name is not valid UTF-8");
-    if (json_object_set_new(source->view, "datarep", value))
-        return vs_refuse_memory(source->scope);
+        vs_refuse(source->scope, VS_KEY(source->place, "datarep"), "the name is not valid UTF-8");
+    else if (json_object_set_new(source->view, "datarep", value))
+        vs_refuse_memory(source->scope);
     json_array_foreach(json_object_get(source->view, "per_rank"), index, entry)
         json_object_del(entry, "datarep");
-    return 0;
 }
 
 void vs_representations_load(const struct vs_source *source, struct vs_spec *spec)
@@ -154,11 +158,11 @@ void vs_representations_load(const struct vs_source *source, struct vs_spec *spe
     json_t *entries = json_object_get(source->view, "per_rank"), *entry;
     size_t index;
 
-    if ((spec->overrides->datarep && override(source, spec->overrides)) ||
-        load_one(source->scope, source->view, source->place, spec))
-        return;
-    json_array_foreach(entries, index, entry) if (load_one(source->scope, entry,
-                                                           VS_ITEM(place, index), spec)) return;
+    if (spec->overrides->datarep)
+        override(source, spec->overrides);
+    load_one(source->scope, source->view, source->place, spec);
+    json_array_foreach(entries, index, entry)
+        load_one(source->scope, entry, VS_ITEM(place, index), spec);
 }
 
 void vs_representations_free(struct vs_representation *list)

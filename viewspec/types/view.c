@@ -242,6 +242,15 @@ static struct vs_types *find_types(const struct vs_source *source, bool *shareab
     return types;
 }
 
+/* Returns true if the slice of an ordered map has gaps, also between tiles. */
+static bool has_gaps(const struct vs_map *map)
+{
+    const struct vs_node *memory = map->order ? map->order->memory : NULL;
+
+    return memory &&
+           (memory->kind != VS_RUN || memory->lo != 0 || memory->size != map->order->extent);
+}
+
 static int build_map(const struct vs_source *source, struct vs_view *view)
 {
     struct vs_member disp;
@@ -252,7 +261,8 @@ static int build_map(const struct vs_source *source, struct vs_view *view)
     if (read_count(source, &disp, "displacement", &displacement))
         return source->scope->error->code;
     result = vs_map_build(&view->arena, displacement, &view->types->tile, &view->map);
-    view->gaps = result ? NULL : vs_map_gaps(view->map);
+    if (!result && has_gaps(view->map))
+        view->gaps = view->map->memory;
     if (result == -E2BIG)
         return vs_refuse(source->scope, source->place, "the view nests too deep");
     if (result == -EOVERFLOW)
@@ -290,7 +300,7 @@ static int read_shape(const struct vs_source *source, struct vs_view *view)
     return !shape.value || source->by_file
                ? 0
                : vs_local_array(source->scope, &shape, &view->arena, &view->facts, etypes,
-                                view->gaps ? vs_map_order(view->map) : NULL, &view->facts.memory);
+                                view->gaps ? view->map->order : NULL, &view->facts.memory);
 }
 
 static char *type_text(const json_t *json)
@@ -313,7 +323,7 @@ char *vs_view_filetype_text(const struct vs_view *view)
 
 bool vs_view_has_order(const struct vs_view *view)
 {
-    return vs_map_order(view->map);
+    return view->map->order;
 }
 
 char *vs_view_order_text(const struct vs_view *view)
@@ -396,8 +406,8 @@ static int64_t ordered_in_tile(const struct vs_order *order, const struct vs_nod
 int64_t vs_view_positions(const struct vs_view *view, int64_t file_size)
 {
     const struct vs_map_facts *facts = vs_map_facts(view->map);
-    const struct vs_node *tile = vs_map_tile(view->map);
-    const struct vs_order *order = vs_map_order(view->map);
+    const struct vs_node *tile = view->map->tile;
+    const struct vs_order *order = view->map->order;
     int64_t room, tiles, rest;
 
     if (tile == NULL || file_size < facts->first)

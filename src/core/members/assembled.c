@@ -365,7 +365,7 @@ static int check_fit(struct mpiio_assembled *self, struct vs_error *why)
     struct vs_assembly_fault fault;
 
     vs_assembly_finish(self->places);
-    vs_assembly_extend(self->places, vs_members_filled(self->table.members));
+    vs_assembly_extend(self->places, vs_members_facts(self->table.members)->filled);
     self->st.st_size = vs_assembly_size(self->places);
     if (vs_assembly_check(self->places, &fault) != 0)
         return vs_members_fail(self->table.members, -ENOMEM, why, "%s", strerror(ENOMEM));
@@ -468,8 +468,8 @@ int mpiio_assemble(const struct vs_members *members, unsigned how, struct mpiio_
     self->file.lock_fd = -1;
     self->file.lock_base = LOCK_BASE;
     pthread_mutex_init(&self->syncing, NULL);
-    self->overlap = vs_members_overlap(members);
-    self->allows_missing = vs_members_missing(members) != VS_MISSING_ERROR;
+    self->overlap = vs_members_facts(members)->overlap;
+    self->allows_missing = vs_members_facts(members)->missing != VS_MISSING_ERROR;
     self->fills = fills;
     self->creates = (how & MPIIO_ASSEMBLE_CREATE) != 0;
     error = init_assembled(self, members, writable, why);
