@@ -36,24 +36,4 @@ json_t *vs_global_merged(const struct vs_global *global, int64_t rank, const cha
  */
 int vs_global_label(struct vs_global *global, int64_t file_size, struct vs_error *error);
 
-/* fields.c: the fields of an etype, which are its parts of one basic type. */
-
-struct vs_fields {
-    struct vs_arena *arena;      /* for the results */
-    const struct vs_type *etype; /* borrowed */
-    int64_t etypes;              /* etypes in an element of the array */
-    int64_t listed; /* private, starts at 0: values and records whose places are listed */
-
-    /* The results. */
-    int64_t count;
-    struct vs_global_field *fields; /* big_endian and value_dim are not set */
-    struct vs_cut *cuts;            /* by field: its values, cut out of the etype */
-};
-
-/*
- * Finds the fields. Returns 0, -ENOMEM, or -E2BIG if there are more values than can be listed.
- * After a failure there are no results.
- */
-int vs_fields_find(struct vs_fields *fields);
-
 #endif

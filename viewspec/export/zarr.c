@@ -14,6 +14,181 @@
  * format requires. Values keep the byte order of the file, which the dtype names.
  */
 
+/*
+ * Chunks. A chunk is a block of the ranks if these own blocks of a regular grid, else a number of
+ * rows, planes or records. Chunks are numbered from 0 in the order of the file, so that those of
+ * records keep their numbers when the file grows. The shape of a chunk does not depend on the
+ * present number of records.
+ */
+
+/* The shape and the chunks of an array. Dimensions are in the order of the shape. */
+struct chunks {
+    struct vs_global_shape shape; /* block is a chunk */
+    bool fortran;
+    int records;                        /* number of the dimension of records; -1: none */
+    int64_t element;                    /* bytes */
+    int64_t count;                      /* of the chunks */
+    int64_t grid[VS_GLOBAL_DIMENSIONS]; /* chunks along each dimension */
+};
+
+/*
+ * Bytes of a chunk that is chosen by rows, of the largest block of a rank that is a chunk, and of
+ * the smallest chunk of records, of which the file may get more.
+ */
+#define CHUNK_BYTES   ((int64_t)64 << 20)
+#define BLOCK_BYTES   ((int64_t)512 << 20)
+#define RECORDS_BYTES ((int64_t)64 << 10)
+/* The most chunks of ranks' blocks. */
+#define CHUNKS_MAX (VS_ZARR_FILES / 2)
+
+/* Returns the number of the shape's dimension that is number i from the slowest. */
+static int slowest(const struct chunks *chunks, int i)
+{
+    return chunks->fortran ? chunks->shape.dimensions - 1 - i : i;
+}
+
+/* Returns the bytes of a chunk. */
+static int64_t chunks_bytes(const struct chunks *chunks)
+{
+    int64_t bytes = chunks->element;
+
+    for (int d = 0; d < chunks->shape.dimensions; d++)
+        if (__builtin_mul_overflow(bytes, chunks->shape.block[d], &bytes))
+            return INT64_MAX;
+    return bytes;
+}
+
+/* Makes chunks of rows or planes: the slowest dimensions are cut until a chunk is small enough. */
+static void choose_rows(struct chunks *chunks)
+{
+    for (int i = 0; i < chunks->shape.dimensions && chunks_bytes(chunks) > CHUNK_BYTES; i++) {
+        int64_t *size = &chunks->shape.block[slowest(chunks, i)];
+        int64_t all = *size, one;
+
+        *size = 1;
+        one = chunks_bytes(chunks);
+        if (one < CHUNK_BYTES)
+            *size = CHUNK_BYTES / one < all ? CHUNK_BYTES / one : all;
+    }
+}
+
+/* Makes a chunk of several small records, and of more if it is not a block of the ranks. */
+static void choose_records(int64_t usual, bool blocks, struct chunks *chunks)
+{
+    int64_t bytes = chunks_bytes(chunks), records = RECORDS_BYTES / bytes;
+
+    if (!blocks && records < usual)
+        records = usual < CHUNK_BYTES / bytes ? usual : CHUNK_BYTES / bytes;
+    chunks->shape.block[slowest(chunks, 0)] = records > 0 ? records : 1;
+}
+
+/* Returns true if a chunk is a block of the ranks. */
+static bool has_blocks(const struct vs_global_facts *facts, int64_t usual)
+{
+    int64_t chunks = facts->records ? usual : 1;
+    bool regular = false;
+
+    for (int64_t d = 0; d < facts->dimensions; d++) {
+        regular = regular || facts->block[d] != facts->sizes[d];
+        if (__builtin_mul_overflow(chunks, facts->sizes[d] / facts->block[d] + 1, &chunks))
+            return false;
+    }
+    return regular && chunks <= CHUNKS_MAX;
+}
+
+/* Chooses the chunks, by what does not change while the file grows. `usual` is the number of
+   records by which the size of a chunk is chosen. */
+static void choose_chunks(const struct vs_global_facts *facts, int64_t usual, struct chunks *chunks)
+{
+    bool blocks = has_blocks(facts, usual);
+
+    for (int d = 0; d < chunks->shape.dimensions && !blocks; d++)
+        chunks->shape.block[d] = chunks->shape.sizes[d];
+    if (facts->records)
+        chunks->shape.block[slowest(chunks, 0)] = 1;
+    if (!blocks || chunks_bytes(chunks) > BLOCK_BYTES)
+        choose_rows(chunks);
+    if (facts->records)
+        choose_records(usual, blocks, chunks);
+}
+
+static void count_chunks(struct chunks *chunks)
+{
+    chunks->count = 1;
+    for (int d = 0; d < chunks->shape.dimensions; d++) {
+        chunks->grid[d] =
+            (chunks->shape.sizes[d] + chunks->shape.block[d] - 1) / chunks->shape.block[d];
+        if (__builtin_mul_overflow(chunks->count, chunks->grid[d], &chunks->count))
+            chunks->count = INT64_MAX;
+    }
+}
+
+/* Returns the length of an index in decimal, or 0. Sets *index, or -1 if it is too large. */
+static size_t parse_index(const char *name, int64_t *index)
+{
+    size_t length = strspn(name, "0123456789");
+
+    if (length == 0 || (name[0] == '0' && length > 1))
+        return 0;
+    errno = 0;
+    *index = strtoll(name, NULL, 10);
+    if (errno)
+        *index = -1;
+    return length;
+}
+
+/*
+ * Returns the number of the chunk with that name, "0.1.2", or -1. Chunks of records that the file
+ * lacks have numbers as well: a program may know them from before the file was truncated. If they
+ * did not exist, it would use uninitialized memory.
+ */
+static int64_t chunks_parse(const struct chunks *chunks, const char *name)
+{
+    int64_t index[VS_GLOBAL_DIMENSIONS], chunk = 0;
+
+    for (int d = 0; d < chunks->shape.dimensions; d++) {
+        bool last = d == chunks->shape.dimensions - 1, grows = d == chunks->records;
+        size_t length = parse_index(name, &index[d]);
+
+        if (length == 0 || index[d] < 0 || name[length] != (last ? '\0' : '.') ||
+            (!grows && index[d] >= chunks->grid[d]))
+            return -1;
+        name += length + 1;
+    }
+    for (int i = 0; i < chunks->shape.dimensions; i++) {
+        int d = slowest(chunks, i);
+
+        if (__builtin_mul_overflow(chunk, chunks->grid[d], &chunk) ||
+            __builtin_add_overflow(chunk, index[d], &chunk))
+            return -1;
+    }
+    return chunk;
+}
+
+/* Sets the indices of a chunk, one for each dimension. */
+static void chunks_index(const struct chunks *chunks, int64_t chunk, int64_t *index)
+{
+    for (int i = chunks->shape.dimensions - 1; i >= 0; i--) {
+        int d = slowest(chunks, i);
+
+        index[d] = i == 0 ? chunk : chunk % chunks->grid[d];
+        chunk /= i == 0 ? 1 : chunks->grid[d];
+    }
+}
+
+static void chunks_name(const struct chunks *chunks, int64_t chunk, char *name, size_t size)
+{
+    int64_t index[VS_GLOBAL_DIMENSIONS];
+    int length = 0;
+
+    chunks_index(chunks, chunk, index);
+    for (int d = 0; d < chunks->shape.dimensions; d++)
+        length += snprintf(name + length, size - (size_t)length, "%s%lld", d ? "." : "",
+                           (long long)index[d]);
+}
+
+/* Files. */
+
 /* The fixed files of a node. Only the store itself has consolidated metadata. */
 enum { ATTRIBUTES, METADATA, CONSOLIDATED };
 #define FIXED 3
@@ -28,16 +203,28 @@ static const char *fixed_name(const struct vs_zarr *zarr, int64_t node, int64_t 
     return file == CONSOLIDATED && node != 0 ? NULL : name;
 }
 
+/* Finds the shape and the chunks of an array in a file of file_size bytes. */
 static void layout_of(const struct vs_zarr *zarr, int64_t number, int64_t file_size,
-                      struct vs_chunks *layout)
+                      struct chunks *layout)
 {
     const struct vs_zarr_node *node = &zarr->nodes[number];
+    const struct vs_global_facts *facts = vs_global_facts(node->global);
+    int64_t records = facts->records ? vs_global_records(node->global, file_size) : 1;
 
-    if (node->kind == VS_ZARR_FIELD)
-        vs_chunks_of_field(node->global, node->field, node->records, file_size, layout);
-    else
-        vs_chunks_of_line(node->name, vs_global_facts(node->global)->sizes[node->dimension],
-                          sizeof(double), layout);
+    *layout = (struct chunks){.records = -1, .element = sizeof(double)};
+    if (node->kind == VS_ZARR_FIELD) {
+        layout->fortran = facts->fortran;
+        layout->element = facts->field[node->field].basic->size;
+        vs_global_shape(node->global, node->field, records, &layout->shape);
+        if (facts->records)
+            layout->records = slowest(layout, 0);
+        choose_chunks(facts, node->records, layout);
+    } else {
+        layout->shape.dimensions = 1;
+        layout->shape.sizes[0] = layout->shape.block[0] = facts->sizes[node->dimension];
+        layout->shape.dims[0] = node->name;
+    }
+    count_chunks(layout);
 }
 
 int vs_zarr_new(const struct vs_global *const *globals, size_t count, int64_t file_size,
@@ -59,7 +246,7 @@ void vs_zarr_free(struct vs_zarr *zarr)
         return;
     vs_arena_free(&zarr->arena);
     free(zarr->nodes);
-    free(zarr->slots);
+    json_decref(zarr->names);
     free(zarr);
 }
 
@@ -73,10 +260,10 @@ int64_t vs_zarr_nodes(const struct vs_zarr *zarr)
 bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, const char *name,
                   struct vs_zarr_entry *entry)
 {
-    struct vs_chunks layout;
+    struct chunks layout;
     int64_t chunk;
 
-    *entry = (struct vs_zarr_entry){.node = vs_zarr_node(zarr, node, name)};
+    *entry = (struct vs_zarr_entry){.node = vs_zarr_number(zarr, node, name)};
     if (entry->node >= 0)
         return true;
     for (int64_t file = 0; file < FIXED; file++) {
@@ -89,7 +276,7 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
     if (zarr->nodes[node].kind == VS_ZARR_GROUP)
         return false;
     layout_of(zarr, node, file_size, &layout);
-    chunk = vs_chunks_parse(&layout, name);
+    chunk = chunks_parse(&layout, name);
     if (chunk < 0 || chunk >= VS_ZARR_FILES - FIXED)
         return false;
     entry->file = FIXED + chunk;
@@ -99,7 +286,7 @@ bool vs_zarr_find(const struct vs_zarr *zarr, int64_t node, int64_t file_size, c
 bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, int64_t index,
                    char *name, struct vs_zarr_entry *entry)
 {
-    struct vs_chunks layout;
+    struct chunks layout;
 
     *entry = (struct vs_zarr_entry){.node = -1};
     for (; entry->file < FIXED; entry->file++) {
@@ -121,7 +308,7 @@ bool vs_zarr_entry(const struct vs_zarr *zarr, int64_t node, int64_t file_size, 
     if (index >= layout.count)
         return false;
     entry->file = FIXED + index;
-    vs_chunks_name(&layout, index, name, VS_ZARR_NAME);
+    chunks_name(&layout, index, name, VS_ZARR_NAME);
     return true;
 }
 
@@ -139,7 +326,7 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
 {
     const struct vs_zarr_node *node = &zarr->nodes[number];
     char type[VS_NPY_TYPE] = "";
-    struct vs_chunks layout;
+    struct chunks layout;
 
     layout_of(zarr, number, file_size, &layout);
     if (node->kind == VS_ZARR_COORDINATES) {
@@ -162,7 +349,7 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
 
 static void put_attributes(const struct vs_zarr *zarr, int64_t number, int64_t file_size, FILE *out)
 {
-    struct vs_chunks layout;
+    struct chunks layout;
     const char *const *dims;
 
     if (zarr->nodes[number].kind == VS_ZARR_GROUP) {
@@ -232,14 +419,12 @@ static int add_text(const struct vs_zarr *zarr, int64_t node, int64_t file, int6
     return vs_export_text(result, text, (int64_t)length);
 }
 
-/* Chunks. */
-
 /*
  * Makes the box whole records, if only these can be cut out. A chunk is then a range of their
  * values, because rows or planes follow each other.
  */
-static void cut_range(const struct vs_zarr_node *node, const struct vs_chunks *layout,
-                      int64_t *start, int64_t *count, struct vs_values *values)
+static void cut_range(const struct vs_zarr_node *node, const struct chunks *layout, int64_t *start,
+                      int64_t *count, struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
 
@@ -254,16 +439,15 @@ static void cut_range(const struct vs_zarr_node *node, const struct vs_chunks *l
 }
 
 /* Sets the box of a chunk, and in values the place of the box in it. */
-static void cut_chunk(const struct vs_zarr_node *node, const struct vs_chunks *layout,
-                      int64_t chunk, struct vs_box *box, int64_t *start, int64_t *count,
-                      struct vs_values *values)
+static void cut_chunk(const struct vs_zarr_node *node, const struct chunks *layout, int64_t chunk,
+                      struct vs_box *box, int64_t *start, int64_t *count, struct vs_values *values)
 {
     const struct vs_global_facts *facts = vs_global_facts(node->global);
     const struct vs_global_shape *shape = &layout->shape;
     int64_t index[VS_GLOBAL_DIMENSIONS], n = 0, value = 0;
     int first = facts->fortran && facts->field[node->field].values > 1; /* the values */
 
-    vs_chunks_index(layout, chunk, index);
+    chunks_index(layout, chunk, index);
     *box = (struct vs_box){.field = node->field,
                            .records = 1,
                            .start = start,
@@ -301,34 +485,33 @@ static int add_chunk(const struct vs_zarr *zarr, int64_t number, int64_t chunk, 
     const struct vs_zarr_node *node = &zarr->nodes[number];
     int64_t start[VS_GLOBAL_DIMENSIONS], count[VS_GLOBAL_DIMENSIONS];
     struct vs_values values = {0};
-    struct vs_chunks layout;
+    struct chunks layout;
     struct vs_box box;
     int failure;
 
     layout_of(zarr, number, file_size, &layout);
     if (chunk >= layout.count)
-        return layout.records < 0 ? -ENOENT : vs_export_zeros(result, vs_chunks_bytes(&layout));
+        return layout.records < 0 ? -ENOENT : vs_export_zeros(result, chunks_bytes(&layout));
     if (node->kind == VS_ZARR_COORDINATES)
         return vs_export_text(
             result,
             (char *)vs_export_coordinates(node->global, node->dimension, 0, layout.shape.sizes[0]),
-            vs_chunks_bytes(&layout));
+            chunks_bytes(&layout));
     cut_chunk(node, &layout, chunk, &box, start, count, &values);
     failure = vs_global_box(node->global, &box, &values.view, error);
-    return failure ? failure : vs_export_values(result, &values, vs_chunks_bytes(&layout));
+    return failure ? failure : vs_export_values(result, &values, chunks_bytes(&layout));
 }
 
 int64_t vs_zarr_length(const struct vs_zarr *zarr, int64_t node, int64_t file, int64_t file_size)
 {
     struct vs_export text = {0};
-    struct vs_chunks layout;
+    struct chunks layout;
     int64_t length;
     int failure;
 
     if (file >= FIXED) {
         layout_of(zarr, node, file_size, &layout);
-        return file - FIXED < layout.count || layout.records >= 0 ? vs_chunks_bytes(&layout)
-                                                                  : -ENOENT;
+        return file - FIXED < layout.count || layout.records >= 0 ? chunks_bytes(&layout) : -ENOENT;
     }
     failure = add_text(zarr, node, file, file_size, &text);
     length = failure ? failure : text.length;

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "viewspec/base/hash.h"
-
 /*
  * The tree of a Zarr store. The nodes of a group follow each other. In a group, dimensions of one
  * name have one size and one grid, and no array has a dimension of its own name beside others, as
@@ -19,15 +17,34 @@
 /* The longest name of a file. */
 #define NAME_MAX_BYTES 255
 
-/* Returns the slot of a name in a place, which may be free. */
-static struct vs_zarr_slot *slot_of(const struct vs_zarr *zarr, int64_t place, const char *name)
-{
-    size_t i = vs_hash_text(vs_hash_mix(VS_HASH_START, (uint64_t)place), name) & (zarr->room - 1);
+/* The key in the table of names: of a node or a dimension called name in a place. */
+struct key {
+    char text[VS_ZARR_NAME + 24];
+};
 
-    while (zarr->slots[i].name &&
-           (zarr->slots[i].place != place || strcmp(zarr->slots[i].name, name) != 0))
-        i = (i + 1) & (zarr->room - 1);
-    return &zarr->slots[i];
+static struct key key_of(int64_t place, const char *name)
+{
+    struct key key;
+
+    snprintf(key.text, sizeof(key.text), "%lld/%s", (long long)place, name);
+    return key;
+}
+
+/* Gives a name to a node or to a dimension. Lack of memory is recorded in the arena. */
+static void set_name(struct vs_zarr *zarr, int64_t place, const char *name, int64_t number)
+{
+    struct key key = key_of(place, name);
+
+    if (json_object_set_new(zarr->names, key.text, json_integer(number)))
+        zarr->arena.failure = -ENOMEM;
+}
+
+int64_t vs_zarr_number(const struct vs_zarr *zarr, int64_t place, const char *name)
+{
+    struct key key = key_of(place, name);
+    const json_t *number = json_object_get(zarr->names, key.text);
+
+    return number ? json_integer_value(number) : -1;
 }
 
 /* Returns the place of the dimensions in a group. Places of nodes are -1 or more: groups. */
@@ -36,35 +53,10 @@ static int64_t dimension_place(int64_t up)
     return -2 - up;
 }
 
-int64_t vs_zarr_node(const struct vs_zarr *zarr, int64_t up, const char *name)
-{
-    const struct vs_zarr_slot *slot = slot_of(zarr, up, name);
-
-    return slot->name ? slot->number : -1;
-}
-
-/* Allocates a table that stays half empty. */
-static int make_table(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count)
-{
-    int64_t names = 1;
-
-    for (size_t i = 0; i < count; i++) {
-        const struct vs_global_facts *facts = vs_global_facts(globals[i]);
-
-        /* A group, arrays, coordinates, and dimensions. */
-        names += 1 + facts->fields + facts->dimensions + facts->fields * (facts->dimensions + 2);
-    }
-    for (zarr->room = 1; (int64_t)zarr->room < 2 * names;)
-        zarr->room *= 2;
-    zarr->slots = calloc(zarr->room, sizeof(*zarr->slots));
-    return zarr->slots ? 0 : -ENOMEM;
-}
-
 static int add(struct vs_zarr *zarr, const struct vs_zarr_node *node, struct vs_error *error)
 {
     struct vs_zarr_node *nodes = realloc(zarr->nodes, (size_t)(zarr->count + 1) * sizeof(*nodes)),
                         *new;
-    struct vs_zarr_slot *slot;
 
     if (nodes == NULL)
         return -ENOMEM;
@@ -73,16 +65,13 @@ static int add(struct vs_zarr *zarr, const struct vs_zarr_node *node, struct vs_
         return vs_export_fail(error, "%s: more than 262144 arrays in a Zarr store", node->name);
     if (strlen(node->name) > NAME_MAX_BYTES)
         return vs_export_fail(error, "%s: too long a name in the Zarr store", node->name);
-    slot = slot_of(zarr, node->up, node->name);
-    if (slot->name)
+    if (vs_zarr_number(zarr, node->up, node->name) >= 0)
         return vs_export_fail(error, "the name \"%s\" occurs twice in the Zarr store", node->name);
     new = &nodes[zarr->count];
     *new = *node;
     new->name = vs_arena_text(&zarr->arena, node->name);
-    if (new->name == NULL)
-        return -ENOMEM;
-    *slot = (struct vs_zarr_slot){new->name, node->up, zarr->count++};
-    return 0;
+    set_name(zarr, node->up, node->name, zarr->count++);
+    return zarr->arena.failure;
 }
 
 /* The dimension of an array's shape in the file for which the store was made. */
@@ -121,17 +110,17 @@ static void find_dimension(const struct vs_zarr *zarr, int64_t number, struct di
 static bool take_name(struct vs_zarr *zarr, int64_t number, const char *name)
 {
     int64_t place = dimension_place(zarr->nodes[number / DIMENSIONS].up);
-    struct vs_zarr_slot *slot = slot_of(zarr, place, name);
+    int64_t taken = vs_zarr_number(zarr, place, name);
     struct dimension own, other;
 
     find_dimension(zarr, number, &own);
-    find_dimension(zarr, slot->name ? slot->number : number, &other);
+    find_dimension(zarr, taken < 0 ? number : taken, &other);
     if (own.size != other.size || (own.has_grid && other.has_grid &&
                                    (own.origin != other.origin || own.spacing != other.spacing)))
         return false;
     /* A dimension with a grid stands for those without. */
-    if (slot->name == NULL || (own.has_grid && !other.has_grid))
-        *slot = (struct vs_zarr_slot){slot->name ? slot->name : name, place, number};
+    if (taken < 0 || (own.has_grid && !other.has_grid))
+        set_name(zarr, place, name, number);
     return true;
 }
 
@@ -203,7 +192,7 @@ static int add_view(struct vs_zarr *zarr, const struct vs_global *global, int64_
                     struct vs_error *error)
 {
     const struct vs_global_facts *facts = vs_global_facts(global);
-    bool taken = facts->view && vs_zarr_node(zarr, 0, facts->name) >= 0;
+    bool taken = facts->view && vs_zarr_number(zarr, 0, facts->name) >= 0;
     const char *name = taken ? facts->view : facts->name;
 
     if (facts->view == NULL || facts->fields == 1)
@@ -229,7 +218,7 @@ static int add_coordinates(struct vs_zarr *zarr, int64_t field, struct vs_error 
                                     .global = own.global,
                                     .dimension = d};
 
-        if (facts->sizes[d] <= VS_COORDINATES_MAX && vs_zarr_node(zarr, own.up, node.name) < 0)
+        if (facts->sizes[d] <= VS_COORDINATES_MAX && vs_zarr_number(zarr, own.up, node.name) < 0)
             failure = add(zarr, &node, error);
     }
     return failure;
@@ -252,9 +241,10 @@ static int finish_group(struct vs_zarr *zarr, int64_t group, int64_t first, stru
 int vs_zarr_make(struct vs_zarr *zarr, const struct vs_global *const *globals, size_t count,
                  int64_t file_size, struct vs_error *error)
 {
-    int failure = make_table(zarr, globals, count);
+    int failure = -ENOMEM;
 
-    if (!failure)
+    zarr->names = json_object();
+    if (zarr->names)
         failure =
             add(zarr, &(struct vs_zarr_node){.kind = VS_ZARR_GROUP, .name = "", .up = -1}, error);
     for (size_t i = 0; i < count && !failure; i++)
@@ -270,5 +260,5 @@ int vs_zarr_make(struct vs_zarr *zarr, const struct vs_global *const *globals, s
         if (!failure)
             failure = finish_group(zarr, i, first, error);
     }
-    return failure;
+    return failure ? failure : zarr->arena.failure;
 }
