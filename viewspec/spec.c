@@ -114,6 +114,22 @@ static int read_ranks(struct vs_spec *spec)
     return vs_scope_settle(scope, false);
 }
 
+/* Returns true if a view can have the name: its folder will be beside files named rankN and self.
+ */
+static bool is_view_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_-.";
+    size_t length = strlen(name);
+    bool rank_form;
+
+    if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
+        return false;
+    rank_form =
+        strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
+    return strcmp(name, "self") != 0 && !rank_form;
+}
+
 /* Names the views in the object `many`, whose place is up. */
 static int name_views(struct vs_spec *spec, json_t *many, const struct vs_place *up,
                       struct vs_place *places)
@@ -126,7 +142,7 @@ static int name_views(struct vs_spec *spec, json_t *many, const struct vs_place 
     {
         places[i] = *VS_KEY(up, name);
         spec->views[i] = (struct named_view){.name = name, .json = value, .place = &places[i]};
-        if (!vs_scope_view_name_ok(name))
+        if (!is_view_name(name))
             return vs_refuse_key(&spec->scope, &places[i],
                                  "a view's name is letters, digits, _, - and ., begins with no ., "
                                  "and is neither self nor of the form rankN");

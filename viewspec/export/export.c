@@ -53,16 +53,9 @@ int vs_export_values(struct vs_export *file, const struct vs_values *values, int
     return add(file, &piece);
 }
 
-int64_t vs_export_element(const struct vs_global_field *field)
+bool vs_export_big_endian(const struct vs_global *global, const struct vs_global_field *field)
 {
-    return field->values * field->basic->size;
-}
-
-int64_t vs_export_swap(const struct vs_global *global, const struct vs_global_field *field)
-{
-    bool big = vs_global_is_raw(global) ? field->big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
-
-    return big ? 1 : field->basic->size / field->basic->parts;
+    return vs_global_is_raw(global) ? field->big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
 }
 
 double *vs_export_coordinates(const struct vs_global *global, int64_t d, int64_t start,

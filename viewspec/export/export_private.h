@@ -19,14 +19,9 @@ int vs_export_zeros(struct vs_export *file, int64_t length);
  */
 int vs_export_values(struct vs_export *file, const struct vs_values *values, int64_t length);
 
-/* Returns the bytes of an element of a field, in memory. */
-int64_t vs_export_element(const struct vs_global_field *field);
-
-/*
- * Returns the size whose bytes must be reversed to turn values of a field, read raw if
- * vs_global_is_raw, into big-endian ones; 1: none.
+/* Returns true if values of a field are big-endian when read: raw if vs_global_is_raw, else native.
  */
-int64_t vs_export_swap(const struct vs_global *global, const struct vs_global_field *field);
+bool vs_export_big_endian(const struct vs_global *global, const struct vs_global_field *field);
 
 /* Returns the coordinates of count elements along dimension d, from start on, or NULL. The caller
    frees them by free(). */

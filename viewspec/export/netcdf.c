@@ -44,6 +44,7 @@ struct variable {
 
 struct netcdf {
     struct vs_shown shown;
+    struct vs_error *error;
     int64_t bytes; /* of the fields' variables */
     int dim_count, variable_count;
     const char *dim_names[DIMS_MAX];
@@ -69,42 +70,34 @@ static enum nc_type type_of(const struct vs_basic *basic)
     return basic->kind == VS_INTEGER || basic->kind == VS_LOGICAL ? integers[size] : naturals[size];
 }
 
-/* Returns the number of a dimension, which is added if it is new, or -EINVAL with error filled. */
-static int dimension(struct netcdf *netcdf, const char *name, int64_t size, struct vs_error *error)
-{
-    int i = 0;
-
-    while (i < netcdf->dim_count && strcmp(netcdf->dim_names[i], name) != 0)
-        i++;
-    if (i < netcdf->dim_count && netcdf->dim_sizes[i] == size)
-        return i;
-    if (i < netcdf->dim_count)
-        return vs_export_fail(error, "two dimensions are called \"%s\"", name);
-    if (netcdf->dim_count == DIMS_MAX)
-        return vs_export_fail(error, "the array has too many dimensions for netCDF");
-    netcdf->dim_names[i] = name;
-    netcdf->dim_sizes[i] = size;
-    netcdf->dim_count++;
-    return i;
-}
-
+/* Adds a dimension to a variable, and to the file if it is new. */
 static int add_dimension(struct netcdf *netcdf, struct variable *variable, const char *name,
-                         int64_t size, struct vs_error *error)
+                         int64_t size)
 {
-    int number = dimension(netcdf, name, size, error);
+    int number = 0;
+    bool twice;
 
-    if (number < 0)
-        return number;
+    while (number < netcdf->dim_count && strcmp(netcdf->dim_names[number], name) != 0)
+        number++;
+    twice = number < netcdf->dim_count && netcdf->dim_sizes[number] != size;
     for (int i = 0; i < variable->dimensions; i++)
-        if (variable->dims[i] == number)
-            return vs_export_fail(error, "two dimensions are called \"%s\"", name);
+        twice = twice || variable->dims[i] == number;
+    if (twice)
+        return vs_export_fail(netcdf->error, "two dimensions are called \"%s\"", name);
+    if (number == DIMS_MAX)
+        return vs_export_fail(netcdf->error, "the array has too many dimensions for netCDF");
+    if (number == netcdf->dim_count) {
+        netcdf->dim_names[number] = name;
+        netcdf->dim_sizes[number] = size;
+        netcdf->dim_count++;
+    }
     variable->dims[variable->dimensions++] = number;
     return __builtin_mul_overflow(variable->length, size, &variable->length)
-               ? vs_export_fail(error, "the array is too large for netCDF")
+               ? vs_export_fail(netcdf->error, "the array is too large for netCDF")
                : 0;
 }
 
-static int set_dimensions(struct netcdf *netcdf, struct variable *variable, struct vs_error *error)
+static int set_dimensions(struct netcdf *netcdf, struct variable *variable)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
     const struct vs_global_field *field = &facts->field[variable->field];
@@ -117,17 +110,17 @@ static int set_dimensions(struct netcdf *netcdf, struct variable *variable, stru
     for (int i = 0; i < shape.dimensions; i++) {
         int d = facts->fortran ? shape.dimensions - 1 - i : i;
 
-        if (add_dimension(netcdf, variable, shape.dims[d], shape.sizes[d], error))
-            return error->code;
+        if (add_dimension(netcdf, variable, shape.dims[d], shape.sizes[d]))
+            return netcdf->error->code;
     }
-    return field->basic->parts == 2 ? add_dimension(netcdf, variable, "complex", 2, error) : 0;
+    return field->basic->parts == 2 ? add_dimension(netcdf, variable, "complex", 2) : 0;
 }
 
 /*
  * Adds the variable of a field. Nothing is added if the format lacks its type, or if it is empty: a
  * dimension of length 0 would be netCDF's unlimited one.
  */
-static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *error)
+static int add_field(struct netcdf *netcdf, int64_t number)
 {
     const struct vs_basic *basic = vs_global_facts(netcdf->shown.global)->field[number].basic;
     struct variable *variable = &netcdf->variables[netcdf->variable_count];
@@ -138,11 +131,11 @@ static int add_field(struct netcdf *netcdf, int64_t number, struct vs_error *err
                                   .type = type_of(basic),
                                   .field = number,
                                   .length = basic->size / basic->parts};
-    if (set_dimensions(netcdf, variable, error))
-        return error->code;
+    if (set_dimensions(netcdf, variable))
+        return netcdf->error->code;
     /* Sums of the offsets in the header do not overflow. */
     if (variable->length > INT64_MAX / 2 - netcdf->bytes)
-        return vs_export_fail(error, "the array is too large for netCDF");
+        return vs_export_fail(netcdf->error, "the array is too large for netCDF");
     netcdf->bytes += variable->length;
     netcdf->variable_count++;
     return 0;
@@ -160,7 +153,7 @@ static bool has_variable(const struct netcdf *netcdf, const char *name)
  * Adds a variable of the coordinates of each dimension, with the dimension's name, unless a field
  * has that name.
  */
-static int add_coordinates(struct netcdf *netcdf, struct vs_error *error)
+static int add_coordinates(struct netcdf *netcdf)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
     const struct vs_local *local = &netcdf->shown.local;
@@ -178,8 +171,8 @@ static int add_coordinates(struct netcdf *netcdf, struct vs_error *error)
                                       .dimension = d,
                                       .start = local->start[d],
                                       .length = sizeof(double)};
-        if (add_dimension(netcdf, variable, name, local->count[d], error))
-            return error->code;
+        if (add_dimension(netcdf, variable, name, local->count[d]))
+            return netcdf->error->code;
         netcdf->variable_count++;
     }
     return 0;
@@ -285,21 +278,25 @@ static int add_coordinate_data(const struct netcdf *netcdf, const struct variabl
 }
 
 static int add_data(const struct netcdf *netcdf, const struct variable *variable,
-                    struct vs_export *file, struct vs_error *error)
+                    struct vs_export *file)
 {
     const struct vs_global *global = netcdf->shown.global;
-    int64_t swap;
+    const struct vs_global_field *field;
+    bool big;
     int failure;
 
     if (variable->field < 0)
         return add_coordinate_data(netcdf, variable, file);
-    swap = vs_export_swap(global, &vs_global_facts(global)->field[variable->field]);
-    failure = vs_export_field(&netcdf->shown, variable->field, swap, variable->length, file, error);
+    field = &vs_global_facts(global)->field[variable->field];
+    big = vs_export_big_endian(global, field);
+    failure = vs_export_field(&netcdf->shown, variable->field,
+                              big ? 1 : field->basic->size / field->basic->parts, variable->length,
+                              file, netcdf->error);
     return failure ? failure : vs_export_zeros(file, padded(variable->length) - variable->length);
 }
 
 /* Makes the file of the ranks' parts in local. */
-static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *error)
+static int make(struct netcdf *netcdf, struct vs_export *file)
 {
     const struct vs_global_facts *facts = vs_global_facts(netcdf->shown.global);
     int failure = 0;
@@ -307,16 +304,16 @@ static int make(struct netcdf *netcdf, struct vs_export *file, struct vs_error *
 
     for (int64_t i = 0; i < facts->fields && !failure; i++) {
         any = any || type_of(facts->field[i].basic) != NC_NONE;
-        failure = add_field(netcdf, i, error);
+        failure = add_field(netcdf, i);
     }
     if (!failure && !any)
-        failure = vs_export_fail(error, "netCDF has no type for the values");
+        failure = vs_export_fail(netcdf->error, "netCDF has no type for the values");
     if (!failure && facts->has_grid && netcdf->shown.local.box)
-        failure = add_coordinates(netcdf, error);
+        failure = add_coordinates(netcdf);
     if (!failure)
         failure = add_header(netcdf, file);
     for (int i = 0; i < netcdf->variable_count && !failure; i++)
-        failure = add_data(netcdf, &netcdf->variables[i], file, error);
+        failure = add_data(netcdf, &netcdf->variables[i], file);
     return failure;
 }
 
@@ -329,12 +326,13 @@ static int make_file(const struct vs_global *global, int64_t rank, int64_t file_
 
     if (netcdf == NULL)
         return -ENOMEM;
+    netcdf->error = error;
     netcdf->variables =
         calloc((size_t)(facts->fields + facts->dimensions), sizeof(*netcdf->variables));
     if (netcdf->variables)
         result = vs_export_show(global, rank, file_size, &netcdf->shown, error);
     if (!result)
-        result = make(netcdf, file, error);
+        result = make(netcdf, file);
     free(netcdf->variables);
     free(netcdf);
     return result;

@@ -104,8 +104,7 @@ static void put_opening(FILE *out, const struct vs_shown *shown, const char *kin
 {
     const struct vs_global *global = shown->global;
     const struct vs_global_facts *facts = vs_global_facts(global);
-    bool big =
-        vs_global_is_raw(global) ? facts->field[0].big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN;
+    bool big = vs_export_big_endian(global, &facts->field[0]);
 
     fprintf(out,
             "<?xml version=\"1.0\"?>\n<VTKFile type=\"%s\" version=\"1.0\" "
@@ -134,7 +133,7 @@ static void put_arrays(FILE *out, const struct vs_global *global, int64_t cells,
         if (!parallel)
             fprintf(out, " format=\"appended\" offset=\"%lld\"", (long long)offset);
         fputs("/>\n", out);
-        offset += (int64_t)sizeof(uint64_t) + cells * vs_export_element(field);
+        offset += (int64_t)sizeof(uint64_t) + cells * field->values * field->basic->size;
     }
 }
 
@@ -175,13 +174,14 @@ static int add_data(const struct vs_shown *shown, int64_t number, struct vs_expo
                     struct vs_error *error)
 {
     const struct vs_global_field *field = &vs_global_facts(shown->global)->field[number];
-    uint64_t length = (uint64_t)(shown->cells * vs_export_element(field)), stored = length;
+    uint64_t length = (uint64_t)(shown->cells * field->values * field->basic->size);
+    uint64_t stored = length;
     char *text = malloc(sizeof(stored));
     int failure;
 
     if (text == NULL)
         return -ENOMEM;
-    if (vs_global_is_raw(shown->global) && field->big_endian != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
+    if (vs_export_big_endian(shown->global, field) != (VS_NATIVE_ORDER == VS_BIG_ENDIAN))
         stored = __builtin_bswap64(stored);
     memcpy(text, &stored, sizeof(stored));
     failure = vs_export_text(file, text, sizeof(stored));

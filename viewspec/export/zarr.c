@@ -333,9 +333,8 @@ static void put_array(const struct vs_zarr *zarr, int64_t number, int64_t file_s
         vs_npy_type(vs_basic_find("double"), VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
     } else {
         const struct vs_global_field *field = &vs_global_facts(node->global)->field[node->field];
-        bool raw = vs_global_is_raw(node->global);
 
-        vs_npy_type(field->basic, raw ? field->big_endian : VS_NATIVE_ORDER == VS_BIG_ENDIAN, type);
+        vs_npy_type(field->basic, vs_export_big_endian(node->global, field), type);
     }
     fputs("{", out);
     put_list(out, "chunks", layout.shape.block, layout.shape.dimensions);

@@ -171,37 +171,22 @@ void vs_runs_start(struct vs_runs *runs, const struct vs_map *map, int64_t posit
     runs->batch.count = 0;
 }
 
-/* Takes the next single run from the current batch or from a new one. */
-static bool take_run(struct vs_runs *runs, struct vs_run *run)
-{
-    struct vs_batch *batch = &runs->batch;
-    if (!batch->count && !vs_cursor_batch(&runs->cursor, batch))
-        return false;
-    run->position = batch->position;
-    run->displacement = batch->displacement;
-    run->length = batch->length;
-    batch->position += batch->length;
-    batch->count--;
-    if (batch->count)
-        batch->displacement += batch->stride;
-    return true;
-}
-
 bool vs_runs_next(struct vs_runs *runs, struct vs_run *run)
 {
-    if (!take_run(runs, run))
-        return false;
-    for (;;) {
-        struct vs_batch *batch = &runs->batch;
-        struct vs_run more = {0};
+    struct vs_batch *batch = &runs->batch;
 
-        if (!batch->count && !vs_cursor_batch(&runs->cursor, batch)) {
-            batch->count = 0;
-            return true;
+    run->length = 0;
+    while (batch->count || vs_cursor_batch(&runs->cursor, batch)) {
+        if (run->length == 0) {
+            run->position = batch->position;
+            run->displacement = batch->displacement;
+        } else if (batch->displacement != run->displacement + run->length) {
+            break;
         }
-        if (batch->displacement != run->displacement + run->length)
-            return true;
-        if (take_run(runs, &more))
-            run->length += more.length;
+        run->length += batch->length;
+        batch->position += batch->length;
+        if (--batch->count)
+            batch->displacement += batch->stride;
     }
+    return run->length > 0;
 }

@@ -87,12 +87,8 @@ json_t *vs_members_translate(const char *text, const struct vs_overrides *overri
 
 void vs_members_free(struct vs_members *members); /* NULL is allowed */
 
-/* missing.c: checks the text of an option, and sets "missing" of the object "members" to it.
+/* Checks the text of an option, and sets "missing" of the object "members" to it.
    Returns 0, or a negative errno with error filled. */
 int vs_members_override_missing(json_t *members, const char *text, struct vs_error *error);
-
-/* missing.c: reads "missing" and "fill" into spec->members. Returns 0, or a negative errno after
-   recording the error in the scope. */
-int vs_members_read_missing(struct vs_spec *spec);
 
 #endif

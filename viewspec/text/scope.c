@@ -390,17 +390,3 @@ bool vs_scope_name_ok(const char *name)
             return false;
     return *name && !isdigit((unsigned char)*name) && !name[vs_scope_name_length(name)];
 }
-
-bool vs_scope_view_name_ok(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789_-.";
-    size_t length = strlen(name);
-    bool rank_form;
-
-    if (!length || length > 255 || name[0] == '.' || strspn(name, letters) != length)
-        return false;
-    rank_form =
-        strncmp(name, "rank", 4) == 0 && name[4] && strspn(name + 4, "0123456789") == length - 4;
-    return strcmp(name, "self") != 0 && !rank_form;
-}

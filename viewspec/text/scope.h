@@ -92,10 +92,6 @@ size_t vs_scope_name_length(const char *text);
 /* Returns true if name can be bound: a C identifier that is not rank, ranks, min or max. */
 bool vs_scope_name_ok(const char *name);
 
-/* Returns true if a view can have the name: its folder will be beside files named rankN and self.
- */
-bool vs_scope_view_name_ok(const char *name);
-
 /* Returns the kind of value for messages: "an object", "a string", ... */
 const char *vs_kind_name(const json_t *value);
 

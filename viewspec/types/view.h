@@ -59,11 +59,4 @@ int vs_view_compile(const struct vs_source *source, struct vs_view **view, struc
 /* The length of the longest label, so that a file can be called by it. */
 #define VS_LABEL_MAX 200
 
-/*
- * labels.c: checks the keys of a view that concern its global array: "name", "dims", "grid" and
- * "global". What depends on the array is checked when it is found. Returns 0, or a negative errno
- * after recording the error in scope->error.
- */
-int vs_labels_check(const struct vs_source *source);
-
 #endif
