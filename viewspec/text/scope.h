@@ -9,7 +9,8 @@
 
 #include "viewspec/base/place.h"
 
-/* Private to viewspec/: integers, the names that they may use, and expressions over these. */
+/* Private to viewspec/: integers, the names that they may use, expressions over these, and the
+   words and marks of shorthand. */
 
 /* One name of "let". The value is a JSON integer or an expression over the names before it. */
 struct vs_binding {
@@ -63,28 +64,54 @@ int vs_scope_settle(struct vs_scope *scope, bool strict);
 int vs_scope_integer(struct vs_scope *scope, const struct vs_place *place, const json_t *value,
                      int64_t *result);
 
-/* The longest expression in shorthand, with its zero byte. */
-#define VS_EXPRESSION_MAX 512
-
-/* An expression that is translated from shorthand. Zero all but the first two before use. */
-struct vs_expression {
-    /* Returns true if expressions may use the name. Otherwise it has reported the error. */
-    bool (*known)(void *argument, const char *name, size_t length);
-    void *argument;
-    char text[VS_EXPRESSION_MAX]; /* without suffixes of numbers */
-    size_t length;                /* of text */
-    int tokens;                   /* in text */
-    int64_t number;               /* the last one in text */
-    const char *end;              /* the text behind the expression, or the place of the error */
-    char reason[512];
+/*
+ * The position of a reader in a text. After an error, which is recorded in error, the reader
+ * behaves as at the end of the text: it finds nothing.
+ */
+struct vs_words {
+    struct vs_text text; /* the text; its bytes end with a '\0' */
+    const char *at;
+    const char *ends;           /* the characters that end what errors quote */
+    const char *const *defines; /* "NAME=VALUE": names that expressions may use */
+    size_t define_count;
+    struct vs_error *error;
 };
 
+/* Returns true if one of the defines ("NAME=VALUE") has the name, of length characters. */
+bool vs_words_defined(const char *const *defines, size_t count, const char *name, size_t length);
+
 /*
- * Reads the expression at the beginning of text. The grammar is that of other expressions, except
- * that a number may have a suffix (k, M, G, T) and may be followed by x. Returns 0 or -EINVAL.
- * After -EINVAL, reason and end describe the error, unless `known` has reported it.
+ * Records an error at a place in the text, unless there is one already. Returns the error's code.
  */
-int vs_expression_read(const char *text, struct vs_expression *result);
+int vs_words_fail(struct vs_words *w, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Records that `what` was expected here. Returns the error's code. */
+int vs_words_expected(struct vs_words *w, const char *what);
+
+/* Returns the next character that is not blank, without consuming it; '\0' at the end. */
+char vs_words_peek(struct vs_words *w);
+
+/* Consumes the next character if it is the wanted one. */
+bool vs_words_accept(struct vs_words *w, char wanted);
+
+/* Returns the length of the name or number at this position. */
+size_t vs_words_length(struct vs_words *w);
+
+/* Consumes the name or number at this position if it is the given word. */
+bool vs_words_accept_word(struct vs_words *w, const char *word);
+
+/* Reads a label (vs_is_label). A new string; NULL after an error. */
+json_t *vs_words_label(struct vs_words *w);
+
+/* Reads a number with or without a fraction. A new reference; NULL after an error. */
+json_t *vs_words_number(struct vs_words *w);
+
+/*
+ * Reads an expression and returns it as a JSON integer if it is a plain number, else as a string.
+ * Numbers may have the suffixes k, M, G, T. A new reference; NULL: out of memory.
+ */
+json_t *vs_words_integer(struct vs_words *w);
 
 /* Returns how many characters at the beginning of text can be part of a name. */
 size_t vs_scope_name_length(const char *text);

@@ -546,6 +546,7 @@ json_t *vs_shorthand_translate(const char *text, const char *source, const struc
     struct reader r = {
         .words = {.text = {.source = source, .bytes = text, .length = strlen(text), .names = names},
                   .at = text,
+                  .ends = " \t\n",
                   .defines = defines,
                   .define_count = define_count,
                   .error = error}};
