@@ -18,38 +18,25 @@ typedef uint16_t two_bytes __attribute__((aligned(1), may_alias));
 typedef uint32_t four_bytes __attribute__((aligned(1), may_alias));
 typedef uint64_t eight_bytes __attribute__((aligned(1), may_alias));
 
-static ALWAYS_INLINE bool swap_two(void *to, const void *from, size_t count)
-{
-    const two_bytes *in = from;
-    two_bytes *out = to;
+/* Defines a loop that converts each value, without loss. */
+#define LOOP(name, input, output, result)                                                          \
+    static ALWAYS_INLINE bool name(void *to, const void *from, size_t count)                       \
+    {                                                                                              \
+        const input *in = from;                                                                    \
+        output *out = to;                                                                          \
+                                                                                                   \
+        INDEPENDENT                                                                                \
+        for (size_t i = 0; i < count; i++)                                                         \
+            out[i] = result;                                                                       \
+        return true;                                                                               \
+    }
 
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = __builtin_bswap16(in[i]);
-    return true;
-}
-
-static ALWAYS_INLINE bool swap_four(void *to, const void *from, size_t count)
-{
-    const four_bytes *in = from;
-    four_bytes *out = to;
-
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = __builtin_bswap32(in[i]);
-    return true;
-}
-
-static ALWAYS_INLINE bool swap_eight(void *to, const void *from, size_t count)
-{
-    const eight_bytes *in = from;
-    eight_bytes *out = to;
-
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = __builtin_bswap64(in[i]);
-    return true;
-}
+LOOP(swap_two, two_bytes, two_bytes, __builtin_bswap16(in[i]))
+LOOP(swap_four, four_bytes, four_bytes, __builtin_bswap32(in[i]))
+LOOP(swap_eight, eight_bytes, eight_bytes, __builtin_bswap64(in[i]))
+LOOP(widen_signed, four_bytes, eight_bytes, (uint64_t)(int64_t)(int32_t)be32toh(in[i]))
+LOOP(widen_unsigned, four_bytes, eight_bytes, be32toh(in[i]))
+LOOP(widen_two, two_bytes, four_bytes, be16toh(in[i]))
 
 static ALWAYS_INLINE bool swap_sixteen(void *to, const void *from, size_t count)
 {
@@ -63,39 +50,6 @@ static ALWAYS_INLINE bool swap_sixteen(void *to, const void *from, size_t count)
         out[i] = __builtin_bswap64(high);
         out[i + 1] = __builtin_bswap64(low);
     }
-    return true;
-}
-
-static ALWAYS_INLINE bool widen_signed(void *to, const void *from, size_t count)
-{
-    const four_bytes *in = from;
-    eight_bytes *out = to;
-
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = (uint64_t)(int64_t)(int32_t)be32toh(in[i]);
-    return true;
-}
-
-static ALWAYS_INLINE bool widen_unsigned(void *to, const void *from, size_t count)
-{
-    const four_bytes *in = from;
-    eight_bytes *out = to;
-
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = be32toh(in[i]);
-    return true;
-}
-
-static ALWAYS_INLINE bool widen_two(void *to, const void *from, size_t count)
-{
-    const two_bytes *in = from;
-    four_bytes *out = to;
-
-    INDEPENDENT
-    for (size_t i = 0; i < count; i++)
-        out[i] = be16toh(in[i]);
     return true;
 }
 
@@ -169,11 +123,10 @@ static bool copy_bytes(void *to, const void *from, size_t count)
     TARGET_VECTORS static bool name##_vectors(void *to, const void *from, size_t count)            \
     {                                                                                              \
         return name(to, from, count);                                                              \
-    }                                                                                              \
-    static mpiio_kernel *find_##name(void)                                                         \
-    {                                                                                              \
-        return HAS_VECTORS ? name##_vectors : name##_plain;                                        \
     }
+
+/* Returns the loop for this processor. */
+#define PICK(name) (HAS_VECTORS ? name##_vectors : name##_plain)
 
 KERNEL(swap_two)
 KERNEL(swap_four)
@@ -192,13 +145,13 @@ mpiio_kernel *mpiio_swap_kernel(size_t size)
     case 1:
         return copy_bytes;
     case 2:
-        return find_swap_two();
+        return PICK(swap_two);
     case 4:
-        return find_swap_four();
+        return PICK(swap_four);
     case 8:
-        return find_swap_eight();
+        return PICK(swap_eight);
     case 16:
-        return find_swap_sixteen();
+        return PICK(swap_sixteen);
     default:
         return NULL;
     }
@@ -207,13 +160,13 @@ mpiio_kernel *mpiio_swap_kernel(size_t size)
 mpiio_kernel *mpiio_widen_kernel(size_t native, bool is_signed)
 {
     if (native == 8)
-        return is_signed ? find_widen_signed() : find_widen_unsigned();
-    return native == 4 && !is_signed ? find_widen_two() : NULL;
+        return is_signed ? PICK(widen_signed) : PICK(widen_unsigned);
+    return native == 4 && !is_signed ? PICK(widen_two) : NULL;
 }
 
 mpiio_kernel *mpiio_narrow_kernel(size_t native, bool is_signed)
 {
     if (native == 8)
-        return is_signed ? find_narrow_signed() : find_narrow_unsigned();
-    return native == 4 && !is_signed ? find_narrow_four() : NULL;
+        return is_signed ? PICK(narrow_signed) : PICK(narrow_unsigned);
+    return native == 4 && !is_signed ? PICK(narrow_four) : NULL;
 }
