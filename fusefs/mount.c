@@ -14,7 +14,7 @@
 #include "core/datarep.h"
 #include "core/header.h"
 #include "core/load.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/jobs/jobs.h"
 #include "fusefs/kernel/drop.h"
 #include "fusefs/kernel/sync.h"

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/kernel/sync.h"
 
 /* Changes atomic mode on this node, or on all nodes together. */

@@ -10,7 +10,7 @@
 #include "core/base/thread.h"
 #include "core/base/probe.h"
 #include "core/slice_access.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "drop.h"

@@ -12,7 +12,7 @@
 
 #include "core/base/process.h"
 #include "core/base/thread.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/session.h"
 
 /* Passthrough, and the amendment of answers to INIT and OPEN. Every request and answer passes

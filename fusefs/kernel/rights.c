@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/file/acl.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/storing/flusher.h"
 
 int fs_version_now(struct fs_session *session, struct fs_version *version)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/clock.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/kernel/sync.h"
 #include "handle_ops.h"
 #include "shared.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/storing/nodes.h"
 #include "handle_ops.h"
 

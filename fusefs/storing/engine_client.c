@@ -14,7 +14,7 @@
 #include "core/base/process.h"
 #include "core/base/thread.h"
 #include "core/cache/cache.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "net/connections.h"
 #include "flusher.h"
 #include "fusefs/session.h"

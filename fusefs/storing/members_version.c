@@ -6,7 +6,7 @@
 
 #include "core/base/thread.h"
 #include "core/base/clock.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "settling.h"
 
 /* The version of an assembled file. */

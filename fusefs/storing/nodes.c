@@ -12,7 +12,6 @@
 #include "core/base/process.h"
 #include "core/cache/cache.h"
 #include "core/store_layers.h"
-#include "core/store_members.h"
 #include "fusefs/session.h"
 #include "fusefs/storing/flusher.h"
 #include "pool.h"

@@ -13,7 +13,7 @@
 
 #include "cluster/engine_channel.h"
 #include "core/base/grant.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/session.h"
 #include "viewspec/types/ranks.h"
 

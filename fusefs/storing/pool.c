@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "core/base/process.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/base/memory.h"
 #include "fusefs/session.h"
 #include "viewspec/members/members.h"

@@ -6,7 +6,7 @@
 #include "core/file/freshness.h"
 #include "core/base/clock.h"
 #include "core/base/thread.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "flusher.h"
 #include "fusefs/base/workers.h"
 

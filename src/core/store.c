@@ -50,6 +50,16 @@ void mpiio_store_close(struct mpiio_store *store)
 
 /* The file. */
 
+bool mpiio_store_has_members(const struct mpiio_store *store)
+{
+    return mpiio_file_is_fixed(store->file);
+}
+
+struct mpiio_file *mpiio_store_file(const struct mpiio_store *store)
+{
+    return store->file;
+}
+
 int mpiio_store_stat(struct mpiio_store *store, struct stat *st)
 {
     return store->file->ops->stat(store->file, st);

@@ -6,14 +6,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/file/file.h"
+#include "core/members/assembled.h"
 #include "store.h"
 
 /*
- * The layers of a store: write-back over its file (cache.h), and a reader of the file
+ * The layers of a store: its file, write-back over that (cache.h), and a reader of the file
  * (file/source.h). For the owner of the layers and the store. Not installed.
  */
 struct mpiio_cache;
-struct mpiio_reader;
+
+/* Returns true if the store is assembled from members. */
+bool mpiio_store_has_members(const struct mpiio_store *store);
+
+/*
+ * Returns the store's file, borrowed, for the functions of file/file.h; and, if it is assembled,
+ * for those of members/assembled.h. Reads and writes of it bypass the store's cache.
+ */
+struct mpiio_file *mpiio_store_file(const struct mpiio_store *store);
 
 /*
  * Puts a cache of at most dirty_max bytes over store's file. The store must be open for writing,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "store_members.h"
+#include "store_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 
 #include "convert/codec.h"
 #include "core/members/assembled.h"
-#include "store_private.h"
 
 /* Stores of specs: one file, or members with fill values for holes. */
 
@@ -213,14 +212,4 @@ int mpiio_store_open_spec(const struct vs_spec *spec, int flags, struct mpiio_st
     }
     error = mpiio_assemble(members, how, fills, &file, why);
     return error != 0 ? error : mpiio_store_of_file(file, store);
-}
-
-bool mpiio_store_has_members(const struct mpiio_store *store)
-{
-    return mpiio_file_is_fixed(store->file);
-}
-
-struct mpiio_file *mpiio_store_file(const struct mpiio_store *store)
-{
-    return store->file;
 }

@@ -16,7 +16,7 @@
 
 #include "core/base/grant.h"
 #include "core/slice.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/members/members.h"
 #include "descriptors.h"
 #include "stats.h"

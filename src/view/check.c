@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/global.h"
 #include "viewspec/members/members.h"
 #include "viewspec/base/line.h"

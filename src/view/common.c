@@ -14,7 +14,7 @@
 #include "core/base/complain.h"
 #include "core/base/sizes.h"
 #include "core/header.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/members/members.h"
 
 /* Functions that the subcommands share: messages, files and views, output, progress. */

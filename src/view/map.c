@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/element.h"
 #include "viewspec/members/members.h"
 

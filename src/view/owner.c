@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/base/integer.h"
 #include "viewspec/base/list.h"
 #include "viewspec/members/members.h"

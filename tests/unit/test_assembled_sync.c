@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "viewspec/members/members.h"
 #include "wrap.h"
 

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "core/cache/cache.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "native.h"
 #include "random_views.h"
 #include "threads.h"

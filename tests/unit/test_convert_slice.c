@@ -4,7 +4,7 @@
  * against a model.
  */
 #include "core/cache/cache.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "convert_model.h"
 
 /* Replaces parts of some values by parts of others. Elements that cannot be stored yet are kept. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "core/cache/cache.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "random_views.h"
 #include "viewspec/members/members.h"
 

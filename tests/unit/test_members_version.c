@@ -3,7 +3,7 @@
 
 #include "unit.h"
 #include "core/base/clock.h"
-#include "core/store_members.h"
+#include "core/store_layers.h"
 #include "fusefs/storing/pool.h"
 #include "fusefs/storing/settling.h"
 

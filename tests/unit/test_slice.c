@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "core/store_members.h"
+#include "core/store_layers.h"
 
 #define FILE_BYTES (300 << 10)
 
