@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viewspec/base/integer.h"
+
 /* Converting native bytes and storing them. */
 
 /*
- * The bytes that are reordered in memory and then stored by one mpiio_write_runs. Each call writes
- * its first and last runs by system calls and extends the file, so smaller chunks would do so more
- * often. In a new file that halved the throughput.
+ * The maximum length of a write that is converted at once, if bytes are only reordered. The store
+ * writes the first and last runs of each such write by system calls and extends the file, so
+ * smaller chunks would do so more often. In a new file that halved the throughput.
  */
-#define CHUNK ((size_t)1 << 20)
+#define CHUNK (1 << 20)
 
 /* A write, and the part of it that consists of whole elements. */
 struct converted_write {
@@ -104,46 +106,14 @@ static int acquire_locks(struct mpiio_store *store, int64_t start, int64_t end, 
 /* An element of the file with the written bytes overlaid. */
 struct merged {
     struct mpiio_element element;
-    int64_t displacement;
+    const char *bytes; /* to be written now, at [from, to) of the element */
+    int64_t from, to;
+    bool last; /* drop the partial element, even if it is not exact */
+    struct mpiio_counters *done;
     struct mpiio_partial_element partial; /* bytes written now and before */
     bool readable;                        /* the file's bytes can be converted */
     unsigned char *file;                  /* the new bytes for the file; owned */
 };
-
-static int merged_init(struct merged *merged, const struct mpiio_slice *slice,
-                       const struct mpiio_element *element)
-{
-    *merged = (struct merged){.element = *element};
-    merged->displacement = vs_map_displacement(vs_view_map(slice->view), element->position);
-    merged->partial.offset = element->offset;
-    merged->partial.native = (uint8_t)element->conversion->native;
-    merged->file = malloc(element->conversion->file);
-    return merged->file != NULL ? 0 : -ENOMEM;
-}
-
-/* Excludes other writers of the element, and makes their earlier writes visible to this host. */
-static int acquire_element(const struct mpiio_slice *slice, const struct merged *merged,
-                           bool locked, struct held *held)
-{
-    int64_t end = merged->displacement + (int64_t)merged->element.conversion->file;
-    int error = acquire_locks(slice->store, merged->displacement, end, true, locked, held);
-
-    if (error != 0)
-        return error;
-    error = mpiio_file_refresh(slice->store->file);
-    if (error != 0)
-        release_locks(slice->store, held);
-    return error;
-}
-
-/* Returns error, or the error of making the stored element visible to other hosts. */
-static int release_element(const struct mpiio_slice *slice, struct held *held, int error)
-{
-    if (error == 0)
-        error = mpiio_file_publish(slice->store->file);
-    release_locks(slice->store, held);
-    return error;
-}
 
 static bool is_complete(const struct merged *merged)
 {
@@ -178,14 +148,15 @@ static bool find_kept(struct mpiio_slice *slice, const struct merged *merged,
 }
 
 /*
- * Overlays the bytes [from, to) of the element on the bytes of the file and the partial element,
- * and converts the result. Returns 0, or the error of the conversion.
+ * Overlays the bytes to be written on the bytes of the file and the partial element, and converts
+ * the result. Returns 0, or the error of the conversion.
  */
-static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
-                       int64_t from, int64_t to, const unsigned char *native)
+static int merge_bytes(struct mpiio_slice *slice, struct merged *merged,
+                       const unsigned char *native)
 {
     struct mpiio_partial_element before;
 
+    merged->partial.written = 0;
     memcpy(merged->partial.bytes, native, merged->partial.native);
     if (find_kept(slice, merged, native, &before)) {
         merged->partial.written = before.written;
@@ -193,8 +164,8 @@ static int merge_bytes(struct mpiio_slice *slice, struct merged *merged, const c
             if (before.written >> i & 1)
                 merged->partial.bytes[i] = before.bytes[i];
     }
-    for (int64_t i = from; i < to; i++) {
-        merged->partial.bytes[i] = (unsigned char)bytes[i - from];
+    for (int64_t i = merged->from; i < merged->to; i++) {
+        merged->partial.bytes[i] = (unsigned char)merged->bytes[i - merged->from];
         merged->partial.written |= 1u << i;
     }
     if (!merged->readable && !is_complete(merged))
@@ -228,27 +199,33 @@ static int store_part(struct mpiio_slice *slice, struct mpiio_transfer *part)
     return store_first(slice, part, length) == length ? 0 : part->error;
 }
 
-static int store_element(struct mpiio_slice *slice, const struct merged *merged,
-                         struct mpiio_counters *done)
+static int store_element(struct mpiio_slice *slice, const struct merged *merged)
 {
-    struct mpiio_transfer part = mpiio_slice_transfer(
-        slice, merged->element.position, merged->element.conversion->file, merged->file, done);
+    struct mpiio_transfer part =
+        mpiio_slice_transfer(slice, merged->element.position, merged->element.conversion->file,
+                             merged->file, merged->done);
 
     part.put = MPIIO_PUT_MERGED;
     return store_part(slice, &part);
 }
 
-static int replace_locked(struct mpiio_slice *slice, struct merged *merged, const char *bytes,
-                          int64_t from, int64_t to, struct mpiio_counters *done)
+/* Reads the file's bytes of the element, and converts them to native. */
+static int read_element(struct mpiio_slice *slice, struct merged *merged, unsigned char *native)
+{
+    return mpiio_convert_read_element(slice, &merged->element, merged->file, native,
+                                      &merged->readable, merged->done);
+}
+
+/* Stores the bytes to be written. The element's other bytes do not change. */
+static int replace_locked(struct mpiio_slice *slice, struct merged *merged)
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
-    int error = mpiio_convert_read_element(slice, &merged->element, merged->file, native,
-                                           &merged->readable, done);
+    int error = read_element(slice, merged, native);
     int refused;
 
     if (error != 0)
         return error;
-    refused = merge_bytes(slice, merged, bytes, from, to, native);
+    refused = merge_bytes(slice, merged, native);
     /* A complete value that is refused is an error now. Bytes that were kept before stay. */
     if (refused != 0 && is_complete(merged))
         return refused;
@@ -257,32 +234,9 @@ static int replace_locked(struct mpiio_slice *slice, struct merged *merged, cons
         if (error == 0 || refused != 0)
             return error == 0 ? 0 : refused;
     }
-    error = store_element(slice, merged, done);
+    error = store_element(slice, merged);
     if (error == 0)
         mpiio_partial_drop(&slice->partial, merged->partial.offset, merged->partial.offset + 1);
-    return error;
-}
-
-/* Stores the bytes [from, to) of an element. Its other bytes do not change. */
-static int replace_bytes(const struct converted_write *writing, const struct mpiio_element *element,
-                         const char *bytes, int64_t from, int64_t to)
-{
-    struct mpiio_slice *slice = writing->slice;
-    struct merged merged;
-    int error = merged_init(&merged, slice, element);
-
-    if (error != 0)
-        return error;
-    do {
-        struct held held;
-
-        error = acquire_element(slice, &merged, writing->transfer->locked, &held);
-        if (error == 0) {
-            error = replace_locked(slice, &merged, bytes, from, to, writing->transfer->done);
-            error = release_element(slice, &held, error);
-        }
-    } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
-    free(merged.file);
     return error;
 }
 
@@ -297,27 +251,26 @@ static int keep_stored(struct mpiio_slice *slice, struct merged *merged)
     return mpiio_partial_put(&slice->partial, partial);
 }
 
-static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged, bool last,
-                                struct mpiio_counters *done)
+/* Stores the partial element that was kept. */
+static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged)
 {
     unsigned char native[MPIIO_ELEMENT_NATIVE];
     struct mpiio_partial_element kept;
-    int error = mpiio_convert_read_element(slice, &merged->element, merged->file, native,
-                                           &merged->readable, done);
+    int error = read_element(slice, merged, native);
 
     if (error != 0)
         return error;
     /* Another thread may have completed or written it since it was looked up. */
     if (find_kept(slice, merged, native, &kept)) {
-        if (kept.stored && !last)
+        if (kept.stored && !merged->last)
             return 0;
         if (!kept.stored) {
-            error = merge_bytes(slice, merged, NULL, 0, 0, native);
+            error = merge_bytes(slice, merged, native);
             if (error == 0)
-                error = store_element(slice, merged, done);
+                error = store_element(slice, merged);
             if (error != 0)
                 return error;
-            if (!last && !is_exact(slice, merged))
+            if (!merged->last && !is_exact(slice, merged))
                 return keep_stored(slice, merged);
         }
     }
@@ -325,55 +278,71 @@ static int store_partial_locked(struct mpiio_slice *slice, struct merged *merged
     return 0;
 }
 
+/*
+ * Changes an element of the file. Excludes its other writers meanwhile, and makes their earlier
+ * writes visible to this host, and this one to other hosts. locked: as in acquire_locks.
+ */
+static int change_element(struct mpiio_slice *slice, struct merged *merged, bool locked,
+                          int (*change)(struct mpiio_slice *slice, struct merged *merged))
+{
+    const struct mpiio_element *element = &merged->element;
+    int64_t start = vs_map_displacement(vs_view_map(slice->view), element->position);
+    int64_t end = start + (int64_t)element->conversion->file;
+    struct held held;
+    int error;
+
+    merged->partial.offset = element->offset;
+    merged->partial.native = (uint8_t)element->conversion->native;
+    merged->file = malloc(element->conversion->file);
+    if (merged->file == NULL)
+        return -ENOMEM;
+    do {
+        error = acquire_locks(slice->store, start, end, true, locked, &held);
+        if (error != 0)
+            break;
+        error = mpiio_file_refresh(slice->store->file);
+        if (error == 0)
+            error = change(slice, merged);
+        if (error == 0)
+            error = mpiio_file_publish(slice->store->file);
+        release_locks(slice->store, &held);
+    } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
+    free(merged->file);
+    return error;
+}
+
 int mpiio_convert_write_partial(struct mpiio_slice *slice,
                                 const struct mpiio_partial_element *partial, bool last,
                                 struct mpiio_counters *done)
 {
-    struct mpiio_element element = mpiio_codec_element(slice->codec, partial->offset);
-    struct merged merged;
-    int error = merged_init(&merged, slice, &element);
+    struct merged merged = {
+        .element = mpiio_codec_element(slice->codec, partial->offset), .last = last, .done = done};
+    int error = change_element(slice, &merged, false, store_partial_locked);
 
-    if (error != 0)
-        goto out;
-    do {
-        struct held held;
-
-        error = acquire_element(slice, &merged, false, &held);
-        if (error == 0) {
-            error = store_partial_locked(slice, &merged, last, done);
-            error = release_element(slice, &held, error);
-        }
-    } while (error != 0 && (error = mpiio_store_await(slice->store, error)) == 0);
-out:
     /* Drop it on any error, or the caller would retry forever. */
     if (last && error != 0)
         mpiio_partial_drop(&slice->partial, partial->offset, partial->offset + 1);
-    free(merged.file);
     return error;
 }
 
-/*
- * Stores the bytes [from, to) of an element whose bytes are reordered. Bytes that are adjacent in a
- * unit are adjacent in the file.
- */
-static int reorder_bytes(const struct converted_write *writing, const struct mpiio_element *element,
-                         const char *bytes, int64_t from, int64_t to)
+/* Stores the bytes to be written of an element whose bytes are reordered. Bytes that are adjacent
+   in a unit are adjacent in the file. */
+static int reorder_bytes(struct mpiio_slice *slice, const struct merged *merged)
 {
-    int64_t unit = (int64_t)element->conversion->unit;
+    int64_t unit = (int64_t)merged->element.conversion->unit;
     char reversed[MPIIO_ELEMENT_NATIVE];
     int error = 0;
 
-    for (int64_t i = from, behind; i < to && error == 0; i = behind) {
+    for (int64_t i = merged->from, behind; i < merged->to && error == 0; i = behind) {
         int64_t start = i / unit * unit;
         struct mpiio_transfer part;
 
-        behind = start + unit < to ? start + unit : to;
+        behind = vs_min(start + unit, merged->to);
         for (int64_t j = i; j < behind; j++)
-            reversed[behind - 1 - j] = bytes[j - from];
-        part = mpiio_slice_transfer(writing->slice,
-                                    element->position + start + (start + unit - behind),
-                                    (size_t)(behind - i), reversed, writing->transfer->done);
-        error = store_part(writing->slice, &part);
+            reversed[behind - 1 - j] = merged->bytes[j - merged->from];
+        part = mpiio_slice_transfer(slice, merged->element.position + 2 * start + unit - behind,
+                                    (size_t)(behind - i), reversed, merged->done);
+        error = store_part(slice, &part);
     }
     return error;
 }
@@ -381,16 +350,19 @@ static int reorder_bytes(const struct converted_write *writing, const struct mpi
 /* Stores the given bytes of a partial element. */
 static int put_part(const struct converted_write *writing, const struct mpiio_element *element)
 {
-    int64_t start = writing->offset > element->offset ? writing->offset : element->offset;
-    int64_t end = writing->end < end_of(element) ? writing->end : end_of(element);
+    int64_t start = vs_max(writing->offset, element->offset);
+    int64_t end = vs_min(writing->end, end_of(element));
+    struct merged merged = {.element = *element,
+                            .bytes = bytes_at(writing, start),
+                            .from = start - element->offset,
+                            .to = end - element->offset,
+                            .done = writing->transfer->done};
 
     if (element->conversion->native == 0)
         return -ENOTSUP;
     if (element->conversion->bytewise)
-        return reorder_bytes(writing, element, bytes_at(writing, start), start - element->offset,
-                             end - element->offset);
-    return replace_bytes(writing, element, bytes_at(writing, start), start - element->offset,
-                         end - element->offset);
+        return reorder_bytes(writing->slice, &merged);
+    return change_element(writing->slice, &merged, writing->transfer->locked, replace_locked);
 }
 
 /* Whole elements. */
@@ -410,29 +382,6 @@ static size_t store_elements(const struct converted_write *writing, int64_t posi
                          mpiio_codec_element_at(codec, position).conversion->file);
     writing->transfer->error = part.error;
     return stored;
-}
-
-/* Stores elements whose bytes are only reordered. Returns the number of slice bytes stored. */
-static int64_t put_plain(const struct converted_write *writing, char *memory)
-{
-    const struct mpiio_conversion *conversion = &writing->slice->codec->conversions[0];
-    size_t most = CHUNK / conversion->native * conversion->native;
-    int64_t at = writing->body_start;
-
-    while (at < writing->body_end) {
-        size_t part =
-            writing->body_end - at < (int64_t)most ? (size_t)(writing->body_end - at) : most;
-        size_t put = 0;
-
-        writing->transfer->error =
-            mpiio_to_file(conversion, memory, bytes_at(writing, at), part / conversion->native);
-        if (writing->transfer->error == 0)
-            put = store_elements(writing, at, part, memory, MPIIO_PUT_WAIT);
-        at += (int64_t)(put - put % conversion->native);
-        if (put < part)
-            break;
-    }
-    return at - writing->body_start;
 }
 
 /* Finds bounds of the displacements of [position, position + length), as tight as they are
@@ -501,7 +450,7 @@ static int64_t put_packed(const struct converted_write *writing, const char *mem
 
 /* Stores a write whose body is converted already. Returns the number of bytes written from
    offset on. */
-static size_t put_all(const struct converted_write *writing, char *memory, int64_t position,
+static size_t put_all(const struct converted_write *writing, const char *memory, int64_t position,
                       int64_t length, bool bytewise)
 {
     int *error = &writing->transfer->error;
@@ -512,9 +461,7 @@ static size_t put_all(const struct converted_write *writing, char *memory, int64
     if (*error != 0)
         return 0;
     if (writing->body_end > writing->body_start)
-        stored = writing->slice->codec->plain
-                     ? put_plain(writing, memory)
-                     : put_packed(writing, memory, position, length, bytewise);
+        stored = put_packed(writing, memory, position, length, bytewise);
     if (stored < writing->body_end - writing->body_start || writing->body_end == writing->end)
         return (size_t)(writing->body_start + stored - writing->offset);
     *error = put_part(writing, &writing->tail);
@@ -526,22 +473,21 @@ static size_t put_converted(const struct converted_write *writing)
 {
     const struct mpiio_codec *codec = writing->slice->codec;
     int64_t length = writing->body_end - writing->body_start;
-    int64_t position = 0, size = length < (int64_t)CHUNK ? length : (int64_t)CHUNK;
+    int64_t position = 0, size = 0;
     int *error = &writing->transfer->error;
     bool bytewise = true;
     char *memory = NULL;
     size_t put = 0;
 
     *error = 0;
-    if (!codec->plain && length > 0)
+    if (length > 0) {
         mpiio_codec_span(codec, writing->body_start, writing->body_end, &position, &size);
-    if (size > 0 && (memory = malloc((size_t)size)) == NULL) {
-        *error = -ENOMEM;
-        return 0;
+        memory = malloc((size_t)size);
+        *error = memory == NULL
+                     ? -ENOMEM
+                     : mpiio_codec_encode(codec, writing->body_start, (size_t)length, memory,
+                                          bytes_at(writing, writing->body_start), &bytewise);
     }
-    if (!codec->plain && length > 0)
-        *error = mpiio_codec_encode(codec, writing->body_start, (size_t)length, memory,
-                                    bytes_at(writing, writing->body_start), &bytewise);
     if (*error == 0)
         put = put_all(writing, memory, position, size, bytewise);
     free(memory);
@@ -552,6 +498,7 @@ void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *trans
 {
     struct converted_write writing = {.slice = slice, .transfer = transfer};
     int64_t end = transfer->position + (int64_t)transfer->length;
+    int64_t most = slice->codec->plain ? CHUNK : MPIIO_CONVERT_WRITE_WHOLE;
 
     transfer->bytes = 0;
     do {
@@ -559,8 +506,8 @@ void mpiio_convert_write(struct mpiio_slice *slice, struct mpiio_transfer *trans
 
         writing.offset = at;
         writing.end = end;
-        if (end - at > MPIIO_CONVERT_WRITE_WHOLE && !slice->codec->plain)
-            writing.end = mpiio_codec_element(slice->codec, at + MPIIO_CONVERT_WRITE_WHOLE).offset;
+        if (end - at > most)
+            writing.end = mpiio_codec_element(slice->codec, at + most).offset;
         split_write(&writing);
         transfer->bytes += put_converted(&writing);
     } while (transfer->position + (int64_t)transfer->bytes == writing.end && writing.end < end);
