@@ -23,12 +23,20 @@
 
 struct reader;
 
-/* A keyword that begins a line. */
+/* An array without a name. */
+#define NAMELESS (-1)
+
+/* A keyword that begins a line. The other fields describe the array of read_line. */
 struct keyword {
     const char *word;
     void (*read)(struct reader *r);
-    const char *section; /* of its arrays, or of those that follow */
-    int components;      /* of its array; 0: the line gives them */
+    const char *section; /* of its arrays, or of those that follow; NULL: the current one */
+    int name;            /* number of the word that is the name; or NAMELESS */
+    const char *type;    /* NULL: word number type_at is the type */
+    int type_at;
+    int tuples_at;  /* number of a word; 0: as in the current section */
+    int components; /* or if components_at is not 0, the least number in that word */
+    int components_at;
 };
 
 struct reader {
@@ -246,16 +254,31 @@ static void read_dimensions(struct reader *r)
             r->dimensions[d] = end + 1;
 }
 
-static void read_points(struct reader *r)
+/*
+ * Reads a line with the description of an array, whose values follow. SCALARS may lack the number
+ * of components, and has a second line: LOOKUP_TABLE name.
+ */
+static void read_line(struct reader *r)
 {
-    add_array(r, "Points", NULL, read_word(r, 2), read_number(r, 1, 0), 3);
-}
+    static char one[] = "1";
+    const struct keyword *keyword = r->keyword;
+    bool is_scalars = !strcmp(keyword->word, "SCALARS");
+    char name[LINE_MAX_BYTES] = "", type[LINE_MAX_BYTES];
+    int64_t tuples = r->tuples, components = keyword->components;
 
-static void read_coordinates(struct reader *r)
-{
-    const char name[2] = {(char)tolower((unsigned char)r->words[0][0]), '\0'};
-
-    add_array(r, "Coordinates", name, read_word(r, 2), read_number(r, 1, 0), 1);
+    if (is_scalars && !r->words[keyword->components_at])
+        r->words[keyword->components_at] = one;
+    if (keyword->components_at)
+        components = read_number(r, keyword->components_at, keyword->components);
+    if (keyword->tuples_at)
+        tuples = read_number(r, keyword->tuples_at, 0);
+    if (keyword->name != NAMELESS)
+        decode_name(strcpy(name, read_word(r, keyword->name)));
+    strcpy(type, keyword->type ? keyword->type : read_word(r, keyword->type_at));
+    if (is_scalars && (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0))
+        fail_vtk(r, "expected LOOKUP_TABLE");
+    add_array(r, keyword->section ? keyword->section : r->section,
+              keyword->name == NAMELESS ? NULL : name, type, tuples, components);
 }
 
 /* Reads cells. Before version 5.1, one array has the number of points and the points of each cell.
@@ -278,11 +301,6 @@ static void read_cells(struct reader *r)
     }
 }
 
-static void read_cell_types(struct reader *r)
-{
-    add_array(r, "CellTypes", NULL, "int", read_number(r, 1, 0), 1);
-}
-
 static void read_section(struct reader *r)
 {
     r->section = r->keyword->section;
@@ -294,57 +312,15 @@ static void read_field(struct reader *r)
     r->fields = read_number(r, 2, 0);
 }
 
-/* Reads SCALARS name type [components], and LOOKUP_TABLE name in the next line. */
-static void read_scalars(struct reader *r)
-{
-    char name[LINE_MAX_BYTES], type[LINE_MAX_BYTES];
-    int64_t components = r->words[3] ? read_number(r, 3, 1) : 1;
-
-    decode_name(strcpy(name, read_word(r, 1)));
-    strcpy(type, read_word(r, 2));
-    if (r->file->error->code)
-        return;
-    if (!next_words(r) || strcasecmp(r->words[0], "LOOKUP_TABLE") != 0)
-        fail_vtk(r, "expected LOOKUP_TABLE");
-    add_array(r, r->section, name, type, r->tuples, components);
-}
-
-/* Reads COLOR_SCALARS name components, or LOOKUP_TABLE name size, which has four components. */
-static void read_colors(struct reader *r)
-{
-    bool is_table = !strcasecmp(r->words[0], "LOOKUP_TABLE");
-    int64_t count = read_number(r, 2, 0);
-    char name[LINE_MAX_BYTES];
-
-    decode_name(strcpy(name, read_word(r, 1)));
-    if (is_table)
-        add_array(r, "LookupTable", name, "unsigned_char", count, 4);
-    else
-        add_array(r, r->section, name, "unsigned_char", r->tuples, count);
-}
-
-/* Reads KEYWORD name type, or KEYWORD name components type if the keyword does not imply the number
-   of components. */
-static void read_attribute(struct reader *r)
-{
-    int64_t components = r->keyword->components;
-    bool is_given = !components;
-    char name[LINE_MAX_BYTES];
-
-    if (is_given)
-        components = read_number(r, 2, 1);
-    decode_name(strcpy(name, read_word(r, 1)));
-    add_array(r, r->section, name, read_word(r, is_given ? 3 : 2), r->tuples, components);
-}
-
 /* Reads an array of a FIELD: name components tuples type. */
 static void read_array(struct reader *r)
 {
-    int64_t components = read_number(r, 1, 0), tuples = read_number(r, 2, 0);
+    static const struct keyword array = {
+        .word = "", .type_at = 3, .tuples_at = 2, .components_at = 1};
 
     r->fields--;
-    decode_name(r->words[0]);
-    add_array(r, r->section, r->words[0], read_word(r, 3), tuples, components);
+    r->keyword = &array;
+    read_line(r);
 }
 
 /* Skips the metadata of the previous array, up to an empty line. */
@@ -360,37 +336,37 @@ static void ignore_values(struct reader *r)
 }
 
 static const struct keyword keywords[] = {
-    {"DIMENSIONS", read_dimensions, NULL, 0},
-    {"EXTENT", read_dimensions, NULL, 0},
-    {"ORIGIN", ignore_values, NULL, 0},
-    {"SPACING", ignore_values, NULL, 0},
-    {"ASPECT_RATIO", ignore_values, NULL, 0},
-    {"POINTS", read_points, NULL, 0},
-    {"X_COORDINATES", read_coordinates, NULL, 0},
-    {"Y_COORDINATES", read_coordinates, NULL, 0},
-    {"Z_COORDINATES", read_coordinates, NULL, 0},
-    {"CELLS", read_cells, "Cells", 0},
-    {"VERTICES", read_cells, "Verts", 0},
-    {"LINES", read_cells, "Lines", 0},
-    {"TRIANGLE_STRIPS", read_cells, "Strips", 0},
-    {"POLYGONS", read_cells, "Polys", 0},
-    {"CELL_TYPES", read_cell_types, NULL, 0},
-    {"POINT_DATA", read_section, "PointData", 0},
-    {"CELL_DATA", read_section, "CellData", 0},
-    {"ROW_DATA", read_section, "RowData", 0},
-    {"FIELD", read_field, NULL, 0},
-    {"SCALARS", read_scalars, NULL, 0},
-    {"COLOR_SCALARS", read_colors, NULL, 0},
-    {"LOOKUP_TABLE", read_colors, NULL, 0},
-    {"VECTORS", read_attribute, NULL, 3},
-    {"NORMALS", read_attribute, NULL, 3},
-    {"TENSORS", read_attribute, NULL, 9},
-    {"TENSORS6", read_attribute, NULL, 6},
-    {"GLOBAL_IDS", read_attribute, NULL, 1},
-    {"PEDIGREE_IDS", read_attribute, NULL, 1},
-    {"EDGE_FLAGS", read_attribute, NULL, 1},
-    {"TEXTURE_COORDINATES", read_attribute, NULL, 0},
-    {"METADATA", skip_metadata, NULL, 0},
+    {.word = "DIMENSIONS", .read = read_dimensions},
+    {.word = "EXTENT", .read = read_dimensions},
+    {.word = "ORIGIN", .read = ignore_values},
+    {.word = "SPACING", .read = ignore_values},
+    {.word = "ASPECT_RATIO", .read = ignore_values},
+    {"POINTS", read_line, "Points", NAMELESS, NULL, 2, 1, 3, 0},
+    {"X_COORDINATES", read_line, "Coordinates/x", NAMELESS, NULL, 2, 1, 1, 0},
+    {"Y_COORDINATES", read_line, "Coordinates/y", NAMELESS, NULL, 2, 1, 1, 0},
+    {"Z_COORDINATES", read_line, "Coordinates/z", NAMELESS, NULL, 2, 1, 1, 0},
+    {.word = "CELLS", .read = read_cells, .section = "Cells"},
+    {.word = "VERTICES", .read = read_cells, .section = "Verts"},
+    {.word = "LINES", .read = read_cells, .section = "Lines"},
+    {.word = "TRIANGLE_STRIPS", .read = read_cells, .section = "Strips"},
+    {.word = "POLYGONS", .read = read_cells, .section = "Polys"},
+    {"CELL_TYPES", read_line, "CellTypes", NAMELESS, "int", 0, 1, 1, 0},
+    {.word = "POINT_DATA", .read = read_section, .section = "PointData"},
+    {.word = "CELL_DATA", .read = read_section, .section = "CellData"},
+    {.word = "ROW_DATA", .read = read_section, .section = "RowData"},
+    {.word = "FIELD", .read = read_field},
+    {"SCALARS", read_line, NULL, 1, NULL, 2, 0, 1, 3},
+    {"COLOR_SCALARS", read_line, NULL, 1, "unsigned_char", 0, 0, 0, 2},
+    {"LOOKUP_TABLE", read_line, "LookupTable", 1, "unsigned_char", 0, 2, 4, 0},
+    {"VECTORS", read_line, NULL, 1, NULL, 2, 0, 3, 0},
+    {"NORMALS", read_line, NULL, 1, NULL, 2, 0, 3, 0},
+    {"TENSORS", read_line, NULL, 1, NULL, 2, 0, 9, 0},
+    {"TENSORS6", read_line, NULL, 1, NULL, 2, 0, 6, 0},
+    {"GLOBAL_IDS", read_line, NULL, 1, NULL, 2, 0, 1, 0},
+    {"PEDIGREE_IDS", read_line, NULL, 1, NULL, 2, 0, 1, 0},
+    {"EDGE_FLAGS", read_line, NULL, 1, NULL, 2, 0, 1, 0},
+    {"TEXTURE_COORDINATES", read_line, NULL, 1, NULL, 3, 0, 1, 2},
+    {.word = "METADATA", .read = skip_metadata},
 };
 
 static void read_keyword(struct reader *r)
