@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,34 +107,43 @@ static int64_t skip_lines(const char *path, int64_t at, int64_t lines)
     return found ? at : -1;
 }
 
-/* Returns the displacement of a block in a file of size bytes, or -1 with the reason, a new
-   string (NULL if memory is exhausted). */
+/* Refuses all variables of the header. Returns -1. */
+__attribute__((format(printf, 2, 3))) static int64_t refuse_all(const struct from_brick *brick,
+                                                                const char *format, ...)
+{
+    const struct from_file *file = brick->lines.file;
+    char reason[PATH_MAX + 128];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+    for (size_t i = 0; i < file->count; i++)
+        from_refuse(&file->variables[i], "%s", reason);
+    return -1;
+}
+
+/* Returns the displacement of a block in a file of size bytes. Returns -1 after refusing all
+   variables if it has none. */
 static int64_t find_block(const struct from_brick *brick, const char *path, int64_t bytes,
-                          int64_t size, char **reason)
+                          int64_t size)
 {
     int64_t at;
-    int n = 0;
 
-    if (brick->disp == FROM_AT_END) {
-        if (size >= bytes)
-            return size - bytes;
-        n = asprintf(reason, "%s is truncated: %" PRId64 " bytes of at least %" PRId64, path, size,
-                     bytes);
-    } else {
-        at = skip_lines(path, brick->start, brick->skipped);
-        if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at) && at <= INT64_MAX - bytes)
-            return at;
-        n = asprintf(reason, "%s has fewer than %" PRId64 " lines to skip", path, brick->skipped);
-    }
-    if (n < 0)
-        *reason = NULL;
-    return -1;
+    if (brick->disp == FROM_AT_END)
+        return size >= bytes
+                   ? size - bytes
+                   : refuse_all(brick, "%s is truncated: %" PRId64 " bytes of at least %" PRId64,
+                                path, size, bytes);
+    at = skip_lines(path, brick->start, brick->skipped);
+    if (at >= 0 && !__builtin_add_overflow(at, brick->disp, &at) && at <= INT64_MAX - bytes)
+        return at;
+    return refuse_all(brick, "%s has fewer than %" PRId64 " lines to skip", path, brick->skipped);
 }
 
 /* Does the same in a data file. Returns -1 also if the file does not exist or, as one of several,
    is too short. */
-static int64_t find_in(const struct from_brick *brick, const char *path, int64_t bytes,
-                       char **reason)
+static int64_t find_in(const struct from_brick *brick, const char *path, int64_t bytes)
 {
     struct stat st;
     int64_t at;
@@ -141,19 +151,14 @@ static int64_t find_in(const struct from_brick *brick, const char *path, int64_t
                       : S_ISREG(st.st_mode) ? NULL
                                             : "not a regular file";
 
-    if (why) {
-        if (asprintf(reason, "%s: %s", path, why) < 0)
-            *reason = NULL;
-        return -1;
-    }
-    at = find_block(brick, path, bytes, st.st_size, reason);
+    if (why)
+        return refuse_all(brick, "%s: %s", path, why);
+    at = find_block(brick, path, bytes, st.st_size);
     if (brick->names.count < 2 || at < 0 || at <= st.st_size - bytes)
         return at;
-    if (asprintf(reason,
-                 "%s is truncated: %lld bytes of at least %" PRId64 " (truncate -s adds zeros)",
-                 path, (long long)st.st_size, at + bytes) < 0)
-        *reason = NULL;
-    return -1;
+    return refuse_all(
+        brick, "%s is truncated: %lld bytes of at least %" PRId64 " (truncate -s adds zeros)", path,
+        (long long)st.st_size, at + bytes);
 }
 
 static json_t *members_of(const struct from_brick *brick, int64_t bytes, json_t *disps)
@@ -172,17 +177,16 @@ static json_t *members_of(const struct from_brick *brick, int64_t bytes, json_t 
                      "local", local);
 }
 
-/* Makes several files members. Their blocks may begin at different displacements. */
-static void make_members(struct from_brick *brick, char **reason)
+/* Makes several files members. Their blocks may begin at different displacements. Returns 0, or -1
+   after refusing all variables. */
+static int64_t make_members(struct from_brick *brick)
 {
-    int64_t bytes = brick->bytes / (int64_t)brick->names.count;
+    int64_t bytes = brick->bytes / (int64_t)brick->names.count, at = 0;
     bool varies = brick->skipped || brick->disp == FROM_AT_END;
     json_t *disps = varies ? json_array() : NULL;
 
-    for (size_t i = 0; i < brick->names.count && !*reason; i++) {
-        int64_t at = find_in(brick, brick->names.list[i], bytes, reason);
-        if (at < 0 && *reason == NULL)
-            from_no_memory(brick->lines.file);
+    for (size_t i = 0; i < brick->names.count && at >= 0; i++) {
+        at = find_in(brick, brick->names.list[i], bytes);
         if (varies)
             json_array_append_new(disps, json_pack("{s:I}", "disp", (json_int_t)at));
     }
@@ -190,43 +194,31 @@ static void make_members(struct from_brick *brick, char **reason)
     json_decref(disps);
     if (!brick->lines.file->members)
         from_no_memory(brick->lines.file);
-}
-
-/* Adds the block's displacement to the variables' displacements, or refuses the variables. */
-static void move_variables(struct from_file *file, int64_t at, const char *reason)
-{
-    for (size_t i = 0; i < file->count; i++) {
-        struct from_variable *variable = &file->variables[i];
-        if (reason)
-            from_refuse(variable, "%s", reason);
-        else if (__builtin_add_overflow(variable->at, at, &variable->at) || from_end(variable) < 0)
-            from_wrong(file, "damaged header: more than 2^63-1 bytes");
-    }
+    return at < 0 ? -1 : 0;
 }
 
 static void place_brick(struct from_brick *brick, int64_t header, int64_t size)
 {
     struct from_file *file = brick->lines.file;
-    char *reason = NULL;
-    int64_t at = 0;
+    int64_t at;
 
     from_add_part(file, brick->names.count > 1 ? file->path : NULL, 0, header);
     if (brick->names.count > 1) {
-        make_members(brick, &reason);
+        at = make_members(brick);
     } else if (!brick->names.count) {
-        at = find_block(brick, file->path, brick->bytes, size, &reason);
+        at = find_block(brick, file->path, brick->bytes, size);
     } else {
         /* from_open checks later that the file exists and is long enough. */
         file->data = brick->names.list[0];
         brick->names.count = 0;
-        at = brick->skipped || brick->disp == FROM_AT_END
-                 ? find_in(brick, file->data, brick->bytes, &reason)
-                 : brick->disp;
+        at = brick->skipped || brick->disp == FROM_AT_END ? find_in(brick, file->data, brick->bytes)
+                                                          : brick->disp;
     }
-    if (at < 0 && reason == NULL)
-        from_no_memory(file);
-    move_variables(file, at, reason);
-    free(reason);
+    for (size_t i = 0; i < file->count && at >= 0; i++) {
+        struct from_variable *variable = &file->variables[i];
+        if (__builtin_add_overflow(variable->at, at, &variable->at) || from_end(variable) < 0)
+            from_wrong(file, "damaged header: more than 2^63-1 bytes");
+    }
 }
 
 int from_brick_finish(struct from_brick *brick, int64_t header, int64_t size)
