@@ -187,5 +187,5 @@ static int parse_bov(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_bov = {
     .name = "BOV",
     .is_it = is_bov,
-    .parse = parse_bov,
+    .read = parse_bov,
 };

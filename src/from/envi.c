@@ -249,5 +249,5 @@ static int parse_envi(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_envi = {
     .name = "ENVI",
     .is_it = is_envi,
-    .parse = parse_envi,
+    .read = parse_envi,
 };

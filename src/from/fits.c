@@ -346,14 +346,14 @@ static bool is_fits(const struct from_bytes *head)
     return head->length >= 9 && !memcmp(head->bytes, "SIMPLE  =", 9);
 }
 
-static int scan_fits(const struct from_source *source, struct from_file *file)
+static int scan_fits(const struct from_bytes *head, struct from_file *file)
 {
     struct reader r = {
-        .source = source, .file = file, .forms = calloc(FIELDS_MAX, sizeof(*r.forms))};
+        .source = head->source, .file = file, .forms = calloc(FIELDS_MAX, sizeof(*r.forms))};
 
     if (!r.forms)
         return from_no_memory(file);
-    while (!r.ended && !file->error->code && r.at < source->size)
+    while (!r.ended && !file->error->code && r.at < head->size)
         read_unit(&r);
     free(r.forms);
     return file->error->code;
@@ -362,5 +362,5 @@ static int scan_fits(const struct from_source *source, struct from_file *file)
 const struct from_format from_fits = {
     .name = "FITS",
     .is_it = is_fits,
-    .scan = scan_fits,
+    .read = scan_fits,
 };

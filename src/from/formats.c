@@ -141,7 +141,7 @@ void from_paths_free(struct from_paths *paths)
 static int read_head(struct from_file *file, const struct from_source *source, from_parser *parse,
                      void *argument)
 {
-    struct from_bytes head = {.size = source->size, .path = file->path};
+    struct from_bytes head = {.size = source->size, .path = file->path, .source = source};
     unsigned char *bytes = NULL;
     int code = -EAGAIN;
 
@@ -155,7 +155,7 @@ static int read_head(struct from_file *file, const struct from_source *source, f
         }
         head.bytes = bytes;
         head.length = (size_t)length;
-        code = parse(file, source, &head, argument);
+        code = parse(file, &head, argument);
         if (code == -EAGAIN && ((size_t)length < room || room >= MOST_BYTES))
             code = from_wrong(file, "damaged %s header: %s", file->format,
                               (size_t)length < room ? "the file ends in the header"
@@ -234,8 +234,7 @@ static void check_types(struct from_file *file)
 }
 
 /* Finds the format of the header, and lists the contents of the file with it. */
-static int list_contents(struct from_file *file, const struct from_source *source,
-                         const struct from_bytes *head, void *argument)
+static int list_contents(struct from_file *file, const struct from_bytes *head, void *argument)
 {
     const struct from_format *format = from_format_of(head);
     int code;
@@ -247,12 +246,7 @@ static int list_contents(struct from_file *file, const struct from_source *sourc
                                 "BOV, Fortran records)");
     from_clear(file);
     file->format = format->name;
-    if (format->list)
-        code = format->list(file);
-    else if (format->scan)
-        code = format->scan(source, file);
-    else
-        code = format->parse(head, file);
+    code = format->read(head, file);
     if (code)
         return code;
     check_types(file);

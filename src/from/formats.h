@@ -24,8 +24,8 @@ extern const struct from_format from_vtk_xml;
 /* Returns the format of files that begin with head, or NULL. Borrowed. */
 const struct from_format *from_format_of(const struct from_bytes *head);
 
-/* The function that the module for HDF5 exports. It works like scan of struct from_format, but if
-   source is NULL, the bytes are those of the file at its path. */
+/* The function that the module for HDF5 exports. It lists the contents of a file whose bytes come
+   from source or, if that is NULL, from the file at its path. */
 #define FROM_HDF5_LIST "mpiio_hdf5_list"
 
 /*
@@ -72,8 +72,7 @@ json_t *from_paths_json(const struct from_paths *paths);
 void from_paths_free(struct from_paths *paths);
 
 /* Parses the beginning of a file. head is valid only during the call. */
-typedef int from_parser(struct from_file *file, const struct from_source *source,
-                        const struct from_bytes *head, void *argument);
+typedef int from_parser(struct from_file *file, const struct from_bytes *head, void *argument);
 
 /*
  * Calls parse with the beginning of the file at its path, and again with more of it as long as

@@ -2,13 +2,11 @@
 #include "formats.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "viewspec/base/list.h"
 
@@ -169,19 +167,12 @@ int from_find_markers(const struct from_source *source, int64_t at, bool strict,
 
 static const char format_name[] = "Fortran records";
 
-/* Searches for the markers of the first records. Opens the file, because head may be too short. */
 static bool is_fortran(const struct from_bytes *head)
 {
-    int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct from_source source = {from_read, &fd, head->size};
     struct from_markers markers;
     struct from_record first;
 
-    if (fd < 0)
-        return false;
-    int records = from_find_markers(&source, 0, false, &markers, &first);
-    close(fd);
-    return records > 0;
+    return from_find_markers(head->source, 0, false, &markers, &first) > 0;
 }
 
 /* The file while its records are listed. */
@@ -272,11 +263,11 @@ static int join_rows(struct scan *scan)
     return file->members ? 0 : -ENOMEM;
 }
 
-static int scan_records(const struct from_source *source, struct from_file *file)
+static int scan_records(const struct from_bytes *head, struct from_file *file)
 {
-    struct scan scan = {.source = source, .file = file};
+    struct scan scan = {.source = head->source, .file = file};
     struct from_record first;
-    int code = from_find_markers(source, 0, false, &scan.markers, &first) ? 0 : -EINVAL;
+    int code = from_find_markers(head->source, 0, false, &scan.markers, &first) ? 0 : -EINVAL;
 
     file->datarep = scan.markers.big ? "big-endian" : "little-endian";
     if (!code)
@@ -341,5 +332,5 @@ long from_fortran_rows(struct from_file *file, const char *name)
 const struct from_format from_fortran = {
     .name = format_name,
     .is_it = is_fortran,
-    .scan = scan_records,
+    .read = scan_records,
 };

@@ -49,17 +49,6 @@ int from_no_memory(const struct from_file *file)
     return from_fail_code(file->error, -ENOMEM, file->path);
 }
 
-int from_wrong(const struct from_file *file, const char *format, ...)
-{
-    char what[sizeof(file->error->reason)];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(what, sizeof(what), format, args);
-    va_end(args);
-    return from_fail(file->error, -EINVAL, file->path, "%s", what);
-}
-
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length)
 {
     bool room = VS_LIST_ROOM(file->variables, file->count, file->room);

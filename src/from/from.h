@@ -2,6 +2,7 @@
 #ifndef FROM_FROM_H
 #define FROM_FROM_H
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,14 +94,6 @@ struct from_file {
     size_t part_count, part_room;
 };
 
-/* The beginning of a file. It may not hold all of the header yet. */
-struct from_bytes {
-    const unsigned char *bytes;
-    size_t length; /* of bytes */
-    int64_t size;  /* of the file */
-    const char *path;
-};
-
 /* A source of a file's bytes. read works like pread(2), but returns a negative errno on error, and
    fewer bytes than requested only at the end of the file. */
 struct from_source {
@@ -109,19 +102,25 @@ struct from_source {
     int64_t size;
 };
 
+/* The beginning of a file. It may not hold all of the header yet. */
+struct from_bytes {
+    const unsigned char *bytes;
+    size_t length; /* of bytes */
+    int64_t size;  /* of the file */
+    const char *path;
+    const struct from_source *source; /* of the whole file, for headers that lie between data */
+};
+
 /*
- * A format. parse adds the variables that it finds to file. It returns 0, -EAGAIN if it needs more
- * of the file's beginning, or a negative errno with the file's error filled. Two optional functions
- * replace parse: list, which reads the file itself, and scan, for headers that lie between data. If
- * a name is not that of a file, the optional find returns the path of the file that describes it, a
- * new string, or NULL.
+ * A format. read adds the variables that it finds to file. It returns 0, -EAGAIN if it needs more
+ * of the file's beginning, or a negative errno with the file's error filled. If a name is not that
+ * of a file, the optional find returns the path of the file that describes it, a new string, or
+ * NULL.
  */
 struct from_format {
     const char *name;
     bool (*is_it)(const struct from_bytes *head);
-    int (*parse)(const struct from_bytes *head, struct from_file *file);
-    int (*scan)(const struct from_source *source, struct from_file *file);
-    int (*list)(struct from_file *file);
+    int (*read)(const struct from_bytes *head, struct from_file *file);
     char *(*find)(const char *name);
 };
 
@@ -147,9 +146,9 @@ void from_clear(struct from_file *file);
 /* Records that memory is exhausted. Returns the code of the file's error. */
 int from_no_memory(const struct from_file *file);
 
-/* Records that the file is wrong. Returns the code of the file's error. */
-int from_wrong(const struct from_file *file, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Records that the file is wrong: printf's arguments follow the file. Returns the code of the
+   file's error. A macro. */
+#define from_wrong(file, ...) from_fail((file)->error, -EINVAL, (file)->path, __VA_ARGS__)
 
 /* Adds a variable of that name (length bytes, copied). Returns NULL if memory is exhausted. */
 struct from_variable *from_add(struct from_file *file, const char *name, size_t length);

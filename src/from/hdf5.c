@@ -119,15 +119,16 @@ static int list_by_module(const struct from_source *source, struct from_file *fi
     return module_list(source, file);
 }
 
-static int list_hdf5(struct from_file *file)
+static int list_hdf5(const struct from_bytes *head, struct from_file *file)
 {
+    (void)head;
     return list_by_module(NULL, file);
 }
 
 const struct from_format from_hdf5 = {
     .name = "HDF5",
     .is_it = is_hdf5,
-    .list = list_hdf5,
+    .read = list_hdf5,
 };
 
 /* Subfiles. */
@@ -400,10 +401,11 @@ static void list_stripes(struct stripes *stripes, struct from_file *file)
     place_parts(stripes, file);
 }
 
-static int list_subfiling(struct from_file *file)
+static int list_subfiling(const struct from_bytes *head, struct from_file *file)
 {
     struct stripes stripes = {.stripe = -1, .count = -1, .fd = -1};
 
+    (void)head;
     stripes.config =
         from_has_suffix(file->path, SUFFIX) ? strdup(file->path) : find_config(file->path);
     if (stripes.config)
@@ -421,5 +423,5 @@ static int list_subfiling(struct from_file *file)
 const struct from_format from_subfiling = {
     .name = "HDF5 subfiles",
     .is_it = is_subfiling,
-    .list = list_subfiling,
+    .read = list_subfiling,
 };

@@ -208,5 +208,5 @@ static int parse_metaimage(const struct from_bytes *head, struct from_file *file
 const struct from_format from_metaimage = {
     .name = "MetaImage",
     .is_it = is_metaimage,
-    .parse = parse_metaimage,
+    .read = parse_metaimage,
 };

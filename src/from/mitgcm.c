@@ -61,7 +61,7 @@ static void skip_value(struct reader *r)
 
 static void read_list(struct reader *r)
 {
-    while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != ']') {
+    while (!r->words.wrong && from_words_peek(&r->words) != ']') {
         if (r->numbers == 3 * FROM_DIMENSIONS_MAX) {
             from_words_fail(&r->words, "too many dimensions");
             return;
@@ -83,7 +83,7 @@ static void read_precision(struct reader *r)
 
 static void read_fields(struct reader *r)
 {
-    while (!from_words_stopped(&r->words) && from_words_peek(&r->words) != '}') {
+    while (!r->words.wrong && from_words_peek(&r->words) != '}') {
         char name[FIELD_NAME];
         size_t length;
         if (r->meta->field_count == FIELDS_MAX) {
@@ -289,16 +289,14 @@ static void place_piece(struct piece *piece, const struct meta *meta)
     }
 }
 
-/* Implements from_parser: reads the .meta file of the next piece. */
-static int read_piece(struct from_file *file, const struct from_source *source,
-                      const struct from_bytes *head, void *argument)
+/* Reads the .meta file of the next piece: a from_parser. */
+static int read_piece(struct from_file *file, const struct from_bytes *head, void *argument)
 {
     const struct pieces *pieces = argument;
     struct piece *piece = &pieces->all[pieces->count];
     struct meta own = {0};
     int code = read_meta(head, file, &own);
 
-    (void)source;
     if (!code) {
         piece->bytes = head->size;
         place_piece(piece, &own);
@@ -572,6 +570,6 @@ static int parse_mitgcm(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_mitgcm = {
     .name = ".meta",
     .is_it = is_mitgcm,
-    .parse = parse_mitgcm,
+    .read = parse_mitgcm,
     .find = find_meta,
 };

@@ -45,12 +45,10 @@ static bool is_of_set(const char *entry, const char *base)
            own.length == name.length && own.end == name.end && !strncmp(entry, base, own.number);
 }
 
-static int read_header(struct from_file *file, const struct from_source *source,
-                       const struct from_bytes *head, void *argument)
+static int read_header(struct from_file *file, const struct from_bytes *head, void *argument)
 {
     struct from_nc_header *header = argument;
 
-    (void)source;
     from_clear(file);
     from_nc_free(header);
     *header = (struct from_nc_header){0};
@@ -253,6 +251,6 @@ static int parse_netcdf(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_netcdf = {
     .name = "netCDF classic",
     .is_it = from_nc_is_it,
-    .parse = parse_netcdf,
+    .read = parse_netcdf,
     .find = set_find,
 };

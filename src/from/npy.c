@@ -82,7 +82,7 @@ static int64_t read_numbers(struct reader *r, int64_t *sizes, int *count)
     from_words_need(&r->words, '(');
     for (int i = 0; !from_words_accept(&r->words, ')'); i++) {
         int64_t number = from_words_number(&r->words);
-        if (from_words_stopped(&r->words))
+        if (r->words.wrong)
             return 1;
         if (sizes && i < FROM_DIMENSIONS_MAX)
             sizes[(*count)++] = number;
@@ -257,5 +257,5 @@ static int parse_npy(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_npy = {
     .name = ".npy",
     .is_it = is_npy,
-    .parse = parse_npy,
+    .read = parse_npy,
 };

@@ -241,5 +241,5 @@ static int parse_nrrd(const struct from_bytes *head, struct from_file *file)
 const struct from_format from_nrrd = {
     .name = "NRRD",
     .is_it = is_nrrd,
-    .parse = parse_nrrd,
+    .read = parse_nrrd,
 };

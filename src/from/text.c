@@ -148,11 +148,6 @@ void from_words_fail(struct from_words *words, const char *what)
         words->wrong = what;
 }
 
-bool from_words_stopped(const struct from_words *words)
-{
-    return words->wrong;
-}
-
 char from_words_peek(struct from_words *words)
 {
     while (words->at < words->end && isspace((unsigned char)*words->at))

@@ -66,8 +66,6 @@ struct from_words {
 /* Records an error, unless there already is one. */
 void from_words_fail(struct from_words *words, const char *what);
 
-bool from_words_stopped(const struct from_words *words);
-
 /* Returns the next character that is not blank, without taking it; '\0' at the end. */
 char from_words_peek(struct from_words *words);
 

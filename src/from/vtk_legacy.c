@@ -424,8 +424,9 @@ static bool is_vtk(const struct from_bytes *head)
     return head->length >= strlen(magic) && !memcmp(head->bytes, magic, strlen(magic));
 }
 
-static int scan_file(const struct from_source *source, struct from_file *file)
+static int scan_file(const struct from_bytes *head, struct from_file *file)
 {
+    const struct from_source *source = head->source;
     struct reader r = {.source = source, .file = file, .section = "FieldData"};
     char version[32] = "";
     int64_t length = source->read(source->self, version, sizeof(version) - 1, 0);
@@ -445,5 +446,5 @@ static int scan_file(const struct from_source *source, struct from_file *file)
 const struct from_format from_vtk_legacy = {
     .name = "VTK",
     .is_it = is_vtk,
-    .scan = scan_file,
+    .read = scan_file,
 };

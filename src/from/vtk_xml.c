@@ -335,9 +335,9 @@ static bool is_vtk_xml(const struct from_bytes *head)
            memmem(head->bytes, head->length, "<VTKFile", 8);
 }
 
-static int scan_file(const struct from_source *source, struct from_file *file)
+static int scan_file(const struct from_bytes *head, struct from_file *file)
 {
-    struct reader r = {.source = source,
+    struct reader r = {.source = head->source,
                        .file = file,
                        .piece = {.section = "FieldData"},
                        .parser = XML_ParserCreate(NULL)};
@@ -354,7 +354,7 @@ static int scan_file(const struct from_source *source, struct from_file *file)
     for (size_t i = 0; i < file->count && !file->error->code; i++)
         place_array(&r, &file->variables[i], &r.arrays[i], blocks);
     if (!file->error->code)
-        from_add_part(file, NULL, 0, blocks ? blocks : source->size);
+        from_add_part(file, NULL, 0, blocks ? blocks : head->size);
     free(r.arrays);
     XML_ParserFree(r.parser);
     return file->error->code;
@@ -363,5 +363,5 @@ static int scan_file(const struct from_source *source, struct from_file *file)
 const struct from_format from_vtk_xml = {
     .name = "VTK XML",
     .is_it = is_vtk_xml,
-    .scan = scan_file,
+    .read = scan_file,
 };

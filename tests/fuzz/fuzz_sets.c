@@ -18,7 +18,7 @@
 static bool read_tile(struct from_nc_member *tile, const char *path, const uint8_t *data,
                       size_t length, struct vs_error *error)
 {
-    struct from_bytes head = {data, length, INT64_C(1) << 50, path};
+    struct from_bytes head = {data, length, INT64_C(1) << 50, path, NULL};
     const char *wrong;
 
     tile->file.error = error;
