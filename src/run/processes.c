@@ -102,29 +102,21 @@ CATCH_JUMP(__longjmp_chk)
  * its child calls exec(3), and shares this memory.
  */
 
-#define CATCH_SPAWN(name)                                                                          \
-    CATCH int name(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,        \
-                   const posix_spawnattr_t *attributes, char *const arguments[],                   \
-                   char *const environment[])                                                      \
+#define CATCH_SHARING(type, name, parameters, ...)                                                 \
+    CATCH type name parameters                                                                     \
     {                                                                                              \
         run_mark_share();                                                                          \
-        return RUN_NEXT(name)(pid, path, actions, attributes, arguments, environment);             \
+        return RUN_NEXT(name)(__VA_ARGS__);                                                        \
     }
 
-CATCH_SPAWN(posix_spawn)
-CATCH_SPAWN(posix_spawnp)
+#define SPAWN                                                                                      \
+    (pid_t * pid, const char *path, const posix_spawn_file_actions_t *actions,                     \
+     const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[])
 
-CATCH int system(const char *command)
-{
-    run_mark_share();
-    return RUN_NEXT(system)(command);
-}
-
-CATCH FILE *popen(const char *command, const char *type)
-{
-    run_mark_share();
-    return RUN_NEXT(popen)(command, type);
-}
+CATCH_SHARING(int, posix_spawn, SPAWN, pid, path, actions, attributes, arguments, environment)
+CATCH_SHARING(int, posix_spawnp, SPAWN, pid, path, actions, attributes, arguments, environment)
+CATCH_SHARING(int, system, (const char *command), command)
+CATCH_SHARING(FILE *, popen, (const char *command, const char *type), command, type)
 
 /*
  * Executing. exec(3) keeps ignored signals ignored. If the program ignores SIGBUS, before_exec
@@ -155,42 +147,25 @@ static int after_exec(int result)
     return result;
 }
 
-CATCH int execve(const char *path, char *const arguments[], char *const environment[])
-{
-    before_exec();
-    return after_exec(RUN_NEXT(execve)(path, arguments, environment));
-}
+#define CATCH_EXEC(name, parameters, ...)                                                          \
+    CATCH int name parameters                                                                      \
+    {                                                                                              \
+        before_exec();                                                                             \
+        return after_exec(RUN_NEXT(name)(__VA_ARGS__));                                            \
+    }
 
-CATCH int execv(const char *path, char *const arguments[])
-{
-    before_exec();
-    return after_exec(RUN_NEXT(execv)(path, arguments));
-}
-
-CATCH int execvp(const char *file, char *const arguments[])
-{
-    before_exec();
-    return after_exec(RUN_NEXT(execvp)(file, arguments));
-}
-
-CATCH int execvpe(const char *file, char *const arguments[], char *const environment[])
-{
-    before_exec();
-    return after_exec(RUN_NEXT(execvpe)(file, arguments, environment));
-}
-
-CATCH int fexecve(int fd, char *const arguments[], char *const environment[])
-{
-    before_exec();
-    return after_exec(RUN_NEXT(fexecve)(fd, arguments, environment));
-}
-
-CATCH int execveat(int folder, const char *path, char *const arguments[], char *const environment[],
-                   int flags)
-{
-    before_exec();
-    return after_exec(RUN_NEXT(execveat)(folder, path, arguments, environment, flags));
-}
+CATCH_EXEC(execve, (const char *path, char *const arguments[], char *const environment[]), path,
+           arguments, environment)
+CATCH_EXEC(execv, (const char *path, char *const arguments[]), path, arguments)
+CATCH_EXEC(execvp, (const char *file, char *const arguments[]), file, arguments)
+CATCH_EXEC(execvpe, (const char *file, char *const arguments[], char *const environment[]), file,
+           arguments, environment)
+CATCH_EXEC(fexecve, (int fd, char *const arguments[], char *const environment[]), fd, arguments,
+           environment)
+CATCH_EXEC(execveat,
+           (int folder, const char *path, char *const arguments[], char *const environment[],
+            int flags),
+           folder, path, arguments, environment, flags)
 
 /* Copies the arguments and their NULL to the stack: a child of vfork(2) must not allocate. */
 #define LIST(list, first, arguments)                                                               \

@@ -374,27 +374,21 @@ CATCH_STREAM(int, __vfwprintf_chk, true,
              (FILE * file, int flag, const wchar_t *format, va_list values), real, flag, format,
              values)
 
-CATCH int fwprintf(FILE *file, const wchar_t *format, ...)
-{
-    va_list values;
-    int result;
+/* Passes the variable arguments of a call on to served, which takes a va_list. */
+#define CATCH_VALUES(name, served, parameters, ...)                                                \
+    CATCH int name parameters                                                                      \
+    {                                                                                              \
+        va_list values;                                                                            \
+        int result;                                                                                \
+        va_start(values, format);                                                                  \
+        result = served(__VA_ARGS__, values);                                                      \
+        va_end(values);                                                                            \
+        return result;                                                                             \
+    }
 
-    va_start(values, format);
-    result = vfwprintf(file, format, values);
-    va_end(values);
-    return result;
-}
-
-CATCH int __fwprintf_chk(FILE *file, int flag, const wchar_t *format, ...)
-{
-    va_list values;
-    int result;
-
-    va_start(values, format);
-    result = __vfwprintf_chk(file, flag, format, values);
-    va_end(values);
-    return result;
-}
+CATCH_VALUES(fwprintf, vfwprintf, (FILE * file, const wchar_t *format, ...), file, format)
+CATCH_VALUES(__fwprintf_chk, __vfwprintf_chk, (FILE * file, int flag, const wchar_t *format, ...),
+             file, flag, format)
 
 /* The C library has these by several standards; its headers choose one under the plain name. */
 #define CATCH_SCAN(id, name, vname)                                                                \
@@ -407,15 +401,7 @@ CATCH int __fwprintf_chk(FILE *file, int flag, const wchar_t *format, ...)
         end_stream(file, real);                                                                    \
         return result;                                                                             \
     }                                                                                              \
-    CATCH int id(FILE *file, const wchar_t *format, ...)                                           \
-    {                                                                                              \
-        va_list values;                                                                            \
-        int result;                                                                                \
-        va_start(values, format);                                                                  \
-        result = id##_values(file, format, values);                                                \
-        va_end(values);                                                                            \
-        return result;                                                                             \
-    }
+    CATCH_VALUES(id, id##_values, (FILE * file, const wchar_t *format, ...), file, format)
 
 CATCH_SCAN(scan, "fwscanf", "vfwscanf")
 CATCH_SCAN(scan_99, "__isoc99_fwscanf", "__isoc99_vfwscanf")
