@@ -21,6 +21,7 @@ void run_hold(struct run_held *held)
     static const int faults[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP};
     sigset_t signals;
 
+    held->error = errno;
     sigfillset(&signals);
     for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
         sigdelset(&signals, faults[i]);
@@ -34,6 +35,7 @@ void run_unhold(const struct run_held *held)
     run_inside--;
     pthread_setcancelstate(held->cancellation, NULL);
     pthread_sigmask(SIG_SETMASK, &held->signals, NULL);
+    errno = held->error;
 }
 
 /* The library's own descriptors. */
@@ -162,7 +164,6 @@ struct run_open *run_open_new(void (*drop)(struct run_open *open))
 static void free_open(struct run_open *open)
 {
     struct run_held held;
-    int error = errno;
 
     run_hold(&held);
     open->drop(open);
@@ -171,7 +172,6 @@ static void free_open(struct run_open *open)
     spare = open;
     pthread_mutex_unlock(&lock);
     run_unhold(&held);
-    errno = error;
 }
 
 void run_release(struct run_open *open)

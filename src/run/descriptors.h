@@ -39,8 +39,7 @@
  * - A section that opens and closes files blocks signals (run_hold). Reads and writes cannot afford
  *   the two system calls: each records what it does, so that it can be abandoned (transfer.h).
  *
- * run_hold and run_unhold keep errno and act on the calling thread (src/DESIGN.md, "A library
- * inside a program").
+ * run_hold and run_unhold act on the calling thread (src/DESIGN.md, "A library inside a program").
  */
 
 /*
@@ -51,10 +50,11 @@ extern _Thread_local int run_inside __attribute__((tls_model("initial-exec")));
 
 struct run_held {
     sigset_t signals;
-    int cancellation;
+    int cancellation, error;
 };
 
-/* Blocks cancellation and all signals, except signals of faults, until run_unhold. Nests. */
+/* Blocks cancellation and all signals, except signals of faults, until run_unhold, which restores
+   errno. Nests. */
 void run_hold(struct run_held *held);
 void run_unhold(const struct run_held *held);
 

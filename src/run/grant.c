@@ -145,22 +145,18 @@ static bool is_locked(uint64_t device, uint64_t inode)
 void run_locks_note(int fd)
 {
     struct run_held held;
-    int error = errno;
     struct stat st;
 
-    if (fstat(fd, &st) == 0) {
-        run_hold(&held);
-        pthread_mutex_lock(&locked_lock);
-        if (!is_locked(st.st_dev, st.st_ino)) {
-            if (locked_count < LOCKED_MOST)
-                locked[locked_count++] = (struct locked_file){st.st_dev, st.st_ino};
-            else
-                locked_overflown = true;
-        }
-        pthread_mutex_unlock(&locked_lock);
-        run_unhold(&held);
+    run_hold(&held);
+    pthread_mutex_lock(&locked_lock);
+    if (fstat(fd, &st) == 0 && !is_locked(st.st_dev, st.st_ino)) {
+        if (locked_count < LOCKED_MOST)
+            locked[locked_count++] = (struct locked_file){st.st_dev, st.st_ino};
+        else
+            locked_overflown = true;
     }
-    errno = error;
+    pthread_mutex_unlock(&locked_lock);
+    run_unhold(&held);
 }
 
 /*
@@ -391,14 +387,12 @@ void run_grant_ask(int fd)
     struct known known;
     struct run_held held;
     const char *why;
-    int error = errno;
 
     if (run_inside > 0 || !may_be_slice(fd, &known) || !run_is_home())
         return;
     run_hold(&held);
     if (getrandom(&nonce, sizeof(nonce), 0) != sizeof(nonce)) {
         run_unhold(&held);
-        errno = error;
         return;
     }
     request.nonce = nonce;
@@ -413,7 +407,6 @@ void run_grant_ask(int fd)
         atomic_store(&strangers[atomic_fetch_add(&strangers_met, 1) % STRANGERS], known.device);
     }
     run_unhold(&held);
-    errno = error;
 }
 
 bool run_grant_holds(const struct run_open *open, uint32_t right)

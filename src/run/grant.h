@@ -58,13 +58,15 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
 
 /*
  * Reports the mark to the daemon, before the mount is to serve a write or a truncation of fd. From
- * then on the mount serves all writes. A write by a call that is not caught (io_uring, a store to a
- * mapping) reaches the daemon unannounced: nothing is lost, but a gap before it may keep old bytes.
+ * then on the mount serves all writes. Before the slice's first write, a report is needed only if
+ * others may write to it: another process shares the open description. A write by a call that is
+ * not caught (io_uring, a store to a mapping) reaches the daemon unannounced: nothing is lost, but
+ * a gap before it may keep old bytes.
  */
-void run_mark_tell(struct run_open *open, int fd);
+void run_mark_tell(struct run_open *open, int fd, bool others_write);
 
 /* Does the same for a descriptor that may be granted. */
-void run_mark_tell_of(int fd);
+void run_mark_tell_of(int fd, bool others_write);
 
 /*
  * Records that another process may share all open descriptions from now on (run_share), and reports
@@ -72,9 +74,6 @@ void run_mark_tell_of(int fd);
  * sending of descriptors, also by a child of vfork(2).
  */
 void run_mark_share(void);
-
-/* Does the same for a descriptor that may be granted and that a child of vfork(2) duplicates. */
-void run_mark_share_of(int fd);
 
 /* Resets the lock in a new process, in which no thread is in one of these functions. */
 void run_mark_begin(void);

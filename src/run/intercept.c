@@ -97,7 +97,7 @@ CATCH_OPEN_FIXED(creat64, (const char *path, mode_t mode), path, mode)
             run_serve(fd, parts, count, offset == -1 ? RUN_HERE : offset, writing, &result))       \
             return result;                                                                         \
         if ((writing) && flags != 0)                                                               \
-            run_mark_tell_of(fd);                                                                  \
+            run_mark_tell_of(fd, false);                                                           \
         return RUN_NEXT(name)(fd, parts, count, offset, flags);                                    \
     }
 
@@ -163,7 +163,7 @@ CATCH ssize_t sendfile(int to, int from, off_t *offset, size_t length)
 #define CATCH_MARKED(type, name, parameters, ...)                                                  \
     CATCH type name parameters                                                                     \
     {                                                                                              \
-        run_mark_tell_of(fd);                                                                      \
+        run_mark_tell_of(fd, false);                                                               \
         return RUN_NEXT(name)(__VA_ARGS__);                                                        \
     }
 
@@ -248,7 +248,7 @@ static int note_duplicate(int fd, int made)
     if (made == STDERR_FILENO && fd != made && run_is_home())
         run_stats_start();
     if (run_may_be_granted(fd) && !run_is_home())
-        run_mark_share_of(fd);
+        run_mark_tell_of(fd, true);
     return run_duplicated(fd, made);
 }
 

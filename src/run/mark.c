@@ -4,7 +4,6 @@
 #undef _FILE_OFFSET_BITS
 #include "grant.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 
@@ -20,7 +19,6 @@ static int64_t ask_daemon(struct run_open *open, int fd)
 {
     struct run_held held;
     int64_t mark;
-    int error = errno;
 
     run_hold(&held);
     pthread_mutex_lock(&lock);
@@ -32,7 +30,6 @@ static int64_t ask_daemon(struct run_open *open, int fd)
     }
     pthread_mutex_unlock(&lock);
     run_unhold(&held);
-    errno = error;
     return mark;
 }
 
@@ -53,12 +50,10 @@ bool run_mark_passes(struct run_open *open, int fd, int64_t offset, int64_t leng
     return mark >= offset;
 }
 
-/* Reports the mark to the daemon. Before the first write, that matters only if others may write. */
-static void tell_daemon(struct run_open *open, int fd, bool others_write)
+void run_mark_tell(struct run_open *open, int fd, bool others_write)
 {
     int64_t mark = atomic_load(&open->mark);
     struct run_held held;
-    int error = errno;
 
     if (mark == RUN_MARK_NONE || (mark == RUN_MARK_UNASKED && !others_write))
         return;
@@ -72,31 +67,15 @@ static void tell_daemon(struct run_open *open, int fd, bool others_write)
     atomic_fetch_and(&open->rights, ~MPIIO_GRANT_WRITE);
     pthread_mutex_unlock(&lock);
     run_unhold(&held);
-    errno = error;
 }
 
-void run_mark_tell(struct run_open *open, int fd)
-{
-    tell_daemon(open, fd, false);
-}
-
-static void tell_of(int fd, bool others_write)
+void run_mark_tell_of(int fd, bool others_write)
 {
     struct run_open *open = run_acquire(fd);
 
     if (open != NULL)
-        tell_daemon(open, fd, others_write);
+        run_mark_tell(open, fd, others_write);
     run_release(open);
-}
-
-void run_mark_tell_of(int fd)
-{
-    tell_of(fd, false);
-}
-
-void run_mark_share_of(int fd)
-{
-    tell_of(fd, true);
 }
 
 void run_mark_share(void)
@@ -105,7 +84,7 @@ void run_mark_share(void)
 
     run_share();
     for (int fd = 0; fd < end; fd++)
-        tell_of(fd, true);
+        run_mark_tell_of(fd, true);
 }
 
 void run_mark_begin(void)

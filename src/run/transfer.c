@@ -138,7 +138,7 @@ static bool move_at(const struct run_call *call, ssize_t *result)
     atomic_thread_fence(memory_order_seq_cst);
     if (call->writing && !run_grant_holds(open, MPIIO_GRANT_WRITE)) {
         run_stats_fell_back(RUN_TAKEN_BACK);
-        run_mark_tell(open, call->fd);
+        run_mark_tell(open, call->fd, false);
         *result = RUN_NEXT(pwritev64)(call->fd, call->parts, call->count, call->offset);
         return true;
     }
@@ -296,7 +296,7 @@ bool run_serve_call(int fd, const struct iovec *parts, int count, int64_t offset
     if (open != NULL) {
         served = serve_call(&call, offset, result);
         if (writing && !served)
-            run_mark_tell(open, fd);
+            run_mark_tell(open, fd, false);
     }
     call.open = NULL;
     run_release(open);
