@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "viewspec/base/list.h"
+
 /* Makes the new text the newest statistics. */
 static void keep_stats(struct view_mount *mount, const char *text)
 {
@@ -82,24 +84,22 @@ static void release_mount(struct view_mount *mount)
 /* Adds a mount, and moves its state from old if it is known. A place is listed once. */
 static int add_mount(struct view_mounts *mounts, struct view_mounts *old, const char *place)
 {
-    struct view_mount *list;
+    struct view_mount mount = {0};
 
     for (size_t i = 0; i < mounts->count; i++)
         if (!strcmp(mounts->list[i].place, place))
             return 0;
-    list = realloc(mounts->list, (mounts->count + 1) * sizeof(*list));
-    if (list == NULL)
+    if (!VS_LIST_ROOM(mounts->list, mounts->count, mounts->room))
         return -ENOMEM;
-    mounts->list = list;
-    list[mounts->count] = (struct view_mount){0};
-    for (size_t i = 0; i < old->count; i++)
+    for (size_t i = 0; i < old->count && !mount.place; i++)
         if (old->list[i].place && !strcmp(old->list[i].place, place)) {
-            list[mounts->count++] = old->list[i];
+            mount = old->list[i];
             old->list[i] = (struct view_mount){0};
-            return 0;
         }
-    list[mounts->count].place = strdup(place);
-    return list[mounts->count].place ? (mounts->count++, 0) : -ENOMEM;
+    if (!mount.place && !(mount.place = strdup(place)))
+        return -ENOMEM;
+    mounts->list[mounts->count++] = mount;
+    return 0;
 }
 
 /* Adds all mounts of the kernel's table. */
@@ -177,41 +177,35 @@ double view_stat_rate(const struct view_mount *mount, const char *path)
 
 /* Prometheus. */
 
-/* The metric of each number in stats.json. Metrics that are not counters may also decrease. */
+/* The metric of each number in stats.json. Those named _total only grow. */
 static const struct metric {
     const char *path, *name, *help;
-    bool counter;
 } metrics[] = {
-    {"slice_reads", "slice_reads_total", "Reads of slices.", true},
-    {"slice_read_bytes", "slice_read_bytes_total", "Bytes of slices that were read.", true},
-    {"slice_writes", "slice_writes_total", "Writes of slices.", true},
-    {"slice_write_bytes", "slice_write_bytes_total", "Bytes of slices that were written.", true},
-    {"store_reads", "store_reads_total", "System calls that read the file.", true},
-    {"store_read_bytes", "store_read_bytes_total", "Bytes that they read.", true},
-    {"store_map_bytes", "store_map_bytes_total", "Bytes read through mappings of the file.", true},
-    {"store_writes", "store_writes_total", "System calls that wrote the file.", true},
-    {"store_write_bytes", "store_write_bytes_total", "Bytes that they wrote.", true},
+    {"slice_reads", "slice_reads_total", "Reads of slices."},
+    {"slice_read_bytes", "slice_read_bytes_total", "Bytes of slices that were read."},
+    {"slice_writes", "slice_writes_total", "Writes of slices."},
+    {"slice_write_bytes", "slice_write_bytes_total", "Bytes of slices that were written."},
+    {"store_reads", "store_reads_total", "System calls that read the file."},
+    {"store_read_bytes", "store_read_bytes_total", "Bytes that they read."},
+    {"store_map_bytes", "store_map_bytes_total", "Bytes read through mappings of the file."},
+    {"store_writes", "store_writes_total", "System calls that wrote the file."},
+    {"store_write_bytes", "store_write_bytes_total", "Bytes that they wrote."},
     {"store_map_write_bytes", "store_map_write_bytes_total",
-     "Bytes written through mappings of the file.", true},
-    {"dirty_bytes", "dirty_bytes", "Bytes that wait to be stored.", false},
-    {"dirty_max", "dirty_max_bytes", "Memory that they may take.", false},
-    {"room_waits", "room_waits_total", "Times that a writer waited for that memory.", true},
-    {"flushes", "flushes_total", "Times that what waits was stored.", true},
-    {"lost_bytes", "lost_bytes", "Bytes that could not be stored, and are kept or forgotten.",
-     false},
-    {"nodes", "nodes", "Nodes of the mount.", false},
-    {"cluster.epochs", "epochs_total", "Flushes of all nodes together.", true},
-    {"cluster.sent_bytes", "epoch_sent_bytes_total", "Bytes sent to other nodes in them.", true},
-    {"cluster.stored_bytes", "epoch_stored_bytes_total", "Bytes that this node stored in them.",
-     true},
-    {"pool.hits", "pool_hits_total", "Blocks of the pool that were in memory when asked for.",
-     true},
-    {"pool.storage_bytes", "pool_storage_bytes_total", "Bytes read from storage for the pool.",
-     true},
-    {"pool.sent_bytes", "pool_sent_bytes_total", "Packed bytes sent to other nodes.", true},
-    {"pool.received_bytes", "pool_received_bytes_total", "Packed bytes received from other nodes.",
-     true},
-    {"pool.held_bytes", "pool_held_bytes", "Memory of the pool in use.", false},
+     "Bytes written through mappings of the file."},
+    {"dirty_bytes", "dirty_bytes", "Bytes that wait to be stored."},
+    {"dirty_max", "dirty_max_bytes", "Memory that they may take."},
+    {"room_waits", "room_waits_total", "Times that a writer waited for that memory."},
+    {"flushes", "flushes_total", "Times that what waits was stored."},
+    {"lost_bytes", "lost_bytes", "Bytes that could not be stored, and are kept or forgotten."},
+    {"nodes", "nodes", "Nodes of the mount."},
+    {"cluster.epochs", "epochs_total", "Flushes of all nodes together."},
+    {"cluster.sent_bytes", "epoch_sent_bytes_total", "Bytes sent to other nodes in them."},
+    {"cluster.stored_bytes", "epoch_stored_bytes_total", "Bytes that this node stored in them."},
+    {"pool.hits", "pool_hits_total", "Blocks of the pool that were in memory when asked for."},
+    {"pool.storage_bytes", "pool_storage_bytes_total", "Bytes read from storage for the pool."},
+    {"pool.sent_bytes", "pool_sent_bytes_total", "Packed bytes sent to other nodes."},
+    {"pool.received_bytes", "pool_received_bytes_total", "Packed bytes received from other nodes."},
+    {"pool.held_bytes", "pool_held_bytes", "Memory of the pool in use."},
 };
 
 /* Prints a label's value, with quotes, backslashes and newlines escaped. */
@@ -232,10 +226,10 @@ static void print_sample(const char *name, const struct view_mount *mount, const
     fprintf(out, "\"%s} %" PRId64 "\n", more, value);
 }
 
-static void print_head(const char *name, const char *help, bool counter, FILE *out)
+static void print_head(const char *name, const char *help, FILE *out)
 {
     fprintf(out, "# HELP mpiio_%s %s\n# TYPE mpiio_%s %s\n", name, help, name,
-            counter ? "counter" : "gauge");
+            strstr(name, "_total") ? "counter" : "gauge");
 }
 
 /* Returns false for a name that could end its label or the line, because the mount chooses the
@@ -247,7 +241,7 @@ static bool is_word(const char *name)
 
 static void print_requests(const struct view_mounts *mounts, FILE *out)
 {
-    print_head("requests_total", "Requests of the kernel, by their kind.", true, out);
+    print_head("requests_total", "Requests of the kernel, by their kind.", out);
     for (size_t i = 0; i < mounts->count; i++) {
         json_t *requests = json_object_get(mounts->list[i].stats, "requests"), *value;
         const char *kind;
@@ -272,16 +266,16 @@ static bool is_degraded(const json_t *stats)
 
 void view_print_prometheus(const struct view_mounts *mounts, FILE *out)
 {
-    print_head("up", "Whether the mount answers.", false, out);
+    print_head("up", "Whether the mount answers.", out);
     for (size_t i = 0; i < mounts->count; i++)
         print_sample("up", &mounts->list[i], "", !mounts->list[i].error, out);
-    print_head("degraded", "Whether nodes were lost.", false, out);
+    print_head("degraded", "Whether nodes were lost.", out);
     for (size_t i = 0; i < mounts->count; i++)
         if (mounts->list[i].stats)
             print_sample("degraded", &mounts->list[i], "", is_degraded(mounts->list[i].stats), out);
     print_requests(mounts, out);
     for (size_t m = 0; m < sizeof(metrics) / sizeof(*metrics); m++) {
-        print_head(metrics[m].name, metrics[m].help, metrics[m].counter, out);
+        print_head(metrics[m].name, metrics[m].help, out);
         for (size_t i = 0; i < mounts->count; i++)
             if (mounts->list[i].stats)
                 print_sample(metrics[m].name, &mounts->list[i], "",

@@ -25,7 +25,7 @@ struct view_mount {
 
 struct view_mounts {
     struct view_mount *list; /* owned */
-    size_t count;
+    size_t count, room;
 };
 
 /*
