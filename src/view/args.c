@@ -444,7 +444,8 @@ static int run_spec(const struct view_command *command, const struct view_args *
     else
         status = VIEW_DONE; /* the subcommand examines the spec, not the file */
     if (!status)
-        status = command->run(args, spec);
+        status = command->use ? view_use_slice(args, spec, command->flags, command->use)
+                              : command->run(args, spec);
     vs_spec_free(spec);
     return status;
 }

@@ -208,15 +208,11 @@ static int cat_slice(const struct view_args *args, const char *file, struct mpii
     return copy_slice(&ring, file);
 }
 
-static int run_cat(const struct view_args *args, const struct vs_spec *spec)
-{
-    return view_use_slice(args, spec, O_RDONLY, cat_slice);
-}
-
 const struct view_command view_cat = {
     .name = "cat",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE,
-    .run = run_cat,
+    .use = cat_slice,
+    .flags = O_RDONLY,
     .summary = "the bytes of a slice, to standard output",
     .help = "Usage: mpiio-view cat SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"
             "Copies a slice to standard output, without a mount.\n"

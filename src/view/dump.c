@@ -430,15 +430,11 @@ static int dump_slice(const struct view_args *args, const char *file, struct mpi
     return status;
 }
 
-static int run_dump(const struct view_args *args, const struct vs_spec *spec)
-{
-    return view_use_slice(args, spec, O_RDONLY, dump_slice);
-}
-
 const struct view_command view_dump = {
     .name = "dump",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_RANGE | VIEW_TAKES_FORMAT,
-    .run = run_dump,
+    .use = dump_slice,
+    .flags = O_RDONLY,
     .summary = "the values of a slice, as text, CSV or JSON",
     .help =
         "Usage: mpiio-view dump SPEC -r RANK [-v VIEW] [--offset O] [--length L]\n"

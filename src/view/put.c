@@ -130,15 +130,11 @@ static int put_slice(const struct view_args *args, const char *file, struct mpii
     return error && !status ? view_failed(file, error) : status;
 }
 
-static int run_put(const struct view_args *args, const struct vs_spec *spec)
-{
-    return view_use_slice(args, spec, O_RDWR, put_slice);
-}
-
 const struct view_command view_put = {
     .name = "put",
     .options = VIEW_TAKES_RANK | VIEW_TAKES_OFFSET | VIEW_TAKES_NARROW,
-    .run = run_put,
+    .use = put_slice,
+    .flags = O_RDWR,
     .summary = "standard input into a slice",
     .help = "Usage: mpiio-view put SPEC -r RANK [-v VIEW] [--offset O]\n"
             "                      [--narrow=refuse|truncate]\n"

@@ -97,11 +97,17 @@ struct view_args {
     char **operands; /* all of them, with a NULL at the end; borrowed from argv */
 };
 
+/* Uses a slice of a file, whose path is for messages. Returns an exit status. */
+typedef int view_slice_user(const struct view_args *args, const char *file,
+                            struct mpiio_store *store, struct mpiio_slice *slice);
+
 struct view_command {
     const char *name;
     unsigned options; /* enum view_options */
     /* spec is NULL if the subcommand takes none. */
     int (*run)(const struct view_args *args, const struct vs_spec *spec);
+    view_slice_user *use; /* instead of run: uses the slice of args, */
+    int flags;            /* whose file is opened with these flags */
     int (*run_from)(
         const struct view_args *args); /* instead of run, with --from; NULL: not supported */
     const char *summary;               /* one line */
@@ -168,10 +174,6 @@ int view_open_file(const struct vs_spec *spec, int flags, struct mpiio_store **s
  * message on stderr.
  */
 int view_check_header(const struct vs_spec *spec);
-
-/* Runs a subcommand on a slice of a file. file is the path for messages. Returns an exit status. */
-typedef int view_slice_user(const struct view_args *args, const char *file,
-                            struct mpiio_store *store, struct mpiio_slice *slice);
 
 /*
  * Compiles the view of args, opens the file with flags, makes the slice, and calls use with it.
