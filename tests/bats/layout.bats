@@ -87,9 +87,8 @@ src/cluster: src/core/base src/core/cache/homes.h src/net viewspec/base/line.h
 src/pool: src/core/base src/core/cache src/core/file src/net viewspec
 src/pointers: src/core/base src/core/file/freshness.h src/net
 src/engine: src/core/base src/core/file src/core/members src/core/cache src/core/store_layers.h src/cluster viewspec viewspec/base viewspec/members
-src/view: src/core src/core/base src/from src/view/draw src/view/top viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
+src/view: src/core src/core/base src/from src/mounts src/view/draw viewspec viewspec/base viewspec/map/cover.h viewspec/members viewspec/types
 src/view/draw: src/view src/core viewspec viewspec/base
-src/view/top: src/mounts
 src/from: src/core/header.h viewspec viewspec/base viewspec/members
 src/from/hdf5: src/from viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
