@@ -75,9 +75,6 @@ void run_mark_tell_of(int fd, bool others_write);
  */
 void run_mark_share(void);
 
-/* Resets the lock in a new process, in which no thread is in one of these functions. */
-void run_mark_begin(void);
-
 /*
  * The program's own POSIX locks (fcntl(2), lockf(3)). The kernel drops a process's locks on a file
  * when the process closes any descriptor of it, including the library's. Each file that the program

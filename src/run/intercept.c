@@ -317,7 +317,6 @@ static void begin_child(void)
 {
     run_streams_unlock();
     run_begin();
-    run_mark_begin();
     run_grant_forget();
     run_stats_forget();
 }
