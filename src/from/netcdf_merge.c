@@ -36,7 +36,6 @@ struct merge {
     struct slot *slots; /* in the order of the files */
     size_t count;
     int64_t records_at, record; /* of the whole: where records begin, bytes of one */
-    bool *is_split;             /* for each dimension */
     bool *counts;               /* for each tile and slot: the tile's part belongs to the member */
 };
 
@@ -243,6 +242,15 @@ static int add_variable(struct merge *merge, size_t v)
     return 0;
 }
 
+/* Returns true if the dimension is decomposed. */
+static bool is_split(const struct from_nc_members *set, int64_t dimension)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (from_nc_is_part(&set->tiles[i].ranges[dimension]))
+            return true;
+    return false;
+}
+
 static int compare_slots(const void *a, const void *b, void *argument)
 {
     const struct slot *one = a, *other = b;
@@ -272,7 +280,7 @@ static int make_slots(struct merge *merge)
             continue;
         slot.bytes = elements * variable->size / (slot.has_records ? variable->shape[0] : 1);
         for (int d = 0; d < variable->dimensions; d++)
-            slot.is_split = slot.is_split || merge->is_split[first->header.shapes[v][d]];
+            slot.is_split = slot.is_split || is_split(merge->set, first->header.shapes[v][d]);
         merge->slots[merge->count++] = slot;
     }
     qsort_r(merge->slots, merge->count, sizeof(*merge->slots), compare_slots,
@@ -519,22 +527,13 @@ static int make_members(struct merge *merge)
 int from_nc_merge(struct from_nc_members *set, struct from_file *file)
 {
     struct merge merge = {.set = set, .first = &set->tiles[0], .file = file};
-    size_t dimensions = merge.first->header.dimension_count;
 
     if (check_tiles(set))
         return file->error->code;
     from_clear(file); /* which has the variables of the tile that was opened */
-    merge.is_split = calloc(dimensions + 1, sizeof(*merge.is_split));
-    if (!merge.is_split)
-        return from_no_memory(file);
-    for (size_t d = 0; d < dimensions; d++)
-        for (size_t i = 0; i < set->count; i++)
-            if (from_nc_is_part(&set->tiles[i].ranges[d]))
-                merge.is_split[d] = true;
     if (!make_slots(&merge) && !choose_all_parts(&merge) && !lay_out(&merge))
         make_members(&merge);
     free(merge.counts);
     free(merge.slots);
-    free(merge.is_split);
     return file->error->code;
 }
