@@ -246,47 +246,34 @@ void from_free(struct from_file *file)
 
 /* Types of elements. */
 
-/* Returns the name in a table of sizes as JSON, or NULL. */
-static json_t *name_of_size(const char *const *names, int64_t size)
-{
-    const char *name = size > 0 && size <= 32 ? names[size] : NULL;
-
-    return name ? json_string(name) : NULL;
-}
-
-json_t *from_integer(int64_t size, bool is_signed)
-{
-    static const char *const with[33] = {
-        [1] = "int8_t", [2] = "int16_t", [4] = "int32_t", [8] = "int64_t"};
-    static const char *const without[33] = {
-        [1] = "uint8_t", [2] = "uint16_t", [4] = "uint32_t", [8] = "uint64_t"};
-
-    return name_of_size(is_signed ? with : without, size);
-}
-
-json_t *from_float(int64_t size)
-{
-    static const char *const names[33] = {
-        [2] = "real2", [4] = "float", [8] = "double", [sizeof(long double)] = "long_double"};
-
-    return name_of_size(names, size);
-}
-
-json_t *from_complex(int64_t size)
-{
-    static const char *const names[33] = {[8] = "c_complex",
-                                          [16] = "c_double_complex",
-                                          [2 * sizeof(long double)] = "c_long_double_complex"};
-
-    return name_of_size(names, size);
-}
-
 json_t *from_number(char kind, int64_t size)
 {
-    return kind == 'f'   ? from_float(size)
-           : kind == 'c' ? from_complex(size)
-           : kind == 'V' ? NULL
-                         : from_integer(size, kind == 'i');
+    static const struct {
+        char kind;
+        int64_t size;
+        const char *name;
+    } numbers[] = {
+        {'i', 1, "int8_t"},
+        {'i', 2, "int16_t"},
+        {'i', 4, "int32_t"},
+        {'i', 8, "int64_t"},
+        {'u', 1, "uint8_t"},
+        {'u', 2, "uint16_t"},
+        {'u', 4, "uint32_t"},
+        {'u', 8, "uint64_t"},
+        {'f', 2, "real2"},
+        {'f', 4, "float"},
+        {'f', 8, "double"},
+        {'f', sizeof(long double), "long_double"},
+        {'c', 8, "c_complex"},
+        {'c', 16, "c_double_complex"},
+        {'c', 2 * sizeof(long double), "c_long_double_complex"},
+    };
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        if (numbers[i].kind == kind && numbers[i].size == size)
+            return json_string(numbers[i].name);
+    return NULL;
 }
 
 void from_set_number(struct from_variable *variable, char kind, int64_t size, char order)

@@ -192,11 +192,8 @@ int64_t from_end(const struct from_variable *variable);
  * NULL.
  */
 
-json_t *from_integer(int64_t size, bool is_signed);
-json_t *from_float(int64_t size);   /* IEEE binary16, 32, 64; this machine's long double */
-json_t *from_complex(int64_t size); /* of two reals of half that size */
-
-/* Returns the type of numbers of a NumPy kind (i, u, f or c), or NULL for kind V. */
+/* Returns the type of a number of that size by its kind in NumPy: i, u, f (IEEE binary16, 32, 64,
+   or this machine's long double) or c, of two such reals; V: none. */
 json_t *from_number(char kind, int64_t size);
 
 /* Sets a variable's etype, size and data representation to such numbers. order is '<' or '>'. It is

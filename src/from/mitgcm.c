@@ -187,7 +187,7 @@ static bool is_whole(const struct meta *meta)
 static bool describe_array(struct from_variable *variable, const struct meta *meta, int64_t records)
 {
     variable->size = meta->size;
-    variable->etype = from_float(meta->size);
+    variable->etype = from_number('f', meta->size);
     if (records > 1)
         variable->shape[variable->dimensions++] = records;
     for (int d = meta->dimensions - 1; d >= 0; d--) {

@@ -18,7 +18,7 @@ struct from_nc_attribute {
     char *name;    /* owned */
     long variable; /* its number in struct from_file; -1: an attribute of the file */
     int size;      /* bytes of a value */
-    bool is_integer, is_signed;
+    char kind;     /* of the values, as for from_number; S: characters */
     int64_t count; /* of values; only the first FROM_NC_VALUES bytes are kept */
     unsigned char values[FROM_NC_VALUES]; /* big-endian */
 };

@@ -25,7 +25,13 @@
 enum { TAG_DIMENSION = 10, TAG_VARIABLE = 11, TAG_ATTRIBUTE = 12 };
 enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64, TYPES };
 
-static const int type_sizes[TYPES] = {0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8};
+/* The kinds of numbers as for from_number; S: a character. */
+static const struct {
+    char kind;
+    int size;
+} types[TYPES] = {[BYTE] = {'i', 1},  [CHAR] = {'S', 1},   [SHORT] = {'i', 2}, [INT] = {'i', 4},
+                  [FLOAT] = {'f', 4}, [DOUBLE] = {'f', 8}, [UBYTE] = {'u', 1}, [USHORT] = {'u', 2},
+                  [UINT] = {'u', 4},  [INT64] = {'i', 8},  [UINT64] = {'u', 8}};
 
 struct reader {
     const struct from_bytes *head;
@@ -153,9 +159,8 @@ static void read_attributes(struct reader *r, long variable)
             return;
         int kind = read_type(r);
         attribute->variable = variable;
-        attribute->size = type_sizes[kind];
-        attribute->is_integer = kind != CHAR && kind != FLOAT && kind != DOUBLE;
-        attribute->is_signed = kind < UBYTE || kind == INT64;
+        attribute->size = types[kind].size;
+        attribute->kind = types[kind].kind;
         attribute->count = read_count(r);
         bytes = read_values(r, attribute->count, attribute->size);
         if (bytes)
@@ -224,15 +229,6 @@ static void read_shape(struct reader *r, struct from_variable *variable)
     }
 }
 
-static json_t *element_of(int type)
-{
-    if (type == CHAR)
-        return json_string("char");
-    if (type == FLOAT || type == DOUBLE)
-        return from_float(type_sizes[type]);
-    return from_integer(type_sizes[type], type < UBYTE || type == INT64);
-}
-
 static void read_variable(struct reader *r)
 {
     int64_t length;
@@ -249,9 +245,9 @@ static void read_variable(struct reader *r)
     take_bytes(r,
                r->version == 5 ? 8 : 4); /* vsize is redundant, and too small for large variables */
     variable->at = read_number(r, r->version == 1 ? 4 : 8);
-    variable->size = type_sizes[kind];
-    variable->etype = element_of(kind);
-    variable->datarep = variable->size > 1 ? "big-endian" : NULL;
+    from_set_number(variable, types[kind].kind, types[kind].size, '>');
+    if (kind == CHAR)
+        variable->etype = json_string("char");
 }
 
 /* Returns the bytes of one record of a variable, or of a variable without records; -1: too many. */
@@ -312,17 +308,11 @@ static void check_places(struct reader *r)
 {
     for (size_t i = 0; i < r->file->count && !has_stopped(r); i++) {
         const struct from_variable *variable = &r->file->variables[i];
-        int64_t elements = from_elements(variable), end;
-        bool over = elements < 0;
+        int64_t end = from_end(variable);
 
-        if (elements > 0 && variable->stride)
-            over = __builtin_mul_overflow(variable->shape[0], variable->stride, &end) ||
-                   __builtin_add_overflow(end, variable->at, &end);
-        else if (elements > 0)
-            over = __builtin_add_overflow(elements * variable->size, variable->at, &end);
-        if (over)
+        if (end < 0)
             fail_damaged(r, "a variable ends behind byte 2^63-1");
-        else if (elements > 0 && variable->at < (int64_t)r->at)
+        else if (end > 0 && variable->at < (int64_t)r->at)
             fail_damaged(r, "a variable begins inside the header");
     }
 }
@@ -397,12 +387,12 @@ bool from_nc_integers(const struct from_nc_header *header, long variable, const 
 {
     const struct from_nc_attribute *found = from_nc_attribute(header, variable, name);
 
-    if (found == NULL || !found->is_integer || found->count < (int64_t)count ||
-        count * (size_t)found->size > FROM_NC_VALUES)
+    if (found == NULL || (found->kind != 'i' && found->kind != 'u') ||
+        found->count < (int64_t)count || count * (size_t)found->size > FROM_NC_VALUES)
         return false;
     for (size_t i = 0; i < count; i++) {
         const unsigned char *bytes = found->values + i * (size_t)found->size;
-        uint64_t value = found->is_signed && bytes[0] & 0x80 ? UINT64_MAX : 0;
+        uint64_t value = found->kind == 'i' && bytes[0] & 0x80 ? UINT64_MAX : 0;
         for (int k = 0; k < found->size; k++)
             value = value << 8 | bytes[k];
         values[i] = (int64_t)value;

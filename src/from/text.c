@@ -195,19 +195,15 @@ bool from_words_accept_word(struct from_words *words, const char *word)
 
 int64_t from_words_number(struct from_words *words)
 {
+    bool is_number = isdigit((unsigned char)from_words_peek(words));
+    struct from_span digits = {words->at, 0};
     int64_t number = 0;
-    bool over = false;
 
-    if (!isdigit((unsigned char)from_words_peek(words))) {
-        from_words_fail(words, "expected a number");
-        return 0;
-    }
     for (; words->at < words->end && isdigit((unsigned char)*words->at); words->at++)
-        over |= __builtin_mul_overflow(number, 10, &number) ||
-                __builtin_add_overflow(number, *words->at - '0', &number);
-    if (over)
-        from_words_fail(words, "a number is larger than 2^63-1");
-    return over ? 0 : number;
+        digits.length++;
+    if (!from_span_number(digits, &number))
+        from_words_fail(words, is_number ? "a number is larger than 2^63-1" : "expected a number");
+    return number;
 }
 
 bool from_words_string(struct from_words *words, char *text, size_t size)

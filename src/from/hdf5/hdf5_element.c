@@ -38,7 +38,7 @@ static json_t *read_integer(struct reader *r, hid_t type)
     if (H5Tget_precision(type) != 8 * size || H5Tget_offset(type) != 0)
         from_refuse(r->variable, "integers that do not fill their bytes");
     else if (meet_order(r, type))
-        return from_integer((int64_t)size, H5Tget_sign(type) == H5T_SGN_2);
+        return from_number(H5Tget_sign(type) == H5T_SGN_2 ? 'i' : 'u', (int64_t)size);
     return NULL;
 }
 
@@ -61,7 +61,7 @@ static json_t *read_float(struct reader *r, hid_t type)
     if (!ieee && !is_half(type) && H5Tequal(type, H5T_NATIVE_LDOUBLE) <= 0)
         from_refuse(r->variable, "real numbers that are neither IEEE's nor this machine's");
     else if (meet_order(r, type))
-        return from_float((int64_t)H5Tget_size(type));
+        return from_number('f', (int64_t)H5Tget_size(type));
     return NULL;
 }
 
@@ -113,7 +113,7 @@ static json_t *read_complex(struct reader *r, hid_t type)
     if (real == NULL)
         return NULL;
     json_decref(real);
-    return from_complex((int64_t)H5Tget_size(type));
+    return from_number('c', (int64_t)H5Tget_size(type));
 }
 
 /* Returns the member of a structure with the lowest offset above displacement, or -1. */
