@@ -239,9 +239,9 @@ static int64_t extend_whole(struct from_whole *whole, int64_t bytes)
     return at;
 }
 
-int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int64_t *size)
+int64_t from_whole_add(struct from_whole *whole, const char *path)
 {
-    struct from_whole_file file = {0};
+    struct from_whole_file file;
     struct stat st;
 
     if (stat(path, &st) != 0)
@@ -252,25 +252,18 @@ int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int6
     if (text == NULL) /* not UTF-8, which a spec requires */
         return -EILSEQ;
     json_decref(text);
-    for (size_t i = 0; i < whole->count; i++) {
-        const struct from_whole_file *known = &whole->files[i];
-        if (known->device == st.st_dev && known->inode == st.st_ino) {
-            *at = known->at;
-            *size = known->size;
-            return 0;
-        }
-    }
+    for (size_t i = 0; i < whole->count; i++)
+        if (whole->files[i].device == st.st_dev && whole->files[i].inode == st.st_ino)
+            return (int64_t)i;
     if (!VS_LIST_ROOM(whole->files, whole->count, whole->room))
         return -ENOMEM;
     file = (struct from_whole_file){NULL, st.st_dev, st.st_ino, extend_whole(whole, st.st_size),
                                     st.st_size};
     file.path = file.at < 0 ? NULL : strdup(path);
     if (file.path == NULL)
-        return file.at < 0 ? (int)file.at : -ENOMEM;
-    whole->files[whole->count++] = file;
-    *at = file.at;
-    *size = file.size;
-    return 0;
+        return file.at < 0 ? file.at : -ENOMEM;
+    whole->files[whole->count] = file;
+    return (int64_t)whole->count++;
 }
 
 /* Appends count ranges of size bytes to "fill", the first at displacement at. Returns 0 or

@@ -84,19 +84,19 @@ static bool is_dimension_alone(hid_t set)
    shows if it can be a view. */
 static void read_set(struct visit *visit, const char *name, hid_t set, const H5O_info_t *info)
 {
-    struct from_variable *variable = from_add(visit->file, name, strlen(name));
-    bool wanted = from_is_wanted(visit->file, name);
     struct from_whole scratch = {0};
-    int64_t at, size;
-    struct from_listing listing = {visit->file, wanted ? &visit->whole : &scratch};
+    struct from_hdf5_set it = {.file = visit->file,
+                               .in = &visit->in,
+                               .set = set,
+                               .wanted = from_is_wanted(visit->file, name),
+                               .variable = from_add(visit->file, name, strlen(name))};
 
-    if (!visit->is_plain)
-        listing.whole = NULL;
-    else if (!wanted && from_whole_add(&scratch, visit->in.path, &at, &size) != 0)
+    if (visit->is_plain)
+        it.whole = it.wanted ? &visit->whole : &scratch;
+    if (it.whole == &scratch && from_whole_add(&scratch, visit->in.path) < 0)
         from_fail(visit->file->error, -EIO, visit->in.path, "it is no longer there");
-    if (variable && from_hdf5_set(&listing, &visit->in, set, visit->in.base + (int64_t)info->addr,
-                                  wanted, variable) == H5D_VIRTUAL)
-        from_hdf5_virtual(&listing, &visit->in, set, wanted, variable);
+    if (it.variable && from_hdf5_read(&it, visit->in.base + (int64_t)info->addr) == H5D_VIRTUAL)
+        from_hdf5_virtual(&it);
     from_whole_clear(&scratch);
 }
 
@@ -243,11 +243,10 @@ static void list_datasets(struct visit *visit)
 static void list_all(struct visit *visit)
 {
     struct from_file *file = visit->file;
-    int64_t at, size;
-    int code = visit->is_plain ? from_whole_add(&visit->whole, visit->in.path, &at, &size) : 0;
+    int64_t code = visit->is_plain ? from_whole_add(&visit->whole, visit->in.path) : 0;
 
-    if (code)
-        from_fail_code(file->error, code, visit->in.path);
+    if (code < 0)
+        from_fail_code(file->error, (int)code, visit->in.path);
     else
         list_datasets(visit);
     for (size_t i = 0; i < file->count && !file->error->code && !file->assembly; i++)

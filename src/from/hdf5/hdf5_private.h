@@ -85,10 +85,10 @@ struct from_whole {
 };
 
 /*
- * Adds the file at path, unless the whole has it already. Sets at to its displacement and size to
- * its size. Returns 0 or a negative errno: -EFBIG if the whole would exceed 2^62-1 bytes.
+ * Adds the file at path, unless the whole has it already. Returns its number in files, or a
+ * negative errno: -EFBIG if the whole would exceed 2^62-1 bytes.
  */
-int from_whole_add(struct from_whole *whole, const char *path, int64_t *at, int64_t *size);
+int64_t from_whole_add(struct from_whole *whole, const char *path);
 
 /*
  * Adds a hole that reads as a value of length bytes, repeated. Returns its displacement, or -EFBIG
@@ -161,32 +161,33 @@ void from_pairing_box(const struct from_pairing *pairing, bool in_from, int64_t 
 
 /* Finds the type, shape and layout of a dataset. */
 
-/* The arguments that all functions of a listing share. */
-struct from_listing {
+/* A dataset, and the variable that it fills. */
+struct from_hdf5_set {
     struct from_file *file;
     struct from_whole *whole; /* NULL: specs cannot have bytes of other files, or holes */
+    struct from_hdf5_file *in;
+    hid_t set;
+    bool wanted; /* else positions are omitted that do not decide whether it can be a view */
+    struct from_variable *variable;
 };
 
 /*
- * Fills a variable, which has a name, from a dataset. If the layout is virtual, leaves the
- * positions of the values to from_hdf5_virtual(). If the variable is not wanted, omits positions
- * that do not decide whether it can be a view. Records an error if out of memory. Returns the
- * layout, or H5D_LAYOUT_ERROR if the variable was refused before the layout was read.
+ * Fills the variable, which has a name, from the dataset, whose object header is at displacement
+ * header. If the layout is virtual, leaves the positions of the values to from_hdf5_virtual().
+ * Records an error if out of memory. Returns the layout, or H5D_LAYOUT_ERROR if the variable was
+ * refused before the layout was read.
  */
-H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
-                           int64_t header, bool wanted, struct from_variable *variable);
+H5D_layout_t from_hdf5_read(const struct from_hdf5_set *set, int64_t header);
 
 /*
- * Adds a hole to the whole for values of a variable. They read as the dataset's fill value. Returns
- * the hole's displacement. Returns -1 if the variable was refused, or if out of memory.
+ * Adds a hole to the whole for values of the variable. They read as the dataset's fill value.
+ * Returns the hole's displacement. Returns -1 if the variable was refused, or if out of memory.
  */
-int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t bytes,
-                       struct from_variable *variable);
+int64_t from_hdf5_hole(const struct from_hdf5_set *set, int64_t bytes);
 
-/* Adds a file to the whole. Sets *at to its displacement there and *size to its size. Returns false
-   if it refuses the variable, or if out of memory. */
-bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
-                     int64_t *size, struct from_variable *variable);
+/* Adds a file to the whole. Returns it; or NULL if it refuses the variable, or if out of memory.
+   Valid until another one is added. */
+const struct from_whole_file *from_hdf5_place(const struct from_hdf5_set *set, const char *path);
 
 /* Names. */
 
@@ -205,11 +206,10 @@ void from_hdf5_element(struct from_variable *variable, hid_t type);
 /* Virtual datasets, whose values lie in other datasets. */
 
 /*
- * Finds the positions of a virtual dataset's values, or refuses the variable. from_hdf5_set() must
+ * Finds the positions of a virtual dataset's values, or refuses the variable. from_hdf5_read() must
  * have filled it. Finds all positions even if it is not wanted, but then adds no parts of sources
  * to the header. Records an error if out of memory.
  */
-void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
-                       bool wanted, struct from_variable *variable);
+void from_hdf5_virtual(const struct from_hdf5_set *set);
 
 #endif

@@ -15,13 +15,10 @@
 /* The limit keeps specs below 64 MiB, since a view lists each of its chunks. */
 #define CHUNKS_MAX 131072
 
-/* A dataset whose layout is being read, and the variable that it fills. */
+/* A dataset whose layout is being read. */
 struct reader {
-    const struct from_listing *listing;
-    struct from_hdf5_file *in;
-    hid_t set, properties;
-    bool wanted;
-    struct from_variable *variable;
+    struct from_hdf5_set of;
+    hid_t properties;
 };
 
 /* Returns true if a file can have that many bytes at the address. Sums must not overflow. */
@@ -34,24 +31,23 @@ static bool is_place(haddr_t at, int64_t bytes)
  * Handles a result of hdf5_private.h. On an error, records it if out of memory, or else refuses the
  * variable. Returns true on success.
  */
-static bool is_taken(const struct from_listing *listing, int64_t code,
-                     struct from_variable *variable, const char *subject)
+static bool is_taken(const struct from_hdf5_set *set, int64_t code, const char *subject)
 {
     if (code == -ENOMEM)
-        from_no_memory(listing->file);
+        from_no_memory(set->file);
     else if (code == -EFBIG)
-        from_refuse(variable, "a whole of more than 2^62 bytes");
+        from_refuse(set->variable, "a whole of more than 2^62 bytes");
     else if (code < 0)
-        from_refuse(variable, "%s: %s", subject, strerror((int)-code));
+        from_refuse(set->variable, "%s: %s", subject, strerror((int)-code));
     return code >= 0;
 }
 
-int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t bytes,
-                       struct from_variable *variable)
+int64_t from_hdf5_hole(const struct from_hdf5_set *set, int64_t bytes)
 {
+    struct from_variable *variable = set->variable;
     size_t size = (size_t)variable->size;
     unsigned char *value = calloc(size, 1);
-    hid_t properties = H5Dget_create_plist(set), type = H5Dget_type(set);
+    hid_t properties = H5Dget_create_plist(set->set), type = H5Dget_type(set->set);
     int64_t at = -ENOMEM;
     bool has_value = false;
 
@@ -63,36 +59,36 @@ int64_t from_hdf5_hole(const struct from_listing *listing, hid_t set, int64_t by
     if (has_value && size > FILL_MAX)
         from_refuse(variable, "a fill value of more than %d bytes", FILL_MAX);
     else if (value)
-        at = from_whole_hole(listing->whole, bytes, value, has_value ? size : 1);
+        at = from_whole_hole(set->whole, bytes, value, has_value ? size : 1);
     free(value);
     H5Tclose(type);
     H5Pclose(properties);
-    return !variable->reason && is_taken(listing, at, variable, variable->name) ? at : -1;
+    return !variable->reason && is_taken(set, at, variable->name) ? at : -1;
 }
 
-bool from_hdf5_place(const struct from_listing *listing, const char *path, int64_t *at,
-                     int64_t *size, struct from_variable *variable)
+const struct from_whole_file *from_hdf5_place(const struct from_hdf5_set *set, const char *path)
 {
-    return is_taken(listing, from_whole_add(listing->whole, path, at, size), variable, path);
+    int64_t number = from_whole_add(set->whole, path);
+
+    return is_taken(set, number, path) ? &set->whole->files[number] : NULL;
 }
 
-/* Marks the variable as assembled. If the listing has no whole, refuses it and returns false. */
+/* Marks the variable as assembled. If there is no whole, refuses it and returns false. */
 static bool is_assembled(const struct reader *r, const char *reason)
 {
-    if (r->listing->whole == NULL)
-        from_refuse(r->variable, "%s", reason);
-    r->variable->is_assembled = true;
-    return r->listing->whole != NULL;
+    if (r->of.whole == NULL)
+        from_refuse(r->of.variable, "%s", reason);
+    r->of.variable->is_assembled = true;
+    return r->of.whole != NULL;
 }
 
 /* Makes the whole variable read as the fill value, from a hole. */
 static void read_hole(const struct reader *r)
 {
-    struct from_variable *variable = r->variable;
+    struct from_variable *variable = r->of.variable;
 
-    if (is_assembled(r, "it was never written") && r->wanted)
-        variable->at =
-            from_hdf5_hole(r->listing, r->set, from_elements(variable) * variable->size, variable);
+    if (is_assembled(r, "it was never written") && r->of.wanted)
+        variable->at = from_hdf5_hole(&r->of, from_elements(variable) * variable->size);
 }
 
 /* Refuses filtered chunks; the reason names the filters. */
@@ -110,7 +106,7 @@ static void refuse_filters(const struct reader *r, int filters)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", i ? ", " : "",
                                  name[0] ? name : "unknown");
     }
-    from_refuse(r->variable, "chunks are filtered (%s)", text);
+    from_refuse(r->of.variable, "chunks are filtered (%s)", text);
 }
 
 /* Advances to the next chunk in C order. Returns false after the last one. */
@@ -148,17 +144,17 @@ static bool is_hole(const struct reader *r, const hsize_t *offset)
     static const hsize_t ones[FROM_DIMENSIONS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                       1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
                                                       1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    struct from_hdf5_watch *watch = &r->in->watch;
-    hid_t space = H5Dget_space(r->set), one = H5Screate_simple(1, ones, NULL);
-    hid_t type = H5Dget_type(r->set);
-    void *element = calloc(1, (size_t)r->variable->size);
+    struct from_hdf5_watch *watch = &r->of.in->watch;
+    hid_t space = H5Dget_space(r->of.set), one = H5Screate_simple(1, ones, NULL);
+    hid_t type = H5Dget_type(r->of.set);
+    void *element = calloc(1, (size_t)r->of.variable->size);
     bool is_read = false;
 
     *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
     if (element == NULL)
-        from_no_memory(r->listing->file);
+        from_no_memory(r->of.file);
     else if (H5Sselect_hyperslab(space, H5S_SELECT_SET, offset, NULL, ones, NULL) >= 0)
-        is_read = H5Dread(r->set, type, one, space, H5P_DEFAULT, element) >= 0;
+        is_read = H5Dread(r->of.set, type, one, space, H5P_DEFAULT, element) >= 0;
     watch->is_on = false;
     free(element);
     H5Tclose(type);
@@ -173,26 +169,26 @@ static bool is_hole(const struct reader *r, const hsize_t *offset)
  */
 static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at)
 {
-    struct from_hdf5_watch *watch = &r->in->watch;
+    struct from_hdf5_watch *watch = &r->of.in->watch;
     hsize_t offset[FROM_DIMENSIONS_MAX];
     uint32_t mask;
     char nothing; /* a watched read stores nothing in it */
 
-    for (int d = 0; d < r->variable->dimensions; d++)
+    for (int d = 0; d < r->of.variable->dimensions; d++)
         offset[d] = (hsize_t)start[d];
     *watch = (struct from_hdf5_watch){.is_on = true, .at = -1};
-    herr_t failed = H5Dread_chunk(r->set, H5P_DEFAULT, offset, &mask, &nothing);
+    herr_t failed = H5Dread_chunk(r->of.set, H5P_DEFAULT, offset, &mask, &nothing);
     watch->is_on = false;
     *at = watch->at;
     if (failed < 0 && is_hole(r, offset))
         *at = -1;
     else if (failed < 0)
-        from_refuse(r->variable, "libhdf5 does not tell where its chunks are");
+        from_refuse(r->of.variable, "libhdf5 does not tell where its chunks are");
     else if (*at < 0 || !is_place((haddr_t)*at, INT32_MAX))
-        from_refuse(r->variable, "a damaged header");
+        from_refuse(r->of.variable, "a damaged header");
     else
-        *at += r->in->place;
-    return !r->variable->reason;
+        *at += r->of.in->place;
+    return !r->of.variable->reason;
 }
 
 /*
@@ -201,7 +197,7 @@ static bool find_chunk(const struct reader *r, const int64_t *start, int64_t *at
  */
 static int64_t find_chunks(const struct reader *r, int64_t count, struct from_boxes *boxes)
 {
-    const struct from_variable *variable = r->variable;
+    const struct from_variable *variable = r->of.variable;
     int64_t start[FROM_DIMENSIONS_MAX] = {0}, length[FROM_DIMENSIONS_MAX], at, unwritten = 0;
 
     for (int64_t i = 0; i < count; i++) {
@@ -210,7 +206,7 @@ static int64_t find_chunks(const struct reader *r, int64_t count, struct from_bo
         for (int d = 0; d < variable->dimensions; d++)
             length[d] = vs_min(variable->chunk[d], variable->shape[d] - start[d]);
         if (from_boxes_add(boxes, at, start, length, variable->chunk)) {
-            from_no_memory(r->listing->file);
+            from_no_memory(r->of.file);
             return -1;
         }
         unwritten += at < 0;
@@ -222,13 +218,13 @@ static int64_t find_chunks(const struct reader *r, int64_t count, struct from_bo
 /* Adds a hole for the chunks that were never written. Returns false on error. */
 static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_boxes *boxes)
 {
-    int64_t bytes = r->variable->size, at = -1, all;
+    int64_t bytes = r->of.variable->size, at = -1, all;
 
-    for (int d = 0; d < r->variable->dimensions; d++)
-        bytes = vs_mul_capped(bytes, r->variable->chunk[d]);
+    for (int d = 0; d < r->of.variable->dimensions; d++)
+        bytes = vs_mul_capped(bytes, r->of.variable->chunk[d]);
     all = vs_mul_capped(bytes, unwritten);
     if (is_assembled(r, "chunks that were never written"))
-        at = from_hdf5_hole(r->listing, r->set, all, r->variable);
+        at = from_hdf5_hole(&r->of, all);
     for (size_t i = 0; i < boxes->count && at >= 0; i++)
         if (*from_box(boxes, i).at < 0) {
             *from_box(boxes, i).at = at;
@@ -239,13 +235,13 @@ static bool fill_chunks(const struct reader *r, int64_t unwritten, struct from_b
 
 static void look_up_chunks(const struct reader *r, int64_t count)
 {
-    struct from_boxes boxes = {.dimensions = r->variable->dimensions};
+    struct from_boxes boxes = {.dimensions = r->of.variable->dimensions};
     int64_t unwritten = find_chunks(r, count, &boxes);
 
     if (unwritten == count)
         read_hole(r);
     else if (unwritten == 0 || (unwritten > 0 && fill_chunks(r, unwritten, &boxes)))
-        from_boxes_keep(&boxes, r->variable);
+        from_boxes_keep(&boxes, r->of.variable);
     free(boxes.records);
 }
 
@@ -254,12 +250,12 @@ static bool is_unwritten(const struct reader *r)
 {
     H5D_space_status_t status;
 
-    return H5Dget_space_status(r->set, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
+    return H5Dget_space_status(r->of.set, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED;
 }
 
 static void read_chunks(const struct reader *r)
 {
-    struct from_variable *variable = r->variable;
+    struct from_variable *variable = r->of.variable;
     hsize_t sizes[FROM_DIMENSIONS_MAX];
     int filters = H5Pget_nfilters(r->properties);
 
@@ -282,7 +278,7 @@ static void read_chunks(const struct reader *r)
         from_refuse(variable, "more than %d chunks", CHUNKS_MAX);
     /* Chunks of other variables are looked up only if they decide whether a view is possible.
        Structures with gaps need chunks in order. Unwritten chunks need a whole. */
-    else if (r->wanted || variable->has_gaps || !r->listing->whole)
+    else if (r->of.wanted || variable->has_gaps || !r->of.whole)
         look_up_chunks(r, count);
 }
 
@@ -302,23 +298,24 @@ static bool find_segment(const struct reader *r, unsigned number, int64_t left,
     char name[4096] = "";
     off_t offset = 0;
     hsize_t bytes = 0;
-    int64_t size = 0;
+    const struct from_whole_file *file = NULL;
 
     if (H5Pget_external(r->properties, number, sizeof(name), name, &offset, &bytes) < 0 ||
         !memchr(name, '\0', sizeof(name)) || offset < 0) {
-        from_refuse(r->variable, "a damaged header");
+        from_refuse(r->of.variable, "a damaged header");
         return false;
     }
     segment->bytes = bytes < (hsize_t)left ? (int64_t)bytes : left;
-    segment->path = from_hdf5_beside(r->in->path, name, false);
+    segment->path = from_hdf5_beside(r->of.in->path, name, false);
     if (segment->path == NULL)
-        from_no_memory(r->listing->file);
-    else if (from_hdf5_place(r->listing, segment->path, &segment->at, &size, r->variable) &&
-             segment->bytes > size - offset)
-        from_refuse(r->variable, "%s is truncated: %lld bytes of at least %lld", segment->path,
-                    (long long)size, (long long)vs_add_capped(offset, segment->bytes));
-    segment->at += offset;
-    return !r->variable->reason && !r->listing->file->error->code;
+        from_no_memory(r->of.file);
+    else
+        file = from_hdf5_place(&r->of, segment->path);
+    if (file && segment->bytes > file->size - offset)
+        from_refuse(r->of.variable, "%s is truncated: %lld bytes of at least %lld", segment->path,
+                    (long long)file->size, (long long)vs_add_capped(offset, segment->bytes));
+    segment->at = (file ? file->at : 0) + offset;
+    return !r->of.variable->reason && !r->of.file->error->code;
 }
 
 /*
@@ -328,7 +325,7 @@ static bool find_segment(const struct reader *r, unsigned number, int64_t left,
 static void add_segment(const struct reader *r, const struct segment *segment, int64_t before,
                         struct from_boxes *boxes)
 {
-    struct from_variable *variable = r->variable;
+    struct from_variable *variable = r->of.variable;
     int64_t start[FROM_DIMENSIONS_MAX] = {0}, length[FROM_DIMENSIONS_MAX];
     int64_t row = from_elements(variable) / variable->shape[0] * variable->size;
 
@@ -338,19 +335,18 @@ static void add_segment(const struct reader *r, const struct segment *segment, i
     if (before % row || segment->bytes % row)
         from_refuse(variable, "its values lie in several files, which end inside of a row");
     else if (from_boxes_add(boxes, segment->at, start, length, length))
-        from_no_memory(r->listing->file);
+        from_no_memory(r->of.file);
 }
 
 static void read_external(const struct reader *r, unsigned count)
 {
-    struct from_variable *variable = r->variable;
+    struct from_variable *variable = r->of.variable;
     struct from_boxes boxes = {.dimensions = variable->dimensions};
     int64_t left = from_elements(variable) * variable->size, before = 0;
 
     if (!is_assembled(r, "its values lie in other files"))
         return;
-    for (unsigned i = 0; i < count && left && !variable->reason && !r->listing->file->error->code;
-         i++) {
+    for (unsigned i = 0; i < count && left && !variable->reason && !r->of.file->error->code; i++) {
         struct segment segment = {0};
         if (find_segment(r, i, left, &segment) && !before && segment.bytes == left)
             variable->at = segment.at;
@@ -369,20 +365,21 @@ static void read_external(const struct reader *r, unsigned count)
 
 static void read_contiguous(const struct reader *r)
 {
-    struct from_variable *variable = r->variable;
-    haddr_t at = H5Dget_offset(r->set);
+    struct from_variable *variable = r->of.variable;
+    haddr_t at = H5Dget_offset(r->of.set);
     int external = H5Pget_external_count(r->properties);
 
     if (from_elements(variable) == 0)
         variable->at = 0;
     else if (external > 0)
         read_external(r, (unsigned)external);
-    else if (at == HADDR_UNDEF || at < (haddr_t)r->in->base) /* HADDR_UNDEF + base wraps around */
+    else if (at == HADDR_UNDEF ||
+             at < (haddr_t)r->of.in->base) /* HADDR_UNDEF + base wraps around */
         read_hole(r);
     else if (!is_place(at, from_elements(variable) * variable->size))
         from_refuse(variable, "a damaged header");
     else
-        variable->at = (int64_t)at + r->in->place;
+        variable->at = (int64_t)at + r->of.in->place;
 }
 
 /*
@@ -391,27 +388,27 @@ static void read_contiguous(const struct reader *r)
  */
 static void read_compact(const struct reader *r)
 {
-    struct from_variable *variable = r->variable;
+    struct from_variable *variable = r->of.variable;
     int64_t bytes = from_elements(variable) * variable->size;
     unsigned char *values;
     hid_t type;
 
-    if (bytes == 0 || !is_assembled(r, "its values lie in the header (compact)") || !r->wanted)
+    if (bytes == 0 || !is_assembled(r, "its values lie in the header (compact)") || !r->of.wanted)
         return;
     /* libhdf5 reads as many bytes as the shape needs, even if the header has fewer. */
-    if (bytes > UINT16_MAX || H5Dget_storage_size(r->set) != (hsize_t)bytes) {
+    if (bytes > UINT16_MAX || H5Dget_storage_size(r->of.set) != (hsize_t)bytes) {
         from_refuse(variable, "a damaged header");
         return;
     }
-    type = H5Dget_type(r->set);
+    type = H5Dget_type(r->of.set);
     values = calloc((size_t)bytes, 1);
     if (values == NULL)
-        from_no_memory(r->listing->file);
-    else if (H5Dread(r->set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
+        from_no_memory(r->of.file);
+    else if (H5Dread(r->of.set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0)
         from_refuse(variable, "a damaged header");
     else
-        variable->at = from_whole_hole(r->listing->whole, bytes, values, (size_t)bytes);
-    is_taken(r->listing, variable->at, variable, variable->name);
+        variable->at = from_whole_hole(r->of.whole, bytes, values, (size_t)bytes);
+    is_taken(&r->of, variable->at, variable->name);
     free(values);
     H5Tclose(type);
 }
@@ -420,7 +417,7 @@ static H5D_layout_t read_layout(struct reader *r)
 {
     H5D_layout_t layout;
 
-    r->properties = H5Dget_create_plist(r->set);
+    r->properties = H5Dget_create_plist(r->of.set);
     layout = r->properties < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(r->properties);
     if (layout == H5D_CONTIGUOUS)
         read_contiguous(r);
@@ -429,7 +426,7 @@ static H5D_layout_t read_layout(struct reader *r)
     else if (layout == H5D_COMPACT)
         read_compact(r);
     else if (layout != H5D_VIRTUAL)
-        from_refuse(r->variable, "a layout that is not known");
+        from_refuse(r->of.variable, "a layout that is not known");
     if (r->properties >= 0)
         H5Pclose(r->properties);
     return layout;
@@ -454,17 +451,17 @@ static void read_shape(struct from_variable *variable, hid_t set)
         H5Sclose(space);
 }
 
-H5D_layout_t from_hdf5_set(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
-                           int64_t header, bool wanted, struct from_variable *variable)
+H5D_layout_t from_hdf5_read(const struct from_hdf5_set *set, int64_t header)
 {
-    struct reader reader = {listing, in, set, -1, wanted, variable};
-    hid_t type = H5Dget_type(set);
+    struct reader reader = {*set, -1};
+    struct from_variable *variable = set->variable;
+    hid_t type = H5Dget_type(set->set);
     H5D_layout_t layout = H5D_LAYOUT_ERROR;
-    int64_t bytes = from_hdf5_header_size(in, header);
+    int64_t bytes = from_hdf5_header_size(set->in, header);
 
-    read_shape(variable, set);
-    if (wanted)
-        from_hdf5_names(set, variable);
+    read_shape(variable, set->set);
+    if (set->wanted)
+        from_hdf5_names(set->set, variable);
     from_hdf5_element(variable, type);
     if (from_elements(variable) < 0)
         from_refuse(variable, "larger than 2^63-1 bytes");

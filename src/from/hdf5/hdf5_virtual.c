@@ -23,10 +23,8 @@ struct source {
 };
 
 struct virtual_set {
-    const struct from_listing *listing;
-    struct from_hdf5_file *in;
-    hid_t set, properties;
-    bool wanted;
+    const struct from_hdf5_set *of;
+    hid_t properties;
     struct from_variable *variable;
     struct source source; /* the current one */
     struct from_boxes boxes, gaps;
@@ -35,7 +33,7 @@ struct virtual_set {
 
 static bool has_failed(const struct virtual_set *self)
 {
-    return self->variable->reason || self->listing->file->error->code;
+    return self->variable->reason || self->of->file->error->code;
 }
 
 /* Sources. */
@@ -54,10 +52,10 @@ static void drop_source(struct source *source)
 /* Records that the source is missing. Its values read as the fill value, as with libhdf5. */
 static void miss_source(struct virtual_set *self)
 {
-    struct from_file *file = self->listing->file;
+    struct from_file *file = self->of->file;
 
     self->source.is_missing = true;
-    if (self->wanted && !file->note &&
+    if (self->of->wanted && !file->note &&
         asprintf(&file->note, "%s: %s of %s is missing: its values read as the fill value",
                  self->variable->name, self->source.set_name, self->source.name) < 0)
         file->note = NULL;
@@ -67,7 +65,7 @@ static void miss_source(struct virtual_set *self)
 static void add_parts(struct virtual_set *self)
 {
     const struct from_part *part = &self->source.variable.part;
-    struct from_file *file = self->listing->file;
+    struct from_file *file = self->of->file;
     const struct from_hdf5_file *in = &self->source.file;
 
     if (self->source.path)
@@ -84,8 +82,8 @@ static void take_source(struct virtual_set *self)
     source->boxes.dimensions = source->dimensions;
     if (!source->boxes.count &&
         from_boxes_add(&source->boxes, source->at, start, source->shape, source->shape))
-        from_no_memory(self->listing->file);
-    if (self->wanted)
+        from_no_memory(self->of->file);
+    if (self->of->wanted)
         add_parts(self);
 }
 
@@ -104,12 +102,13 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
 {
     struct source *source = &self->source;
     H5D_layout_t layout = H5D_LAYOUT_ERROR;
-    hid_t mine = H5Dget_type(self->set), its = H5Dget_type(set);
+    hid_t mine = H5Dget_type(self->of->set), its = H5Dget_type(set);
     H5O_info_t info;
 
     if (H5Oget_info2(set, &info, H5O_INFO_BASIC) >= 0)
-        layout = from_hdf5_set(self->listing, in, set, in->base + (int64_t)info.addr, true,
-                               &source->variable);
+        layout = from_hdf5_read(&(struct from_hdf5_set){self->of->file, self->of->whole, in, set,
+                                                        true, &source->variable},
+                                in->base + (int64_t)info.addr);
     if (source->variable.reason)
         from_refuse(self->variable, "%s of %s: %s", source->set_name, source->name,
                     source->variable.reason);
@@ -131,13 +130,13 @@ static void read_source(struct virtual_set *self, hid_t set, struct from_hdf5_fi
 static struct from_hdf5_file *open_file(struct virtual_set *self)
 {
     struct source *source = &self->source;
-    int64_t size;
+    const struct from_whole_file *whole_file;
 
     if (!strcmp(source->name, "."))
-        return self->in;
-    source->path = from_hdf5_beside(self->in->path, source->name, true);
+        return self->of->in;
+    source->path = from_hdf5_beside(self->of->in->path, source->name, true);
     if (source->path == NULL) {
-        from_no_memory(self->listing->file);
+        from_no_memory(self->of->file);
         return NULL;
     }
     int code = from_hdf5_file_open(&source->file, source->path, NULL);
@@ -146,9 +145,10 @@ static struct from_hdf5_file *open_file(struct virtual_set *self)
     else if (code)
         from_refuse(self->variable, "%s: %s", source->path,
                     code == -EINVAL ? "libhdf5 cannot open it" : strerror(-code));
-    else if (from_hdf5_place(self->listing, source->path, &source->file.place, &size,
-                             self->variable))
+    else if ((whole_file = from_hdf5_place(self->of, source->path))) {
+        source->file.place = whole_file->at;
         return &source->file;
+    }
     return NULL;
 }
 
@@ -261,7 +261,7 @@ static void take_out(struct virtual_set *self, const int64_t *start, const int64
     free(self->gaps.records);
     self->gaps = rest;
     if (failed)
-        from_no_memory(self->listing->file);
+        from_no_memory(self->of->file);
 }
 
 /*
@@ -302,7 +302,7 @@ static void add_part(struct virtual_set *self, const struct from_pairing *pairin
         stride *= part->shape[d];
     }
     if (from_boxes_add(&self->boxes, at, start, length, shape))
-        from_no_memory(self->listing->file);
+        from_no_memory(self->of->file);
 }
 
 /* Adds the values that the current source has for the virtual dataset, box by box. */
@@ -335,7 +335,7 @@ static void map_part(struct virtual_set *self, size_t number)
 
     find_source(self, number);
     if (pairing == NULL)
-        from_no_memory(self->listing->file);
+        from_no_memory(self->of->file);
     else if (!has_failed(self) && !self->source.is_missing) {
         if (!from_selection_read(to, self->variable, &pairing->to) ||
             !from_selection_read(from, &self->source.variable, &pairing->from) ||
@@ -366,11 +366,11 @@ static void fill_gaps(struct virtual_set *self)
         from_refuse(self->variable, "it is virtual, and its parts overlap");
         return;
     }
-    at = elements ? from_hdf5_hole(self->listing, self->set, elements * size, self->variable) : 0;
+    at = elements ? from_hdf5_hole(self->of, elements * size) : 0;
     for (size_t i = 0; i < self->gaps.count && at >= 0; i++) {
         struct from_box gap = from_box(&self->gaps, i);
         if (from_boxes_add(&self->boxes, at + *gap.at, gap.start, gap.length, gap.length))
-            from_no_memory(self->listing->file);
+            from_no_memory(self->of->file);
     }
 }
 
@@ -380,7 +380,7 @@ static void map_all(struct virtual_set *self, size_t count)
 
     if (from_elements(self->variable) > 0 &&
         from_boxes_add(&self->gaps, 0, start, self->variable->shape, self->variable->shape))
-        from_no_memory(self->listing->file);
+        from_no_memory(self->of->file);
     for (size_t i = 0; i < count && !has_failed(self); i++)
         map_part(self, i);
     if (!has_failed(self))
@@ -389,20 +389,17 @@ static void map_all(struct virtual_set *self, size_t count)
         from_boxes_keep(&self->boxes, self->variable);
 }
 
-void from_hdf5_virtual(const struct from_listing *listing, struct from_hdf5_file *in, hid_t set,
-                       bool wanted, struct from_variable *variable)
+void from_hdf5_virtual(const struct from_hdf5_set *set)
 {
-    struct virtual_set self = {listing,
-                               in,
-                               set,
-                               H5Dget_create_plist(set),
-                               wanted,
-                               variable,
+    struct from_variable *variable = set->variable;
+    struct virtual_set self = {.of = set,
+                               .properties = H5Dget_create_plist(set->set),
+                               .variable = variable,
                                .boxes.dimensions = variable->dimensions,
                                .gaps.dimensions = variable->dimensions};
     size_t count = 0;
 
-    if (listing->whole == NULL)
+    if (set->whole == NULL)
         from_refuse(variable, "it is virtual");
     else if (variable->dimensions == 0 || H5Pget_virtual_count(self.properties, &count) < 0)
         from_refuse(variable, "a damaged header");
