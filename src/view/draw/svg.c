@@ -81,17 +81,20 @@ static void put_escaped(FILE *out, const char *text)
     }
 }
 
-static void put_color(FILE *out, int64_t rank)
+/* Draws a rectangle, filled with a color or pattern. */
+static void put_rect(FILE *out, double x, double y, double width, double height, const char *fill)
 {
-    struct draw_color color = draw_color(rank);
-
-    fprintf(out, "#%02x%02x%02x", color.red, color.green, color.blue);
+    fprintf(out, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"%s\"/>\n", x, y,
+            width, height, fill);
 }
 
-static void put_rect(FILE *out, double x, double y, double width, double height)
+static void put_colored(FILE *out, double x, double y, double width, double height, int64_t rank)
 {
-    fprintf(out, "<rect x=\"%.6g\" y=\"%.6g\" width=\"%.6g\" height=\"%.6g\" fill=\"", x, y, width,
-            height);
+    struct draw_color color = draw_color(rank);
+    char text[8];
+
+    snprintf(text, sizeof(text), "#%02x%02x%02x", color.red, color.green, color.blue);
+    put_rect(out, x, y, width, height, text);
 }
 
 static void put_text(FILE *out, double x, double y, const char *anchor, double size,
@@ -129,15 +132,10 @@ static void put_stripes(FILE *out, const struct draw_cell *cell)
             "<pattern id=\"%s\" width=\"%d\" height=\"8\" patternUnits=\"userSpaceOnUse\" "
             "patternTransform=\"rotate(45)\">",
             name, (count + (count == 1)) * width);
-    for (int i = 0; i < count; i++) {
-        put_rect(out, i * width, 0, width, 8);
-        put_color(out, cell->ranks[i]);
-        fputs("\"/>", out);
-    }
-    if (count == 1) {
-        put_rect(out, width, 0, width, 8);
-        fputs("#ffffff\"/>", out);
-    }
+    for (int i = 0; i < count; i++)
+        put_colored(out, i * width, 0, width, 8, cell->ranks[i]);
+    if (count == 1)
+        put_rect(out, width, 0, width, 8, "#ffffff");
     fputs("</pattern>\n", out);
 }
 
@@ -201,11 +199,8 @@ static void put_part(const struct figure *figure, const struct draw_cell *cell, 
 {
     double side = figure->side, height = (double)cell->owned / (double)cell->size * side;
 
-    put_rect(figure->out, x, y, side, side);
-    fputs("url(#hole)\"/>\n", figure->out);
-    put_rect(figure->out, x, y + side - height, side, height);
-    put_color(figure->out, cell->ranks[0]);
-    fputs("\"/>\n", figure->out);
+    put_rect(figure->out, x, y, side, side, "url(#hole)");
+    put_colored(figure->out, x, y + side - height, side, height, cell->ranks[0]);
 }
 
 /* Draws a band for each of a few ranks that share a cell but no byte. */
@@ -213,41 +208,36 @@ static void put_bands(const struct figure *figure, const struct draw_cell *cell,
 {
     double width = (double)figure->side / (double)cell->owners;
 
-    for (int i = 0; i < owners_shown(cell); i++) {
-        put_rect(figure->out, x + i * width, y, width, figure->side);
-        put_color(figure->out, cell->ranks[i]);
-        fputs("\"/>\n", figure->out);
-    }
+    for (int i = 0; i < owners_shown(cell); i++)
+        put_colored(figure->out, x + i * width, y, width, figure->side, cell->ranks[i]);
 }
 
-/* Fills a cell with one color or pattern. */
-static void put_fill(const struct figure *figure, const struct draw_cell *cell, double x, double y)
+/* Fills a cell with a pattern. */
+static void put_pattern(const struct figure *figure, const struct draw_cell *cell, double x,
+                        double y)
 {
-    char name[64];
+    char name[64], fill[72];
 
-    put_rect(figure->out, x, y, figure->side, figure->side);
-    if (cell->kind == DRAW_WHOLE) {
-        put_color(figure->out, cell->ranks[0]);
-    } else if (cell->kind == DRAW_OVERLAP) {
+    if (cell->kind == DRAW_OVERLAP)
         stripes_name(cell, name, sizeof(name));
-        fprintf(figure->out, "url(#%s)", name);
-    } else {
-        fprintf(figure->out, "url(#%s)",
-                cell->kind == DRAW_HOLE     ? "hole"
-                : cell->kind == DRAW_BEFORE ? "before"
-                                            : "many");
-    }
-    fputs("\"/>\n", figure->out);
+    else
+        strcpy(name, cell->kind == DRAW_HOLE     ? "hole"
+                     : cell->kind == DRAW_BEFORE ? "before"
+                                                 : "many");
+    snprintf(fill, sizeof(fill), "url(#%s)", name);
+    put_rect(figure->out, x, y, figure->side, figure->side, fill);
 }
 
 static void put_cell(const struct figure *figure, const struct draw_cell *cell, double x, double y)
 {
-    if (cell->kind == DRAW_PART)
+    if (cell->kind == DRAW_WHOLE)
+        put_colored(figure->out, x, y, figure->side, figure->side, cell->ranks[0]);
+    else if (cell->kind == DRAW_PART)
         put_part(figure, cell, x, y);
     else if (cell->kind == DRAW_MIXED && cell->owners <= DRAW_OWNERS)
         put_bands(figure, cell, x, y);
     else
-        put_fill(figure, cell, x, y);
+        put_pattern(figure, cell, x, y);
     fprintf(figure->out,
             "<rect x=\"%.6g\" y=\"%.6g\" width=\"%d\" height=\"%d\" fill=\"none\" "
             "stroke=\"#4d4d4d\" stroke-width=\"0.5\"/>\n",
