@@ -154,20 +154,8 @@ json_t *capture_tiles_settle(const json_t *notes, int64_t size)
 
 /* For each step, the hash of this rank, and the results of the reductions over all ranks. */
 struct hashes {
-    uint64_t *own; /* the memory of all four */
-    uint64_t *sum, *low, *high;
+    uint64_t *own, *sum, *low, *high;
 };
-
-static bool allocate_hashes(struct hashes *hashes, size_t count)
-{
-    hashes->own = calloc(4 * (count + 1), sizeof(*hashes->own));
-    if (hashes->own == NULL)
-        return false;
-    hashes->sum = hashes->own + count + 1;
-    hashes->low = hashes->sum + count + 1;
-    hashes->high = hashes->low + count + 1;
-    return true;
-}
 
 /* Returns true if every rank has memory and all have set the same number of views. */
 static bool agree_steps(const struct capture_file *file, bool ready)
@@ -203,20 +191,18 @@ static int reduce_hashes(const struct capture_file *file, struct hashes *hashes)
     return PMPI_Allreduce(hashes->own, hashes->sum, count, MPI_UINT64_T, MPI_SUM, file->comm);
 }
 
-static int by_hash(const void *left, const void *right)
-{
-    const struct capture_step *a = left, *b = right;
-
-    if (a->hash != b->hash)
-        return a->hash < b->hash ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
 static int by_index(const void *left, const void *right)
 {
     const struct capture_step *a = left, *b = right;
 
     return (a->index > b->index) - (a->index < b->index);
+}
+
+static int by_hash(const void *left, const void *right)
+{
+    const struct capture_step *a = left, *b = right;
+
+    return a->hash != b->hash ? (a->hash < b->hash ? -1 : 1) : by_index(left, right);
 }
 
 /* Selects the different steps. All ranks have the same hashes and get the same result. */
@@ -263,18 +249,22 @@ static int compare_tiles(const struct capture_file *file, struct hashes *hashes,
 
 long capture_find_steps(const struct capture_file *file, struct capture_step **steps)
 {
+    size_t room = file->step_count + 1;
+    uint64_t *all = calloc(4 * room, sizeof(*all));
     struct hashes hashes = {0};
-    bool ready = allocate_hashes(&hashes, file->step_count) && file->step_count < INT32_MAX;
+    bool ready = all && file->step_count < INT32_MAX;
     long count = -1;
 
-    *steps = calloc(file->step_count + 1, sizeof(**steps));
+    if (all)
+        hashes = (struct hashes){all, all + room, all + 2 * room, all + 3 * room};
+    *steps = calloc(room, sizeof(**steps));
     if (agree_steps(file, ready && *steps))
         count = file->step_count && reduce_hashes(file, &hashes)
                     ? -1
                     : pick_steps(file, &hashes, *steps);
     if (count > 0 && compare_tiles(file, &hashes, *steps, (int)count))
         count = -1;
-    free(hashes.own);
+    free(all);
     if (count < 0) {
         free(*steps);
         *steps = NULL;
