@@ -461,10 +461,9 @@ int view_run(const struct view_command *command, int argc, char **argv)
         status = view_failed(NULL, -ENOMEM);
     } else {
         status = parse_args(command, argc, argv, &args);
-        if (status < 0 && command->options & WITHOUT_SPEC)
-            status = command->run(&args, NULL);
-        else if (status < 0)
-            status = args.from ? command->run_from(&args) : run_spec(command, &args);
+        if (status < 0)
+            status = command->options & WITHOUT_SPEC || args.from ? command->run(&args, NULL)
+                                                                  : run_spec(command, &args);
     }
     free(args.defines);
     free(args.vars);

@@ -309,9 +309,11 @@ static int view_from(const struct view_args *args)
 
 static int run_spec(const struct view_args *args, const struct vs_spec *spec)
 {
-    char *text = vs_spec_resolved(spec, true);
+    char *text;
 
-    (void)args;
+    if (args->from)
+        return view_from(args);
+    text = vs_spec_resolved(spec, true);
     if (text == NULL)
         return view_failed(NULL, -ENOMEM);
     puts(text);
@@ -323,7 +325,6 @@ const struct view_command view_spec = {
     .name = "spec",
     .options = VIEW_NEEDS_NO_FILE | VIEW_TAKES_SOURCE,
     .run = run_spec,
-    .run_from = view_from,
     .summary = "the JSON of a view in shorthand, a spec as it is resolved, or one of a file that "
                "describes itself",
     .help =

@@ -104,14 +104,12 @@ typedef int view_slice_user(const struct view_args *args, const char *file,
 struct view_command {
     const char *name;
     unsigned options; /* enum view_options */
-    /* spec is NULL if the subcommand takes none. */
+    /* spec is NULL if the subcommand takes none, and with --from. */
     int (*run)(const struct view_args *args, const struct vs_spec *spec);
     view_slice_user *use; /* instead of run: uses the slice of args, */
     int flags;            /* whose file is opened with these flags */
-    int (*run_from)(
-        const struct view_args *args); /* instead of run, with --from; NULL: not supported */
-    const char *summary;               /* one line */
-    const char *help;                  /* usage, specific options, examples */
+    const char *summary;  /* one line */
+    const char *help;     /* usage, specific options, examples */
 };
 
 /* Returns the overrides of args, which borrow from args. */
