@@ -86,10 +86,10 @@ static void meet_type(struct capture_accesses *accesses, MPI_Datatype type)
     accesses->type = type;
 }
 
-void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
-                          MPI_Datatype type)
+void capture_accesses_add(void *handle, bool writing, int64_t offset, int64_t count, intptr_t word)
 {
     struct capture_file *file = capture_find(handle);
+    MPI_Datatype type = (MPI_Datatype)word;
     struct capture_accesses *accesses = file ? &file->accesses : NULL;
     MPI_Count size = 0;
     bool shared = offset == CAPTURE_SHARED;

@@ -103,13 +103,13 @@ static void append_file(struct capture_file *file)
     pthread_mutex_unlock(&lock);
 }
 
-void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle)
+void capture_opened(intptr_t comm, const char *name, int mode, void *handle)
 {
     struct capture_file *file;
     MPI_Comm copy;
     int have, all = 0;
 
-    copy = capture_copy_comm(comm);
+    copy = capture_copy_comm((MPI_Comm)comm);
     if (copy == MPI_COMM_NULL) {
         capture_say("%s: not captured: no communicator is left for it", name);
         return;

@@ -99,9 +99,9 @@ struct capture_file {
  */
 MPI_Comm capture_copy_comm(MPI_Comm comm);
 
-/* Records that MPI_File_open has opened a file of that name, as the program wrote it. Collective
-   over comm. */
-void capture_opened(MPI_Comm comm, const char *name, int mode, MPI_File handle);
+/* Records that MPI_File_open has opened a file of that name, as the program wrote it. Handles are
+   words, as in struct capture_hooks. Collective over comm. */
+void capture_opened(intptr_t comm, const char *name, int mode, void *handle);
 
 /*
  * Records a call of MPI_File_set_view, which failed if code is not MPI_SUCCESS. Local. The
@@ -137,10 +137,9 @@ void capture_accesses_view_set(MPI_File handle, MPI_Datatype etype);
 /*
  * Records that count elements of a type, which is borrowed, are read or written at an offset of the
  * view, in etypes; -1: unknown offset; CAPTURE_SHARED (hooks.h): only the reach of the view is
- * affected. Local.
+ * affected. Handles are words, as in struct capture_hooks. Local.
  */
-void capture_accesses_add(MPI_File handle, bool writing, int64_t offset, int64_t count,
-                          MPI_Datatype type);
+void capture_accesses_add(void *handle, bool writing, int64_t offset, int64_t count, intptr_t type);
 
 /*
  * Makes this rank's view of what was written, or of what was read if no rank has written anything.

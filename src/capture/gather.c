@@ -212,11 +212,6 @@ static void gather_pending(void)
 
 /* The hooks. */
 
-static void hook_opened(intptr_t comm, const char *name, int mode, void *file)
-{
-    capture_opened((MPI_Comm)comm, name, mode, (MPI_File)file);
-}
-
 static void hook_view_set(void *file, int code, int64_t displacement, intptr_t etype,
                           intptr_t filetype, const char *datarep)
 {
@@ -243,11 +238,6 @@ static int64_t hook_position(void *file)
     return PMPI_File_get_position((MPI_File)file, &offset) ? -1 : offset;
 }
 
-static void hook_accessed(void *file, bool writing, int64_t offset, int64_t count, intptr_t type)
-{
-    capture_accesses_add((MPI_File)file, writing, offset, count, (MPI_Datatype)type);
-}
-
 static void hook_finalize(void)
 {
     struct capture_file *file;
@@ -259,11 +249,11 @@ static void hook_finalize(void)
 }
 
 __attribute__((visibility("default"))) const struct capture_hooks mpiio_capture_hooks = {
-    .opened = hook_opened,
+    .opened = capture_opened,
     .view_set = hook_view_set,
     .closing = hook_closing,
     .closed = hook_closed,
     .position = hook_position,
-    .accessed = hook_accessed,
+    .accessed = capture_accesses_add,
     .finalize = hook_finalize,
 };
