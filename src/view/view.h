@@ -115,9 +115,6 @@ struct view_command {
 /* Returns the overrides of args, which borrow from args. */
 struct vs_overrides view_overrides(const struct view_args *args);
 
-/* Parses a subcommand's arguments (argv[0] is its name), prints help, loads the spec, runs it. */
-int view_run(const struct view_command *command, int argc, char **argv);
-
 /*
  * Reports wrong usage on stderr: "mpiio-view: COMMAND: WHAT: WHY (see mpiio-view COMMAND --help)",
  * without WHY if that is empty. Returns VIEW_USAGE.
