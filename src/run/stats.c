@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "stats.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "viewspec/base/line.h"
 
 #define MAX_REASONS 16
 
@@ -104,14 +104,6 @@ __attribute__((format(printf, 2, 3))) static void add(struct line *line, const c
         line->length += (size_t)length < room ? (size_t)length : room - 1;
 }
 
-/* The program's name and the daemon's reasons may contain any bytes. */
-static void clean_text(struct line *line)
-{
-    for (size_t i = 0; i < line->length; i++)
-        if (iscntrl((unsigned char)line->text[i]))
-            line->text[i] = '?';
-}
-
 void run_stats_print(void)
 {
     struct line line = {.length = 0};
@@ -129,7 +121,9 @@ void run_stats_print(void)
         count_of(RUN_SHORT));
     for (size_t i = 0; i < MAX_REASONS && *reasons[i].text; i++)
         add(&line, "; not granted: %s: %u", reasons[i].text, reasons[i].count);
-    clean_text(&line);
+    /* The program's name and the daemon's reasons may contain any bytes. */
+    vs_line_clean(line.text);
+    line.length = strlen(line.text);
     line.text[line.length++] = '\n';
     if (write(out, line.text, line.length) == (ssize_t)line.length)
         atomic_store(&counts[RUN_OPENS], 0);

@@ -92,7 +92,7 @@ src/view/draw: src/view src/core viewspec viewspec/base
 src/from: src/core/header.h viewspec viewspec/base viewspec/members
 src/from/hdf5: src/from viewspec viewspec/base viewspec/members
 src/capture: viewspec viewspec/base
-src/run: src/core src/core/base viewspec viewspec/members
+src/run: src/core src/core/base viewspec viewspec/base/line.h viewspec/members
 src/mounts:
 src/slurm:
 src/umount: src/mounts viewspec/base/line.h

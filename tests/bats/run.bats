@@ -198,6 +198,17 @@ TEXT
     [ -z "$output" ]
 }
 
+@test "run: the counts of a program are one clean line" {
+    local name=$'./c\n\233t'
+    make_file x.dat 4096
+    dealt x.dat 2 16 >x.json
+    mount_spec x.json
+    cp /bin/cat "$name"
+    mpiio-run -s "$name" "$mnt/rank0" 2>counts >/dev/null
+    [ "$(wc -l <counts)" -eq 1 ]
+    LC_ALL=C grep -q '^mpiio-run: c??t\[' counts
+}
+
 @test "run: tests of reading and writing pass under it" {
     local names
     mapfile -t names < <(compgen -v BATS_)
