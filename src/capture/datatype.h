@@ -124,15 +124,6 @@ struct capture_decoder {
 json_t *capture_decode(struct capture_decoder *decoder, MPI_Datatype type);
 
 /*
- * Converts a distributed array (MPI 3.1, 4.1.4) of contents, over oldtype (borrowed) with that
- * extent in bytes. It remains a darray if it describes the process's own rank. For another rank, or
- * a grid that is not the file's communicator, that rank's part is written out: as a subarray, or as
- * an indexed type if it is cyclic. Returns a new reference, or NULL and decoder->why.
- */
-json_t *capture_darray(struct capture_decoder *decoder, struct capture_contents *contents,
-                       int64_t extent, json_t *oldtype);
-
-/*
  * A hash of a datatype's contents, computed without converting them. It identifies a view that is
  * set again. The work is counted in numbers that MPI returns, for each use of a type separately. A
  * type itself counts as CAPTURE_TYPE_WORTH numbers, because requesting it takes about as long.
