@@ -14,21 +14,9 @@ import sys
 import numpy
 
 import files
-from files import compare, fill, listing, type_names
+from files import check, fill
 
 DTYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
-
-
-def check(path, arrays, dice):
-    """Checks that a file has exactly these variables, in any order, and compares them."""
-    found = listing(path)
-    assert set(found) == set(arrays), (path, sorted(found), sorted(arrays))
-    for name, array in arrays.items():
-        kind, shape, why = found[name]
-        assert why is None, (path, name, why)
-        assert shape == "x".join(map(str, array.shape)), (path, name, shape, array.shape)
-        assert kind in type_names(array.dtype), (path, name, kind, array.dtype)
-        compare(path, name, array, dice)
 
 
 def ordered(dice, kinds):

@@ -7,16 +7,11 @@ records.py files SEED    writes files of random records, with a reader of its ow
 import json
 import random
 import struct
-import subprocess
 import sys
 
 import numpy as np
 
-
-def view(*words):
-    done = subprocess.run(["mpiio-view", *words], capture_output=True, timeout=300)
-    assert done.returncode == 0, (words, done.stderr)
-    return done.stdout
+from files import view
 
 
 def spec(path, *words):

@@ -14,7 +14,7 @@ import h5py
 import numpy
 
 import files
-from files import KINDS, compare, fill, listing, type_names
+from files import fill
 
 TYPES = ["<i1", "<i2", ">i4", "<f4", ">f8", "<c16", "S5", "?"]
 
@@ -140,15 +140,7 @@ def scattered(dice, path):
         data["plain"] = numpy.arange(5)
     with h5py.File(path) as data:
         arrays = {name: item[()] for name, item in data.items() if isinstance(item, h5py.Dataset)}
-    found = listing(path)
-    for name, array in arrays.items():
-        kind, shape, why = found[name]
-        assert shape == "x".join(map(str, array.shape)), (path, name, shape)
-        if why:
-            assert "structures with gaps, in chunks" in why and array.dtype.fields, (path, name, why)
-            continue
-        assert kind in type_names(array.dtype), (path, name, kind, array.dtype)
-        compare(path, name, array, dice, KINDS[:2])
+    files.check(path, arrays, dice, files.has_gaps, arrays)
     assert "members" not in files.view("spec", "--from", path, "--var", "plain").decode()
 
 

@@ -76,7 +76,7 @@ def fits(dice, path):
             if not name or name in arrays:
                 name = f"HDU{number}"
             arrays[name] = raw_rows(path, number) if isinstance(unit, library.BinTableHDU) else numpy.array(unit.data)
-    bricks.check(path, arrays, dice)
+    files.check(path, arrays, dice)
 
 
 def filled(dice, kind, tuples, components, name):
