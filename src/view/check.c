@@ -307,7 +307,7 @@ static int check_view(const struct vs_spec *spec, size_t index, struct mpiio_sto
         status = print_view(spec, index, &survey, cover);
         warn_of(spec, index, store, &survey);
     }
-    view_survey_free(&survey);
+    vs_view_unref(survey.first);
     vs_cover_free(cover);
     return status;
 }

@@ -168,11 +168,6 @@ static void add_rank(struct view_survey *survey, struct vs_view *view, int64_t r
     survey->looked_at++;
 }
 
-int64_t view_rank_step(int64_t ranks)
-{
-    return ranks > MAX_RANKS ? (ranks - 1) / SOME_RANKS + 1 : 1;
-}
-
 /* The work of examining ranks. Initialize it with zeros. */
 struct pace {
     int64_t work; /* since the last increase of the step */
@@ -202,6 +197,8 @@ int view_each_rank(const struct vs_spec *spec, size_t index, int64_t *step,
     struct pace pace = {0};
     int result = 0;
 
+    if (*step == 0)
+        *step = common || ranks <= MAX_RANKS ? 1 : (ranks - 1) / SOME_RANKS + 1;
     view_progress_start(&progress, true, "ranks", ranks);
     for (int64_t rank = 0; rank < ranks && !result; rank += common ? ranks : *step) {
         struct vs_view *view;
@@ -244,7 +241,6 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
     struct vs_error error = {0};
 
     *survey = (struct view_survey){.ranks = ranks,
-                                   .step = common ? 1 : view_rank_step(ranks),
                                    .file_size = file_size,
                                    .tile_min = INT64_MAX,
                                    .extent_min = INT64_MAX,
@@ -264,12 +260,6 @@ int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t i
         survey->groups = VIEW_GROUPS + 1;
     }
     return result ? VIEW_FAILED : VIEW_DONE;
-}
-
-void view_survey_free(struct view_survey *survey)
-{
-    vs_view_unref(survey->first);
-    survey->first = NULL;
 }
 
 /* The result is at most the range that slices lack: ranks that overlap lack the same bytes. */

@@ -48,21 +48,16 @@ struct view_survey {
 /*
  * Compiles the view of every rank, or of a sample if there are millions, shows progress and fills
  * survey and cover (complete if step is 1). Returns VIEW_DONE, or another status after a message on
- * stderr. Call view_survey_free in either case.
+ * stderr. In either case the caller releases the view of rank 0.
  */
 int view_survey(struct view_survey *survey, const struct vs_spec *spec, size_t index,
                 int64_t file_size, struct vs_cover *cover);
 
-void view_survey_free(struct view_survey *survey);
-
-/* Returns the distance between ranks that are examined if all views differ. */
-int64_t view_rank_step(int64_t ranks);
-
 /*
  * Calls look with the views of ranks that are *step apart, or with that of rank 0 if all ranks
- * share it, until it returns another value than 0. Shows progress. Increases *step as the work
- * grows, so that it is limited whatever the views contain. Returns the value of look, or a negative
- * errno with error filled.
+ * share it, until it returns another value than 0. If *step is 0, first sets it by the number of
+ * ranks. Shows progress. Increases *step as the work grows, so that it is limited whatever the
+ * views contain. Returns the value of look, or a negative errno with error filled.
  */
 int view_each_rank(const struct vs_spec *spec, size_t index, int64_t *step,
                    int (*look)(void *self, int64_t rank, struct vs_view *view), void *self,

@@ -85,7 +85,6 @@ int draw_survey(struct draw_model *model)
 
     *survey = (struct draw_survey){.ranks = vs_spec_ranks(model->spec), .idle = true};
     survey->common = vs_spec_view_is_common(model->spec, model->index);
-    survey->step = survey->common ? survey->ranks : view_rank_step(survey->ranks);
     int result = view_each_rank(model->spec, model->index, &survey->step, add_rank, survey, &error);
     return error.code ? view_spec_failed(&error) : result;
 }
