@@ -131,47 +131,34 @@ typedef int finalize_call(void);
 
 static int open_file(open_call *next, word comm, const char *name, int mode, word info, void **file)
 {
-    const struct capture_hooks *hooks;
-    int code;
+    int code = next(comm, name, mode, info, file);
+    const struct capture_hooks *hooks = own_call();
 
-    inside++;
-    code = next(comm, name, mode, info, file);
-    hooks = own_call();
     if (hooks && !code)
         hooks->opened(comm, name, mode, *file);
-    inside--;
     return code;
 }
 
 static int set_view(view_call *next, void *file, int64_t displacement, word etype, word filetype,
                     const char *datarep, word info)
 {
-    const struct capture_hooks *hooks;
-    int code;
+    int code = next(file, displacement, etype, filetype, datarep, info);
+    const struct capture_hooks *hooks = own_call();
 
-    inside++;
-    code = next(file, displacement, etype, filetype, datarep, info);
-    hooks = own_call();
     if (hooks)
         hooks->view_set(file, code, displacement, etype, filetype, datarep);
-    inside--;
     return code;
 }
 
 /* MPI may reuse the handle as soon as the file is closed, so look it up before. */
 static int close_file(close_call *next, void **file)
 {
-    const struct capture_hooks *hooks;
-    void *record;
-    int code;
+    const struct capture_hooks *hooks = own_call();
+    void *record = hooks && file ? hooks->closing(*file) : NULL;
+    int code = next(file);
 
-    inside++;
-    hooks = own_call();
-    record = hooks && file ? hooks->closing(*file) : NULL;
-    code = next(file);
     if (record)
         hooks->closed(record);
-    inside--;
     return code;
 }
 
@@ -188,11 +175,9 @@ struct access {
 /* Accesses the file by a call with an offset, or by one at a file pointer. */
 static int access_file(at_call *at, next_call *next, struct access access)
 {
-    const struct capture_hooks *hooks;
+    const struct capture_hooks *hooks = own_call();
     int code;
 
-    inside++;
-    hooks = own_call();
     if (next && access.offset == INDIVIDUAL) /* before the call moves the pointer */
         access.offset = hooks ? hooks->position(access.file) : -1;
     code =
@@ -200,22 +185,16 @@ static int access_file(at_call *at, next_call *next, struct access access)
            : next(access.file, access.buffer, access.count, access.type, access.last);
     if (hooks && !code)
         hooks->accessed(access.file, access.writing, access.offset, access.count, access.type);
-    inside--;
     return code;
 }
 
 static int call_finalize(finalize_call *next)
 {
-    const struct capture_hooks *hooks;
-    int code;
+    const struct capture_hooks *hooks = own_call();
 
-    inside++;
-    hooks = own_call();
     if (hooks)
         hooks->finalize();
-    code = next();
-    inside--;
-    return code;
+    return next();
 }
 
 /* Looks up the next function once. Uses memcpy, because ISO C has no conversion to a function
@@ -226,6 +205,7 @@ static int call_finalize(finalize_call *next)
     {                                                                                              \
         static call *_Atomic next;                                                                 \
         call *found = next;                                                                        \
+        int code;                                                                                  \
         if (found == NULL) {                                                                       \
             void *address = find_next(#name);                                                      \
             if (address == NULL)                                                                   \
@@ -233,7 +213,10 @@ static int call_finalize(finalize_call *next)
             memcpy(&found, &address, sizeof(found));                                               \
             next = found;                                                                          \
         }                                                                                          \
-        return __VA_ARGS__;                                                                        \
+        inside++;                                                                                  \
+        code = __VA_ARGS__;                                                                        \
+        inside--;                                                                                  \
+        return code;                                                                               \
     }
 
 #define CATCH(name, call, parameters, ...)                                                         \
