@@ -186,12 +186,15 @@ int from_head(struct from_file *file, from_parser *parse, void *argument)
 
 /* Listing a file. */
 
-/* Refuses structures with gaps in chunks that are out of order. A slice with a buftype would
-   show the gaps, which NumPy's elements do not have. */
-static void refuse_disorder(struct from_file *file)
+/* Fails if a variable lacks a type for want of memory. Refuses structures with gaps in chunks that
+   are out of order: a slice with a buftype would show the gaps, which NumPy's elements do not have.
+ */
+static void check_variables(struct from_file *file)
 {
     for (size_t i = 0; i < file->count; i++) {
         struct from_variable *variable = &file->variables[i];
+        if (!variable->etype && !variable->reason)
+            from_no_memory(file);
         if (variable->has_gaps && variable->boxes.count && !from_chunks_in_order(variable))
             from_refuse(variable, "structures with gaps, in chunks that do not lie in the order "
                                   "of the array");
@@ -225,14 +228,6 @@ static void refuse_cut(struct from_file *file, int64_t size)
     }
 }
 
-/* Fails if a variable lacks a type for want of memory. */
-static void check_types(struct from_file *file)
-{
-    for (size_t i = 0; i < file->count; i++)
-        if (!file->variables[i].etype && !file->variables[i].reason)
-            from_no_memory(file);
-}
-
 /* Finds the format of the header, and lists the contents of the file with it. */
 static int list_contents(struct from_file *file, const struct from_bytes *head, void *argument)
 {
@@ -249,8 +244,7 @@ static int list_contents(struct from_file *file, const struct from_bytes *head, 
     code = format->read(head, file);
     if (code)
         return code;
-    check_types(file);
-    refuse_disorder(file);
+    check_variables(file);
     refuse_cut(file, head->size);
     return file->error->code;
 }
