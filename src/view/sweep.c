@@ -86,13 +86,13 @@ static int fail_file(struct sweep *sweep, const char *file, int error)
     return fail(sweep, VIEW_FAILED, "%s: %s", file, strerror(-error));
 }
 
-/* Formats "view NAME, rank R"; "rank R" if the view has no name. */
-static const char *pair_text(const struct sweep *sweep, const struct pair *pair, char *text,
-                             size_t size)
+/* Returns "view NAME, rank R"; "rank R" if the view has no name. Valid until the next call. */
+static const char *pair_text(const struct sweep *sweep, const struct pair *pair)
 {
+    static char text[320];
     const char *name = vs_spec_view_name(sweep->files->spec, pair->view);
 
-    snprintf(text, size, "%s%s%srank %" PRId64, name ? "view " : "", name ? name : "",
+    snprintf(text, sizeof(text), "%s%s%srank %" PRId64, name ? "view " : "", name ? name : "",
              name ? ", " : "", pair->rank);
     return text;
 }
@@ -102,15 +102,13 @@ static int open_side(struct sweep *sweep, const struct vs_spec *spec, const stru
 {
     struct vs_error error = {0};
     struct vs_view *view;
-    char text[320];
 
     if (vs_spec_view(spec, pair->view, pair->rank, &view, &error)) {
         view_progress_end(&sweep->progress);
         return view_spec_failed(&error);
     }
     int result = mpiio_slice_new(store, view, sweep->files->narrow, slice);
-    return result ? fail(sweep, VIEW_FAILED, "%s: %s", pair_text(sweep, pair, text, sizeof(text)),
-                         strerror(-result))
+    return result ? fail(sweep, VIEW_FAILED, "%s: %s", pair_text(sweep, pair), strerror(-result))
                   : VIEW_DONE;
 }
 
@@ -213,12 +211,10 @@ static bool keeps_sizes(const struct vs_view *view)
 
 static int check_writable(struct sweep *sweep, const struct pair *pair)
 {
-    char text[320];
-
     return mpiio_slice_is_writable(pair->to)
                ? VIEW_DONE
                : fail(sweep, VIEW_USAGE, "%s: the view would hold bytes of the file twice",
-                      pair_text(sweep, pair, text, sizeof(text)));
+                      pair_text(sweep, pair));
 }
 
 /* Records the properties of a slice in the new file. */
@@ -249,8 +245,7 @@ static int survey_slice(struct sweep *sweep, struct pair *pair, int64_t number)
         sweep->found.begin = vs_min(sweep->found.begin, pair->number);
         sweep->found.end = pair->number + 1;
     }
-    if (__builtin_add_overflow(sweep->total, pair->size, &sweep->total))
-        sweep->total = INT64_MAX;
+    sweep->total = vs_add_capped(sweep->total, pair->size);
     return pair->to ? survey_target(sweep, pair) : VIEW_DONE;
 }
 
@@ -346,7 +341,6 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t begin = part_begin(sweep, pair, number);
     int64_t length = part_begin(sweep, pair, number + 1) - begin;
-    char text[320];
     int status, error;
 
     if (!length)
@@ -365,7 +359,7 @@ static int convert_part(struct sweep *sweep, struct pair *pair, int64_t number)
     if (error != -ERANGE && error != -EIO)
         return fail_file(sweep, sweep->files->output, error);
     return fail(sweep, VIEW_FAILED, "%s: %s: %s at slice offset %" PRId64, sweep->files->output,
-                pair_text(sweep, pair, text, sizeof(text)),
+                pair_text(sweep, pair),
                 error == -ERANGE ? "a value does not fit" : strerror(-error),
                 find_culprit(pair, sweep->buffer, begin, length));
 }
@@ -375,7 +369,6 @@ static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t begin = part_begin(sweep, pair, number);
     int64_t length = part_begin(sweep, pair, number + 1) - begin;
-    char text[320];
     int status;
 
     if (!length)
@@ -393,7 +386,7 @@ static int verify_part(struct sweep *sweep, struct pair *pair, int64_t number)
         return fail(sweep, VIEW_USAGE,
                     "%s: slice offset %" PRId64
                     ": another view holds these bytes of the file as other types",
-                    pair_text(sweep, pair, text, sizeof(text)), begin + same);
+                    pair_text(sweep, pair), begin + same);
     return step_sweep(sweep, length);
 }
 
@@ -412,14 +405,13 @@ static int extend_file(struct sweep *sweep, struct pair *pair, int64_t number)
 static int check_size(struct sweep *sweep, struct pair *pair, int64_t number)
 {
     int64_t size = vs_view_slice_size(mpiio_slice_view(pair->to), sweep->new_size);
-    char text[320];
 
     (void)number;
     if (size == pair->size)
         return check_writable(sweep, pair);
     return fail(sweep, VIEW_USAGE,
                 "%s: the slice would have %" PRId64 " bytes in the new file, not %" PRId64,
-                pair_text(sweep, pair, text, sizeof(text)), size, pair->size);
+                pair_text(sweep, pair), size, pair->size);
 }
 
 /* Copies length bytes of the source, data or not, to the same position. */

@@ -62,8 +62,7 @@ static void add_owner(const struct brush *brush, struct draw_cell *cell, int64_t
     }
     cell->last = brush->rank;
     cell->folded = cell->folded || !brush->map_facts->disjoint;
-    if (__builtin_add_overflow(cell->owned, with_gaps(brush->facts, bytes), &cell->owned))
-        cell->owned = INT64_MAX;
+    cell->owned = vs_add_capped(cell->owned, with_gaps(brush->facts, bytes));
 }
 
 /* Returns the first segment from i on that is not skipped. Compresses the path for the next
