@@ -42,9 +42,11 @@ struct reader {
     char (*forms)[FORM_MAX]; /* of the columns of a table */
 };
 
-static void fail_fits(struct reader *r, const char *what)
+/* Returns -1. */
+static int64_t fail_fits(struct reader *r, const char *what)
 {
     from_wrong(r->file, "damaged FITS header at byte %lld: %s", (long long)r->at - CARD, what);
+    return -1;
 }
 
 static void start_unit(struct reader *r)
@@ -193,18 +195,14 @@ static int64_t check_unit(struct reader *r)
     if (r->axes < 0 || r->axes > AXES_MAX || r->seen != r->axes || r->groups < 0 ||
         r->parameters < 0 ||
         (r->bits != 8 && r->bits != 16 && r->bits != 32 && r->bits != 64 && r->bits != -32 &&
-         r->bits != -64)) {
-        fail_fits(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
-        return -1;
-    }
+         r->bits != -64))
+        return fail_fits(r, "invalid BITPIX, NAXIS, PCOUNT or GCOUNT");
     if (r->axes == 0)
         values = 0;
     if (__builtin_add_overflow(values, r->parameters, &bytes) ||
         __builtin_mul_overflow(bytes, r->groups, &bytes) ||
-        __builtin_mul_overflow(bytes, labs(r->bits) / 8, &bytes) || bytes > INT64_MAX - BLOCK) {
-        fail_fits(r, "more than 2^63-1 bytes");
-        return -1;
-    }
+        __builtin_mul_overflow(bytes, labs(r->bits) / 8, &bytes) || bytes > INT64_MAX - BLOCK)
+        return fail_fits(r, "more than 2^63-1 bytes");
     return bytes;
 }
 
