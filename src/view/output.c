@@ -118,24 +118,21 @@ static int open_hidden(struct view_output *output)
 
 int view_output_open(struct view_output *output, const char *path, bool force)
 {
-    char *folder = folder_of(path);
     struct stat st;
+    int there = lstat(path, &st) ? -errno : 1;
 
     *output = (struct view_output){.path = path, .fd = -1};
-    if (folder == NULL)
-        return fail_output(path, ENOMEM);
-    int there = lstat(path, &st) ? -errno : 1;
-    if (there < 0 && there != -ENOENT) {
-        free(folder);
+    if (there < 0 && there != -ENOENT)
         return fail_output(path, -there);
-    }
     if (there > 0 && (!force || !S_ISREG(st.st_mode))) {
-        free(folder);
         view_message("%s: %s", path,
                      S_ISREG(st.st_mode) ? "the file is there already (--force overwrites it)"
                                          : "is there already, and not a regular file");
         return VIEW_FAILED;
     }
+    char *folder = folder_of(path);
+    if (folder == NULL)
+        return fail_output(path, ENOMEM);
     output->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     int error = errno;
     free(folder);
